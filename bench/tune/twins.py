@@ -16,7 +16,7 @@ from typing import Any
 
 from tundish.report.machine import machine, versions
 from tundish.tuning.job import source_of
-from tundish.tuning.trials.pool import Stage
+from tundish.tuning.trials.pool import TrialPool
 from tundish.tuning.tricks import Trick
 from tundish.tuning.tricks.cuda_graph import CudaGraph
 from tundish.tuning.tricks.optimizer_kernels import FusedOptimizer
@@ -36,15 +36,15 @@ PROCESSES = 4
 def record(model: str, tricks: list[Trick], rounds: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         source = source_of(f"{Path(models.__file__).resolve()}:{model}")
-        stage = Stage(source, folder, seed=0, steps=12, prepare_s=120)
-        stage.most_preparing = PROCESSES
+        pool = TrialPool(source, folder, seed=0, steps=12, prepare_s=120)
+        pool.most_preparing = PROCESSES
         try:
             names = [f"twin {i}" for i in range(PROCESSES)]
             for name in names:
-                stage.start(name, tricks)
-            turns = stage.measure(names, rounds)
+                pool.start(name, tricks)
+            turns = pool.measure(names, rounds)
         finally:
-            stage.close()
+            pool.close()
     return {
         "ms": [[round(t.ms, 5) for t in turns[name]] for name in names],
         "host_ms": [[round(t.host_ms, 5) for t in turns[name]] for name in names],

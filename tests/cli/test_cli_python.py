@@ -28,8 +28,8 @@ def test_the_package_has_every_verb_that_the_program_sends_to_it():
 def test_words_and_exit_code_go_through(tmp_path):
     result = tundish("tune", "no.py:build", "--select", "with space", "--json", cwd=tmp_path)
     assert result.returncode == 2
-    assert "no trick is called 'with space'" in json.loads(result.stdout)["error"]["message"]
-    assert "tundish: no trick is called" in err(result)
+    assert "unknown trick 'with space'" in json.loads(result.stdout)["error"]["message"]
+    assert "tundish: unknown trick" in err(result)
 
 
 def test_wrong_words_are_explained_by_the_verb(tmp_path):

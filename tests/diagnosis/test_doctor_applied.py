@@ -251,7 +251,7 @@ def test_a_plan_is_set_on_the_scripts_own_model(tmp_path):
     applied = session.end()["applied"]
     assert applied["done"], applied
     first, second = applied["text"].splitlines()[:2]
-    assert first == "applied: channels_last, fused optimiser, bf16 autocast"
+    assert first == "applied: channels_last, fused optimizer, bf16 autocast"
     assert second.startswith("left out: CUDA graph of the step: needs")
     assert kinds == [(False, "torch.float32")] * 2 + [(True, "torch.float32")] * 2
     assert optimizer.param_groups[0]["fused"]

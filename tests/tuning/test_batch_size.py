@@ -7,7 +7,7 @@ import torch
 from tundish import ArgumentError
 from tundish.tuning.job import Job
 from tundish.tuning.search import batch_size
-from tundish.tuning.search.batch_search import DoesNotFit, Measured, Search, split_batch
+from tundish.tuning.search.batch_search import BatchSearch, DoesNotFit, SizeTiming, split_batch
 from tundish.tuning.search.batch_size import find_batch_size, resize_batch
 from tundish.tuning.step_graph import CannotCapture
 from tundish.tuning.tricks.autocast import Bf16
@@ -32,7 +32,9 @@ class Machine:
         seconds = self.fixed + batch * self.per_sample
         if self.rate is not None:
             seconds = batch / self.rate(batch)
-        return Measured(seconds * (1 + self._random.uniform(-self.noise, self.noise)), batch * 1000)
+        return SizeTiming(
+            seconds * (1 + self._random.uniform(-self.noise, self.noise)), batch * 1000
+        )
 
 
 def found(machine, **words):
@@ -44,7 +46,7 @@ def test_a_planted_knee_is_found():
     report = found(machine)
     assert report.batch == 96
     assert max(machine.asked) < 2048
-    assert "no longer grow" in report.stopped
+    assert "stopped growing" in report.stopped
     assert all(point.batch % 8 == 0 for point in report.points)
 
 
@@ -85,7 +87,7 @@ def test_one_lucky_turn_does_not_win():
         def __call__(self, batch):
             measured = super().__call__(batch)
             first = self.asked.count(batch) == 1
-            return Measured(measured.step_s * (0.92 if batch == 512 and first else 1), 0)
+            return SizeTiming(measured.step_s * (0.92 if batch == 512 and first else 1), 0)
 
     # Without more turns 512 would make 64 look 8 % too slow.
     machine = Lucky(rate=lambda batch: min(batch, 64) * 10)
@@ -98,7 +100,7 @@ def test_what_was_near_the_best_only_after_a_lucky_turn_is_measured_again_too():
         def __call__(self, batch):
             measured = super().__call__(batch)
             first = self.asked.count(batch) == 1
-            return Measured(measured.step_s * (0.7 if batch == 512 and first else 1), 0)
+            return SizeTiming(measured.step_s * (0.7 if batch == 512 and first else 1), 0)
 
     machine = Lucky(rate=lambda batch: min(batch, 64) * 10)
     assert found(machine).batch == 64
@@ -318,7 +320,7 @@ def test_a_process_that_dies_of_a_large_batch_is_replaced():
             self.ended += 1
 
     child = Child()
-    search = Search(measure=child)
+    search = BatchSearch(measure=child)
     assert search.run() == 16
     assert child.ended >= 1
     assert "SIGKILL" in search.stopped

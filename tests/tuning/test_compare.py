@@ -6,7 +6,7 @@ import random
 
 import pytest
 from tundish.tuning.search.paired_times import (
-    Turn,
+    TimedTurn,
     compare,
     deviation,
     is_host_bound,
@@ -16,9 +16,9 @@ from tundish.tuning.search.paired_times import (
 
 def turns(
     ms: float, count: int, noise: float, draw: random.Random, host: float = 0.1
-) -> list[Turn]:
+) -> list[TimedTurn]:
     values = [ms * draw.lognormvariate(0, noise) for _ in range(count)]
-    return [Turn(value, host * value) for value in values]
+    return [TimedTurn(value, host * value) for value in values]
 
 
 def test_a_clear_gain_is_faster() -> None:
@@ -59,7 +59,7 @@ def test_a_drift_of_the_machine_is_no_gain(noise: float) -> None:
     draw = random.Random(2)
     slow = [1.0, 1.0, 3.0, 3.0, 1.0]
     rows = [
-        [Turn(t.ms * s, t.host_ms * s) for t, s in zip(turns(10, 5, noise, draw), slow)]
+        [TimedTurn(t.ms * s, t.host_ms * s) for t, s in zip(turns(10, 5, noise, draw), slow)]
         for _ in range(3)
     ]
     assert not compare(*rows).faster

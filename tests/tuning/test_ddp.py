@@ -53,7 +53,7 @@ def test_options_and_hooks_that_are_there_already_are_obstacles(ranks):
 
 def test_a_model_that_is_not_parallel_is_an_obstacle():
     step = sgd_step(torch.nn.Linear(2, 2))
-    assert "no DistributedDataParallel" in DdpOptions().obstacle(step)
+    assert "not a DistributedDataParallel" in DdpOptions().obstacle(step)
 
 
 def test_a_plan_file_keeps_its_options_and_its_code_names_them():

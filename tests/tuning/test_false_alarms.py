@@ -17,19 +17,19 @@ from typing import Any
 import pytest
 from tundish.tuning.job import JobSource
 from tundish.tuning.search.gates import Gates
-from tundish.tuning.search.paired_times import Turn, is_host_bound
+from tundish.tuning.search.paired_times import TimedTurn, is_host_bound
 from tundish.tuning.search.search import Search
 from tundish.tuning.search.variants import Facts
 from tundish.tuning.tricks import TRICKS
 
-from .test_search import FakeStage
+from .test_search import FakePool
 
 RESULTS = Path(__file__).parents[2] / "bench/results/tune_twins.json"
 CASES: dict[str, Any] = json.loads(RESULTS.read_text())["cases"]
 RUNS = 300
 
 
-class Recorded(FakeStage):
+class Recorded(FakePool):
     """Every trial has the turns of a recorded process."""
 
     def __init__(self, case: dict[str, Any], seed: int, gain: float = 1.0) -> None:
@@ -37,7 +37,7 @@ class Recorded(FakeStage):
         self.case, self.gain = case, gain
         self.process: dict[str, int] = {}
 
-    def measure(self, names: Sequence[str], rounds: int = 0) -> dict[str, list[Turn]]:
+    def measure(self, names: Sequence[str], rounds: int = 0) -> dict[str, list[TimedTurn]]:
         self.timed.append(list(names))
         count = rounds or self.rounds
         turns = self.drawn(names, count)
@@ -45,7 +45,7 @@ class Recorded(FakeStage):
             turns = self.drawn(names, 10)
         return turns
 
-    def drawn(self, names: Sequence[str], count: int) -> dict[str, list[Turn]]:
+    def drawn(self, names: Sequence[str], count: int) -> dict[str, list[TimedTurn]]:
         recorded = len(self.case["ms"][0])
         first = self.random.randrange(recorded)
         found = {}
@@ -54,15 +54,15 @@ class Recorded(FakeStage):
             ms, host = self.case["ms"][mine], self.case["host_ms"][mine]
             places = [(first + i) % recorded for i in range(count)]
             factor = self.gain if "bf16" in self.tricks.get(name, ()) else 1.0
-            found[name] = [Turn(ms[i] / factor, host[i] / factor) for i in places]
+            found[name] = [TimedTurn(ms[i] / factor, host[i] / factor) for i in places]
         return found
 
 
 def plan_of(case: dict[str, Any], seed: int, gain: float = 1.0, quick: bool = False) -> set[str]:
-    stage: Any = Recorded(case, seed, gain)
+    pool: Any = Recorded(case, seed, gain)
     known = {kind.name: "" for kind in TRICKS}
     facts = Facts(True, known)
-    search = Search(stage, Gates(JobSource(), 0), facts, time.monotonic() + 1e6, quick)
+    search = Search(pool, Gates(JobSource(), 0), facts, time.monotonic() + 1e6, quick)
     search.run()
     return {trick.name for trick in search.winner}
 

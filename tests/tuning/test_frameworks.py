@@ -46,7 +46,7 @@ def test_what_can_be_set_on_the_objects_is_set_and_taken_back():
     assert settings.applied == [
         "in-place activations",
         "channels_last",
-        "fused optimiser",
+        "fused optimizer",
         "torch.compile",
     ]
     assert is_channels_last(model)
@@ -136,7 +136,7 @@ def test_a_trainer_trains_with_the_plan(package, tmp_path):
     done = run_warm("-c", code, tmp_path / "plan.json", imports=FRAMEWORKS)
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["seen"] == [["torch.bfloat16", True, True]] * 5
-    assert found["applied"] == ["channels_last", "fused optimiser", "bf16-mixed"]
+    assert found["applied"] == ["channels_last", "fused optimizer", "bf16-mixed"]
     assert found["left_out"] == [
         "CUDA graph of the step: needs step = plan.apply(model, optimizer, loss_fn)"
     ]

@@ -61,7 +61,7 @@ MISTAKES = [
     ),
     (
         {"loss_fn": cross_entropy, "inputs": torch.randn(3, 10, 32), "model": nn.LSTM(32, 10)},
-        "take the tensor out of it",
+        "extract the tensor",
     ),
     ({"loss_fn": lambda out: out.sum()}, "loss_fn(model(batch[0]), *batch[1:])"),
     ({"loss_fn": cross_entropy, "targets": None}, "loss_fn(model(batch[0]), *batch[1:])"),

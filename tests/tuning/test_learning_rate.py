@@ -120,8 +120,8 @@ def test_the_rule_follows_the_optimiser_also_of_other_packages():
 
 def test_a_large_change_carries_a_warning():
     optimizer = torch.optim.SGD(parameters(), lr=0.1)
-    assert any("more than 8x" in line for line in scale_learning_rate(optimizer, 256, 8192))
-    assert not any("more than 8x" in line for line in scale_learning_rate(optimizer, 256, 512))
+    assert any("beyond 8x" in line for line in scale_learning_rate(optimizer, 256, 8192))
+    assert not any("beyond 8x" in line for line in scale_learning_rate(optimizer, 256, 512))
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def test_noise_is_what_a_twin_shows():
 def test_arguments_that_make_no_sense_are_refused():
     with pytest.raises(ArgumentError, match="seconds"):
         tune_loader("train.tnd", 4, seconds=0)
-    with pytest.raises(ArgumentError, match="the function that makes it"):
+    with pytest.raises(ArgumentError, match="the function that makes the loader"):
         tune_loader(lambda **_: [], 4)
     with pytest.raises(ArgumentError, match="no batches"):
         tune_loader(lambda **_: [], seconds=1.0)

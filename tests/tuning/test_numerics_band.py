@@ -137,7 +137,7 @@ def test_lower_precision_passes(make, trick):
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        (jobs.Accumulate(0.5), "0.50 x that of fp32"),
+        (jobs.Accumulate(0.5), "0.50 x the norm in fp32"),
         (jobs.NanGradient(), "is not finite"),
         (OtherType(), "output is float64, not float32"),
     ],
@@ -166,7 +166,7 @@ def test_the_overflow_report():
     early = overflow_of([65536.0, 32768.0, 16384.0, *[16384.0] * 10])
     assert early.skipped == (0, 1)
     assert early.settled
-    assert early.sentence.startswith("2 of 12 steps were skipped")
+    assert early.sentence.startswith("the gradient scaler skipped 2 of 12 steps")
     late = overflow_of([65536.0] * 10 + [32768.0])
     assert late.skipped == (9,)
     assert not late.settled

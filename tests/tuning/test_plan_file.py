@@ -45,14 +45,14 @@ WRONG = [
     (lambda values: ["nothing"], "it holds a list, not an object"),
     (drop("format"), "format is missing"),
     (set_at("format", to="1"), "format is the text '1', not a whole number"),
-    (set_at("format", to=0), "format is 0; there is no such format"),
+    (set_at("format", to=0), "format is 0; the first format is 1"),
     (drop("tricks"), "tricks is missing"),
     (drop("report"), "report is missing"),
     (drop("fingerprint"), "fingerprint is missing"),
     (set_at("tricks", to=5), "tricks is a number, not a list"),
     (set_at("tricks", 0, to="bf16"), "tricks[0] is the text 'bf16', not an object"),
     (drop("tricks", 1, "name"), "tricks[1].name is missing"),
-    (set_at("tricks", 0, "name", to="warp"), "tricks[0]: no trick is called 'warp'; known: "),
+    (set_at("tricks", 0, "name", to="warp"), "tricks[0]: unknown trick 'warp'; known tricks: "),
     (set_at("tricks", 0, "name", to=None), "tricks[0].name is null, not text"),
     (set_at("tricks", 0, "own", to=3), "tricks[0].own is a number, not text"),
     (set_at("tricks", 3, "mode", to=7), "tricks[3].mode is a number, not text"),
@@ -111,7 +111,7 @@ def test_a_newer_format_is_named(tmp_path):
     with pytest.raises(tundish.ArgumentError) as error:
         tundish.load_plan(path)
     first, second = str(error.value).splitlines()
-    assert first.startswith(f"{path}: format is 2: a newer version of Tundish saved this plan")
+    assert first.startswith(f"{path}: format is 2, saved by a newer version of Tundish")
     assert f"{tundish.__version__} reads format 1" in first
     assert "fix: pip install --upgrade tundish" in second
 

@@ -7,16 +7,16 @@ from xml.etree import ElementTree
 
 from tundish.tuning.report.report_queries import path_to_plan, plan_row, trick_set
 from tundish.tuning.report.tuning_page import report_page
-from tundish.tuning.report.waterfall import falls
+from tundish.tuning.report.waterfall import waterfall_bars
 
 from tests.helpers import tuning_reports as examples
 
 
 def test_the_bars_lead_from_the_baseline_to_the_plan():
-    bars = falls(examples.image_model())
+    bars = waterfall_bars(examples.image_model())
     assert [bar.name for bar in bars] == [
         "baseline",
-        "+ fused optimiser",
+        "+ fused optimizer",
         "+ bf16 autocast",
         "+ channels_last",
         "+ torch.compile",
@@ -73,7 +73,7 @@ def test_names_are_escaped():
 
 def test_a_run_without_a_plan_has_a_page_too():
     text = report_page(examples.nothing_pays())
-    assert "Nothing that was tried pays" in text
+    assert "No trick pays off" in text
     assert "How to use it" not in text
     assert "ended early" in report_page(examples.interrupted())
     empty = examples.nothing_pays()

@@ -29,16 +29,16 @@ def test_every_row_has_its_figures():
     assert "4.61x (4.56-4.66), 41 s once" in compiled
     assert line_of(text, "in-place").endswith("slower")
     assert line_of(text, "plan ").split()[:3] == ["plan", "33.1", "4.60x"]
-    assert "\n    channels_last + fused optimiser + bf16 autocast + torch.compile\n" in text
+    assert "\n    channels_last + fused optimizer + bf16 autocast + torch.compile\n" in text
 
 
 def test_rows_of_a_phase_say_only_what_differs():
     lines = report_text(examples.image_model(), 160).splitlines()
-    at = lines.index("  compile, each with channels_last + fused optimiser + bf16 autocast")
+    at = lines.index("  compile, each with channels_last + fused optimizer + bf16 autocast")
     assert lines[at + 1].startswith("    torch.compile  ")
     assert lines[at + 2].startswith("    only these  ")
-    at = lines.index("  removal: is every trick needed?")
-    assert lines[at + 1].startswith("    without fused optimiser  ")
+    at = lines.index("  removal of single tricks")
+    assert lines[at + 1].startswith("    without fused optimizer  ")
 
 
 def test_a_row_compared_with_another_one_says_more_and_when_it_pays():
@@ -66,7 +66,7 @@ def test_the_gains_name_what_they_are_compared_with():
         "strict fp32, no TF32",
         "the human recipe",
     ]
-    assert shown[3].endswith("channels_last + fused optimiser + bf16 autocast + torch.compile")
+    assert shown[3].endswith("channels_last + fused optimizer + bf16 autocast + torch.compile")
 
 
 @pytest.mark.parametrize("width", [70, 80, 100, 120, 200])
@@ -121,7 +121,7 @@ def test_the_last_line_says_where_own_tricks_are(monkeypatch, tmp_path):
 
 def test_without_a_gain_there_is_no_plan_to_use():
     text = report_text(examples.nothing_pays(), plan="plan.json")
-    assert "Nothing that was tried pays: your step stays as it is" in text
+    assert "No trick pays off: your step stays as it is" in text
     assert "next" not in text
     assert "\n  plan " not in text
 
@@ -130,7 +130,7 @@ def test_a_confirmed_baseline_is_no_plan():
     report = examples.nothing_pays()
     report.rows[-1].verdict = KEPT
     report.rows[-1].tricks = []
-    assert "Nothing that was tried pays" in report_text(report)
+    assert "No trick pays off" in report_text(report)
 
 
 def test_on_a_cpu_no_gpu_waits():
@@ -142,7 +142,7 @@ def test_on_a_cpu_no_gpu_waits():
 
 def test_a_run_that_was_ended_says_so():
     text = report_text(examples.interrupted(), 160, plan="plan.json")
-    assert "the run was ended early: the best plan so far" in text
+    assert "the run ended early; this is the best plan so far" in text
     assert "3.68x faster than your step: 152.1 -> 41.3 ms" in text
     narrow = report_text(examples.interrupted(), 80)
     assert "\n      loss band ok (30 steps)\n" in narrow

@@ -1,4 +1,4 @@
-"""The search on a fake stage: times come from a table, so that what is kept can be foretold."""
+"""The search on a fake pool: times come from a table, so that what is kept can be foretold."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tundish.tuning.job import JobSource
 from tundish.tuning.report.results import IMPOSSIBLE, KEPT, REJECTED
 from tundish.tuning.search.confirmation import BASELINE, HUMAN, TWIN
 from tundish.tuning.search.gates import Gates
-from tundish.tuning.search.paired_times import Turn
+from tundish.tuning.search.paired_times import TimedTurn
 from tundish.tuning.search.search import Search
 from tundish.tuning.search.variants import BaselineFailed, Facts
 from tundish.tuning.trials.pool import Outcome
@@ -33,7 +33,7 @@ class Checked:
 
 
 @dataclass
-class FakeStage:
+class FakePool:
     """Steps that take what `time_of` says, with noise; gates that pass unless `broken` names the trick."""
 
     time_of: Time
@@ -94,15 +94,15 @@ class FakeStage:
         ]
         return found if self.functions[name].endswith("check_each") else found[0]
 
-    def measure(self, names: Sequence[str], rounds: int = 0) -> dict[str, list[Turn]]:
+    def measure(self, names: Sequence[str], rounds: int = 0) -> dict[str, list[TimedTurn]]:
         names = [name for name in names if not self.outcome(name).failed]
         self.timed.append(list(names))
-        turns: dict[str, list[Turn]] = {name: [] for name in names}
+        turns: dict[str, list[TimedTurn]] = {name: [] for name in names}
         for _ in range(rounds or (10 if self.host_bound else self.rounds)):
             for name in names:
                 assert name not in self.ended
                 ms = self.time_of(self.tricks[name]) * self.random.lognormvariate(0, self.noise)
-                turns[name].append(Turn(ms, ms if self.host_bound else 0.1 * ms))
+                turns[name].append(TimedTurn(ms, ms if self.host_bound else 0.1 * ms))
         return turns
 
     def memory(self, name: str) -> int | None:
@@ -128,13 +128,13 @@ def searched(
     target_bytes: int = 0,
     **words: Any,
 ) -> Search:
-    stage: Any = FakeStage(time_of, **words)
+    pool: Any = FakePool(time_of, **words)
     known = {kind.name: "" for kind in TRICKS} | (obstacles or {})
     if not cuda:
         known |= dict.fromkeys(("tf32", "fp16", "cuda_graph", "cudnn_benchmark"), "needs a GPU")
     known["checkpointing"] = ""
     search = Search(
-        stage, Gates(JobSource(), 0), Facts(cuda, known), time.monotonic() + seconds, quick
+        pool, Gates(JobSource(), 0), Facts(cuda, known), time.monotonic() + seconds, quick
     )
     search.target_bytes = target_bytes
     search.run()
@@ -258,8 +258,8 @@ def test_noise_does_not_hide_a_gain_of_three(seed: int) -> None:
 
 def test_baseline_and_twin_take_part_in_every_round() -> None:
     search = searched(resnet50)
-    stage: Any = search.stage
-    assert all(group[:2] == [BASELINE, TWIN] for group in stage.timed)
+    pool: Any = search.pool
+    assert all(group[:2] == [BASELINE, TWIN] for group in pool.timed)
 
 
 def halved(tricks: set[str]) -> int:
@@ -285,7 +285,7 @@ def test_a_memory_target_that_holds_anyway_costs_nothing() -> None:
 @pytest.mark.parametrize("blocks", [("layer1",), (), None])
 def test_a_memory_target_out_of_reach_is_said(blocks: Any) -> None:
     search = searched(product(bf16=0.5), memory_of=halved, target_bytes=100 << 20, blocks=blocks)
-    assert any("memory target is not reached" in note for note in search.notes)
+    assert any("memory target was not reached" in note for note in search.notes)
 
 
 def test_what_is_not_ready_in_time_is_left_out_and_said() -> None:
@@ -293,52 +293,52 @@ def test_what_is_not_ready_in_time_is_left_out_and_said() -> None:
     assert "bf16" in names(search)
     assert "compile" not in names(search)
     assert HUMAN not in search.gains
-    assert any("no time was left" in note and "torch.compile" in note for note in search.notes)
-    assert any("no time was left to compare with human recipe" in note for note in search.notes)
+    assert any("no time left" in note and "torch.compile" in note for note in search.notes)
+    assert any("no time left to compare with human recipe" in note for note in search.notes)
 
 
 def test_the_winner_is_timed_in_a_fresh_process_but_with_quick() -> None:
     for quick in (False, True):
         search = searched(resnet50, quick=quick)
-        stage: Any = search.stage
-        last = stage.timed[-1]
+        pool: Any = search.pool
+        last = pool.timed[-1]
         assert ("fresh winner" in last) is not quick
         assert search.name(search.human_recipe()) in last
         assert "fresh strict fp32" in last
 
 
 def test_checks_of_one_process_that_fails_are_done_alone() -> None:
-    class Failing(FakeStage):
+    class Failing(FakePool):
         def result(self, name: str) -> Any:
             if self.functions[name].endswith("check_each"):
                 raise TrialFailed("its process ended with SIGKILL", "died")
             return super().result(name)
 
-    stage: Any = Failing(product())
+    pool: Any = Failing(product())
     gates = Gates(JobSource(), 0)
     fused, last = FusedOptimizer(), ChannelsLast()
-    gates.start(stage, [fused, last, Compile()])
-    assert [name for name in stage.calls if "," in name and "channels_last" in name]
-    stage.start(BASELINE, ())
+    gates.start(pool, [fused, last, Compile()])
+    assert [name for name in pool.calls if "," in name and "channels_last" in name]
+    pool.start(BASELINE, ())
     for equal in (TWIN, "nudge 1", "nudge 2"):
-        stage.start(equal, ())
-    stage.start("both", [fused, last])
-    stage.broken = {"channels_last"}
-    assert "channels_last" in gates.judge(stage, (fused, last), "both").text
-    assert not gates.judge(stage, (fused,), "both").broken
+        pool.start(equal, ())
+    pool.start("both", [fused, last])
+    pool.broken = {"channels_last"}
+    assert "channels_last" in gates.judge(pool, (fused, last), "both").text
+    assert not gates.judge(pool, (fused,), "both").broken
 
 
 def test_a_check_that_is_not_done_in_time_is_not_trusted() -> None:
-    class Late(FakeStage):
+    class Late(FakePool):
         def is_ready_by(self, name: str, limit: float) -> bool:
             return not (name.startswith("gate ") and "compile" in self.calls[name])
 
-    stage: Any = Late(product(bf16=0.5, compile=0.5))
+    pool: Any = Late(product(bf16=0.5, compile=0.5))
     known = {kind.name: "" for kind in TRICKS}
     search = Search(
-        stage, Gates(JobSource(), 0), Facts(True, known), time.monotonic() + 1e6, quick=True
+        pool, Gates(JobSource(), 0), Facts(True, known), time.monotonic() + 1e6, quick=True
     )
     search.run()
     assert "bf16" in names(search)
     assert "compile" not in names(search)
-    assert any("no time was left" in row.numerics for row in search.rows if row.verdict == REJECTED)
+    assert any("no time left" in row.numerics for row in search.rows if row.verdict == REJECTED)

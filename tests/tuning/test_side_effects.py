@@ -70,7 +70,7 @@ def job_of(kind: type[nn.Module]) -> Any:
 def test_a_feature_that_is_overwritten_in_eval_mode_is_refused() -> None:
     result = gate(job_of(FeaturesInEvalMode), [InplaceActivations()], 0)
     assert not result.passed
-    assert result.sentence == "output 1 of the model in eval mode does not have the same bits"
+    assert result.sentence == "output 1 of the model in eval mode is not bitwise equal"
 
 
 def test_an_overwritten_batch_is_refused() -> None:

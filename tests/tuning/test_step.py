@@ -199,8 +199,8 @@ def test_a_trick_survives_json(kind: type[Trick]) -> None:
 @pytest.mark.parametrize(
     ("values", "text"),
     [
-        ({}, "no trick is called None"),
-        ({"name": "warp"}, "no trick is called 'warp'"),
+        ({}, "unknown trick None"),
+        ({"name": "warp"}, "unknown trick 'warp'"),
         ({"name": "compile", "speed": 9}, "trick 'compile' has no option 'speed'"),
     ],
 )

@@ -14,7 +14,7 @@ import torch
 import tundish
 from torch import nn
 from tundish.tuning.job import Job, JobSource, as_job, list_batches, pickled_source, source_of
-from tundish.tuning.trials.pool import Stage
+from tundish.tuning.trials.pool import TrialPool
 from tundish.tuning.trials.trial import TrialFailed, TrialProcess
 from tundish.tuning.tricks import Trick
 from tundish.tuning.tricks.channels_last import ChannelsLast
@@ -219,38 +219,38 @@ def test_batches_in_every_form() -> None:
 
 @pytest.mark.usefixtures("warm_trials")
 def test_a_stage_times_in_rounds_and_leaves_out_what_fails(tmp_path: Path) -> None:
-    stage = Stage(source_of(jobs.cnn), str(tmp_path), seed=0, steps=4, prepare_s=60)
-    stage.most_preparing = 4
+    pool = TrialPool(source_of(jobs.cnn), str(tmp_path), seed=0, steps=4, prepare_s=60)
+    pool.most_preparing = 4
     try:
-        stage.start("plain", ())
-        stage.start("layout", [ChannelsLast()])
-        stage.start("graph", [CudaGraph()])
-        turns = stage.measure(["plain", "layout", "graph"], rounds=3)
+        pool.start("plain", ())
+        pool.start("layout", [ChannelsLast()])
+        pool.start("graph", [CudaGraph()])
+        turns = pool.measure(["plain", "layout", "graph"], rounds=3)
         assert {name: len(found) for name, found in turns.items()} == {"plain": 3, "layout": 3}
-        assert stage.outcome("graph").kind == "obstacle"
-        assert stage.outcome("plain").losses == pytest.approx(
-            stage.outcome("layout").losses, rel=1e-4
+        assert pool.outcome("graph").kind == "obstacle"
+        assert pool.outcome("plain").losses == pytest.approx(
+            pool.outcome("layout").losses, rel=1e-4
         )
-        stage.end("plain")
-        assert stage.alive() == ["layout"]
+        pool.end("plain")
+        assert pool.alive() == ["layout"]
     finally:
-        own = [entry.process._process.pid for entry in stage._entries.values() if entry.process]
-        stage.close()
+        own = [entry.process._process.pid for entry in pool._entries.values() if entry.process]
+        pool.close()
     assert own
     assert not set(own) & set(children())
 
 
 @pytest.mark.usefixtures("warm_trials")
 def test_a_spare_process_is_used_and_ended(tmp_path: Path) -> None:
-    stage = Stage(source_of(jobs.cnn), str(tmp_path), seed=0, steps=2, prepare_s=60)
+    pool = TrialPool(source_of(jobs.cnn), str(tmp_path), seed=0, steps=2, prepare_s=60)
     try:
-        stage._spare += [TrialProcess(), TrialProcess()]
-        first, second = (one._process.pid for one in stage._spare)
-        stage.start("plain", ())
-        assert not stage.outcome("plain").failed
-        process = stage._entries["plain"].process
+        pool._spare += [TrialProcess(), TrialProcess()]
+        first, second = (one._process.pid for one in pool._spare)
+        pool.start("plain", ())
+        assert not pool.outcome("plain").failed
+        process = pool._entries["plain"].process
         assert process is not None
         assert process._process.pid == second
     finally:
-        stage.close()
+        pool.close()
     assert not {first, second} & set(children())

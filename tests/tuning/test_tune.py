@@ -17,7 +17,7 @@ import tundish
 from tundish.tuning import tune as tuner
 from tundish.tuning.cli.tune_options import ARGUMENTS
 from tundish.tuning.report.results import KEPT, REJECTED
-from tundish.tuning.trials import pool as stage
+from tundish.tuning.trials import pool
 
 from tests.helpers.warm_python import use_warm_trials
 
@@ -36,7 +36,7 @@ def plan() -> Iterator[tundish.Plan]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OMP_NUM_THREADS", "1")  # threads that wait for each other make noise
         patch.setattr(tuner, "FIRST_STEPS", 15)
-        patch.setattr(stage, "TURN_S", 0.1)
+        patch.setattr(pool, "TURN_S", 0.1)
         use_warm_trials(patch)
         yield tundish.tune(planted.build, quick=True, select=["fused_optimizer"], own=names)
 
@@ -83,7 +83,7 @@ def test_the_plan_trains_the_users_objects(plan: tundish.Plan, tmp_path: Path) -
     plan.save(tmp_path / "plan.json")
     with pytest.raises(
         tundish.ArgumentError,
-        match=r"has a trick of your own, NoWait\n  fix: say where.*load_plan\(.*, own=.*--own FILE:NoWait",
+        match=r"has a trick of your own, NoWait\n  fix: name its file.*load_plan\(.*, own=.*--own FILE:NoWait",
     ):
         tundish.load_plan(tmp_path / "plan.json")
     loaded = tundish.load_plan(tmp_path / "plan.json", own=[f"{HERE / 'planted.py'}:NoWait"])
@@ -186,14 +186,14 @@ def test_a_step_that_fails_by_itself(build: Any, text: str) -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ({"select": ["warp"]}, "no trick is called 'warp'"),
-        ({"ignore": ["warp"]}, "no trick is called 'warp'"),
+        ({"select": ["warp"]}, "unknown trick 'warp'"),
+        ({"ignore": ["warp"]}, "unknown trick 'warp'"),
         ({"own": ["nowhere.py:A"]}, "no such file"),
         ({"own": [f"{HERE / 'planted.py'}:Net"]}, "is not a trick"),
         ({"own": ["planted.py"]}, "is not FILE:CLASS"),
         ({"own": [f"{HERE / 'planted.py'}:HalfDone"]}, r"has no apply\(\) or no undo\(\)"),
         ({"own": f"{HERE / 'planted.py'}:Nothing"}, "has no class Nothing"),
-        ({"optimizer": 1}, "follow a model"),
+        ({"optimizer": 1}, "only with a model"),
     ],
 )
 def test_wrong_arguments(words: dict[str, Any], text: str) -> None:

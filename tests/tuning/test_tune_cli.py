@@ -153,7 +153,7 @@ def test_a_time_limit_is_no_failure(search):
         (["a.py:b", "--memory", "much"], "'much' is not a number above 0"),
         (["a.py:b", "--seed", "x"], "--seed"),
         (["a.py:b", "--select", ","], "names no trick"),
-        (["a.py:b", "--select", "bf61"], "no trick is called 'bf61'; did you mean bf16?"),
+        (["a.py:b", "--select", "bf61"], "unknown trick 'bf61'; did you mean bf16?"),
         (["a.py:b", "--ignore", "x"], "fix: use one of strict_fp32, torch_defaults"),
         (["a.py:b", "--select", "tf32", "--ignore", "tf32"], "in --select and in --ignore"),
         (["a.py:b", "--slower-than", "3"], "what is '--slower-than'?"),

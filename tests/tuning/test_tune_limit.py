@@ -10,7 +10,7 @@ import pytest
 import tundish
 from tundish.tuning import tune as tuner
 from tundish.tuning.job import source_of
-from tundish.tuning.trials.pool import Stage
+from tundish.tuning.trials.pool import TrialPool
 from tundish.tuning.tricks.channels_last import ChannelsLast
 
 from . import jobs
@@ -33,9 +33,9 @@ def test_a_build_that_hangs_is_ended_at_the_limit() -> None:
 def test_a_step_that_hangs_is_ended_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = tuner.describe
 
-    def describe(source: Any, asked: Any, on_wait: Any) -> Any:
+    def describe(source: Any, request: Any, on_wait: Any) -> Any:
         """Without a limit: on a busy machine the short one would end it."""
-        return usual(source, tuner.Asked(9, False, 0, asked.allowed), on_wait)
+        return usual(source, tuner.TuneRequest(9, False, 0, request.allowed), on_wait)
 
     monkeypatch.setattr(tuner, "describe", describe)
     began = time.monotonic()
@@ -48,19 +48,19 @@ def test_a_step_that_hangs_is_ended_at_the_limit(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_turn_that_hangs_is_ended_at_the_deadline(tmp_path: Path) -> None:
-    stage = Stage(source_of(jobs.hangs_later), str(tmp_path), seed=0, steps=1, prepare_s=GUARD_S)
+    pool = TrialPool(source_of(jobs.hangs_later), str(tmp_path), seed=0, steps=1, prepare_s=GUARD_S)
     began = time.monotonic()
     try:
-        stage.start("plain", ())
-        assert not stage.outcome("plain").failed
-        stage.deadline = time.monotonic() + 1
-        assert stage.measure(["plain"], rounds=2) == {}
-        assert stage.outcome("plain").kind == "hang"
-        assert len(stage.outcome("plain").losses) == 1  # others are still compared with them
-        stage.start("layout", [ChannelsLast()])  # after the deadline
-        assert stage.outcome("layout").kind == "late"
-        assert "--minutes" in stage.outcome("layout").failed
-        assert not stage.alive()
+        pool.start("plain", ())
+        assert not pool.outcome("plain").failed
+        pool.deadline = time.monotonic() + 1
+        assert pool.measure(["plain"], rounds=2) == {}
+        assert pool.outcome("plain").kind == "hang"
+        assert len(pool.outcome("plain").losses) == 1  # others are still compared with them
+        pool.start("layout", [ChannelsLast()])  # after the deadline
+        assert pool.outcome("layout").kind == "late"
+        assert "--minutes" in pool.outcome("layout").failed
+        assert not pool.alive()
     finally:
-        stage.close()
+        pool.close()
     assert time.monotonic() - began < GUARD_S

@@ -1,4 +1,4 @@
-"""What `tundish.tune` is made of, to be used one by one: training steps, tricks, memory, batch size.
+"""The parts of `tundish.tune`, for use on their own: training steps, tricks, memory, batch size.
 
     from tundish.tuning import Bf16, Step
 
@@ -6,10 +6,10 @@
     Bf16().apply(step)
     loss = step((inputs, targets))
 
-Job, Step                   what is trained, and one training step that tricks change
-Trick, Grade                base class of a trick of your own, and how exact its numbers must be
+Job, Step                   the model to train, and one training step that tricks change
+Trick, Grade                base class for your own tricks, and how exact a trick must be
 Bf16, Compile, TF32, ...    the tricks that `tundish.tune` tries (docs/tricks.md)
-TunePlan, FrameworkPlan     a plan in Lightning, Accelerate and other frameworks (docs/tune.md)
+TunePlan, FrameworkPlan     apply a plan in Lightning, Accelerate and other frameworks (docs/tune.md)
 find_batch_size, choose_blocks, scale_learning_rate, tune_loader    docs/batch-size.md
 predict_memory, measure_peak, find_long_lived                       docs/memory-of-training.md
 find_nondeterministic, find_difference                              docs/seeds.md

@@ -1,4 +1,4 @@
-"""Batches as training loops have them: tensors in tuples, lists and dictionaries."""
+"""Batches of any structure: tensors in tuples, lists and dictionaries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 
 def map_tensors(change: Callable[[torch.Tensor], Any], batch: Any) -> Any:
-    """The same batch with every tensor changed; what is no tensor stays."""
+    """Returns a copy of the batch with `change` applied to every tensor. Other values are kept."""
     if isinstance(batch, torch.Tensor):
         return change(batch)
     if isinstance(batch, dict):
@@ -23,7 +23,7 @@ def map_tensors(change: Callable[[torch.Tensor], Any], batch: Any) -> Any:
 
 
 def tensors_of(batch: Any) -> Iterator[torch.Tensor]:
-    """Every tensor of a batch, in order."""
+    """Yields every tensor of a batch, in order."""
     if isinstance(batch, torch.Tensor):
         yield batch
     elif isinstance(batch, dict):
@@ -35,7 +35,10 @@ def tensors_of(batch: Any) -> Iterator[torch.Tensor]:
 
 
 def signature(batch: Any) -> Any:
-    """What must be equal for two batches to run through one captured or compiled step."""
+    """Returns a key of structure, shapes, types and devices.
+
+    Two batches with equal signatures can run through the same captured or compiled step.
+    """
     if isinstance(batch, torch.Tensor):
         return (tuple(batch.shape), batch.dtype, batch.device)
     if isinstance(batch, dict):
@@ -46,7 +49,7 @@ def signature(batch: Any) -> Any:
 
 
 def samples_of(batch: Any) -> int:
-    """The number of samples: the length of the first tensor that has one; 0 without such a tensor."""
+    """Returns the length of the first tensor with a dimension, or 0 if there is none."""
     for tensor in tensors_of(batch):
         if tensor.dim() > 0:
             return int(tensor.shape[0])
@@ -54,7 +57,10 @@ def samples_of(batch: Any) -> int:
 
 
 def slice_samples(batch: Any, begin: int, end: int) -> Any:
-    """Samples begin to end of a batch. Tensors of another length are for all samples: they stay whole."""
+    """Returns samples `begin` to `end` of a batch.
+
+    Tensors of another length belong to all samples and are not sliced.
+    """
     count = samples_of(batch)
     return map_tensors(
         lambda tensor: (
@@ -65,7 +71,7 @@ def slice_samples(batch: Any, begin: int, end: int) -> Any:
 
 
 def split_samples(batch: Any, parts: int) -> list[tuple[Any, float]]:
-    """`parts` pieces as equal as can be, each with its share of the samples."""
+    """Splits a batch into `parts` nearly equal pieces, each with its fraction of the samples."""
     count = samples_of(batch)
     if count == 0:
         return [(batch, 1.0)]

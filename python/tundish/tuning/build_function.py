@@ -1,4 +1,4 @@
-"""Where a build function is, so that the process of a trial can import it; or why it cannot."""
+"""Locates a build function, so that a trial process can import it by file and name."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from typing import Any
 
 from .._c.errors import ArgumentError
 
-_WHY = "every trial runs in a process of its own, which imports the function from its file by name"
+_WHY = "every trial runs in its own process, which imports the function from its file by name"
 
 
-def place_of(build: Any) -> tuple[str, str]:
-    """File and name of a function at the top level of a .py file. ArgumentError for anything else."""
+def locate_function(build: Any) -> tuple[str, str]:
+    """Returns the file and the name of a function at the top level of a .py file.
+
+    Raises ArgumentError for anything else.
+    """
     if not callable(build):
         raise ArgumentError(
             f"build is a {type(build).__name__}, not a function\n"
@@ -27,7 +30,7 @@ def place_of(build: Any) -> tuple[str, str]:
 
 
 def _obstacle(build: Any) -> tuple[str, str]:
-    """Why it cannot be imported by name, and what to do; empty if it can."""
+    """Returns why `build` cannot be imported by name and how to fix it, or two empty strings."""
     if isinstance(build, functools.partial):
         inner = getattr(build.func, "__qualname__", type(build.func).__name__)
         return (
@@ -68,13 +71,13 @@ def _obstacle(build: Any) -> tuple[str, str]:
     if not os.path.isfile(_file_of(build)):
         return (
             f"{name}() is not in a file, as in a notebook, at a prompt or in compiled code",
-            f'write {name}() to a file, as train.py, and pass its place: tundish.tune("train.py:{name}")',
+            f'write {name}() to a file, such as train.py, and pass its location: tundish.tune("train.py:{name}")',
         )
     return "", ""
 
 
 def _file_of(build: Any) -> str:
-    """Of the function itself, not of a decorator around it."""
+    """Returns the file of the function, not of a decorator around it."""
     try:
         return inspect.getsourcefile(inspect.unwrap(build)) or ""
     except TypeError:

@@ -1,4 +1,4 @@
-"""What a plan was made for, so that another job or another machine is noticed."""
+"""The job and machine that a plan was made for, to detect a different job or machine."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Fingerprint:
 
 
 @dataclass(frozen=True)
-class Difference:
+class FingerprintDifference:
     text: str
-    fatal: bool  # the plan cannot be applied; otherwise it should be measured again
+    fatal: bool  # the plan cannot be applied; otherwise it should be remeasured
 
 
 def fingerprint_of(
@@ -65,12 +65,12 @@ def digest_of(model: torch.nn.Module) -> str:
 
 def differences(
     made_for: Fingerprint, model: torch.nn.Module | None, optimizer: Any = None
-) -> list[Difference]:
+) -> list[FingerprintDifference]:
     out = []
     if model is not None and digest_of(model) != made_for.weights:
         count = sum(p.numel() for p in model.parameters())
         out.append(
-            Difference(
+            FingerprintDifference(
                 f"the plan's model was {made_for.model} with {made_for.parameters:,} parameters, "
                 f"this one is {type(model).__name__} with {count:,}",
                 fatal=True,
@@ -80,18 +80,20 @@ def differences(
         text = (
             f"the plan's optimizer was {made_for.optimizer}, this one is {type(optimizer).__name__}"
         )
-        out.append(Difference(text, fatal=True))
+        out.append(FingerprintDifference(text, fatal=True))
     if model is not None:
         device = next(model.parameters()).device
     else:
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     for key, now in machine_of(device).items():
-        then = getattr(made_for, key)
-        if then != now:
+        saved = getattr(made_for, key)
+        if saved != now:
             word = {"device": "measured on", "torch": "measured with torch", "cudnn": "cuDNN was"}[
                 key
             ]
             out.append(
-                Difference(f"{word} {then or 'none'}, here it is {now or 'none'}", fatal=False)
+                FingerprintDifference(
+                    f"{word} {saved or 'none'}, here it is {now or 'none'}", fatal=False
+                )
             )
     return out

@@ -1,8 +1,8 @@
-"""What of a plan works in a loop that is not ours: Lightning's, Accelerate's, one's own.
+"""Applies a plan in the training loop of Lightning, Accelerate or another framework.
 
-Flags, layout, in-place activations and the optimiser's kernels are set on the user's objects, and the
-model is compiled in place. Precision and accumulation are arguments of the framework, which the caller passes
-to it. A CUDA graph of the whole step needs plan.apply().
+Flags, layout, in-place activations and optimizer kernels are set on your objects, and the model is
+compiled in place. Precision and accumulation are arguments that you pass to the framework. A CUDA
+graph of the whole step needs plan.apply().
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class FrameworkPlan:
         self._compiled, self.applied, self.left_out = [], [], []
 
     def _apply_one(self, trick: Trick, step: Step) -> str:
-        """Empty, or why the trick is left out."""
+        """Applies one trick. Returns why the trick is left out, or an empty string."""
         if trick.name in _BY_FRAMEWORK:
             return ""
         if trick.name == "compile":
@@ -90,16 +90,21 @@ class FrameworkPlan:
         return ""
 
     def _compile(self, trick: Any, model: torch.nn.Module) -> None:
-        """In place, so that names and checkpoints stay. The parts are compiled, not the whole: a
-        framework's module calls them from its own training step."""
+        """Compiles in place, so that names and checkpoints stay the same.
+
+        Compiles the parts rather than the whole model, because the framework's module calls the parts
+        from its own training step.
+        """
         for module in _parts(model):
             module.compile(mode=trick.mode, dynamic=False)
             self._compiled.append(module)
 
 
 def _parts(model: torch.nn.Module) -> list[torch.nn.Module]:
-    """The outermost modules that a training step calls: the model itself, or its children if it has no
-    forward pass of its own."""
+    """Returns the outermost modules that a training step calls.
+
+    This is the model itself, or its children if the model has no forward pass.
+    """
     if type(model).forward is not torch.nn.Module.forward and not hasattr(model, "training_step"):
         return [model]
     children = [child for child in model.children() if any(True for _ in child.parameters())]

@@ -1,7 +1,7 @@
-"""What is tuned: a model, its optimiser, its loss and batches; and how a child process makes them again.
+"""The job to tune (model, optimizer, loss and batches) and how a child process rebuilds it.
 
-Every trial runs in a process of its own, so the four are made anew there: by the user's `build()`
-function, which is imported from its file, or from a pickle.
+Every trial runs in its own process and rebuilds the job there, either with your `build()` function,
+imported from its file, or from a pickle.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ import torch
 
 from .._c.errors import ArgumentError
 from .batch_structure import signature, tensors_of
-from .build_function import place_of
+from .build_function import locate_function
 
 Build = Callable[[], Any]
-MOST_BATCHES = 8  # of an iterable: enough to see whether shapes vary
+MOST_BATCHES = 8  # batches taken from an iterable: enough to see whether shapes vary
 
 
 @dataclass
 class Job:
-    """Holds what is trained: a model, its optimizer, its loss function and example batches."""
+    """A training job: a model, its optimizer, its loss function and example batches."""
 
     model: torch.nn.Module  # on the device of the training
     optimizer: torch.optim.Optimizer  # an optimizer of the model's parameters
@@ -43,7 +43,10 @@ class Job:
 
 @dataclass(frozen=True)
 class JobSource:
-    """Where a child gets its job from. Either `function` of `file`, or `pickle` with `file` as its main."""
+    """How a child process gets its job.
+
+    Either `function` in `file`, or the file `pickle`, with `file` as the main script.
+    """
 
     file: str = ""
     function: str = ""
@@ -70,7 +73,7 @@ class JobSource:
 
 
 def set_seeds(seed: int) -> None:
-    """The generators that a build function may draw from."""
+    """Seeds the generators that a build function may use."""
     random.seed(seed)
     torch.manual_seed(seed)
     numpy = sys.modules.get("numpy")
@@ -79,7 +82,7 @@ def set_seeds(seed: int) -> None:
 
 
 def as_job(made: Any, where: str) -> Job:
-    """Checks what a build function returned. ArgumentError says what is wrong with it."""
+    """Checks the result of a build function. Raises ArgumentError for a wrong part."""
     names = ("model", "optimizer", "loss_fn", "batch")
     if isinstance(made, dict):
         missing = [name for name in names if name not in made]
@@ -122,21 +125,21 @@ def check_arguments(build: Build, where: str) -> None:
     except (TypeError, ValueError):
         return
     optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    for one in parameters:
-        if one.default is inspect.Parameter.empty and one.kind not in optional:
+    for parameter in parameters:
+        if parameter.default is inspect.Parameter.empty and parameter.kind not in optional:
             raise ArgumentError(
-                f"{where} needs an argument, {one.name}; it is called without any\n"
-                f"  fix: give {one.name} a default, or write a function around it"
+                f"{where} needs an argument, {parameter.name}; it is called without any\n"
+                f"  fix: give {parameter.name} a default, or write a function around it"
             )
 
 
 def list_batches(batch: Any, where: str) -> list[Any]:
-    """One batch, or the first ones of an iterable of batches (a list of them, a loader)."""
+    """Returns one batch as a list, or the first batches of an iterable (a list of batches, a loader)."""
     out = _first_batches(batch, where)
-    for i, one in enumerate(out):
-        if not any(True for _ in tensors_of(one)):
+    for i, example in enumerate(out):
+        if not any(True for _ in tensors_of(example)):
             raise ArgumentError(
-                f"{where}: batch {i} holds no tensor; it is {_described(one)}\n"
+                f"{where}: batch {i} holds no tensor; it is {_described(example)}\n"
                 "  fix: return tensors, as in (inputs, targets); torch.as_tensor() makes them of arrays"
             )
     if not out:
@@ -151,7 +154,7 @@ def _first_batches(batch: Any, where: str) -> list[Any]:
     if isinstance(batch, (torch.Tensor, dict, tuple)):
         return [batch]
     if isinstance(batch, list) and any(isinstance(part, torch.Tensor) for part in batch):
-        return [batch]  # what torch's default collate makes: [inputs, targets]
+        return [batch]  # as torch's default collate returns it: [inputs, targets]
     if not isinstance(batch, Iterable):
         raise ArgumentError(
             f"{where}: the batch is {_described(batch)}\n"
@@ -186,7 +189,7 @@ def check_devices(job: Job, where: str) -> None:
 
 
 def source_of(build: Build | str) -> JobSource:
-    """The source of `tundish.tune(build)` or of the words "train.py:build"."""
+    """Returns the source of `tundish.tune(build)` or of the text "train.py:build"."""
     if isinstance(build, str):
         file, _, function = build.rpartition(":")
         if not file or not function.isidentifier():
@@ -199,13 +202,15 @@ def source_of(build: Build | str) -> JobSource:
                 f"{file}: no such file\n  fix: name the Python file that has {function}()"
             )
         return JobSource(file=os.path.abspath(file), function=function)
-    found, name = place_of(build)
+    found, name = locate_function(build)
     return JobSource(file=found, function=name)
 
 
 def pickled_source(job: Job, path: str) -> JobSource:
-    """Writes model, optimiser, loss and batches to `path`, as one object: the optimiser's parameters
-    stay the model's."""
+    """Writes model, optimizer, loss and batches to `path` as one object.
+
+    In one object, the optimizer's parameters stay the same tensors as the model's.
+    """
     try:
         torch.save((job.model, job.optimizer, job.loss_fn, job.batches), path)
     except Exception as error:
@@ -219,7 +224,7 @@ def pickled_source(job: Job, path: str) -> JobSource:
 
 
 def import_file(path: str) -> Any:
-    """The user's file as a module that is not __main__: what it guards by that name does not run."""
+    """Imports the user's file under its own name, so that code guarded by `__main__` does not run."""
     folder, base = os.path.split(path)
     name = os.path.splitext(base)[0]
     if folder not in sys.path:

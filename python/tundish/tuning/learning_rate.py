@@ -1,9 +1,9 @@
-"""The learning rate for a changed batch, printed as the code to put into a training script.
+"""Scales the learning rate for a new batch size, as code to paste into a training script.
 
-Two rules of thumb, for models that train well at the old batch: linear for SGD (Goyal et al., 2017),
-square root for Adam and its kin, whose steps do not grow with the gradient (Malladi et al., 2022). They
-are where a search begins, not a proof: beyond some batch, different for each task, no rate keeps the
-accuracy per epoch.
+The rules of thumb hold for models that train well at the old batch size: linear for SGD (Goyal et al.,
+2017), square root for Adam and its relatives, whose steps do not grow with the gradient (Malladi et al.,
+2022). They are a starting point for a search. Beyond some batch size, which depends on the task, no
+learning rate keeps the accuracy per epoch.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import torch
 from .._c.errors import ArgumentError
 
 LINEAR, SQUARE_ROOT = "linear", "square root"
-# By the names of their classes, so that those of other packages are known too.
+# Matched by class name, so that optimizers of other packages are recognized too.
 _LINEAR = ("sgd", "lars", "asgd")
 _SQUARE_ROOT = ("adam", "lamb", "rmsprop", "adagrad", "adafactor", "lion", "adadelta", "novograd")
 WARMUP_EPOCHS = 5
-WARMUP_SAMPLES = 640_000  # without the length of an epoch: half an epoch of ImageNet
+WARMUP_SAMPLES = 640_000  # if the length of an epoch is unknown: half an epoch of ImageNet
 
 
 def rule_of(optimizer: torch.optim.Optimizer) -> str:
-    """The rule for this optimiser; square root, the more careful one, for one that is not known."""
+    """Returns the rule for this optimizer; for an unknown optimizer the more careful one, square root."""
     name = type(optimizer).__name__.lower()
     if any(word in name for word in _SQUARE_ROOT):
         return SQUARE_ROOT
@@ -36,12 +36,12 @@ def is_known(optimizer: torch.optim.Optimizer) -> bool:
 
 
 def factor_of(rule: str, old: int, new: int) -> float:
-    """What learning rates are multiplied by."""
+    """Returns the factor for the learning rates."""
     return new / old if rule == LINEAR else math.sqrt(new / old)
 
 
 def warmup_steps_of(new: int, samples_per_epoch: int | None = None) -> int:
-    """Steps until the new rate is reached: 5 epochs, as Goyal et al. did."""
+    """Returns the steps until the new rate is reached: 5 epochs, as in Goyal et al."""
     samples = WARMUP_SAMPLES if samples_per_epoch is None else WARMUP_EPOCHS * samples_per_epoch
     return max(1, -(-samples // new))
 
@@ -63,7 +63,7 @@ def scale_learning_rate(
     old, new           samples per update, over all ranks and accumulated micro-batches
     rule               "linear" or "square root"; default: the usual one for the optimizer
     warmup_steps       length of the warmup; default: 5 epochs, without samples_per_epoch 640,000 samples
-    samples_per_epoch  samples of your data set
+    samples_per_epoch  samples of your dataset
     """
     _check(old, new, rule, warmup_steps)
     rule = rule or rule_of(optimizer)
@@ -88,26 +88,28 @@ def scale_learning_rate(
         "warmup = torch.optim.lr_scheduler.LinearLR(",
         f"    optimizer, start_factor={_short(1 / factor)}, total_iters={warmup_steps}",
         ")  # warmup.step() after each of the first optimizer.step()",
-        "# With a scheduler of your own that is stepped once per update, both as one:",
+        "# To combine it with your own scheduler, stepped once per update:",
         f"# scheduler = torch.optim.lr_scheduler.SequentialLR(optimizer, [warmup, scheduler], [{warmup_steps}])",
     ]
 
 
 def caveats(optimizer: torch.optim.Optimizer, old: int, new: int) -> list[str]:
-    """What the rule does not know."""
+    """Returns the limits of the rule for this optimizer and these batch sizes."""
     out = []
     if not is_known(optimizer):
-        out.append(f"{type(optimizer).__name__} has no known rule: square root is the careful one")
+        out.append(
+            f"{type(optimizer).__name__} has no known rule; square root is the careful choice"
+        )
     if max(new / old, old / new) > 8:
-        out.append("more than 8x: the rules were seen to fail; compare the accuracy of short runs")
+        out.append("beyond 8x the rules are known to fail; compare the accuracy of short runs")
     if rule_of(optimizer) == SQUARE_ROOT and new != old:
-        out.append("betas are per update: with far fewer updates try smaller ones")
-    out.append("steps per epoch change too: give schedulers their lengths in epochs or samples")
+        out.append("betas are per update; with far fewer updates, try smaller betas")
+    out.append("steps per epoch change too; set scheduler lengths in epochs or samples")
     return out
 
 
 def _short(number: float) -> float:
-    """As people write it; exact to six digits."""
+    """Rounds to six significant digits."""
     return float(f"{number:.6g}")
 
 

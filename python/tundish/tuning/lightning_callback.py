@@ -1,4 +1,4 @@
-"""A plan in a Lightning Trainer: `Trainer(callbacks=[TunePlan("plan.json")])`."""
+"""Lightning callback that applies a plan: `Trainer(callbacks=[TunePlan("plan.json")])`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .._c.errors import ArgumentError
 from .framework_plan import FrameworkPlan
 from .plan import Plan, load_plan
 
-_PACKAGES = ("lightning.pytorch", "pytorch_lightning")  # the same code under two names
+_PACKAGES = ("lightning.pytorch", "pytorch_lightning")  # the same code, published under two names
 _PRECISIONS = {"bf16": "bf16-mixed", "fp16": "16-mixed"}
 
 
 class _WithoutLightning:
-    """Base of the callbacks where Lightning is not installed: it only explains what is missing."""
+    """Base class used where Lightning is not installed. Raises an error that explains how to install it."""
 
     def __init__(self) -> None:
         name = type(self).__name__
@@ -25,8 +25,8 @@ class _WithoutLightning:
 
 
 def callback_base() -> Any:
-    """Returns `Callback` of the Lightning package in use, of the newer one if none is in use."""
-    for package in sorted(_PACKAGES, key=lambda one: one not in sys.modules):
+    """Returns `Callback` of the imported Lightning package, or of the newer package if none is imported."""
+    for package in sorted(_PACKAGES, key=lambda name: name not in sys.modules):
         try:
             return importlib.import_module(package).Callback
         except ModuleNotFoundError:
@@ -35,13 +35,13 @@ def callback_base() -> Any:
 
 
 class TunePlan(callback_base()):  # type: ignore[misc]
-    """Callback of Lightning that applies a plan: `Trainer(callbacks=[TunePlan("plan.json")])`.
+    """Lightning callback that applies a plan: `Trainer(callbacks=[TunePlan("plan.json")])`.
 
     Sets flags, layout, precision, compilation and optimizer kernels while `fit` runs. `applied` and
     `left_out` list the tricks; a warning names the tricks that are left out.
 
-    The CUDA graph of the whole step is left out: it needs `step = plan.apply(...)`. Accumulation is an
-    argument of the Trainer: `Trainer(accumulate_grad_batches=N)` with batches of 1/N of the size.
+    The CUDA graph of the whole step is left out, because it needs `step = plan.apply(...)`. Accumulation
+    is an argument of the Trainer: `Trainer(accumulate_grad_batches=N)` with batches of 1/N of the size.
     """
 
     def __init__(self, plan: Plan | str | os.PathLike[str]) -> None:
@@ -61,7 +61,7 @@ class TunePlan(callback_base()):  # type: ignore[misc]
         return self._settings.left_out + self._more_left_out
 
     def setup(self, trainer: Any, pl_module: Any, stage: str) -> None:
-        """Before the Trainer's strategy is set up: the precision."""
+        """Sets the precision, before the Trainer sets up its strategy."""
         if stage != "fit":
             return
         self._more_applied, self._more_left_out = [], []
@@ -91,7 +91,7 @@ class TunePlan(callback_base()):  # type: ignore[misc]
         self._more_applied.append(wanted)
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        """The model is on its device, the checkpoint is loaded."""
+        """Applies the other tricks, once the model is on its device and the checkpoint is loaded."""
         if len(trainer.optimizers) == 1:
             self._settings.apply(pl_module, trainer.optimizers[0])
         else:
@@ -103,15 +103,18 @@ class TunePlan(callback_base()):  # type: ignore[misc]
             )
 
     def on_fit_end(self, trainer: Any, pl_module: Any) -> None:
-        self._take_back(trainer)
+        self._restore(trainer)
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:
-        self._take_back(trainer)
+        self._restore(trainer)
 
-    def _take_back(self, trainer: Any) -> None:
+    def _restore(self, trainer: Any) -> None:
         applied, left_out = self.applied, self.left_out
         self._settings.undo()
         if self._precision_before is not None:
             trainer.strategy.precision_plugin = self._precision_before
             self._precision_before = None
-        self._more_applied, self._more_left_out = applied, left_out  # to be read after the run
+        self._more_applied, self._more_left_out = (
+            applied,
+            left_out,
+        )  # kept for reading after the run

@@ -1,8 +1,8 @@
-"""tune_loader: threads, prefetch and where images are decoded, tried on the user's own loader.
+"""tune_loader: tries threads, prefetch and the place of decoding on the user's own loader.
 
-The settings change speed and memory only: batches are the same bytes with all of them. The defaults
-are good for most machines, so another setting is named only if it pays by more than the noise, which a
-twin of the default, measured in the same rounds, shows.
+The settings change speed and memory only; every setting produces the same bytes. The defaults are good
+for most machines, so another setting is recommended only if its gain exceeds the noise. A second loader
+with the default settings, measured in the same rounds, shows the noise.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MakeLoader = Callable[
     ..., Any
 ]  # make(**settings) -> a tundish.Loader or another iterable of batches
 ROUNDS = 5
-LEAST_GAIN = 0.05  # a host is noisy
+LEAST_GAIN = 0.05  # hosts are noisy
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class LoaderTrial:
     settings: Settings  # arguments of tundish.Loader
     samples_per_s: float  # rate
     gain: float  # ratio to the defaults: 1.10 is 10 % faster
-    threshold: float  # gain that noise alone can give
+    threshold: float  # gain that noise alone can produce
 
 
 @dataclass(frozen=True)
@@ -46,16 +46,16 @@ class LoaderReport:
     trials: tuple[LoaderTrial, ...]  # every measured setting
 
     def code(self) -> str:
-        """Returns the line that makes a loader with these settings."""
-        words = "".join(f", {key}={value!r}" for key, value in self.settings.items())
-        return f"loader = tundish.Loader(...{words})" if words else "the defaults are best"
+        """Returns the line that creates a loader with these settings."""
+        arguments = "".join(f", {key}={value!r}" for key, value in self.settings.items())
+        return f"loader = tundish.Loader(...{arguments})" if arguments else "the defaults are best"
 
     def __str__(self) -> str:
         lines = [f"default{self.default_samples_per_s:>43,.0f} samples/s"]
         for trial in self.trials:
-            words = ", ".join(f"{key}={value}" for key, value in trial.settings.items())
+            arguments = ", ".join(f"{key}={value}" for key, value in trial.settings.items())
             lines.append(
-                f"{words:<36}{trial.samples_per_s:>14,.0f} samples/s{trial.gain:>8.3f}x "
+                f"{arguments:<36}{trial.samples_per_s:>14,.0f} samples/s{trial.gain:>8.3f}x "
                 f"(noise up to {trial.threshold:.3f}x)"
             )
         return "\n".join([*lines, self.code()])
@@ -71,9 +71,9 @@ def tune_loader(
     cpus: int | None = None,
     **options: Any,
 ) -> LoaderReport:
-    """Measures a loader with its default settings and with others, in turns.
+    """Measures a loader with its default settings and with others, taking turns.
 
-    data     what `tundish.Loader` takes, followed by its other arguments; or a function
+    data     the data of a `tundish.Loader`, whose other arguments follow; or a function
              `make(**settings)` that returns a loader
     seconds  approximate time for all measurements
     step     function that is called with each batch, as in the training loop
@@ -85,13 +85,13 @@ def tune_loader(
     make = data if callable(data) else _maker(data, batch_size, options)
     if callable(data) and (batch_size is not None or options):
         raise ArgumentError(
-            "tune_loader: give arguments of the loader to the function that makes it"
+            "tune_loader: pass loader arguments to the function that makes the loader"
         )
     return _Tuner(make, seconds, step, clock).run(stages(options, cpus or _cpus()))
 
 
 def stages(options: Settings, cpus: int) -> list[list[Settings]]:
-    """What is tried, one setting after the other; what the user has set stays."""
+    """Returns the settings to try, one setting after the other. Leaves out settings fixed by the user."""
     out: list[list[Settings]] = []
     if options.get("threads") in (None, "auto"):
         counts = sorted({max(1, cpus // 2), max(1, cpus - 1), cpus + 2, 2 * cpus} - {cpus})
@@ -104,7 +104,7 @@ def stages(options: Settings, cpus: int) -> list[list[Settings]]:
 
 
 def _cpus() -> int:
-    """The loader's default number of threads."""
+    """Returns the loader's default number of threads."""
     from .._c.library import lib
     from ..data.settings.world import cpus_of_rank
 
@@ -115,13 +115,13 @@ def _maker(path: Any, batch_size: int | None, options: Settings) -> MakeLoader:
     from ..data.loader import Loader
 
     given: Settings = {"batch_size": 1 if batch_size is None else batch_size, **options}
-    given["trace"] = None  # the loaders would write over each other's
+    given["trace"] = None  # loaders would overwrite each other's trace
     return lambda **settings: Loader(path, **{**given, **settings})
 
 
 @dataclass
 class _Lane:
-    """A loader that is measured turn by turn; between turns it waits with its batches prefetched."""
+    """A loader that is measured in turns. Between turns it waits with its batches prefetched."""
 
     settings: Settings
     loader: Any
@@ -129,12 +129,12 @@ class _Lane:
     _batches: Iterator[Any] | None = None
 
     def prefetch(self) -> int:
-        """Batches that it keeps ready; prefetch="auto" may have chosen another number."""
+        """Returns the number of batches kept ready; prefetch="auto" may have chosen it."""
         chosen = self.loader.stats()["data/prefetch"] if hasattr(self.loader, "stats") else 0
         return int(chosen or self.settings.get("prefetch", 4))
 
     def next_batch(self) -> Any:
-        for _ in range(2):  # at the end of an epoch: the next one
+        for _ in range(2):  # at the end of an epoch, start the next one
             if self._batches is None:
                 self._batches = iter(self.loader)
             for batch in self._batches:
@@ -161,12 +161,12 @@ class _Tuner:
         self._turn_s = self._seconds / (ROUNDS * lanes)
         chosen: Settings = {}
         for stage in all_stages:
-            found = self._compare(chosen, [{**chosen, **one} for one in stage])
+            found = self._compare(chosen, [{**chosen, **settings} for settings in stage])
             self._trials += found
             paying = [trial for trial in found if trial.gain > trial.threshold]
             if paying:
                 chosen = max(paying, key=lambda trial: trial.gain).settings
-        # The best of several is partly the luckiest: it must win again, in rounds of its own.
+        # The best of several is partly the luckiest, so it must win again in separate rounds.
         final = self._compare({}, [chosen])[0]
         if chosen and final.gain <= final.threshold:
             chosen = {}
@@ -175,17 +175,17 @@ class _Tuner:
         return LoaderReport(chosen, default, rate, tuple(self._trials))
 
     def _compare(self, base: Settings, others: list[Settings]) -> list[LoaderTrial]:
-        """Each of `others` against `base`, in interleaved turns with a twin of `base`."""
+        """Compares each of `others` with `base`, in interleaved turns with a twin of `base`."""
         lanes: list[_Lane] = []
         try:
             for settings in (base, base, *others):
                 try:
                     lanes.append(_Lane(settings, self._make(**settings)))
                 except (ValueError, RuntimeError):
-                    if len(lanes) < 2:  # the default itself
+                    if len(lanes) < 2:  # the default settings failed
                         raise
             for i in range(ROUNDS):
-                # Another order in each round: what follows a lane is not always the same one.
+                # Change the order in each round, so that a lane is not always followed by the same lane.
                 for lane in lanes[i % len(lanes) :] + lanes[: i % len(lanes)]:
                     lane.rates.append(self._turn(lane))
         finally:
@@ -204,7 +204,7 @@ class _Tuner:
         ]
 
     def _turn(self, lane: _Lane) -> float:
-        """Samples per second. First the batches that were prefetched while others ran are used up."""
+        """Returns samples per second. First consumes the batches prefetched while other lanes ran."""
         for _ in range(lane.prefetch() + 2):
             self._use(lane.next_batch())
         begin, samples, end = self._clock(), 0, 0.0
@@ -221,15 +221,18 @@ class _Tuner:
         if getattr(device, "type", "") == "cuda":
             import torch
 
-            # The batch is there, not only asked for; the next ones are made on streams of their own.
+            # Wait until the batch has arrived. The next batches are made on other streams.
             torch.cuda.current_stream(device).synchronize()
         return len(first)
 
 
 def log_ratios(rates: Sequence[float], base: Sequence[float]) -> list[float]:
-    return [math.log(one / other) for one, other in zip(rates, base)]
+    return [math.log(rate / other) for rate, other in zip(rates, base)]
 
 
 def noise(ratios: Sequence[float]) -> float:
-    """How far the median of equal loaders lies from 1: seen, or expected from how the rounds spread."""
+    """Returns how far the median of equal loaders may lie from 1.
+
+    This is the larger of the observed distance and the distance expected from the spread of the rounds.
+    """
     return max(abs(median(ratios)), 1.25 * pstdev(ratios) / math.sqrt(len(ratios)))

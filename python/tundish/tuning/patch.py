@@ -1,4 +1,4 @@
-"""The plan as lines of a training loop, for those who keep their own."""
+"""Writes a plan as the lines of a plain training loop."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import torch
 from .report.commands import near
 from .tricks import Trick, in_order
 
-# Their code() goes to the top of the program as it is.
+# Tricks whose code() is copied unchanged to the top of the program.
 _FLAGS = ("strict_fp32", "torch_defaults", "tf32", "cudnn_benchmark")
-# These have their places in the lines below; of any other trick the code is given as a comment.
+# Tricks with a fixed position in the loop. The code of any other trick is shown as a comment.
 _WRITTEN = (
     "inplace",
     "set_to_none",
@@ -26,9 +26,12 @@ _WRITTEN = (
 
 
 def patch_text(tricks: Sequence[Trick], optimizer: str, device: str) -> str:
-    """A complete loop with the tricks in their places. `optimizer`: its class; `device`: "cuda", "cpu".
+    """Returns a complete loop with the tricks in place.
 
-    model, optimizer, loss_fn and loader are the user's own.
+    The loop uses your own model, optimizer, loss_fn and loader.
+
+    optimizer  class name of the optimizer
+    device     "cuda" or "cpu"
     """
     loop = _Loop({trick.name: trick for trick in in_order(tricks)}, optimizer, device)
     parts = [loop.top(), loop.before(), loop.loss(), loop.step(), loop.left_out()]
@@ -48,7 +51,7 @@ class _Loop:
         return lines
 
     def before(self) -> list[str]:
-        """After the model and the optimizer are made."""
+        """Returns the lines that follow the creation of the model and the optimizer."""
         lines = []
         if "inplace" in self.tricks:
             lines += [
@@ -87,7 +90,7 @@ class _Loop:
         return lines
 
     def loss(self) -> list[str]:
-        """Forward and loss: what autocast and the compiler see."""
+        """Returns forward pass and loss, the part that autocast and the compiler cover."""
         lines = ["def loss_of(inputs, targets):"]
         dtype = "bfloat16" if "bf16" in self.tricks else "float16" if self.scaler else ""
         if dtype:
@@ -99,11 +102,11 @@ class _Loop:
             lines.append("    return loss_fn(model(inputs), targets)")
         if "compile" in self.tricks:
             mode = getattr(self.tricks["compile"], "mode", "default")
-            words = "" if mode == "default" else f'mode="{mode}", '
+            argument = "" if mode == "default" else f'mode="{mode}", '
             lines += [
                 "",
-                "# every other shape of a batch is compiled again: DataLoader(..., drop_last=True)",
-                f"loss_of = torch.compile(loss_of, {words}dynamic=False)",
+                "# each new batch shape triggers a recompilation: DataLoader(..., drop_last=True)",
+                f"loss_of = torch.compile(loss_of, {argument}dynamic=False)",
             ]
         return lines
 
@@ -118,7 +121,7 @@ class _Loop:
             split = f".tensor_split({self.parts})"
             lines += [
                 f"    for x, y in zip(inputs{split}, targets{split}):",
-                "        # the share of the samples, for a loss that is a mean; without it for a sum",
+                "        # weight by the fraction of samples if the loss is a mean; drop the factor for a sum",
                 "        loss = loss_of(x, y) * (len(x) / len(inputs))",
                 f"        {self._backward()}",
             ]
@@ -146,12 +149,12 @@ class _Loop:
                 ]
             elif name not in (*_FLAGS, *_WRITTEN):
                 code = trick.code() or _without_code(trick)
-                lines += [f"# Left out: {trick.title}:", *(f"#     {one}" for one in code)]
+                lines += [f"# Left out: {trick.title}:", *(f"#     {line}" for line in code)]
         return lines
 
 
 def _without_code(trick: Trick) -> list[str]:
-    """In place of the lines that a user's own trick does not give."""
+    """Returns a hint for a user's trick without code()."""
     where = near(trick.own) if trick.own else type(trick).__name__
     return [
         f"{where} has no code(). Its apply() does the work in plan.apply():",

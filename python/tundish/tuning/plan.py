@@ -1,4 +1,4 @@
-"""A plan: the tricks that paid on one model, with what was measured; applied to the user's own objects."""
+"""A plan: the tricks that paid off for one model, with their measurements, ready to apply."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .tricks import TRICKS, Trick, in_order, trick_from_json
 
 @dataclass
 class Plan:
-    """`step = plan.apply(model, optimizer, loss_fn)`; then `loss = step(batch)` for every batch."""
+    """`step = plan.apply(model, optimizer, loss_fn)`, then `loss = step(batch)` for every batch."""
 
     tricks: list[Trick]
-    fingerprint: Fingerprint  # of what was tuned: model, optimiser, batch, machine, torch
+    fingerprint: Fingerprint  # model, optimizer, batch, machine and torch version of the tuning run
     report: Report
     _applied: list[tuple[Step, list[Trick]]] = field(default_factory=list, repr=False)
 
@@ -36,13 +36,18 @@ class Plan:
         loss_fn: LossFunction,
         clip_norm: float | None = None,
     ) -> Step:
-        """A training step with the plan's tricks: `step(batch)` returns the loss.
+        """Returns a training step with the plan's tricks; `step(batch)` returns the loss.
 
         The model and the optimizer stay yours: save their state_dict() as before, and step a
-        learning-rate scheduler after each batch as before. `clip_norm`: gradients are clipped to
-        this norm, inside the step.
+        learning-rate scheduler after each batch as before.
+
+        clip_norm  maximum gradient norm, clipped inside the step; None disables clipping
         """
-        changed = [one for one in differences(self.fingerprint, model, optimizer) if one.fatal]
+        changed = [
+            difference
+            for difference in differences(self.fingerprint, model, optimizer)
+            if difference.fatal
+        ]
         if changed:
             raise ArgumentError(
                 f"this plan is for another job: {changed[0].text}\n"
@@ -66,7 +71,7 @@ class Plan:
         return step
 
     def undo(self) -> None:
-        """Takes back what apply() changed: flags of torch, the layout of weights, the optimiser's kernels."""
+        """Reverts apply(): flags of torch, the layout of weights, optimizer kernels."""
         while self._applied:
             step, done = self._applied.pop()
             step.reset()
@@ -74,16 +79,16 @@ class Plan:
                 trick.undo(step)
 
     def changes(self, model: torch.nn.Module | None = None, optimizer: Any = None) -> list[str]:
-        """What differs from where the plan was made: GPU, torch, and, if given, model and optimiser."""
-        return [one.text for one in differences(self.fingerprint, model, optimizer)]
+        """Returns what changed since the plan was made: GPU, torch and, if given, model and optimizer."""
+        return [difference.text for difference in differences(self.fingerprint, model, optimizer)]
 
     def patch(self) -> str:
-        """The plan as lines for a training loop of one's own; the CUDA graph needs apply()."""
+        """Returns the plan as lines for your own training loop. The CUDA graph needs apply()."""
         device = "cpu" if self.fingerprint.device == "cpu" else "cuda"
         return patch_text(self.tricks, self.fingerprint.optimizer, device)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """As JSON, by a temporary file and a rename."""
+        """Saves the plan as JSON, atomically through a temporary file."""
         values = {
             "format": FORMAT,
             "tricks": [trick.as_json() for trick in in_order(self.tricks)],
@@ -111,9 +116,9 @@ class Plan:
 
 
 def load_plan(path: str | os.PathLike[str], own: Sequence[str] = ()) -> Plan:
-    """The plan of a file that Plan.save() wrote. `plan.changes()` says what is different here.
+    """Loads a plan saved by Plan.save(). `plan.changes()` returns what is different here.
 
-    `own`: FILE:CLASS of your own tricks in it. A plan file cannot name code to run by itself.
+    own  FILE:CLASS of your own tricks in the plan; a plan file cannot name code to run
     """
     name = os.fspath(path)
     own = [own] if isinstance(own, str) else own
@@ -124,7 +129,7 @@ def load_plan(path: str | os.PathLike[str], own: Sequence[str] = ()) -> Plan:
         check_object(Fingerprint, part(values, "fingerprint"), "fingerprint")
         check_report(part(values, "report"))
         return Plan(
-            [trick_of(one, f"tricks[{i}]", own, name) for i, one in enumerate(tricks)],
+            [trick_of(trick, f"tricks[{i}]", own, name) for i, trick in enumerate(tricks)],
             Fingerprint.from_json(values["fingerprint"]),
             report_from_json(values["report"]),
         )
@@ -135,7 +140,7 @@ def load_plan(path: str | os.PathLike[str], own: Sequence[str] = ()) -> Plan:
 
 
 def trick_of(values: dict[str, Any], where: str, own: Sequence[str], name: str) -> Trick:
-    """The trick of a plan file, its options checked."""
+    """Returns a trick from the values in a plan file, with its options checked."""
     check_value(str, part(values, "name", where), f"{where}.name")
     if "own" in values:
         check_value(str, values["own"], f"{where}.own")
@@ -144,24 +149,27 @@ def trick_of(values: dict[str, Any], where: str, own: Sequence[str], name: str) 
         options = {field: value for field, value in values.items() if field != "name"}
         check_object(kind, options, where)
     try:
-        return trick_from_json(with_own(values, own, name))
+        return trick_from_json(replace_own_file(values, own, name))
     except ArgumentError:
         raise
-    except Exception as error:  # of a user's own trick: anything
+    except Exception as error:  # a user's trick may raise anything
         raise BadField(f"{where}: {error}") from error
 
 
-def with_own(values: dict[str, Any], own: Sequence[str], name: str) -> dict[str, Any]:
-    """A user's own trick, from the file that the caller names: never from the one in the plan."""
+def replace_own_file(values: dict[str, Any], own: Sequence[str], name: str) -> dict[str, Any]:
+    """Replaces the file of a user's trick by the file that the caller names.
+
+    The file named in the plan is never imported.
+    """
     wanted = values.get("own")
     if wanted is None:
         return values
     kind = wanted.rpartition(":")[2]
-    for words in own:
-        if words.rpartition(":")[2] == kind:
-            return {**values, "own": words}
+    for spec in own:
+        if spec.rpartition(":")[2] == kind:
+            return {**values, "own": spec}
     raise ArgumentError(
         f"{name} has a trick of your own, {kind}\n"
-        f"  fix: say where it is: {load_text(name, [f'FILE:{kind}'])}; "
+        f"  fix: name its file: {load_text(name, [f'FILE:{kind}'])}; "
         f"for tundish tune: --own FILE:{kind}"
     )

@@ -1,4 +1,4 @@
-"""The JSON of a plan, checked field by field, so that an error names the field and not a Python object."""
+"""Reads the JSON of a plan and checks it field by field, so that an error names the field."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .._c.library import version
 from .report.results import Report
 
 FORMAT = 1
-_WORDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+_TYPE_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
 class BadField(ValueError):
-    """What is wrong, beginning with the field's name."""
+    """A wrong field of a plan file. The text begins with the name of the field."""
 
 
 def read_plan(name: str) -> dict[str, Any]:
-    """The object of the file, of this format. BadField if it is none."""
+    """Returns the JSON object in the file. Raises BadField if the file is not a plan of this format."""
     try:
         with open(name, encoding="utf-8") as file:
             values = json.load(file)
@@ -39,7 +39,7 @@ def read_plan(name: str) -> dict[str, Any]:
         ) from None
     except UnicodeDecodeError as error:
         raise BadField(f"it is not text in UTF-8: byte {error.start} is wrong") from None
-    except (RecursionError, ValueError) as error:  # ValueError: a number of thousands of digits
+    except (RecursionError, ValueError) as error:  # ValueError: a number with thousands of digits
         raise BadField(f"it is not JSON: {error}") from None
     check_format(values, name)
     return dict(values)
@@ -55,12 +55,12 @@ def check_format(values: Any, name: str) -> None:
         raise BadField(f"format is {kind_of(found)}, not a whole number")
     if found > FORMAT:
         raise ArgumentError(
-            f"{name}: format is {found}: a newer version of Tundish saved this plan; {version()} reads format {FORMAT}\n"
+            f"{name}: format is {found}, saved by a newer version of Tundish; {version()} reads format {FORMAT}\n"
             f"  fix: pip install --upgrade tundish; or make the plan again with this version: "
             f"tundish tune FILE:FUNCTION -o {name}"
         )
     if found != FORMAT:
-        raise BadField(f"format is {found}; there is no such format, {FORMAT} is the first")
+        raise BadField(f"format is {found}; the first format is {FORMAT}")
 
 
 def part(values: dict[str, Any], field: str, where: str = "") -> Any:
@@ -70,7 +70,7 @@ def part(values: dict[str, Any], field: str, where: str = "") -> Any:
 
 
 def check_report(values: dict[str, Any]) -> None:
-    """What every reader of a report counts on."""
+    """Checks the parts of a report that every reader relies on."""
     check_object(Report, values, "report")
     for i, row in enumerate(values.get("rows", ())):
         for k, trick in enumerate(row["tricks"]):
@@ -81,40 +81,43 @@ def check_report(values: dict[str, Any]) -> None:
 
 
 def check_object(kind: type, values: Any, where: str) -> None:
-    """`values` has the fields of the dataclass `kind`, each of its type. BadField names the one that has not."""
+    """Checks that `values` has the fields of the dataclass `kind`, each with its type.
+
+    Raises BadField for the first wrong field.
+    """
     if not isinstance(values, dict):
         raise BadField(f"{where} is {kind_of(values)}, not an object")
-    known = {one.name: one for one in fields(kind)}
+    known = {known_field.name: known_field for known_field in fields(kind)}
     for name in values:
         if name not in known:
             raise BadField(
                 f"{where} has an unknown field, {name}, which a newer version may have saved"
             )
     hints = get_type_hints(kind)
-    for name, one in known.items():
+    for name, known_field in known.items():
         if name in values:
             check_value(hints[name], values[name], f"{where}.{name}")
-        elif one.default is MISSING and one.default_factory is MISSING:
+        elif known_field.default is MISSING and known_field.default_factory is MISSING:
             raise BadField(f"{where}.{name} is missing")
 
 
 def check_value(hint: Any, value: Any, where: str) -> None:
-    """The types that fields of a plan have; any other hint allows everything."""
+    """Checks the type of a plan field. Unknown type hints allow any value."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         if value is not None:
-            check_value(next(one for one in inner if one is not type(None)), value, where)
+            check_value(next(member for member in inner if member is not type(None)), value, where)
     elif origin is dict:
         if not isinstance(value, dict):
             raise BadField(f"{where} is {kind_of(value)}, not an object")
-        for key, one in value.items():
-            check_value(inner[1], one, f"{where}.{key}")
+        for key, item in value.items():
+            check_value(inner[1], item, f"{where}.{key}")
     elif origin in (list, tuple):
         check_list(hint, value, where)
     elif isinstance(hint, type) and hasattr(hint, "__dataclass_fields__"):
         check_object(hint, value, where)
-    elif hint in _WORDS and not FITS[hint](value):
-        raise BadField(f"{where} is {kind_of(value)}, not {_WORDS[hint]}")
+    elif hint in _TYPE_NAMES and not FITS[hint](value):
+        raise BadField(f"{where} is {kind_of(value)}, not {_TYPE_NAMES[hint]}")
 
 
 def check_list(hint: Any, value: Any, where: str) -> None:
@@ -124,8 +127,8 @@ def check_list(hint: Any, value: Any, where: str) -> None:
     each = [inner[0]] * len(value) if get_origin(hint) is list or Ellipsis in inner else inner
     if len(each) != len(value):
         raise BadField(f"{where} has {len(value)} values, not {len(each)}")
-    for i, (one, kind) in enumerate(zip(value, each)):
-        check_value(kind, one, f"{where}[{i}]")
+    for i, (item, kind) in enumerate(zip(value, each)):
+        check_value(kind, item, f"{where}[{i}]")
 
 
 def fits_int(value: Any) -> bool:
@@ -142,7 +145,7 @@ FITS: dict[type, Callable[[Any], bool]] = {
 
 
 def kind_of(value: Any) -> str:
-    """In the words of JSON."""
+    """Describes a value in JSON terms."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""One call that seeds every generator, and on request makes torch compute the same bits in every run."""
+"""Seeds every random generator in one call and, on request, makes torch deterministic."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ import torch
 from .._c.errors import ArgumentError
 from .numerics.preserved_state import RandomState
 
-LARGEST_SEED = 2**32 - 1  # NumPy's and PYTHONHASHSEED's
-_WORKSPACES = (":4096:8", ":16:8")  # with these cuBLAS gives the same bits in every run
+LARGEST_SEED = 2**32 - 1  # limit of NumPy and PYTHONHASHSEED
+_WORKSPACES = (":4096:8", ":16:8")  # settings with which cuBLAS is deterministic
 
 
 @dataclass(frozen=True)
 class WorkerSeeds:
-    """`worker_init_fn` of torch's DataLoader: each worker of each rank and epoch draws other numbers.
+    """`worker_init_fn` for torch's DataLoader. Gives each worker of each rank and epoch its own numbers.
 
-    torch gives each worker the seed of the epoch plus the worker's number. Workers of two ranks have
-    equal seeds there; before torch 1.9 NumPy's generator was the same in all workers.
+    torch seeds each worker with the seed of the epoch plus the worker's number, so workers of two ranks get
+    equal seeds. Before torch 1.9, NumPy's generator was the same in all workers.
     """
 
     rank: int = 0
 
     def __call__(self, worker: int) -> None:
-        words = f"{torch.initial_seed()} {self.rank}".encode()
-        digest = hashlib.blake2b(words, digest_size=16).digest()
+        seed_text = f"{torch.initial_seed()} {self.rank}".encode()
+        digest = hashlib.blake2b(seed_text, digest_size=16).digest()
         random.seed(digest)
         torch.manual_seed(int.from_bytes(digest[:8], "little") >> 1)
         numpy = _numpy()
@@ -41,7 +41,7 @@ class WorkerSeeds:
 
 @dataclass
 class Seeds:
-    """The result of `tundish.seed_everything`: what torch's DataLoader needs, and `undo`."""
+    """The result of `tundish.seed_everything`: arguments for torch's DataLoader, and `undo`."""
 
     seed: int  # the seed
     deterministic: bool | str  # True, False or "warn"
@@ -52,7 +52,7 @@ class Seeds:
     _environment: dict[str, str | None] = field(repr=False)
 
     def undo(self, generators: bool = False) -> None:
-        """Restores flags and environment, with `generators=True` also the random generators."""
+        """Restores flags and environment and, with `generators=True`, the random generators."""
         _set_flags(self._flags)
         for name, value in self._environment.items():
             if value is None:
@@ -64,10 +64,10 @@ class Seeds:
 
 
 def seed_everything(seed: int, deterministic: bool | str = False) -> Seeds:
-    """Seeds Python, NumPy and torch (CPU and all GPUs), and child processes' string hashes.
+    """Seeds Python, NumPy, torch (CPU and all GPUs) and the string hashes of child processes.
 
-    deterministic: True makes torch use algorithms that give the same bits in every run; an operation
-    that has none raises. "warn" warns there instead. TF32 stays as it is: it is deterministic.
+    deterministic  True selects algorithms that give the same bits in every run and raises for
+                   operations without one; "warn" warns instead. TF32 stays on: it is deterministic.
     """
     _check(seed, deterministic)
     environment = {"PYTHONHASHSEED": str(seed)}
@@ -87,7 +87,7 @@ def seed_everything(seed: int, deterministic: bool | str = False) -> Seeds:
     numpy = _numpy()
     if numpy is not None:
         numpy.random.seed(seed)
-    torch.manual_seed(seed)  # every GPU's generator as well
+    torch.manual_seed(seed)  # also seeds the generators of all GPUs
     if deterministic:
         _set_flags(
             {
@@ -112,13 +112,16 @@ def _check(seed: int, deterministic: bool | str) -> None:
 
 
 def _cublas_workspace(deterministic: bool | str) -> dict[str, str]:
-    """cuBLAS reads the variable once, when CUDA starts to multiply."""
+    """Returns the environment variable for deterministic cuBLAS.
+
+    cuBLAS reads the variable once, before its first matrix product.
+    """
     if os.environ.get("CUBLAS_WORKSPACE_CONFIG") in _WORKSPACES:
         return {}
     if torch.cuda.is_initialized():
         text = (
-            "seed_everything: CUDA was used before, so cuBLAS may have chosen workspaces that make "
-            "matrix products differ from run to run\n"
+            "seed_everything: CUDA is already in use, so cuBLAS may have chosen workspaces with which "
+            "matrix products differ between runs\n"
             "  fix: call seed_everything before the first use of CUDA, or start Python with "
             f"CUBLAS_WORKSPACE_CONFIG={_WORKSPACES[0]}"
         )

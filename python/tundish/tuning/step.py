@@ -1,11 +1,11 @@
-"""The training step that tricks change: forward, loss, backward, clipping, optimiser.
+"""The training step that tricks change: forward, loss, backward, clipping, optimizer.
 
-Without a trick it does what a plain loop does:
+Without tricks it is a plain loop body:
 
     optimizer.zero_grad(); loss = loss_fn(model(inputs), targets); loss.backward(); optimizer.step()
 
-A trick sets attributes of the step (and flags of torch); `Step` reads them. It trains the user's own
-model and optimiser, so that checkpoints and learning-rate schedulers stay what they are.
+A trick sets attributes of the step and flags of torch. The step trains your own model and optimizer,
+so checkpoints and learning-rate schedulers keep working.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ LossFunction = Callable[..., torch.Tensor]
 
 
 def takes_model(loss_fn: LossFunction) -> bool:
-    """loss_fn(model, batch), for steps that are more than loss_fn(model(inputs), *targets)."""
+    """Returns whether the loss is called as loss_fn(model, batch).
+
+    This form is for steps that are more than loss_fn(model(inputs), *targets).
+    """
     try:
         names = list(inspect.signature(loss_fn).parameters)
     except (TypeError, ValueError):
@@ -34,12 +37,13 @@ def takes_model(loss_fn: LossFunction) -> bool:
 
 
 def is_mean(loss_fn: LossFunction) -> bool:
-    """A mean over samples, not their sum: what a micro-batch's loss is multiplied by depends on it.
+    """Returns whether the loss is a mean over samples rather than a sum.
 
-    Known from `reduction` of torch's losses, or of functools.partial; a mean without either.
+    Reads `reduction` from torch's losses or from a functools.partial; assumes a mean otherwise. The loss of
+    a micro-batch is weighted accordingly.
     """
-    words = getattr(loss_fn, "keywords", {})
-    return bool(getattr(loss_fn, "reduction", words.get("reduction", "mean")) != "sum")
+    keywords = getattr(loss_fn, "keywords", {})
+    return bool(getattr(loss_fn, "reduction", keywords.get("reduction", "mean")) != "sum")
 
 
 class Step:
@@ -55,20 +59,22 @@ class Step:
         self.model, self.optimizer, self.loss_fn = model, optimizer, loss_fn
         self._loss_takes_model = takes_model(loss_fn)
         self.mean_loss = is_mean(loss_fn)
-        # What tricks set.
+        # Set by tricks.
         self.autocast: torch.dtype | None = None
         self.scaler: Any = None  # a torch.amp.GradScaler
         self.channels_last = False
-        self.compile_options: dict[str, Any] | None = None  # the arguments of torch.compile
+        self.compile_options: dict[str, Any] | None = None  # arguments of torch.compile
         self.capture = False  # replay the whole step as one CUDA graph
-        self.must_capture = False  # a trial fails where training goes on without the graph
-        self.accumulate = 1  # micro-batches of one step
+        self.must_capture = False  # raise instead of falling back to a step without the graph
+        self.accumulate = 1  # micro-batches per step
         self.clip_norm: float | None = None
         self.set_to_none = True
-        self.shapes_vary = False  # of the batches that will come
-        self.updater: Any = None  # does the optimiser's step, with its groups and its state
-        self.kept: dict[str, Any] = {}  # what a trick needs for its undo()
-        # What was made for the batches of one shape, the first one's.
+        self.shapes_vary = False  # whether later batches may have other shapes
+        self.updater: Any = (
+            None  # replaces optimizer.step(); shares the optimizer's groups and state
+        )
+        self.kept: dict[str, Any] = {}  # values that tricks need for undo()
+        # Made for the shape of the first batch.
         self.main_signature: Any = None
         self._compiled: Callable[[Any], torch.Tensor] | None = None
         self._graph: Any = None
@@ -84,7 +90,7 @@ class Step:
             count = 1 + len(more)
             raise ArgumentError(
                 f"the step takes one argument, the batch, and got {count}\n"
-                "  fix: put its parts into a tuple: step((inputs, targets))"
+                "  fix: pass its parts as a tuple: step((inputs, targets))"
             )
         shape = (signature(batch), self.model.training)
         if self.main_signature is None:
@@ -106,20 +112,21 @@ class Step:
             if self.must_capture:
                 raise
             warnings.warn(
-                f"the step cannot be a CUDA graph here and runs without it: {error}", stacklevel=3
+                f"the step cannot be captured as a CUDA graph and runs without one: {error}",
+                stacklevel=3,
             )
             self.capture = False
             return self.train_on(batch, self.compiled_loss_of)
 
     def reset(self) -> None:
-        """Discards compiled code and the CUDA graph. Call it after you change the step."""
+        """Discards compiled code and the CUDA graph. Call it after changing the step."""
         self.main_signature = self._compiled = None
         if self._graph is not None:
             self._graph.release()
             self._graph = None
 
     def loss_of(self, batch: Any) -> torch.Tensor:
-        """The loss of a batch, as the user's code computes it, under autocast if a trick asks for it."""
+        """Computes the loss of a batch, under autocast if a trick enables it."""
         with self._autocast():
             if self._loss_takes_model:
                 return self.loss_fn(self.model, batch)
@@ -128,7 +135,7 @@ class Step:
             return self.loss_fn(self.model(batch))
 
     def forward(self, batch: Any) -> None:
-        """Runs the model on a batch, without the loss where the loss does not call the model."""
+        """Runs the model on a batch. Computes the loss only if the loss calls the model."""
         if self._loss_takes_model:
             self.loss_fn(self.model, batch)
         else:
@@ -142,14 +149,14 @@ class Step:
         return self._compiled(batch)
 
     def train_on(self, batch: Any, loss_of: Callable[[Any], torch.Tensor]) -> torch.Tensor:
-        """One step, launched operation by operation."""
+        """Runs one step, launched operation by operation."""
         self.optimizer.zero_grad(set_to_none=self.set_to_none)
         loss = self.add_gradients(batch, loss_of)
         self.update()
         return loss
 
     def add_gradients(self, batch: Any, loss_of: Callable[[Any], torch.Tensor]) -> torch.Tensor:
-        """Forward and backward, micro-batch by micro-batch."""
+        """Runs forward and backward pass, micro-batch by micro-batch. Returns the detached loss."""
         batch = self.as_channels_last(batch)
         if self.accumulate == 1:
             loss = loss_of(batch)
@@ -158,15 +165,15 @@ class Step:
         total = torch.zeros((), device=self.device)
         pieces = split_samples(batch, self.accumulate)
         for i, (piece, share) in enumerate(pieces):
-            with self._gradients_stay_here(last=i == len(pieces) - 1):
+            with self._without_gradient_sync(last=i == len(pieces) - 1):
                 loss = loss_of(piece)
                 loss = loss * share if self.mean_loss else loss
                 self._scaled(loss).backward()
-            total = total + loss.detach()  # of the loss's own type
+            total = total + loss.detach()  # keeps the type of the loss
         return total
 
     def update(self) -> None:
-        """Clipping and the optimiser's step."""
+        """Clips gradients and steps the optimizer."""
         optimizer = self.optimizer if self.updater is None else self.updater.ours
         if self.clip_norm is not None:
             if self.scaler is not None:
@@ -200,7 +207,7 @@ class Step:
             return contextlib.nullcontext()
         return torch.autocast(self.device.type, dtype=self.autocast)
 
-    def _gradients_stay_here(self, last: bool) -> Any:
-        """DDP sends gradients once per step, with the last micro-batch."""
+    def _without_gradient_sync(self, last: bool) -> Any:
+        """Defers DDP's gradient synchronization to the last micro-batch."""
         no_sync = getattr(self.model, "no_sync", None)
         return contextlib.nullcontext() if last or no_sync is None else no_sync()

@@ -1,12 +1,12 @@
-"""A whole training step as one CUDA graph: replayed by one launch, so that the host's time is gone.
+"""A whole training step as one CUDA graph, replayed by one launch to remove the host's time.
 
-The first steps run as they are, on the stream that will be captured: they are real training steps
-and warm up what a capture may not do (handles, workspaces, the optimiser's state). Then the step is
-captured, which runs nothing, and replayed from there on.
+The first steps run normally on the stream that is captured later. They are real training steps, and they
+warm up what a capture may not do (handles, workspaces, optimizer state). The step is then captured, which
+runs nothing, and replayed from then on.
 
-The learning rate is read from a tensor, filled when a scheduler changes it; any other option of the
-optimiser is part of the graph, so that a change of it captures again. An optimiser that cannot be
-captured runs outside: the graph holds forward and backward then.
+The graph reads the learning rate from a tensor, which is filled when a scheduler changes the rate. Any
+other optimizer option is part of the graph, so changing one captures again. An optimizer that cannot be
+captured runs outside the graph, which then holds forward and backward pass.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 class CannotCapture(RuntimeError):
-    """The step holds an operation that a CUDA graph cannot hold; the text names it and its line."""
+    """The step contains an operation that a CUDA graph cannot hold. The text names it and its line."""
 
 
 class StepGraph:
-    """`graph(batch)` is `step(batch)` for batches of one shape. One thread; owns its graph's memory."""
+    """Callable like the step, for batches of one shape. Single-threaded; owns the graph's memory."""
 
     def __init__(self, step: Step) -> None:
         self._step = step
         self._stream = torch.cuda.Stream(step.device)
         self._warm = 0
         self._graph: Any = None
-        self._batch: Any = None  # what the graph reads
-        self._loss: Any = None  # what it writes
+        self._batch: Any = None  # input of the graph
+        self._loss: Any = None  # output of the graph
         self._gradients: list[tuple[Any, Any]] = []
         self._options: Any = None
         self._rates: list[torch.Tensor] = []
@@ -60,7 +60,7 @@ class StepGraph:
         for to, tensor in zip(tensors_of(self._batch), tensors_of(batch)):
             to.copy_(tensor, non_blocking=True)
         for parameter, gradient in self._gradients:
-            if parameter.grad is not gradient:  # an ungraphed step in between made its own
+            if parameter.grad is not gradient:  # a step without the graph replaced it
                 parameter.grad = gradient
         self._graph.replay()
         if not self.with_optimizer:
@@ -91,7 +91,7 @@ class StepGraph:
         self._batch = map_tensors(torch.clone, batch)
         step.optimizer.zero_grad(
             set_to_none=True
-        )  # backward allocates gradients in the graph's memory
+        )  # the backward pass allocates gradients in the graph's memory
         graph = torch.cuda.CUDAGraph()
         torch.cuda.synchronize(step.device)
         try:
@@ -141,13 +141,16 @@ class StepGraph:
 
 
 def can_capture(step: Step) -> bool:
-    """The optimiser's step can be part of the graph: torch's fused kernels, and ours, read the rate on the GPU."""
+    """Returns whether the optimizer's step can be captured.
+
+    torch's fused kernels and `tundish.optim` read the learning rate on the GPU.
+    """
     fused = all(group.get("fused") for group in step.optimizer.param_groups)
     return fused or step.updater is not None
 
 
 def options_of(optimizer: torch.optim.Optimizer) -> Any:
-    """The optimiser's options that a graph holds; the learning rate is not one of them."""
+    """Returns the optimizer options that are part of a graph: all but the learning rate."""
     return [
         [(key, value) for key, value in group.items() if key not in ("params", "lr", "initial_lr")]
         + [len(group["params"])]
@@ -156,7 +159,7 @@ def options_of(optimizer: torch.optim.Optimizer) -> Any:
 
 
 def name_cause(error: BaseException) -> str:
-    """The operation that forbids the capture, with the line of the user's code that called it."""
+    """Returns the operation that prevents the capture, with the line of user code that called it."""
     first = error
     while first.__context__ is not None and not isinstance(first.__context__, StopIteration):
         first = first.__context__

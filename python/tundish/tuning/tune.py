@@ -1,4 +1,4 @@
-"""tundish.tune: tries the tricks, keeps what pays, gives a plan."""
+"""tundish.tune: tries training tricks, keeps those that pay off and returns a plan."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from .search.time_limit import MINUTES, limit_of
 from .search.variants import BaselineFailed, Facts
 from .step import LossFunction
 from .trials.known_failures import build_error, fix_of, late_build_error, late_step_error
-from .trials.polling import ask_and_wait
-from .trials.pool import Outcome, Stage
+from .trials.polling import call_and_poll
+from .trials.pool import Outcome, TrialPool
 from .trials.trial import TrialFailed, TrialProcess
 from .tricks import TRICKS, Trick, load_own
 
 _FOLDERS = "tundish-tune-"
-OVERTIME_S = 10.0  # of the fresh run's turns; then every process is ended
-DESCRIBE_S = 600.0  # where a run has no limit
-FIRST_STEPS = 30  # of every trial: they warm up, and their losses are compared
+OVERTIME_S = 10.0  # for the turns of the fresh run; then every process is ended
+DESCRIBE_S = 600.0  # for runs without a limit
+FIRST_STEPS = 30  # of every trial: warm-up, and losses to compare
 
 
 def tune(
@@ -50,29 +50,33 @@ def tune(
     memory_gb: float | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Plan:
-    """Measures training tricks on a copy of your step and returns the plan of those that pay.
+    """Measures training tricks on a copy of your step and returns a plan with those that pay off.
 
         plan = tundish.tune("train.py:build")     # build() returns model, optimizer, loss_fn, batch
         step = plan.apply(model, optimizer, loss_fn)
         loss = step(batch)
 
-    `build`: such a function, or FILE:FUNCTION, or the model itself, followed by optimizer, loss_fn
-    and batch, which are pickled. `quick`: about two minutes instead of six. `minutes`: another limit.
-    `select`, `ignore`: names of tricks to try, or not to. `own`: tricks of yours, FILE:CLASS.
-    `memory_gb`: the step must fit into this much memory of the GPU, by recomputation if it has to.
-    Ctrl-C ends it with the best plan so far.
+    build           a function that returns model, optimizer, loss_fn, batch; or FILE:FUNCTION; or the
+                    model itself, followed by optimizer, loss_fn and batch, which are pickled
+    quick           about two minutes instead of six
+    minutes         another time limit
+    select, ignore  names of tricks to try, or to leave out
+    own             your own tricks, FILE:CLASS
+    memory_gb       GPU memory that the step must fit into; recomputes activations if needed
+
+    Ctrl-C ends the run with the best plan so far.
     """
     limit = limit_of(minutes, quick)
     allowed = name_filter(select, ignore)
     with scratch_folder(_FOLDERS) as folder:
         source = make_source(build, optimizer, loss_fn, batch, folder)
         own = [own] if isinstance(own, str) else own
-        asked = Asked(limit, quick, seed, allowed, [load_own(one)() for one in own])
-        asked.target_bytes = int((memory_gb or 0) * 2**30)
+        request = TuneRequest(limit, quick, seed, allowed, [load_own(spec)() for spec in own])
+        request.target_bytes = int((memory_gb or 0) * 2**30)
         options: dict[str, Any] = {"quick": quick, "minutes": minutes, "seed": seed}
         options |= {"select": select, "ignore": ignore, "memory": memory_gb}
-        asked.command = tune_command(source, own, options)
-        return run(source, folder, asked, progress or silent, job_name(build))
+        request.command = tune_command(source, own, options)
+        return run(source, folder, request, progress or ignore_progress, job_name(build))
 
 
 def measure_plan(
@@ -83,17 +87,20 @@ def measure_plan(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
-    """Times a plan again, beside the baseline, its twin and the human recipe, and checks its numerics."""
+    """Times a plan again and checks its numerics.
+
+    Runs the baseline, its twin and the human recipe for comparison.
+    """
     with scratch_folder(_FOLDERS) as folder:
         source = make_source(build, None, None, None, folder)
-        asked = Asked(MINUTES, quick, seed, lambda trick: True, only=tuple(plan.tricks))
-        asked.made_for = plan.fingerprint
-        return run(source, folder, asked, progress or silent, job_name(build)).report
+        request = TuneRequest(MINUTES, quick, seed, lambda trick: True, only=tuple(plan.tricks))
+        request.made_for = plan.fingerprint
+        return run(source, folder, request, progress or ignore_progress, job_name(build)).report
 
 
 @dataclass
-class Asked:
-    """What a run is asked for."""
+class TuneRequest:
+    """The options of a tuning run."""
 
     minutes: float
     quick: bool
@@ -102,66 +109,66 @@ class Asked:
     own: list[Trick] = field(default_factory=list)
     target_bytes: int = 0
     command: str = ""
-    only: tuple[Trick, ...] | None = None  # no search: the fresh run of this variant
-    made_for: Fingerprint | None = None  # the job of that variant's plan
+    only: tuple[Trick, ...] | None = None  # skip the search and measure this variant
+    made_for: Fingerprint | None = None  # the job of the plan of that variant
 
     def has_limit(self) -> bool:
-        """The check of a plan has none: its job may need longer than most."""
+        """Returns whether the run has a time limit. Remeasuring a plan has none: its job may be slow."""
         return self.only is None
 
 
 def run(
-    source: JobSource, folder: str, asked: Asked, progress: Callable[[str], None], name: str
+    source: JobSource, folder: str, request: TuneRequest, progress: Callable[[str], None], name: str
 ) -> Plan:
     began = time.monotonic()
     progress("the job")
-    tick = getattr(progress, "tick", silent)  # a clock that runs while trials work
-    stage = Stage(
+    tick = getattr(progress, "tick", ignore_progress)  # advances the clock while trials work
+    pool = TrialPool(
         source,
         folder,
-        seed=asked.seed,
+        seed=request.seed,
         steps=FIRST_STEPS,
-        prepare_s=60 * asked.minutes,
+        prepare_s=60 * request.minutes,
         on_wait=lambda text: tick(),
     )
-    if asked.has_limit():
-        stage.deadline = began + 60 * asked.minutes + OVERTIME_S
-    stage.start(BASELINE, ())  # it prepares while the job is described
+    if request.has_limit():
+        pool.deadline = began + 60 * request.minutes + OVERTIME_S
+    pool.start(BASELINE, ())  # prepares while the job is described
     try:
-        described = describe(source, asked, tick)
-        check_same_job(asked.made_for, described["fingerprint"])
+        described = describe(source, request, tick)
+        check_same_job(request.made_for, described["fingerprint"])
     except BaseException:
-        stage.close()
+        pool.close()
         raise
     facts = Facts(described["device_type"] == "cuda", described["obstacles"], described["samples"])
     search = Search(
-        stage,
-        Gates(source, asked.seed),
+        pool,
+        Gates(source, request.seed),
         facts,
-        began + 60 * asked.minutes,
-        asked.quick,
-        asked.own,
-        asked.target_bytes,
-        asked.allowed,
+        began + 60 * request.minutes,
+        request.quick,
+        request.own,
+        request.target_bytes,
+        request.allowed,
         progress,
     )
     finished = True
     try:
-        if asked.only is None:
+        if request.only is None:
             search.run()
         else:
-            search.run_only(asked.only)
+            search.run_only(request.only)
         search.notes += remarks(search)
     except KeyboardInterrupt:
         finished = False
         search.notes.append("stopped by Ctrl-C: the best plan so far")
     except BaselineFailed as error:
-        raise baseline_error_of(error.outcome, asked) from None
+        raise baseline_error_of(error.outcome, request) from None
     finally:
-        stage.close()
+        pool.close()
     report = make_report(described, search, name)
     report.seconds, report.finished = time.monotonic() - began, finished
-    report.command = asked.command
+    report.command = request.command
     return Plan(list(search.winner), Fingerprint.from_json(described["fingerprint"]), report)
 
 
@@ -178,11 +185,11 @@ def check_same_job(made_for: Fingerprint | None, found: dict[str, Any]) -> None:
 
 
 def remarks(search: Search) -> list[str]:
-    """What the user should know of the step itself."""
+    """Returns notes for the user about the step itself."""
     out = []
     if not search.gates.deterministic:
         out.append(
-            "your step does not give the same bits twice; tundish.tuning.find_nondeterministic finds where"
+            "your step is not deterministic; tundish.tuning.find_nondeterministic shows where"
         )
     if layers := fallback_layers(search):
         more = f" and {len(layers) - 5} more" if len(layers) > 5 else ""
@@ -201,54 +208,56 @@ def make_report(described: dict[str, Any], search: Search, name: str) -> Report:
         baseline=described["baseline"],
         rows=search.rows,
         gains={
-            other: {"gain": one.gain, "low": one.low, "high": one.high}
-            for other, one in search.gains.items()
+            other: {"gain": gain.gain, "low": gain.low, "high": gain.high}
+            for other, gain in search.gains.items()
         },
         twin=search.twin_noise,
         notes=search.notes,
-        timeline=search.stage.events,
+        timeline=search.pool.events,
         machine=machine() | ({"gpu": described["device"]} if search.facts.cuda else {}),
         versions=versions(),
     )
 
 
-def describe(source: JobSource, asked: Asked, on_wait: Callable[[], None]) -> dict[str, Any]:
-    """Makes the job once in a child: what it is, and which tricks it cannot take."""
+def describe(
+    source: JobSource, request: TuneRequest, on_wait: Callable[[], None]
+) -> dict[str, Any]:
+    """Builds the job once in a child and returns its description and the obstacles of each trick."""
     process = TrialProcess()
     try:
-        found = ask_and_wait(
+        found = call_and_poll(
             process,
             on_wait,
-            60 * asked.minutes if asked.has_limit() else DESCRIBE_S,
+            60 * request.minutes if request.has_limit() else DESCRIBE_S,
             "tundish.tuning.trials.job_description:describe_job",
             source=source,
-            seed=asked.seed,
-            own=[trick.as_json() for trick in asked.own],
+            seed=request.seed,
+            own=[trick.as_json() for trick in request.own],
         )
     except TrialFailed as error:
-        if error.kind == "hang" and asked.has_limit():
-            raise late_build_error(source.function, asked.minutes) from None
+        if error.kind == "hang" and request.has_limit():
+            raise late_build_error(source.function, request.minutes) from None
         raise build_error(source.function, str(error), error.details) from None
     finally:
         process.end()
     return dict(found)
 
 
-def baseline_error_of(found: Outcome, asked: Asked) -> ArgumentError:
-    if found.kind in ("hang", "late") and asked.has_limit():
-        return late_step_error(FIRST_STEPS, asked.minutes)
+def baseline_error_of(found: Outcome, request: TuneRequest) -> ArgumentError:
+    if found.kind in ("hang", "late") and request.has_limit():
+        return late_step_error(FIRST_STEPS, request.minutes)
     return baseline_error(found.failed, found.kind, found.details)
 
 
 def baseline_error(text: str, kind: str, details: dict[str, Any]) -> ArgumentError:
-    """The user's own step failed, without any trick."""
+    """Returns the error for a user's step that fails without any trick."""
     last = str(details.get("details", "")).rstrip()
     if kind == "not finite":
-        fix = "look at the batch for NaN, and at the learning rate"
+        fix = "check the batch for NaN, and the learning rate"
     elif kind == "out of memory":
-        fix = "a smaller batch: the step must fit without any trick before it can be tuned"
+        fix = "use a smaller batch; the step must fit into memory without tricks"
     elif kind == "hang":
-        fix = "see where the step waits: for a lock, a data loader, another rank"
+        fix = "find out where the step waits: a lock, a data loader, another rank"
     else:
         fix = fix_of(text) or (
             "run one step by hand: optimizer.zero_grad(); loss_fn(model(inputs), targets).backward(); optimizer.step()"
@@ -262,7 +271,7 @@ def make_source(build: Any, optimizer: Any, loss_fn: Any, batch: Any, folder: st
     if not isinstance(build, torch.nn.Module):
         if optimizer is not None or loss_fn is not None or batch is not None:
             raise ArgumentError(
-                "tundish.tune: optimizer, loss_fn and batch follow a model; a build function returns them"
+                "tundish.tune: pass optimizer, loss_fn and batch only with a model; a build function returns them"
             )
         return source_of(build)
     missing = [
@@ -282,14 +291,14 @@ def name_filter(select: Sequence[str] | None, ignore: Sequence[str]) -> Callable
     known = [kind.name for kind in TRICKS]
     for name in [*(select or ()), *ignore]:
         if name not in known:
-            raise ArgumentError(f"no trick is called {name!r}; known: {', '.join(known)}")
+            raise ArgumentError(f"unknown trick {name!r}; known tricks: {', '.join(known)}")
     return lambda trick: bool(
         trick.own or ((select is None or trick.name in select) and trick.name not in ignore)
     )
 
 
-def silent(text: str = "") -> None:
-    """Progress that nobody wants to see."""
+def ignore_progress(text: str = "") -> None:
+    """Discards progress messages."""
 
 
 def job_name(build: Any) -> str:

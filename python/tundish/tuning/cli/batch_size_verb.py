@@ -24,7 +24,7 @@ tundish tune batch-size train.py:build
 tundish tune batch-size train.py:build --memory 40 --tricks bf16,channels_last""",
     text="""\
 Measures the training step at several batch sizes and finds the smallest one with about
-the best samples per second. A larger batch needs a learning rate of its own:
+the best samples per second. A larger batch needs another learning rate:
 docs/batch-size.md.""",
     json="""\
 {batch, points, stopped, wanted, micro_batch, accumulate, noise, low, high, device,

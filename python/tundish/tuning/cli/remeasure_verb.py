@@ -27,11 +27,11 @@ tundish tune remeasure plan.json train.py:build
 tundish tune remeasure plan.json train.py:build --slower-than 5 || echo slower""",
     text="""\
 Measures the tricks of a saved plan once more. For CI: the exit code says whether the
-step became slower than it was when the plan was saved. On another GPU the gains over
-the baseline are compared instead, because both were measured on one machine.""",
+step became slower than it was when the plan was saved. On another GPU it compares the
+gains over the baseline instead, because both were measured on one machine.""",
     json="{ok, text, slower_percent, limit_percent, saved_step_ms, step_ms, gains, report}",
     exit_codes="""\
-0 done, not slower than that; 1 slower, or failed; 2 wrong use, a file that is no plan,
+0 done, not slower than that; 1 slower, or failed; 2 wrong use, a file that is not a plan,
 or a job that does not train; 130 interrupted""",
 )
 

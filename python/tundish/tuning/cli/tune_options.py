@@ -30,7 +30,7 @@ CUDA graphs, fused optimizers and others. FUNCTION takes no argument and returns
 optimizer, loss_fn, batch. Each trial runs in its own process; your files are not
 changed.
 
-tundish help tune remeasure and tundish help tune batch-size have the options of the
+See tundish help tune remeasure and tundish help tune batch-size for the options of the
 other two.""",
     json="""\
 {job, model, optimizer, batch, samples, device, baseline, rows, gains, twin, seconds,
@@ -88,13 +88,13 @@ def _check_options(options: Options) -> None:
 
 
 def check_tricks(names: Sequence[str], known: Sequence[str]) -> None:
-    """Raises ArgumentError for an unknown name. The known ones need torch, which help does not."""
+    """Raises ArgumentError for an unknown name. Not checked by help, because the names need torch."""
     for name in names:
         if name not in known:
             near = close_name(name, known)
             hint = f"; did you mean {near}?" if near else ""
             fix = f"use one of {', '.join(known)}"
-            raise ArgumentError(f"no trick is called {name!r}{hint}\n  fix: {fix}")
+            raise ArgumentError(f"unknown trick {name!r}{hint}\n  fix: {fix}")
 
 
 ARGUMENTS = _arguments()

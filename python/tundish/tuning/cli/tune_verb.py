@@ -69,7 +69,7 @@ def _tune(options: Options) -> int:
 
 
 def _check_output(path: str, own: list[str]) -> None:
-    """Raises ArgumentError where the file is not a plan, before minutes are spent."""
+    """Raises ArgumentError if the file exists and is not a plan, before minutes are spent."""
     if not os.path.exists(path):
         return
     from ..plan import load_plan
@@ -78,7 +78,7 @@ def _check_output(path: str, own: list[str]) -> None:
         load_plan(path, own)
     except (ArgumentError, OSError):
         fix = "choose another name with -o"
-        text = f"{path} exists and is not a plan; it stays as it is\n  fix: {fix}"
+        text = f"{path} exists and is not a plan; it is not overwritten\n  fix: {fix}"
         raise ArgumentError(text) from None
 
 

@@ -1,4 +1,4 @@
-"""What `tundish tune` and its sub-verbs share while they measure: torch, Ctrl-C, progress."""
+"""Shared by `tundish tune` and its sub-verbs: importing torch, Ctrl-C, progress."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..._c.errors import Error
 from ..._cli.arguments import Options
 from ..report.tuning_progress import Progress, stderr_progress
 
-FAILURES = (Error, OSError, RuntimeError)  # what a trial raises
+FAILURES = (Error, OSError, RuntimeError)  # errors that a trial raises
 
 
 def import_tuner(module: str) -> Any:
-    """Imports a module that needs torch: help and wrong options do not wait for it."""
+    """Imports a module that needs torch. Help and wrong options do not wait for the import."""
     try:
         importlib.import_module("torch")
     except ModuleNotFoundError as error:
@@ -34,7 +34,7 @@ def trick_names() -> list[str]:
 
 @contextmanager
 def noted_interrupts() -> Iterator[list[int]]:
-    """Lets Ctrl-C raise KeyboardInterrupt as always, and adds it to the list that it yields."""
+    """Records Ctrl-C in the list that it yields, and lets it raise KeyboardInterrupt as usual."""
     interrupts: list[int] = []
 
     def note(number: int, frame: Any) -> None:
@@ -43,7 +43,7 @@ def noted_interrupts() -> Iterator[list[int]]:
 
     try:
         before = signal.signal(signal.SIGINT, note)
-    except ValueError:  # not the main thread, which alone has signals
+    except ValueError:  # not the main thread, the only one that handles signals
         yield interrupts
         return
     try:
@@ -54,7 +54,7 @@ def noted_interrupts() -> Iterator[list[int]]:
 
 @contextmanager
 def shown_progress(options: Options, minutes: float | None = None) -> Iterator[Progress]:
-    """Progress on stderr. `minutes`: about how long the run takes, if that is known."""
+    """Shows progress on stderr. `minutes`: approximate length of the run; None if unknown."""
     progress = stderr_progress(options.quiet, None if minutes is None else 60 * minutes)
     try:
         yield progress

@@ -1,9 +1,8 @@
-"""Counts the bytes of tensors that are alive, operation by operation.
+"""Counts the bytes of live tensors, operation by operation.
 
-Every operation that torch dispatches passes through `LiveMemory`. A new storage is counted when an
-operation returns it, and no longer when its last owner (a tensor, autograd, a list) lets go of it. It
-works on real tensors and on fake ones, which have sizes but no memory. What a kernel allocates and
-frees inside itself is not seen.
+Every operation that torch dispatches passes through `LiveMemory`. A storage is counted from the operation
+that returns it until its last owner (a tensor, autograd, a list) frees it. This works on real tensors and on
+fake ones, which have sizes but no memory. Memory that a kernel allocates and frees internally is not seen.
 """
 
 from __future__ import annotations
@@ -21,15 +20,15 @@ from torch.utils._pytree import tree_leaves
 
 from .source_lines import Line, current_line
 
-_GPU_BLOCK = 512  # torch's GPU allocator rounds sizes up to this
+_GPU_BLOCK = 512  # torch's GPU allocator rounds sizes up to multiples of this
 
-# Products run by cuBLAS, which takes a workspace for each thread that calls it.
+# Products run by cuBLAS, which allocates one workspace per calling thread.
 _PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "_addmm_activation", "addmv", "dot"}
 
 
 @dataclass(eq=False)
 class Block:
-    """One storage. `made`, `used` and `freed` are numbers of operations."""
+    """A tensor storage. `made`, `used` and `freed` are operation numbers."""
 
     bytes: int
     kind: str
@@ -37,8 +36,8 @@ class Block:
     made: int
     used: int
     freed: int | None = None
-    storage: Any = None  # a weak reference
-    tensor: Any = None  # a weak reference to the first tensor of it
+    storage: Any = None  # weak reference
+    tensor: Any = None  # weak reference to the first tensor of this storage
 
 
 @dataclass
@@ -49,10 +48,12 @@ class Peak:
 
 
 class LiveMemory(TorchDispatchMode):  # type: ignore[misc]
-    """`with LiveMemory(device) as live:` one thread, and autograd's threads on its behalf.
+    """Dispatch mode that tracks live storages: `with LiveMemory(device) as live:`.
 
-    kinds: "temporary" until somebody names it: `name(tensors, "parameters")`. What existed before and
-    was not named is "other".
+    Covers one thread, and autograd's threads on its behalf.
+
+    A storage is "temporary" until it is named: `name(tensors, "parameters")`. Storages that existed
+    before and were not named are "other".
     """
 
     def __init__(
@@ -71,7 +72,7 @@ class LiveMemory(TorchDispatchMode):  # type: ignore[misc]
         self.products: set[str] = set()  # phases that multiply matrices
         self.operations = 0
         self.made: list[Block] | None = [] if lines else None
-        self._stop = stop  # the user's code is called by this function
+        self._stop = stop  # the function that calls the user's code
 
     def name(self, tensors: Iterable[Any], kind: str) -> None:
         for tensor in tensors:
@@ -111,7 +112,7 @@ class LiveMemory(TorchDispatchMode):  # type: ignore[misc]
         return out
 
     def _block(self, tensor: torch.Tensor, kind: str) -> Block | None:
-        """The tensor's block, counted from now on if it is a new one."""
+        """Returns the block of the tensor. Starts counting a new one."""
         if self.device is not None and tensor.device != self.device:
             return None
         try:

@@ -1,4 +1,4 @@
-"""Tensors that live too long, with the line that made each."""
+"""Finds tensors that live too long, with the line that made each."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from .live_memory import Block, LiveMemory
 from .source_lines import Line
 from .training_tensors import find_owners, owned_tensors
 
-_SMALLEST_SHARE = 0.01  # of the peak: what is idle there and smaller is not worth a line
+_SMALLEST_SHARE = 0.01  # of the peak: smaller idle tensors are not reported
 
 
 @dataclass(frozen=True)
 class LongLived:
     """Tensors that one line made and that live too long.
 
-    grows  every step leaves more of them behind
-    kept   they outlive their step, and the next step replaces them
-    idle   they are alive at the peak although nothing uses them any more
+    grows  every step leaves more of these tensors behind
+    kept   the tensors outlive their step, and the next step replaces them
+    idle   the tensors are alive at the peak although nothing uses them any more
     """
 
     why: str  # "grows", "kept" or "idle"
     file: str  # file of the line
     line: int  # number of the line; 0 in the backward pass
     text: str  # text of the line
-    count: int  # tensors that are alive after the last step; for "idle" at the peak
+    count: int  # tensors alive after the last step; for "idle", at the peak
     bytes: int  # their memory
     bytes_per_step: int = 0  # growth per step; only for "grows"
     holds_graph: bool = False  # whether a tensor keeps its autograd graph alive
@@ -42,7 +42,7 @@ class LongLived:
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}: {self.text}" if self.line else "(in the backward pass)"
         more = f", {self.bytes_per_step:,} bytes more each step" if self.why == "grows" else ""
-        graph = "; holds its graph: keep .detach() of it" if self.holds_graph else ""
+        graph = "; holds its graph: keep the tensor's .detach()" if self.holds_graph else ""
         return f"{self.why}: {self.count} tensors, {self.bytes:,} bytes{more}: {where}{graph}"
 
 
@@ -51,10 +51,10 @@ def find_long_lived(
 ) -> list[LongLived]:
     """Returns tensors that live longer than a training step needs them, the worst first.
 
-    Trains `steps` steps after a first one and looks at what each leaves behind.
+    Trains `steps` steps after a first one and examines what each leaves behind.
 
-    job    a Job or a Step; or a function that trains on one batch, as your loop does. Let it append to
-           your lists what your loop appends: what it returns is dropped
+    job    a Job or a Step; or a function that trains on one batch, as your loop does. Let the function
+           append to your lists what your loop appends; its return value is dropped
     batch  the argument of the function or the step
     """
     step, batches = _callable(job, batch)
@@ -69,24 +69,28 @@ def find_long_lived(
             live.made, last_began = [], live.operations
             step(batches[number % len(batches)])
             with _paused():
-                gc.collect()  # cycles are freed sooner or later: no leak
+                gc.collect()  # cycles are freed eventually: not a leak
                 _name_owned(live, owners)
             left.append(_by_line(live.live.values()))
     return sorted_worst_first([*left_behind(left, last_began), *_idle(live)])
 
 
 def left_behind(left: list[dict[Line, list[Block]]], last_began: int) -> list[LongLived]:
-    """`left`: what each step left, by line. `last_began`: the number of the last step's first operation."""
+    """Returns the tensors that the last step kept.
+
+    left        blocks that each step left behind, by line
+    last_began  number of the first operation of the last step
+    """
     return [
         _kept(line, left)
         for line, blocks in left[-1].items()
-        if any(block.made > last_began for block in blocks)  # not what was made once and for all
+        if any(block.made > last_began for block in blocks)  # not blocks made once and for all
     ]
 
 
 def sorted_worst_first(found: list[LongLived]) -> list[LongLived]:
     order = {"grows": 0, "kept": 1, "idle": 2}
-    return sorted(found, key=lambda one: (order[one.why], -one.bytes))
+    return sorted(found, key=lambda entry: (order[entry.why], -entry.bytes))
 
 
 def _callable(job: Any, batch: Any) -> tuple[Callable[[Any], Any], list[Any]]:
@@ -101,7 +105,7 @@ def _paused() -> Any:
 
 
 def _name_owned(live: LiveMemory, owners: list[Any]) -> None:
-    """What a training step leaves behind rightly."""
+    """Names the tensors that a training step may keep."""
     for _, tensors in owned_tensors(owners):
         live.name(tensors, "owned")
 
@@ -136,14 +140,14 @@ def _rises(numbers: list[int]) -> bool:
 
 
 def _idle(live: LiveMemory) -> list[LongLived]:
-    """Blocks of the last step that were alive at its peak and used before it for the last time."""
+    """Returns blocks of the last step that were alive at the peak but last used before it."""
     peak = max(live.peaks.values(), key=lambda peak: peak.bytes, default=None)
     if peak is None or live.made is None:
         return []
     counts: Counter[Line] = Counter()
     sizes: Counter[Line] = Counter()
     for block in live.made:
-        if block.freed is None:  # kept: reported already
+        if block.freed is None:  # already reported as kept
             continue
         if block.kind == "temporary" and block.used < peak.operation < block.freed:
             counts[block.line] += 1

@@ -1,9 +1,8 @@
-"""How much memory a training step will need, before it runs.
+"""Predicts the memory of a training step before it runs.
 
-The step runs twice on fake tensors: they have shapes and types but no memory, so that a batch of any
-size can be asked for. `LiveMemory` counts what would be alive. Where a model cannot run on fake
-tensors (it reads values, or calls operations of its own), two small batches run for real on a copy,
-and a straight line through the two gives the answer.
+The step runs twice on fake tensors. Fake tensors have shapes and types but no memory, so the batch can have
+any size. `LiveMemory` counts what would be alive. If a model cannot run on fake tensors (it reads values, or
+calls custom operations), two small batches run on a copy, and the prediction is a straight line through both.
 """
 
 from __future__ import annotations
@@ -43,14 +42,14 @@ class MemoryPrediction:
     gradients: int  # all gradients, after the backward pass
     optimizer: int  # state of the optimizer
     batch: int  # the batch
-    activations: int  # what the forward pass keeps for the backward pass
+    activations: int  # tensors that the forward pass keeps for the backward pass
     workspace: int  # workspace of cuBLAS
-    peak: int  # the most that is alive at once
-    phase: str  # where the peak is: "forward", "backward" or "optimizer"
-    at_peak: dict[str, int]  # what the peak consists of
+    peak: int  # largest number of bytes alive at once
+    phase: str  # phase of the peak: "forward", "backward" or "optimizer"
+    at_peak: dict[str, int]  # bytes at the peak by kind
     method: str  # "fake tensors" or "small batches"
     reason: str = ""  # why fake tensors were impossible
-    # at_peak for each part of the step
+    # `at_peak` for each phase of the step
     phases: dict[str, dict[str, int]] = field(default_factory=dict, repr=False)
 
     def __str__(self) -> str:
@@ -65,10 +64,10 @@ def predict_memory(
     """Predicts the peak memory of one training step without running it.
 
     The model and the optimizer stay unchanged. The prediction is for a step without `torch.compile`,
-    CUDA graph and gradient scaler. Of the workspaces of kernels it counts only those of cuBLAS.
+    CUDA graph and gradient scaler. Of all kernel workspaces, only cuBLAS's are counted.
 
     job      a Job, or a Step with the batch as second argument
-    samples  samples in the batch; default: as many as the given batch has
+    samples  samples in the batch; default: the size of the given batch
     """
     step, batch = step_and_batch(job, batch)
     count = samples_of(batch)
@@ -89,7 +88,7 @@ def measure_peak(job: Job | Step, batch: Any = None, *, steps: int = 3) -> int:
     if step.device.type != "cuda":
         raise ArgumentError(
             f"measure_peak: the model is on {step.device}\n  fix: move it to a GPU; "
-            "torch counts no memory elsewhere"
+            "torch counts memory only on a GPU"
         )
     torch.cuda.synchronize(step.device)
     torch.cuda.reset_peak_memory_stats(step.device)
@@ -100,7 +99,7 @@ def measure_peak(job: Job | Step, batch: Any = None, *, steps: int = 3) -> int:
 
 
 def count_step(step: Step, batch: Any, live: LiveMemory | None = None) -> MemoryPrediction:
-    """Trains two steps and counts: the first one makes the optimiser's state."""
+    """Trains two steps and counts memory. The first step creates the optimizer's state."""
     live = LiveMemory(step.device) if live is None else live
     live.name(step.model.parameters(), "parameters")
     live.name(step.model.buffers(), "buffers")
@@ -142,7 +141,7 @@ def _summary(
     phases = {}
     for phase, peak in live.peaks.items():
         sizes = {kind: peak.by_kind[kind] for kind in (*KINDS, "other")}
-        if phase == "forward":  # nobody knows yet what backward will need
+        if phase == "forward":  # not yet known: what the backward pass will need
             sizes["activations"] += sizes["temporary"]
             sizes["temporary"] = 0
         phases[phase] = sizes
@@ -191,7 +190,10 @@ def _by_fake_tensors(step: Step, batch: Any, samples: int) -> MemoryPrediction:
 
 
 def _keep_kernels(real: torch.optim.Optimizer, fake: torch.optim.Optimizer) -> None:
-    """torch chooses foreach by the type of the parameters, and fake ones are of no type that it knows."""
+    """Copies torch's choice of foreach kernels to the fake optimizer.
+
+    torch chooses foreach by the type of the parameters and does not recognize fake ones.
+    """
     choose = getattr(sys.modules["torch.optim.optimizer"], "_default_to_fused_or_foreach", None)
     for group, copied in zip(real.param_groups, fake.param_groups):
         if choose is None or group.get("foreach", False) is not None or group.get("fused"):
@@ -204,7 +206,7 @@ def _keep_kernels(real: torch.optim.Optimizer, fake: torch.optim.Optimizer) -> N
 
 
 class _FakeMemory(LiveMemory):
-    """The optimiser may read its counts of steps, which a fake tensor does not have."""
+    """Live memory of fake tensors. The optimizer may read step counts, which a fake tensor cannot give."""
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
@@ -218,10 +220,10 @@ class _FakeMemory(LiveMemory):
 
 
 def _by_small_batches(step: Step, batch: Any, samples: int, reason: str) -> MemoryPrediction:
-    """Bytes of every kind are a + b * samples: from two batches that really run."""
+    """Predicts from two real batches: the bytes of every kind are a + b * samples."""
     small, large = 2, 4
     counted = {n: count_step(_real_copy(step), _repeated(batch, n)) for n in (small, large)}
-    gc.collect()  # the copies: an optimiser refers to itself
+    gc.collect()  # frees the copies: an optimizer refers to itself
     a, b = counted[small], counted[large]
 
     def line(low: int, high: int) -> int:
@@ -254,7 +256,7 @@ def _real_copy(step: Step) -> Step:
 
 
 def _repeated(batch: Any, samples: int) -> Any:
-    """A batch of `samples` samples, the first ones again where there are fewer."""
+    """Returns a batch of `samples` samples, repeating the first ones if there are too few."""
     count = samples_of(batch)
 
     def repeat(tensor: torch.Tensor) -> torch.Tensor:
@@ -266,8 +268,8 @@ def _repeated(batch: Any, samples: int) -> Any:
 
 
 def _copied(step: Step) -> Step:
-    """Model, optimiser and loss are copied as one, so that they stay connected."""
-    model = getattr(step.model, "_orig_mod", step.model)  # what torch.compile wrapped
+    """Copies model, optimizer and loss together, so that they stay connected."""
+    model = getattr(step.model, "_orig_mod", step.model)  # the model that torch.compile wrapped
     new = Step(*copy.deepcopy((model, step.optimizer, step.loss_fn)))
     for name in ("autocast", "channels_last", "accumulate", "clip_norm", "set_to_none"):
         setattr(new, name, getattr(step, name))
@@ -292,7 +294,10 @@ def _state(optimizer: torch.optim.Optimizer) -> Iterator[Any]:
 
 
 def _cublas_bytes(device: torch.device) -> int:
-    """One workspace of cuBLAS: each thread that multiplies has one, training's and autograd's."""
+    """Returns the size of one cuBLAS workspace.
+
+    Each thread that multiplies matrices has a workspace: the training thread and autograd's.
+    """
     if device.type != "cuda":
         return 0
     pairs = re.findall(r":(\d+):(\d+)", os.environ.get("CUBLAS_WORKSPACE_CONFIG", ""))

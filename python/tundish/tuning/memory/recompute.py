@@ -1,8 +1,8 @@
-"""Which blocks to recompute for a memory target: the cheapest first.
+"""Chooses the cheapest blocks to recompute for a memory target.
 
-One forward pass is watched: what autograd keeps, and inside which modules. A block that is
-checkpointed keeps its inputs instead. Its price is its forward time, paid once more per step; its
-worth is the bytes that it frees.
+One forward pass records what autograd keeps, and inside which modules. A checkpointed block keeps its
+inputs instead. The cost of a block is its forward time, paid once more per step; its benefit is the bytes
+that it frees.
 """
 
 from __future__ import annotations
@@ -26,15 +26,13 @@ MOST_LIMITS = 16
 
 
 @dataclass(frozen=True)
-class Block:
+class RecomputableBlock:
     """A submodule that can be recomputed."""
 
     name: str
-    freed_bytes: (
-        int  # kept without checkpointing, not kept with it; inputs that are kept instead taken off
-    )
-    seconds: float  # of its forward pass
-    before_bytes: int = 0  # kept when it begins, without checkpointing
+    freed_bytes: int  # bytes that checkpointing frees, less the inputs that it keeps
+    seconds: float  # forward time
+    before_bytes: int = 0  # bytes kept when the block begins, without checkpointing
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ def choose_blocks(job: Job, target_bytes: int, clock: Clock = time.perf_counter)
     clock  function that returns the time in seconds
     """
     if target_bytes <= 0:
-        raise ArgumentError(f"choose_blocks: a target of {target_bytes} bytes is none")
+        raise ArgumentError(f"choose_blocks: target_bytes must be positive, not {target_bytes}")
     plain, blocks = measure_blocks(job, clock)
     chosen = select(blocks, plain, target_bytes)
     return BlockChoice(
@@ -78,10 +76,10 @@ def choose_blocks(job: Job, target_bytes: int, clock: Clock = time.perf_counter)
 def choose_for_peak(
     source: JobSource, seed: int, peak_bytes: int, target_bytes: int
 ) -> tuple[str, ...]:
-    """For a child: blocks that bring a step of `peak_bytes` down to about `target_bytes`.
+    """Returns blocks that bring a step of `peak_bytes` down to about `target_bytes`. Runs in a child.
 
-    Activations are measured in the plain step; with other number types they are smaller by the same
-    share. Weights, gradients and the optimiser's state stay.
+    Activations are measured in the plain step. With other number types, activations shrink by the same
+    fraction, while weights, gradients and optimizer state stay.
     """
     job = source.make(seed)
     plain, blocks = measure_blocks(job)
@@ -91,8 +89,11 @@ def choose_for_peak(
     return tuple(block.name for block in select(blocks, plain, int(share * plain)))
 
 
-def predicted_peak(chosen: list[Block], plain_bytes: int) -> int:
-    """At the end of the forward pass, or while a block runs again: what comes after it is gone then."""
+def predicted_peak(chosen: list[RecomputableBlock], plain_bytes: int) -> int:
+    """Returns the predicted peak of activations.
+
+    The peak is at the end of the forward pass, or while a block runs again: later activations are freed by then.
+    """
     freed = peak = 0
     for block in sorted(chosen, key=lambda block: block.before_bytes):
         peak = max(peak, block.before_bytes - freed + block.freed_bytes)
@@ -100,9 +101,13 @@ def predicted_peak(chosen: list[Block], plain_bytes: int) -> int:
     return max(peak, plain_bytes - freed)
 
 
-def select(blocks: list[Block], plain_bytes: int, target_bytes: int) -> list[Block]:
-    """Most bytes per second first, once for each of some limits to the size of a block: a large block
-    frees much, but all of it lives again while it is recomputed."""
+def select(
+    blocks: list[RecomputableBlock], plain_bytes: int, target_bytes: int
+) -> list[RecomputableBlock]:
+    """Chooses the blocks that free most bytes per second, trying several limits on the block size.
+
+    A large block frees much memory, but that memory is in use again while the block is recomputed.
+    """
     if plain_bytes <= target_bytes:
         return []
     sizes = sorted({block.freed_bytes for block in blocks})
@@ -114,21 +119,27 @@ def select(blocks: list[Block], plain_bytes: int, target_bytes: int) -> list[Blo
         for limit in limits
     ]
 
-    def rank(chosen: list[Block]) -> tuple[int, float, int]:
+    def rank(chosen: list[RecomputableBlock]) -> tuple[int, float, int]:
         peak = predicted_peak(chosen, plain_bytes)
         return max(peak, target_bytes), sum(block.seconds for block in chosen), len(chosen)
 
     return min(choices, key=rank, default=[])
 
 
-def select_greedily(blocks: list[Block], plain_bytes: int, target_bytes: int) -> list[Block]:
-    """Adds the block that frees most per second more, until the target is reached. A block takes the
-    place of chosen blocks inside it; only the difference counts."""
-    left = {block.name: block for block in blocks}
-    chosen: dict[str, Block] = {}
-    inside: dict[str, list[str]] = {block.name: [] for block in blocks}  # chosen ones, by block
+def select_greedily(
+    blocks: list[RecomputableBlock], plain_bytes: int, target_bytes: int
+) -> list[RecomputableBlock]:
+    """Adds the block that frees most bytes per extra second, until the target is reached.
 
-    def worth(block: Block) -> float:
+    A block replaces chosen blocks inside it; only the difference counts.
+    """
+    left = {block.name: block for block in blocks}
+    chosen: dict[str, RecomputableBlock] = {}
+    inside: dict[str, list[str]] = {
+        block.name: [] for block in blocks
+    }  # chosen blocks inside each block
+
+    def worth(block: RecomputableBlock) -> float:
         parts = [chosen[name] for name in inside[block.name]]
         freed = block.freed_bytes - sum(part.freed_bytes for part in parts)
         seconds = block.seconds - sum(part.seconds for part in parts)
@@ -142,19 +153,21 @@ def select_greedily(blocks: list[Block], plain_bytes: int, target_bytes: int) ->
         for name in parts:
             del chosen[name]
         chosen[best.name] = best
-        for outer in enclosing(best.name):
+        for outer in enclosing_modules(best.name):
             if outer in inside:
                 inside[outer] = [n for n in inside[outer] if n not in parts] + [best.name]
         left = {
             name: block
             for name, block in left.items()
-            if name != best.name and best.name not in enclosing(name)
+            if name != best.name and best.name not in enclosing_modules(name)
         }
-    return without_needless(list(chosen.values()), plain_bytes, target_bytes)
+    return drop_unneeded(list(chosen.values()), plain_bytes, target_bytes)
 
 
-def without_needless(chosen: list[Block], plain_bytes: int, target_bytes: int) -> list[Block]:
-    """What was chosen early may not be needed after what came later; the dearest is left out first."""
+def drop_unneeded(
+    chosen: list[RecomputableBlock], plain_bytes: int, target_bytes: int
+) -> list[RecomputableBlock]:
+    """Drops blocks that later choices made unnecessary, the most expensive first."""
     goal = max(target_bytes, predicted_peak(chosen, plain_bytes))
     for block in sorted(chosen, key=lambda block: -block.seconds):
         others = [other for other in chosen if other is not block]
@@ -163,41 +176,46 @@ def without_needless(chosen: list[Block], plain_bytes: int, target_bytes: int) -
     return chosen
 
 
-def enclosing(name: str) -> list[str]:
-    """Names of the modules around a module: "a", "a.b" for "a.b.c"."""
+def enclosing_modules(name: str) -> list[str]:
+    """Returns the names of the modules around a module: "a", "a.b" for "a.b.c"."""
     parts = name.split(".")
     return [".".join(parts[:i]) for i in range(1, len(parts))]
 
 
-def measure_blocks(job: Job, clock: Clock = time.perf_counter) -> tuple[int, list[Block]]:
-    """Bytes that autograd keeps in a step, and every block that would free some of them."""
+def measure_blocks(
+    job: Job, clock: Clock = time.perf_counter
+) -> tuple[int, list[RecomputableBlock]]:
+    """Returns the bytes that autograd keeps in a step, and the blocks that could free memory."""
     step = Step(job.model, job.optimizer, job.loss_fn)
     batch = job.batches[0]
     state = _random_state(step.device)
     buffers = [(buffer, buffer.clone()) for buffer in job.model.buffers()]
     try:
-        times = [_watch(step, batch, clock).seconds for _ in range(TIMED_PASSES)]
-        watched = _watch(step, batch, clock)
+        times = [_record_forward(step, batch, clock).seconds for _ in range(TIMED_PASSES)]
+        recorded = _record_forward(step, batch, clock)
     finally:
         for buffer, before in buffers:
             buffer.copy_(before)
         _set_random_state(step.device, state)
     blocks = []
-    for name in watched.inputs:
-        seconds = min(one.get(name, 0.0) for one in [*times, watched.seconds])
-        freed = watched.freed_by(name)
-        if freed > 0 and name not in watched.refused:
-            blocks.append(Block(name, freed, seconds, watched.before[name]))
-    return watched.total(), blocks
+    for name in recorded.inputs:
+        seconds = min(pass_seconds.get(name, 0.0) for pass_seconds in [*times, recorded.seconds])
+        freed = recorded.freed_by(name)
+        if freed > 0 and name not in recorded.refused:
+            blocks.append(RecomputableBlock(name, freed, seconds, recorded.before[name]))
+    return recorded.total(), blocks
 
 
-class _Watch:
-    """What one forward pass keeps, by module. Tensors live as long as it does: no address is used twice."""
+class _ForwardRecorder:
+    """Records what one forward pass keeps, by module.
+
+    Keeps the tensors alive, so that no address is used twice.
+    """
 
     def __init__(self, device: torch.device, clock: Clock, ignored: set[int]) -> None:
         self._device, self._clock, self._ignored = device, clock, ignored
         self.seconds: dict[str, float] = {}
-        self.inputs: dict[str, dict[int, int]] = {}  # storages given to a module, with their bytes
+        self.inputs: dict[str, dict[int, int]] = {}  # storages passed to a module, with their bytes
         self.before: dict[str, int] = {}
         self.refused: set[str] = set()
         self._saved: dict[int, int] = {}
@@ -222,7 +240,7 @@ class _Watch:
         if any(tensor._version != version for tensor, version in versions) or any(
             buffer._version != version for _, buffer, version in buffers
         ):
-            self.refused.add(name)  # its second pass would differ: see recomputed.py
+            self.refused.add(name)  # a second pass would differ: see recomputed_block.py
 
     def save(self, tensor: torch.Tensor) -> torch.Tensor:
         for key, size in self._storages([tensor]).items():
@@ -251,29 +269,29 @@ class _Watch:
         return self._clock()
 
 
-def _watch(step: Step, batch: Any, clock: Clock) -> _Watch:
+def _record_forward(step: Step, batch: Any, clock: Clock) -> _ForwardRecorder:
     model = step.model
     own = [*model.parameters(), *model.buffers(), *tensors_of(batch)]
-    watch = _Watch(step.device, clock, {t.untyped_storage().data_ptr() for t in own})
+    recorder = _ForwardRecorder(step.device, clock, {t.untyped_storage().data_ptr() for t in own})
     hooks = []
     for name, module in model.named_modules():
         if name:
             hooks += [
                 module.register_forward_pre_hook(
-                    lambda module, given, words, name=name: watch.enter(
-                        name, module, (given, words)
+                    lambda module, given, keywords, name=name: recorder.enter(
+                        name, module, (given, keywords)
                     ),
                     with_kwargs=True,
                 ),
-                module.register_forward_hook(lambda *_: watch.leave(), always_call=True),
+                module.register_forward_hook(lambda *_: recorder.leave(), always_call=True),
             ]
     try:
-        with torch.autograd.graph.saved_tensors_hooks(watch.save, lambda tensor: tensor):
-            watch._alive.append(step.loss_of(batch))
+        with torch.autograd.graph.saved_tensors_hooks(recorder.save, lambda tensor: tensor):
+            recorder._alive.append(step.loss_of(batch))
     finally:
         for hook in hooks:
             hook.remove()
-    return watch
+    return recorder
 
 
 def _random_state(device: torch.device) -> Any:

@@ -1,8 +1,8 @@
-"""A forward pass that keeps its inputs only and runs again when the backward pass needs the rest.
+"""A forward pass that keeps only its inputs and runs again when the backward pass needs the rest.
 
-torch.utils.checkpoint does the work. Around it: running statistics are updated once, not twice; the
-states of Python's and NumPy's generators are kept besides torch's; what would silently give other
-gradients (a block that overwrites its input or changes a buffer) is refused.
+Wraps torch.utils.checkpoint. In addition, running statistics are updated once instead of twice, and the
+states of Python's and NumPy's generators are kept as well as torch's. Blocks that would silently give other
+gradients (because they overwrite an input or change a buffer) are refused.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 
 
 class RecomputedForward:
-    """Stands in for `module.forward`. An object, not a closure, so that the model can be copied."""
+    """Replaces `module.forward`. An object rather than a closure, so that the model can be copied."""
 
     def __init__(self, name: str, module: torch.nn.Module) -> None:
         self.name, self.module, self.forward = name, module, module.forward
         self._checked = False
-        self._draws = False  # it drew random numbers on the GPU
+        self._draws = False  # whether it drew random numbers on the GPU
 
-    def __call__(self, *inputs: Any, **words: Any) -> Any:
+    def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         if not torch.is_grad_enabled():
-            return self.forward(*inputs, **words)
-        run = functools.partial(self.forward, **words)
+            return self.forward(*inputs, **keywords)
+        run = functools.partial(self.forward, **keywords)
         if torch.compiler.is_compiling():
-            # The compiler recomputes values only: statistics are written once, in the forward part.
+            # The compiler recomputes values only; statistics are written once, in the forward pass.
             return checkpoint(run, *inputs, use_reentrant=False)
-        versions = [(t, t._version) for t in tensors_of((inputs, words)) if not t.is_inference()]
+        versions = [(t, t._version) for t in tensors_of((inputs, keywords)) if not t.is_inference()]
         buffers = [] if self._checked else changing_buffers(self.module)
         capturing = torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
         if capturing and self._draws:
             raise RuntimeError(
-                f"{self.name} draws random numbers: under checkpointing a CUDA graph cannot repeat them"
+                f"{self.name} draws random numbers, which a CUDA graph cannot repeat under checkpointing"
             )
         state = None if capturing or self._draws else self._generator()
         out = checkpoint(
@@ -59,13 +59,13 @@ class RecomputedForward:
         return out
 
     def _generator(self) -> Any:
-        """The state of the GPU's generator; None for a module on the CPU."""
+        """Returns the state of the GPU's generator, or None for a module on the CPU."""
         for parameter in self.module.parameters():
             return torch.cuda.get_rng_state(parameter.device) if parameter.is_cuda else None
         return torch.cuda.get_rng_state() if torch.cuda.is_initialized() else None
 
     def _contexts(self) -> tuple[Any, Any]:
-        """Of the forward pass and of the pass that repeats it."""
+        """Returns the contexts of the forward pass and of the repeated pass."""
         return contextlib.nullcontext(), _repeating(self.module, _python_generators())
 
     def _refuse_changes(self, versions: list[Any], buffers: list[Any]) -> None:
@@ -77,19 +77,19 @@ class RecomputedForward:
         for name, tensor, version in buffers:
             if tensor._version != version:
                 raise ArgumentError(
-                    f"{self.name} changes its buffer {name} in every forward pass, under checkpointing twice\n"
+                    f"{self.name} changes its buffer {name} in every forward pass, twice under checkpointing\n"
                     "  fix: leave this block out"
                 )
         self._checked = True
 
 
 def norms_of(module: torch.nn.Module) -> list[torch.nn.Module]:
-    """Modules with running statistics, which RecomputedForward keeps from a second update."""
+    """Returns modules whose running statistics RecomputedForward protects from a second update."""
     return [m for m in module.modules() if isinstance(m, torch.nn.modules.batchnorm._NormBase)]
 
 
 def changing_buffers(module: torch.nn.Module) -> list[tuple[str, torch.Tensor, int]]:
-    """Buffers, with their versions, that must not change in a forward pass that is repeated."""
+    """Returns buffers, with their versions, that must not change in a repeated forward pass."""
     handled = {id(m._buffers[key]) for m in norms_of(module) for key in m._buffers}
     return [
         (name, buffer, buffer._version)
@@ -100,7 +100,7 @@ def changing_buffers(module: torch.nn.Module) -> list[tuple[str, torch.Tensor, i
 
 @contextlib.contextmanager
 def _repeating(module: torch.nn.Module, generators: Any) -> Iterator[None]:
-    """The second pass: it writes its running statistics to copies and draws the first pass's numbers."""
+    """Context of the second pass: writes running statistics to copies and repeats the first pass's random numbers."""
     kept = [
         (norm, key, norm._buffers[key])
         for norm in norms_of(module)

@@ -1,4 +1,4 @@
-"""Lines of the user's code: which one called torch."""
+"""Finds the line of user code that called torch."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from dataclasses import dataclass
 
 import torch
 
-# What is between the user's line and an operation: torch, this package, Python's own helpers.
+# Code between the user's line and an operation: torch, this package, Python's standard library.
 _NOT_THE_USERS = (
     os.path.dirname(torch.__file__) + os.sep,
     os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep,
     os.path.dirname(os.__file__) + os.sep,
 )
-_PACKAGES = ("site-packages", "dist-packages")  # below Python's own folder, yet not Python's own
+_PACKAGES = (
+    "site-packages",
+    "dist-packages",
+)  # below the standard library's folder, but third-party
 _FORMATTED = re.compile(r'File "(.+?)", line (\d+)')
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a source file; `number` is 0 where none is known."""
+    """A line of a source file; `number` is 0 if the line is unknown."""
 
     file: str = ""
     number: int = 0
@@ -33,7 +36,7 @@ class Line:
         return linecache.getline(self.file, self.number).strip()
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.number}" if self.number else "(line not known)"
+        return f"{self.file}:{self.number}" if self.number else "(unknown line)"
 
 
 def is_users(file: str) -> bool:
@@ -47,7 +50,7 @@ def is_users(file: str) -> bool:
 
 
 def current_line(stop: types.CodeType | None = None) -> Line:
-    """The innermost line of the user's code on this thread's stack, above the function `stop`."""
+    """Returns the innermost line of user code on this thread's stack, above the function `stop`."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code is not stop:
         if is_users(frame.f_code.co_filename):
@@ -57,7 +60,7 @@ def current_line(stop: types.CodeType | None = None) -> Line:
 
 
 def line_of_traceback(formatted: list[str]) -> Line:
-    """The innermost line of the user's code in a formatted traceback, as autograd keeps it."""
+    """Returns the innermost line of user code in a formatted traceback, as autograd keeps it."""
     for entry in reversed(formatted):
         found = _FORMATTED.search(entry)
         if found and is_users(found[1]):

@@ -1,4 +1,4 @@
-"""What modules and optimisers own: parameters, buffers, gradients and state."""
+"""Tensors that modules and optimizers own: parameters, buffers, gradients and state."""
 
 from __future__ import annotations
 
@@ -11,22 +11,25 @@ from torch.nn.parameter import is_lazy
 
 
 def find_owners() -> list[Any]:
-    """Every module and optimiser of this process: a function does not say which it trains."""
+    """Returns every module and optimizer of this process."""
     kinds = (torch.nn.Module, torch.optim.Optimizer)
-    # By type(): isinstance() would ask objects that answer for another one, and wake those.
-    return [thing for thing in gc.get_objects() if issubclass(type(thing), kinds)]
+    # By type(): isinstance() reads `__class__`, which loads objects that are lazy proxies.
+    return [found for found in gc.get_objects() if issubclass(type(found), kinds)]
 
 
 def owned_tensors(owners: list[Any]) -> Iterator[tuple[str, list[Any]]]:
-    """Kind and tensors, some of which may be None or numbers: "optimizer" is an optimiser's state."""
+    """Yields pairs of kind and tensors. Some values may be None or numbers.
+
+    The kind "optimizer" is the state of an optimizer.
+    """
     for owner in owners:
         if isinstance(owner, torch.optim.Optimizer):
             if (groups := getattr(owner, "param_groups", None)) is None:
-                continue  # its __init__ failed
+                continue  # __init__ failed
             parameters = [p for group in groups for p in group["params"]]
             for state in owner.state.values():
                 yield "optimizer", list(state.values()) if isinstance(state, dict) else []
-        elif "_parameters" in vars(owner):  # its __init__ is done
+        elif "_parameters" in vars(owner):  # __init__ is done
             parameters = list(owner.parameters(recurse=False))
             yield "buffers", _made(owner.buffers(recurse=False))
         else:
@@ -37,5 +40,5 @@ def owned_tensors(owners: list[Any]) -> Iterator[tuple[str, list[Any]]]:
 
 
 def _made(tensors: Iterable[Any]) -> list[Any]:
-    """Without those of lazy modules that were never called, which have no memory yet."""
-    return [one for one in tensors if not is_lazy(one)]
+    """Drops the tensors of lazy modules that were never called; they have no memory yet."""
+    return [tensor for tensor in tensors if not is_lazy(tensor)]

@@ -1,1 +1,1 @@
-"""Whether a trick still computes the user's training step: bit for bit, within fp32 noise, or by its loss curve."""
+"""Checks whether a trick still computes the user's step: bitwise, within fp32 noise, or by loss curve."""

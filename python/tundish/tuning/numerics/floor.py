@@ -1,7 +1,7 @@
-"""How far correct fp32 steps lie from the reference, tensor by tensor: the noise that a trick may have.
+"""The noise floor: how far correct fp32 steps lie from the reference, tensor by tensor.
 
-One run is not enough: where it happens to lie close, a correct trick looks wrong. The floor of a tensor
-is its largest error over two equal runs, three with nudged inputs and three with nudged weights.
+One run is not enough: if it happens to lie close to the reference, a correct trick looks wrong. The floor of
+a tensor is its largest error over two equal runs, three runs with nudged inputs and three with nudged weights.
 """
 
 from __future__ import annotations
@@ -14,25 +14,27 @@ import torch
 from .observed_step import Observation
 
 EPS = torch.finfo(torch.float32).eps
-LEAST = 8 * EPS  # a sum of a thousand terms one after the other is off by that much
-# Of an update: Adam's 1 - beta2^step, 0.001 in the first step, is 500 times less exact in fp32 than in
-# the host's fp64, and its square root half of that. torch's fused kernels are off by 30 x EPS.
+LEAST = 8 * EPS  # error of a sequential sum of a thousand terms
+# For optimizer updates. Adam's 1 - beta2^step, 0.001 in the first step, is 500 times less exact in fp32
+# than in the host's fp64, and its square root 250 times. torch's fused kernels are off by 30 x EPS.
 LEAST_UPDATE = 32 * EPS
 NOISE_FROM = 0.1  # a tensor with a larger relative error in fp32 is rounding noise
-NOISE_SIZE = 1000 * EPS  # of such a tensor, relative to its kind: sums of 10^6 terms that cancel
-MOST = 1e12  # stands for infinity, which JSON has not
+NOISE_SIZE = (
+    1000 * EPS
+)  # limit for noise tensors, relative to their kind: sums of 10^6 terms that cancel
+MOST = 1e12  # replaces infinity, which JSON does not have
 
 
 @dataclass
 class Errors:
-    """Relative errors of one run by tensor, and the least error that counts (both per tensor)."""
+    """Relative errors of one run by tensor, and the smallest error that counts for each tensor."""
 
     error: dict[str, float] = field(default_factory=dict)
     least: dict[str, float] = field(default_factory=dict)
     least_if_noise: dict[str, float] = field(default_factory=dict)
 
     def merge(self, other: Errors) -> None:
-        """The larger of both, tensor by tensor: NaN counts as the largest."""
+        """Keeps the larger error of each tensor. NaN counts as the largest."""
         for mine, theirs in (
             (self.error, other.error),
             (self.least, other.least),
@@ -43,7 +45,7 @@ class Errors:
 
 
 def errors_of(seen: Observation, reference: Observation) -> Errors:
-    """Loss, outputs, gradients and buffers against the reference."""
+    """Returns the errors of loss, outputs, gradients and buffers against the reference."""
     names = [name for name in reference if not name.startswith("weight ")]
     extra = [
         name for name in seen if name not in reference and name.startswith(("gradient", "output"))
@@ -54,7 +56,7 @@ def errors_of(seen: Observation, reference: Observation) -> Errors:
     typical = _typical_sizes(names, sizes, counts)
     out = Errors()
     for name, size, count, difference in zip(names, sizes, counts, differences):
-        # The size of a tensor of its kind with that many elements: what a tiny tensor is compared with.
+        # The typical size of a tensor of this kind and length; tiny tensors are compared with it.
         usual = typical[_kind(name)] * math.sqrt(count)
         whole = max(size, EPS * usual, 1e-300)
         out.error[name] = difference / whole
@@ -63,7 +65,9 @@ def errors_of(seen: Observation, reference: Observation) -> Errors:
         if not torch.is_floating_point(reference[name]):
             out.error[name] = 0.0 if difference == 0.0 else MOST
     for name, size in zip(extra, _norms([seen[name] for name in extra])):
-        out.error[name] = 0.0 if size == 0.0 else MOST  # a gradient of zeros may stand for none
+        out.error[name] = (
+            0.0 if size == 0.0 else MOST
+        )  # a gradient of zeros may replace a missing one
         out.least[name] = out.least_if_noise[name] = LEAST
     return out
 
@@ -71,10 +75,11 @@ def errors_of(seen: Observation, reference: Observation) -> Errors:
 def update_errors(
     after: Observation, before: Observation, expected: dict[str, torch.Tensor]
 ) -> Errors:
-    """Of the optimiser's updates, relative to the update: in the weights themselves it would hide.
+    """Returns the errors of the optimizer's updates, relative to the updates.
 
-    `expected` is what the plain optimiser does in fp64 with the gradients of the same run. With the
-    reference's gradients Adam would turn the sign of a gradient that is noise into a whole update.
+    Relative to the weights, the errors would be too small to see. `expected` holds the updates of the plain
+    optimizer in fp64, computed from the gradients of the same run. From the reference's gradients, Adam would
+    turn the sign of a noise gradient into a whole update.
     """
     names = list(expected)
     sizes = _norms([expected[name] for name in names])
@@ -83,7 +88,7 @@ def update_errors(
     differences = _norms([_difference(m, expected[name]) for m, name in zip(moved, names)])
     out = Errors()
     for name, size, weight, difference in zip(names, sizes, weights, differences):
-        # The sum of weight and update is rounded to fp32; weights of zeros hide nothing.
+        # The sum of weight and update is rounded to fp32. Zero weights add no rounding.
         least = max(EPS * (size + weight), LEAST_UPDATE * size)
         whole = max(size, least, 1e-300)
         out.error[f"update of {name}"] = difference / whole
@@ -92,7 +97,7 @@ def update_errors(
 
 
 def ratios(run: Errors, floor: Errors) -> dict[str, tuple[float, float, float]]:
-    """By tensor: error / floor, error, floor."""
+    """Returns error / floor, error and floor of each tensor."""
     out = {}
     for name, error in run.error.items():
         measured = _finite(floor.error.get(name, 0.0))
@@ -108,12 +113,12 @@ def _kind(name: str) -> str:
 
 
 def _typical_sizes(names: list[str], sizes: list[float], counts: list[int]) -> dict[str, float]:
-    """Root mean square of all elements of a kind."""
+    """Returns the root mean square of all elements of each kind."""
     squares: dict[str, float] = {}
     elements: dict[str, int] = {}
     for name, size, count in zip(names, sizes, counts):
         kind = _kind(name)
-        if kind == "buffer":  # means, variances and counts: not of one scale
+        if kind == "buffer":  # means, variances and counts have different scales
             squares[kind], elements[kind] = 0.0, 1
             continue
         squares[kind] = squares.get(kind, 0.0) + (size * size if math.isfinite(size) else 0.0)

@@ -1,4 +1,4 @@
-"""The gate that a trick passes before it may be kept: does the step still compute what it did?"""
+"""The numerics gate: a trick is kept only if the step still computes the same numbers."""
 
 from __future__ import annotations
 
@@ -16,30 +16,32 @@ from ..trials.trial_process import compiled_graphs
 from ..tricks import Grade, Trick, in_order, trick_from_json
 from ..tricks.tf32 import Flags, set_flags
 from .floor import MOST, ratios
-from .observed_step import Observation, Watch, observe
+from .observed_step import Observation, OutputRecorder, observe
 from .randomness import same_dropout
-from .reference import MakeJob, Plain, same_bits, use_a_rate
-from .side_effects import CHANGED_BATCH, KeptBatches, fault_in_eval_mode
+from .reference import MakeJob, Plain, replace_zero_rates, same_bits
+from .side_effects import CHANGED_BATCH, BatchCopies, fault_in_eval_mode
 
-LIMIT = 10.0  # errors of correct tricks were up to 4.4 x the floor, of faults 133 x and more
+LIMIT = 10.0  # correct tricks had errors up to 4.4 x the floor, faults 133 x and more
 SHOWN = 10
 
 
 @dataclass
 class GateResult:
-    """What the gate found. Plain values only: it goes through a pipe and into a report."""
+    """The result of the gate. Plain values only, because it is sent through a pipe and saved in reports."""
 
     passed: bool
-    grade: str  # the weakest of the tricks
-    sentence: str  # for the user: what differs, or that nothing does
+    grade: str  # weakest grade of the tricks
+    sentence: str  # for the user: the difference, or that there is none
     worst: str = ""  # the tensor with the largest ratio
-    ratio: float = 0.0  # its error / the fp32 noise of that tensor
+    ratio: float = 0.0  # error of this tensor / its fp32 noise
     limit: float = LIMIT
     reference: str = ""  # "fp64", "fp32" or "bits"
-    deterministic: bool = True  # the plain step gives the same bits twice
-    graphs: int = 0  # that torch.compile made
+    deterministic: bool = True  # whether the plain step is deterministic
+    graphs: int = 0  # graphs made by torch.compile
     obstacle: str = ""  # why a trick cannot be used on this job at all
-    tensors: list[dict[str, Any]] = field(default_factory=list)  # the worst ones, largest first
+    tensors: list[dict[str, Any]] = field(
+        default_factory=list
+    )  # worst tensors, largest ratio first
     notes: list[str] = field(default_factory=list)
     overflow: dict[str, Any] | None = None  # fp16 only
 
@@ -50,7 +52,7 @@ class GateResult:
 def check_tricks(
     source: JobSource, tricks: list[dict[str, Any]], seed: int, samples: int = 32
 ) -> GateResult:
-    """For a child process: {"do": "call", "function": "tundish.tuning.numerics.gate:check_tricks", ...}."""
+    """Entry point for a child: {"do": "call", "function": "tundish.tuning.numerics.gate:check_tricks", ...}."""
     chosen = in_order(trick_from_json(values) for values in tricks)
     return gate(lambda: source.make(seed), chosen, seed, samples)
 
@@ -58,7 +60,7 @@ def check_tricks(
 def check_each(
     source: JobSource, tricks: list[dict[str, Any]], seed: int, samples: int = 32
 ) -> list[GateResult]:
-    """As check_tricks, each trick by itself; the plain step's reference and noise are made once."""
+    """Checks each trick separately, like check_tricks. Computes the plain step's reference and noise once."""
 
     def make() -> Job:
         return source.make(seed)
@@ -75,7 +77,7 @@ def check_each(
 
 
 def gate(make: MakeJob, tricks: list[Trick], seed: int, samples: int = 32) -> GateResult:
-    """Checks a stack of tricks, applied in the order given, by the grade of its weakest one."""
+    """Checks tricks together, applied in the given order, by the grade of the weakest trick."""
     with ground():
         if grade_of(tricks) is Grade.STATISTICAL:
             from .precision import gate_precision
@@ -91,7 +93,7 @@ def grade_of(tricks: list[Trick]) -> Grade:
 
 @contextlib.contextmanager
 def ground() -> Iterator[None]:
-    """TF32 off, and random numbers that do not depend on layout, number type or compiler."""
+    """Turns TF32 off and makes random numbers independent of layout, number type and compiler."""
     kept = Flags()
     set_flags(False, False)
     try:
@@ -102,11 +104,11 @@ def ground() -> Iterator[None]:
 
 
 class Candidate:
-    """A job with its tricks applied; undone at the end."""
+    """A job with tricks applied. `end()` undoes the tricks."""
 
     def __init__(self, make: MakeJob, tricks: list[Trick]) -> None:
         self.job = make()
-        use_a_rate(self.job.optimizer)
+        replace_zero_rates(self.job.optimizer)
         self.step = Step(self.job.model, self.job.optimizer, self.job.loss_fn)
         self.step.shapes_vary = self.job.shapes_vary
         self.step.must_capture = True
@@ -116,7 +118,7 @@ class Candidate:
         self._graphs_before = compiled_graphs()
 
     def apply(self) -> str:
-        """The obstacle, if a trick has one."""
+        """Applies the tricks. Returns the first obstacle, or an empty string."""
         for trick in self._tricks:
             obstacle = trick.obstacle(self.step)
             if obstacle:
@@ -126,7 +128,7 @@ class Candidate:
         if self.step.compile_options is not None:
             from torch._inductor import config
 
-            # Else the compiler draws numbers of its own, and dropout masks would differ.
+            # Otherwise the compiler draws its own numbers, and dropout masks differ.
             self._config.enter_context(config.patch(fallback_random=True))
         return ""
 
@@ -158,7 +160,7 @@ def _gate_fp32(
         else:
             plain = Plain(make, seed, samples, accumulate)
         plain.notes += [note] if note else []
-        batches = KeptBatches(plain.points)
+        batches = BatchCopies(plain.points)
         result = judge(candidate, plain, grade)
         if batches.restore() and not plain.changes_batch and result.passed:
             result.passed, result.sentence = False, CHANGED_BATCH
@@ -174,10 +176,10 @@ def _gate_fp32(
 
 
 def reference_pieces(step: Step) -> tuple[int, str]:
-    """Into how many micro-batches the reference is cut, and why.
+    """Returns the number of micro-batches of the reference step, and a note for the user.
 
-    BatchNorm normalises every micro-batch by itself and dropout draws for each: the whole batch is
-    another computation then, not the same one with other rounding.
+    BatchNorm normalizes each micro-batch separately and dropout draws for each. For such models the step of the
+    whole batch is a different computation, not the same one with different rounding.
     """
     if step.accumulate == 1:
         return 1, ""
@@ -185,24 +187,27 @@ def reference_pieces(step: Step) -> tuple[int, str]:
     if not any(isinstance(m, (norm, drop)) for m in step.model.modules()):
         return 1, ""
     return step.accumulate, (
-        f"compared with a plain step in {step.accumulate} micro-batches: BatchNorm or dropout make the "
-        "step of the whole batch another computation"
+        f"compared with a plain step in {step.accumulate} micro-batches: with BatchNorm or dropout, the "
+        "step of the whole batch is a different computation"
     )
 
 
 def run_candidate(candidate: Candidate, plain: Plain) -> Iterator[Observation]:
-    """Two steps, one at each point; before them the steps that a graph runs ungraphed."""
-    watch = Watch(candidate.step.model)
+    """Yields one step at each point, after the steps that a CUDA graph needs to warm up."""
+    recorder = OutputRecorder(candidate.step.model)
     try:
         for i in range(warm_up_steps(candidate.step) + len(plain.points)):
             point = plain.points[i % len(plain.points)]
-            yield observe(candidate.step, watch, plain.start, point)
+            yield observe(candidate.step, recorder, plain.start, point)
     finally:
-        watch.end()
+        recorder.end()
 
 
 def warm_up_steps(step: Step) -> int:
-    """An even number: the points alternate, so that a step that reads the batch before its own is seen."""
+    """Returns the number of warm-up steps, rounded up to an even number.
+
+    The points alternate, so that a step that reads the previous batch is detected.
+    """
     return WARM_UP_STEPS + WARM_UP_STEPS % 2 if step.capture else 0
 
 
@@ -243,21 +248,19 @@ def judge(candidate: Candidate, plain: Plain, grade: Grade) -> GateResult:
 
 def _demand_bits(result: GateResult, run: list[Observation], plain: Plain) -> None:
     if not plain.deterministic:
-        result.notes.append(
-            "the plain step does not give the same bits twice: compared within its fp32 noise"
-        )
+        result.notes.append("the plain step is not deterministic: compared within its fp32 noise")
         return
     result.reference = "bits"
     name = next(filter(None, (same_bits(a, b) for a, b in zip(run, plain.eager))), "")
     if not name:
-        result.sentence = "the same bits"
+        result.sentence = "bitwise equal"
     elif result.passed:
         result.passed, result.worst, result.ratio = False, name, 0.0
-        result.sentence = f"{name} does not have the same bits"
+        result.sentence = f"{name} is not bitwise equal"
 
 
 def _demand_eval_mode(result: GateResult, candidate: Candidate, plain: Plain) -> None:
-    """A validation runs the model too, and may take another way through the model."""
+    """Compares the model in eval mode too: validation may take another path through the model."""
     fault, note = fault_in_eval_mode(candidate.step, plain)
     if fault:
         result.passed, result.worst, result.sentence = False, "", fault
@@ -276,7 +279,7 @@ def _sentence(worst: str, ratio: float, run: list[Observation], eager: list[Obse
 def _what_is_wrong(name: str, run: list[Observation], eager: list[Observation]) -> str:
     for seen, usual in zip(run, eager):
         if (name in seen) != (name in usual):
-            return "is missing" if name in usual else "is there, but not in the plain step"
+            return "is missing" if name in usual else "does not exist in the plain step"
         if name in seen and seen[name].shape != usual[name].shape:
             return f"has shape {tuple(seen[name].shape)}, not {tuple(usual[name].shape)}"
         if name in seen and not bool(torch.isfinite(seen[name]).all()):

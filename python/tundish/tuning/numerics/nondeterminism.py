@@ -1,8 +1,8 @@
-"""Operations of a training step that differ from run to run, with the lines that call them.
+"""Finds the nondeterministic operations of a training step and the lines that call them.
 
-torch warns of each such operation. A warning of the forward pass is raised while the user's line is
-on the stack. Autograd holds the backward pass's warnings back until its end, so the backward pass is
-run node by node here: a node's warnings belong to the line that made the node in the forward pass.
+torch warns about each such operation. A warning of the forward pass is raised while the user's line is on
+the stack. Autograd delays the warnings of the backward pass until its end, so the backward pass runs node by
+node here. The warnings of a node belong to the line that made the node in the forward pass.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .preserved_state import unchanged
 _OPERATION = re.compile(r"^(.+?) (?:does not have a|defaults to a non-?)\s?deterministic")
 
 
-Gradients = dict[int, torch.Tensor]  # by the number of the node's output
+Gradients = dict[int, torch.Tensor]  # by output number of the node
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class NondeterministicOperation:
     in_backward: bool = False  # whether the operation runs in the backward pass
 
     def __str__(self) -> str:
-        where = f"{self.file}:{self.line}: {self.text}" if self.line else "(line not known)"
+        where = f"{self.file}:{self.line}: {self.text}" if self.line else "(unknown line)"
         return f"{self.operation}: {where}"
 
 
@@ -54,37 +54,37 @@ def find_nondeterministic(job: Job | Step, batch: Any = None) -> list[Nondetermi
     found: dict[NondeterministicOperation, None] = {}
 
     def add(text: str, line: Line, in_backward: bool) -> None:
-        one = NondeterministicOperation(
+        operation = NondeterministicOperation(
             operation_of(text), line.file, line.number, line.text, in_backward
         )
-        found.setdefault(one)
+        found.setdefault(operation)
 
     with (
         unchanged(step.model),
         _warn_of_nondeterminism(),
-        torch.autograd.set_detect_anomaly(True, check_nan=False),  # nodes keep their lines
+        torch.autograd.set_detect_anomaly(True, check_nan=False),  # nodes record their lines
     ):
-        with _hear(lambda text: add(text, current_line(), False)):
+        with _collect_warnings(lambda text: add(text, current_line(), False)):
             loss = step.loss_of(step.as_channels_last(batch))
         for node, run in backward_nodes(loss):
             line = line_of_traceback(node.metadata.get("traceback_", []))
-            with _hear(lambda text, line=line: add(text, line, True)):  # type: ignore[misc]
+            with _collect_warnings(lambda text, line=line: add(text, line, True)):  # type: ignore[misc]
                 run()
     return list(found)
 
 
 def step_and_batch(job: Job | Step, batch: Any) -> tuple[Step, Any]:
-    """A job brings its own batches; a step needs one."""
+    """Returns a step and its batch. A job has batches; a step needs one as argument."""
     if isinstance(job, Job):
         step = Step(job.model, job.optimizer, job.loss_fn)
         return step, job.batches[0] if batch is None else batch
     if batch is None:
-        raise ArgumentError("a step alone has no batch\n  fix: pass the batch as second argument")
+        raise ArgumentError("a step has no batch\n  fix: pass the batch as second argument")
     return job, batch
 
 
 def operation_of(text: str) -> str:
-    """The operation that one of torch's warnings names."""
+    """Returns the operation named in one of torch's warnings."""
     found = _OPERATION.match(text)
     if found:
         return found[1]
@@ -94,10 +94,10 @@ def operation_of(text: str) -> str:
 def backward_nodes(
     loss: torch.Tensor, leaves: dict[Any, Gradients] | None = None
 ) -> Iterator[tuple[Any, Callable[[], None]]]:
-    """The nodes of the backward pass in an order of execution. Call `run` before going on.
+    """Yields the nodes of the backward pass in an order of execution. Call `run` before the next node.
 
-    Each node is called by itself: torch.autograd.grad would run what lies between two of its inputs.
-    No hook runs, and gradients reach no parameter's .grad; `leaves` receives them.
+    Runs each node separately: torch.autograd.grad would also run the nodes between its inputs. No hook runs, and
+    no gradient reaches a parameter's .grad; `leaves` receives the gradients.
     """
     root = loss.grad_fn
     if root is None:
@@ -128,7 +128,7 @@ def backward_nodes(
 
 
 def _run(node: Any, gradients: Gradients, received: dict[Any, Gradients]) -> None:
-    """One node; its results are added up at the nodes that follow."""
+    """Runs one node and adds its results to the gradients of the following nodes."""
     count = len(node._input_metadata)
     call = node.apply if isinstance(node, torch.autograd.function.BackwardCFunction) else node
     with torch.no_grad():
@@ -143,7 +143,7 @@ def _run(node: Any, gradients: Gradients, received: dict[Any, Gradients]) -> Non
 
 
 def _fitted(gradient: torch.Tensor, node: Any, number: int) -> torch.Tensor:
-    """What autograd's engine does between nodes: broadcasting undone, the type of the input."""
+    """Fits a gradient to the input of a node as autograd's engine does: shape, then type."""
     if gradient.is_sparse or node.name() == "torch::autograd::AccumulateGrad":
         return gradient
     wanted = node._input_metadata[number]
@@ -166,8 +166,8 @@ def _warn_of_nondeterminism() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _hear(note: Callable[[str], None]) -> Iterator[None]:
-    """Calls `note` with each warning of nondeterminism, on the stack that it is raised from."""
+def _collect_warnings(note: Callable[[str], None]) -> Iterator[None]:
+    """Calls `note` with each nondeterminism warning, on the stack that raises the warning."""
 
     def show(message: Any, *_: Any, **__: Any) -> None:
         if "deterministic" in str(message):

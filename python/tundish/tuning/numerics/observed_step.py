@@ -1,8 +1,8 @@
-"""What one training step computed: loss, outputs, gradients, buffers and weights, by name.
+"""The results of one training step by name: loss, outputs, gradients, buffers and weights.
 
-Every observed step begins at the same weights and buffers, whatever the steps before it did. So the
-errors of two steps do not multiply, and a step that is only a CUDA graph from its fourth call on is
-compared when it is one. The optimiser's state goes on from step to step.
+Every observed step starts from the same weights and buffers, whatever the previous steps did. So the errors of
+two steps do not multiply, and a step that becomes a CUDA graph at its fourth call is compared once it is one.
+The optimizer's state continues from step to step.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Observation = dict[str, torch.Tensor]
 
 @dataclass(frozen=True)
 class Point:
-    """Where steps are compared: a batch and the seed of the numbers drawn in the step."""
+    """Input of an observed step: a batch and the seed of the random numbers."""
 
     batch: Any
     seed: int
@@ -30,7 +30,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Start:
-    """Weights and buffers that a step begins with, by name."""
+    """Weights and buffers that a step starts from, by name."""
 
     parameters: dict[str, torch.Tensor]
     buffers: dict[str, torch.Tensor]
@@ -43,7 +43,7 @@ class Start:
         )
 
     def restore(self, model: torch.nn.Module) -> None:
-        """In place: a graph goes on reading the same memory. Keeps the model's number type and layout."""
+        """Copies in place, because a graph keeps reading the same memory. Keeps number types and layout."""
         with torch.no_grad():
             for name, parameter in model.named_parameters():
                 parameter.copy_(self.parameters[name])
@@ -53,8 +53,10 @@ class Start:
 
 
 def points_of(job: Job, seed: int, samples: int) -> list[Point]:
-    """Two points of one shape with other samples and other random numbers, so that a step that keeps
-    something from the one before it is seen."""
+    """Returns two points of equal shape with different samples and random numbers.
+
+    Two points detect a step that keeps something from the previous one.
+    """
     first = job.batches[0]
     count = samples_of(first)
     if count >= 4:
@@ -66,14 +68,14 @@ def points_of(job: Job, seed: int, samples: int) -> list[Point]:
 
 
 def whole_points(job: Job, seed: int) -> list[Point]:
-    """For batches that cannot be cut: the batches as they are."""
+    """Returns points with whole batches, for batches that cannot be cut."""
     first = job.batches[0]
     others = [b for b in job.batches[1:] if signature(b) == signature(first)]
     return [Point(first, seed), Point(others[0] if others else first, seed + 1)]
 
 
-class Watch:
-    """Keeps the outputs of the model's last forward pass."""
+class OutputRecorder:
+    """Records the outputs of the model's last forward pass."""
 
     def __init__(self, model: torch.nn.Module) -> None:
         self._seen: dict[str, Any] = {}
@@ -83,11 +85,11 @@ class Watch:
         def keep(module: Any, inputs: Any, output: Any) -> None:
             seen["output"] = output
 
-        # Under a graph this runs once, while it is captured; the tensor is what each replay writes.
+        # Under a CUDA graph this runs once, during the capture; each replay writes the same tensor.
         self._handle = model.register_forward_hook(keep)
 
     def outputs(self) -> Iterator[tuple[str, torch.Tensor]]:
-        # Taken out: with anything in it, the next call of a compiled step would be compiled again.
+        # Remove the output: a non-empty dictionary would recompile the next call of a compiled step.
         if "output" in self._seen:
             self._last = [tensor.detach() for tensor in tensors_of(self._seen.pop("output"))]
         for i, tensor in enumerate(self._last):
@@ -98,24 +100,26 @@ class Watch:
         self._last = []
 
 
-def observe(step: Step, watch: Watch, start: Start, point: Point) -> Observation:
-    """One whole step at a point."""
+def observe(step: Step, recorder: OutputRecorder, start: Start, point: Point) -> Observation:
+    """Runs one whole step at a point and returns what it computed."""
     start.restore(step.model)
     set_seeds(point.seed)
     loss = step(point.batch)
-    seen = gradients_seen(step, watch, loss)
+    seen = gradients_seen(step, recorder, loss)
     for name, parameter in step.model.named_parameters():
         seen[f"weight {name}"] = parameter.detach().clone()
     return seen
 
 
-def gradients_seen(step: Step, watch: Watch, loss: torch.Tensor) -> Observation:
-    """Everything but the weights."""
+def gradients_seen(step: Step, recorder: OutputRecorder, loss: torch.Tensor) -> Observation:
+    """Returns everything but the weights."""
     seen = {"loss": loss.detach().clone()}
-    seen.update((name, tensor.clone()) for name, tensor in watch.outputs())
+    seen.update((name, tensor.clone()) for name, tensor in recorder.outputs())
     trained = {id(p) for group in step.optimizer.param_groups for p in group["params"]}
     for name, parameter in step.model.named_parameters():
-        if parameter.grad is not None and id(parameter) in trained:  # others are never zeroed
+        if (
+            parameter.grad is not None and id(parameter) in trained
+        ):  # gradients of other parameters are never zeroed
             seen[f"gradient of {name}"] = parameter.grad.detach().clone()
     for name, buffer in step.model.named_buffers():
         seen[f"buffer {name}"] = buffer.detach().clone()
@@ -123,21 +127,21 @@ def gradients_seen(step: Step, watch: Watch, loss: torch.Tensor) -> Observation:
 
 
 def observe_in_fp64(job: Job, start: Start, point: Point, accumulate: int) -> Observation:
-    """Forward and backward in fp64: what the step would compute without rounding."""
+    """Runs forward and backward pass in fp64: the step without rounding errors."""
     from .randomness import Fp32Draws
 
     step = Step(job.model, job.optimizer, job.loss_fn)
     step.accumulate = accumulate
-    watch = Watch(job.model)
+    recorder = OutputRecorder(job.model)
     start.restore(job.model)
     set_seeds(point.seed)
     job.optimizer.zero_grad(set_to_none=True)
     try:
         with Fp32Draws():
             loss = step.add_gradients(to_fp64(point.batch), step.loss_of)
-        return gradients_seen(step, watch, loss)
+        return gradients_seen(step, recorder, loss)
     finally:
-        watch.end()
+        recorder.end()
 
 
 def to_fp64(batch: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What the gradient scaler of fp16 did: steps that it skipped because a gradient overflowed, and its scale."""
+"""Summarizes fp16 gradient scaling: skipped steps and the change of the scale."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any
 @dataclass(frozen=True)
 class Overflow:
     steps: int
-    skipped: tuple[int, ...]  # numbers of the steps, from 0
+    skipped: tuple[int, ...]  # step numbers, from 0
     first_scale: float
     last_scale: float
 
     @property
     def settled(self) -> bool:
-        """No step of the second half was skipped: the scale has found its size."""
+        """Whether no step of the second half was skipped, so the scale has settled."""
         return not any(step >= self.steps // 2 for step in self.skipped)
 
     @property
     def sentence(self) -> str:
         if not self.skipped:
-            return f"no step of {self.steps} was skipped by the gradient scaler; scale {self.last_scale:,.0f}"
+            return f"the gradient scaler skipped none of {self.steps} steps; scale {self.last_scale:,.0f}"
         text = (
-            f"{len(self.skipped)} of {self.steps} steps were skipped by the gradient scaler, the last one "
-            f"was step {self.skipped[-1]}; its scale went from {self.first_scale:,.0f} to {self.last_scale:,.0f}"
+            f"the gradient scaler skipped {len(self.skipped)} of {self.steps} steps, the last one at step "
+            f"{self.skipped[-1]}; its scale went from {self.first_scale:,.0f} to {self.last_scale:,.0f}"
         )
         return text if self.settled else text + " and has not settled"
 
@@ -36,11 +36,14 @@ class Overflow:
 
 
 def overflow_of(scales: Sequence[float]) -> Overflow:
-    """From the scale before the first step and after each step: a skipped step makes it smaller."""
+    """Returns the summary. `scales`: the scale before the first step and after each step.
+
+    The scale shrinks after a skipped step.
+    """
     skipped = tuple(i for i in range(len(scales) - 1) if scales[i + 1] < scales[i])
     return Overflow(max(0, len(scales) - 1), skipped, scales[0], scales[-1])
 
 
 def scale_of(scaler: Any) -> float:
-    """Reads it from the GPU: waits for the step."""
+    """Returns the scale. Waits for the GPU."""
     return float(scaler.get_scale())

@@ -1,8 +1,8 @@
-"""The checks of a stack in lower precision: TF32, bf16, fp16.
+"""The checks of tricks in lower precision: TF32, bf16, fp16.
 
-Its errors are larger than fp32 noise by design, so nothing is compared tensor by tensor: its other
-tricks were, in fp32, before they were stacked. What is checked here needs one step; what only shows
-while training is checked on loss curves (band.py).
+Low precision has larger errors than fp32 noise by design, so nothing is compared tensor by tensor. The other
+tricks were compared in fp32 before they were combined. The checks here need one step. Faults that only show
+during training are found on loss curves (band.py).
 """
 
 from __future__ import annotations
@@ -15,18 +15,26 @@ from ..step import Step
 from ..tricks import Grade, Trick
 from ..tricks.tf32 import Flags, set_flags
 from .gate import Candidate, GateResult, warm_up_steps
-from .observed_step import Observation, Point, Start, Watch, observe, points_of, whole_points
+from .observed_step import (
+    Observation,
+    OutputRecorder,
+    Point,
+    Start,
+    observe,
+    points_of,
+    whole_points,
+)
 from .overflow import overflow_of, scale_of
-from .reference import MakeJob, use_a_rate
-from .side_effects import CHANGED_BATCH, KeptBatches
+from .reference import MakeJob, replace_zero_rates
+from .side_effects import CHANGED_BATCH, BatchCopies
 
-# Norm of all gradients against fp32. bf16 gave 0.994 to 1.004, a loss divided twice 0.5.
+# Norm of all gradients relative to fp32. bf16 gave 0.994 to 1.004, a loss divided twice 0.5.
 SMALLEST_NORM, LARGEST_NORM = 0.8, 1.25
-MOST_STEPS = 16  # for the scaler to find a scale at which nothing overflows: 2^16 down to 1
+MOST_STEPS = 16  # steps until the scaler finds a scale without overflow: 2^16 down to 1
 
 
 def gate_precision(make: MakeJob, tricks: list[Trick], seed: int, samples: int) -> GateResult:
-    """Finite values, the expected number types, gradients of the right size, graphs really compiled."""
+    """Checks for finite values, expected number types, gradient norm and compiled graphs."""
     grade = Grade.STATISTICAL.value
     candidate = Candidate(make, tricks)
     try:
@@ -35,7 +43,7 @@ def gate_precision(make: MakeJob, tricks: list[Trick], seed: int, samples: int) 
         if obstacle:
             return GateResult(False, grade, obstacle, obstacle=obstacle)
         plain, point = plain_step(make, start, candidate.step, seed, samples)
-        batches = KeptBatches([point])
+        batches = BatchCopies([point])
         seen, scales = run_until_kept(candidate.step, start, point)
         changed = batches.restore()
         result = GateResult(True, grade, "", reference="fp32", graphs=candidate.graphs())
@@ -55,43 +63,46 @@ def gate_precision(make: MakeJob, tricks: list[Trick], seed: int, samples: int) 
 def plain_step(
     make: MakeJob, start: Start, like: Step, seed: int, samples: int
 ) -> tuple[Observation, Point]:
-    """What the step in strict fp32 gives, and where."""
+    """Runs the step in strict fp32. Returns its results and the point."""
     job = make()
-    use_a_rate(job.optimizer)
+    replace_zero_rates(job.optimizer)
     step = Step(job.model, job.optimizer, job.loss_fn)
     step.accumulate, step.clip_norm = like.accumulate, like.clip_norm
-    watch = Watch(job.model)
+    recorder = OutputRecorder(job.model)
     kept = Flags()
-    set_flags(False, False)  # the candidate's TF32 may be on by now
+    set_flags(False, False)  # the candidate may have turned TF32 on
     try:
         try:
             point = points_of(job, seed, samples)[0]
-            return observe(step, watch, start, point), point
+            return observe(step, recorder, start, point), point
         except torch.OutOfMemoryError:
             raise
-        except Exception:  # a batch that cannot be cut
+        except Exception:  # the batch cannot be cut
             point = whole_points(job, seed)[0]
-            return observe(step, watch, start, point), point
+            return observe(step, recorder, start, point), point
     finally:
         kept.restore()
-        watch.end()
+        recorder.end()
 
 
 def run_until_kept(step: Step, start: Start, point: Point) -> tuple[Observation, list[float]]:
-    """The first step that counts: after those that a graph runs ungraphed and those that the scaler
-    skips. With the scaler's scale before the first step and after each one."""
-    watch = Watch(step.model)
+    """Runs steps until one is kept, and returns that step and the scales.
+
+    Skips the warm-up steps of a CUDA graph and the steps that the gradient scaler skips. The scales are
+    those before the first step and after each one; empty without a scaler.
+    """
+    recorder = OutputRecorder(step.model)
     scales = [] if step.scaler is None else [scale_of(step.scaler)]
     try:
         for i in range(warm_up_steps(step) + MOST_STEPS):
-            seen = observe(step, watch, start, point)
+            seen = observe(step, recorder, start, point)
             if step.scaler is not None:
                 scales.append(scale_of(step.scaler))
             if i >= warm_up_steps(step) and not skipped_last(scales):
                 break
         return seen, scales
     finally:
-        watch.end()
+        recorder.end()
 
 
 def skipped_last(scales: list[float]) -> bool:
@@ -101,7 +112,7 @@ def skipped_last(scales: list[float]) -> bool:
 def first_fault(
     candidate: Candidate, seen: Observation, plain: Observation, scales: list[float]
 ) -> tuple[str, str]:
-    """A sentence and the tensor that it is about; empty if all is well."""
+    """Returns the first fault and the name of its tensor, or two empty strings."""
     if candidate.not_compiled():
         return "torch.compile compiled nothing: the step ran eagerly", ""
     if skipped_last(scales):
@@ -109,10 +120,10 @@ def first_fault(
     for name, tensor in seen.items():
         usual = plain.get(name)
         if usual is None:
-            return f"{name} is there, but not in the plain step", name
+            return f"{name} does not exist in the plain step", name
         if not bool(torch.isfinite(tensor).all()) and bool(torch.isfinite(usual).all()):
             return f"{name} is not finite", name
-    # Outputs first: the loss has its type from them.
+    # Outputs first: they determine the type of the loss.
     for name in sorted(seen, key=lambda name: not name.startswith("output")):
         tensor, usual_type = seen[name], plain[name].dtype
         allowed = {usual_type}
@@ -122,7 +133,7 @@ def first_fault(
             return f"{name} is {_short(tensor.dtype)}, not {_short(usual_type)}", name
     ratio = gradient_norm(seen) / max(gradient_norm(plain), 1e-300)
     if not SMALLEST_NORM <= ratio <= LARGEST_NORM:
-        return f"the norm of the gradients is {ratio:.2f} x that of fp32", "gradients"
+        return f"the gradient norm is {ratio:.2f} x the norm in fp32", "gradients"
     return "", ""
 
 

@@ -1,4 +1,4 @@
-"""Runs of a model that leave it as it was: buffers, gradients, mode and random numbers."""
+"""Runs a model without changing its buffers, gradients, mode or random numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import torch
 
 @dataclass
 class RandomState:
-    """Where the generators of Python, NumPy and torch stand."""
+    """A snapshot of the generators of Python, NumPy and torch."""
 
     python: Any = field(default_factory=random.getstate)
     numpy: Any = field(default_factory=lambda: _numpy_state())
@@ -36,15 +36,15 @@ def _numpy_state() -> Any:
 
 
 def _gpu_states() -> Any:
-    """None before the first use of CUDA: asking for the states would start it."""
+    """Returns the states, or None before the first use of CUDA: reading them would initialize CUDA."""
     return torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
 
 
 @contextlib.contextmanager
 def unchanged(model: torch.nn.Module) -> Iterator[None]:
-    """After the block buffers, gradients, modes and generators are what they were before it.
+    """Restores buffers, gradients, modes and generators of the model after the block.
 
-    Gradients are None inside. Parameters are not copied: the block must not train.
+    Gradients are None inside the block. Parameters are not saved, so the block must not train.
     """
     state = RandomState()
     buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]

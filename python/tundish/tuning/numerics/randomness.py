@@ -1,7 +1,7 @@
-"""The same random numbers for a step in fp32, in fp64, in another memory layout and compiled.
+"""Gives a step the same random numbers in fp32, in fp64, in any memory layout and compiled.
 
-torch draws a dropout mask in the order of memory, with kernels that depend on the number type: two
-correct steps would drop other elements, and could not be compared.
+torch draws a dropout mask in memory order, with kernels that depend on the number type. Two correct steps would
+drop different elements and could not be compared.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _scaled_dot_product_attention = F.scaled_dot_product_attention
 
 @contextlib.contextmanager
 def same_dropout() -> Iterator[None]:
-    """Dropout, also that of attention, draws its mask in fp32 and in the order of indices."""
+    """Makes dropout, including attention dropout, draw its mask in fp32 and in index order."""
     kept = F.dropout, F.scaled_dot_product_attention
     F.dropout, F.scaled_dot_product_attention = _dropout, _attention
     try:
@@ -47,7 +47,7 @@ def _attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
-    """torch's kernels draw masks of their own inside; with dropout the sum is written out."""
+    """Attention with a separate dropout mask. torch's kernels draw a mask internally."""
     if dropout_p == 0.0:
         return _scaled_dot_product_attention(
             query, key, value, attn_mask, 0.0, is_causal, scale=scale, enable_gqa=enable_gqa
@@ -67,28 +67,28 @@ def _attention(
 
 
 class Fp32Draws(TorchDispatchMode):  # type: ignore[misc]
-    """Random operations on fp64 tensors draw fp32 numbers: those that the fp32 step draws."""
+    """Makes random operations on fp64 tensors draw the same fp32 numbers as the fp32 step."""
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        words = dict(kwargs or {})
+        keywords = dict(kwargs or {})
         if torch.Tag.nondeterministic_seeded not in func.tags:
-            return func(*args, **words)
+            return func(*args, **keywords)
         name = func.overloadpacket.__name__
         if name == "native_dropout":
             mask = func(torch.ones_like(args[0], dtype=torch.float32), *args[1:])[1]
             return args[0] * mask / (1.0 - args[1]), mask
         if name.endswith("_") and _is_fp64(args[0]):
             drawn = torch.empty_like(args[0], dtype=torch.float32)
-            func(drawn, *(_to_fp32(arg) for arg in args[1:]), **words)
+            func(drawn, *(_to_fp32(arg) for arg in args[1:]), **keywords)
             return args[0].copy_(drawn)
-        changed = words.get("dtype") == torch.float64 or (
-            words.get("dtype") is None and any(_is_fp64(arg) for arg in args)
+        changed = keywords.get("dtype") == torch.float64 or (
+            keywords.get("dtype") is None and any(_is_fp64(arg) for arg in args)
         )
-        if words.get("dtype") == torch.float64:
-            words["dtype"] = torch.float32
-        out = func(*(_to_fp32(arg) for arg in args), **words)
+        if keywords.get("dtype") == torch.float64:
+            keywords["dtype"] = torch.float32
+        out = func(*(_to_fp32(arg) for arg in args), **keywords)
         is_fp32 = isinstance(out, torch.Tensor) and out.dtype == torch.float32
         return out.double() if changed and is_fp32 else out
 

@@ -1,4 +1,4 @@
-"""The plain step: its fp64 reference, its fp32 noise floor, and what its optimiser does with given gradients."""
+"""The plain step: its fp64 reference, its fp32 noise floor and its exact optimizer updates."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from ..trials.trial_process import nudged
 from .floor import Errors, errors_of, update_errors
 from .observed_step import (
     Observation,
+    OutputRecorder,
     Point,
     Start,
-    Watch,
     observe,
     observe_in_fp64,
     points_of,
     whole_points,
 )
-from .side_effects import KeptBatches
+from .side_effects import BatchCopies
 
 MakeJob = Callable[[], Job]
-USABLE_BELOW = 1e-3  # error of the plain fp32 outputs: above it, fp64 ran another computation
+USABLE_BELOW = 1e-3  # error of the plain fp32 outputs; above it, fp64 ran a different computation
 NUDGED_INPUTS = NUDGED_WEIGHTS = 3
 _STAND_IN_RATE = 1e-3
 
 
 class Plain:
-    """The plain job in fp32, where it starts, and its reference in fp64."""
+    """The plain job in fp32, its starting point and its fp64 reference."""
 
     def __init__(self, make: MakeJob, seed: int, samples: int, accumulate: int) -> None:
         self.notes: list[str] = []
         self.accumulate = accumulate
         self._job, self._exact = make(), make()
         for job in (self._job, self._exact):
-            use_a_rate(job.optimizer)
+            replace_zero_rates(job.optimizer)
         self.start = Start.of(self._job.model)
         self.optimizer_state = copy.deepcopy(self._job.optimizer.state_dict())
         self._optimizer = ExactOptimizer(self._exact, self.optimizer_state)
@@ -99,8 +99,10 @@ class Plain:
         return floor, all(same_bits(a, b) == "" for a, b in zip(self.eager, twin))
 
     def compare(self, run: Iterable[Observation], start: Start, skip: int = 0) -> Errors:
-        """The errors of a run's steps, the largest over the points; those of the first `skip` steps
-        do not count. The run may be a generator: a step is dropped when the next one begins."""
+        """Returns the largest errors over the steps of a run, leaving out the first `skip` steps.
+
+        The run may be a generator: a step is dropped when the next one begins.
+        """
         out, exact = Errors(), self.reference or self.eager
         self._optimizer.begin()
         for i, seen in enumerate(run):
@@ -114,12 +116,12 @@ class Plain:
         self._job.optimizer.load_state_dict(copy.deepcopy(self.optimizer_state))
         step = self.step()
         step.accumulate = self.accumulate
-        batches = KeptBatches(points)
-        watch = Watch(step.model)
+        batches = BatchCopies(points)
+        recorder = OutputRecorder(step.model)
         try:
-            return [observe(step, watch, start, point) for point in points]
+            return [observe(step, recorder, start, point) for point in points]
         finally:
-            watch.end()
+            recorder.end()
             self.changes_batch |= batches.restore()
 
     def step(self) -> Step:
@@ -127,7 +129,7 @@ class Plain:
 
 
 class ExactOptimizer:
-    """The plain optimiser in fp64, fed with the gradients of a run: the updates it should have made."""
+    """The plain optimizer in fp64. Computes the exact updates for the gradients of a run."""
 
     def __init__(self, job: Job, state: dict[str, Any]) -> None:
         self.job, self._state = job, state
@@ -149,15 +151,15 @@ class ExactOptimizer:
         return {name: p.detach() - start.parameters[name].double() for name, p in named}
 
 
-def use_a_rate(optimizer: torch.optim.Optimizer) -> None:
-    """A scheduler's warm-up may begin at 0, where the optimiser does nothing that could be compared."""
+def replace_zero_rates(optimizer: torch.optim.Optimizer) -> None:
+    """Replaces learning rates of 0, as in the first step of a warm-up, which would hide the update."""
     for group in optimizer.param_groups:
         if float(group["lr"]) == 0.0:
             group["lr"] = _STAND_IN_RATE
 
 
 def same_bits(seen: Observation, other: Observation) -> str:
-    """The first tensor that differs; empty if none does."""
+    """Returns the first tensor that differs, or an empty string."""
     for name in dict.fromkeys([*other, *seen]):
         a, b = seen.get(name), other.get(name)
         if a is None or b is None:

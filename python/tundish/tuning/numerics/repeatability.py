@@ -1,4 +1,4 @@
-"""Does a training step give the same bits twice? Two runs from one seed, compared tensor by tensor."""
+"""Checks whether a training step is deterministic: two runs from one seed, compared bit by bit."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def find_difference(
 
 
 def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """NaNs of equal bits are equal; 0.0 and -0.0 are not."""
+    """Returns whether all bits are equal. Equal NaN bits are equal; 0.0 and -0.0 are not."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
     return bool(torch.equal(_bits(a), _bits(b)))
@@ -72,7 +72,7 @@ def _largest(a: torch.Tensor, b: torch.Tensor) -> float:
 
 
 def _tensors_of_run(step: Step, batch: Any) -> Iterator[tuple[str, str, torch.Tensor]]:
-    """Copies on the CPU, so that the GPU holds no more than a step does."""
+    """Yields copies on the CPU, so that the GPU holds no more memory than a step needs."""
     outputs: list[tuple[str, str, torch.Tensor]] = []
     handles = [
         module.register_forward_hook(_recorder(outputs, name))

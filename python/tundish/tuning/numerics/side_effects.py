@@ -1,4 +1,4 @@
-"""What a step must not change beside the numbers of its own: the batch, and the model in eval mode."""
+"""Side effects that a step must not have: on the batch, and on the model in eval mode."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from ..batch_structure import map_tensors, tensors_of
 from ..job import set_seeds
 from ..step import Step
-from .observed_step import Observation, Point, Start, Watch
+from .observed_step import Observation, OutputRecorder, Point, Start
 
 if TYPE_CHECKING:
     from .reference import Plain
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 CHANGED_BATCH = "the step overwrites the batch, which your loop may still need"
 
 
-class KeptBatches:
-    """Copies of batches, to see whether steps wrote to the batches."""
+class BatchCopies:
+    """Copies of batches, to detect steps that write to the batches."""
 
     def __init__(self, points: list[Point]) -> None:
         self._points = points
@@ -58,7 +58,7 @@ def fault_in_eval_mode(step: Step, plain: Plain) -> tuple[str, str]:
     if any(_difference(a, b) for a, b in zip(*usual)):
         return (
             "",
-            "not compared in eval mode, where the plain model does not give the same bits twice",
+            "not compared in eval mode, where the plain model is not deterministic",
         )
     for point, expected in zip(plain.points, usual[0]):
         try:
@@ -68,22 +68,22 @@ def fault_in_eval_mode(step: Step, plain: Plain) -> tuple[str, str]:
         except Exception as error:
             return f"the model fails in eval mode ({_first_line(error)})", ""
         if name:
-            return f"{name} of the model in eval mode does not have the same bits", ""
+            return f"{name} of the model in eval mode is not bitwise equal", ""
     return "", ""
 
 
 def _outputs(step: Step, start: Start, point: Point) -> Observation:
     """The outputs of one forward pass in eval mode, on a copy of the batch."""
     batch = copy_batch(point.batch)
-    watch = Watch(step.model)
+    recorder = OutputRecorder(step.model)
     try:
         start.restore(step.model)
         set_seeds(point.seed)
         with in_eval_mode(step.model), torch.no_grad():
             step.forward(batch)
-        return {name: tensor.clone() for name, tensor in watch.outputs()}
+        return {name: tensor.clone() for name, tensor in recorder.outputs()}
     finally:
-        watch.end()
+        recorder.end()
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The lines that repeat a run or load its plan: complete, so that they can be copied."""
+"""Commands and lines of code that repeat a run or load its plan, ready to be copied."""
 
 from __future__ import annotations
 
@@ -9,49 +9,51 @@ from typing import TYPE_CHECKING, Any
 
 from .results import Row
 
-if TYPE_CHECKING:  # it needs torch, which help does not wait for
+if TYPE_CHECKING:  # imports torch, which help does not need
     from ..job import JobSource
 
 
 def load_text(file: str, own: Sequence[str] = ()) -> str:
-    """As in tundish.load_plan("plan.json", own=["tricks.py:Mine"])."""
-    words = [quoted(file)]
+    """Returns a line such as tundish.load_plan("plan.json", own=["tricks.py:Mine"])."""
+    arguments = [quoted(file)]
     if own:
-        words.append(f"own=[{', '.join(map(quoted, own))}]")
-    return f"tundish.load_plan({', '.join(words)})"
+        arguments.append(f"own=[{', '.join(map(quoted, own))}]")
+    return f"tundish.load_plan({', '.join(arguments)})"
 
 
-def own_of(row: Row) -> list[str]:
-    """FILE:CLASS of the user's own tricks of a row."""
+def own_tricks(row: Row) -> list[str]:
+    """Returns FILE:CLASS of the user's own tricks in a row."""
     return [near(str(values["own"])) for values in row.tricks if values.get("own")]
 
 
 def tune_command(source: JobSource, own: Iterable[str], options: dict[str, Any]) -> str:
-    """The program's command for a run that Python started. Options as they are called there; those that
-    are None, False, 0 or empty are left out."""
-    if not source.function:  # objects of a program, which no command can name
+    """Returns the command line for a run that Python started.
+
+    `options` are named as on the command line. Options that are None, False, 0 or empty are left out.
+    """
+    if not source.function:  # objects of a program, which a command cannot name
         return "tundish.tune(model, optimizer, loss_fn, batch)"
-    words = ["tundish", "tune", near(f"{source.file}:{source.function}")]
+    argv = ["tundish", "tune", near(f"{source.file}:{source.function}")]
     for name, value in options.items():
         if value is True:
-            words.append(f"--{name}")
+            argv.append(f"--{name}")
         elif value:
             several = isinstance(value, (list, tuple))
-            words += [f"--{name}", ",".join(value) if several else str(value)]
-    for one in own:
-        words += ["--own", near(one)]
-    return shlex.join(words)
+            argv += [f"--{name}", ",".join(value) if several else str(value)]
+    for spec in own:
+        argv += ["--own", near(spec)]
+    return shlex.join(argv)
 
 
-def near(words: str) -> str:
-    """FILE:NAME with a path from the current folder if the file is in it."""
-    file, colon, name = words.rpartition(":")
+def near(spec: str) -> str:
+    """Returns FILE:NAME with a path relative to the current folder if the file is inside it."""
+    file, colon, name = spec.rpartition(":")
     if not os.path.isabs(file):
-        return words
+        return spec
     path = os.path.relpath(file)
-    return words if path.startswith(os.pardir) else f"{path}{colon}{name}"
+    return spec if path.startswith(os.pardir) else f"{path}{colon}{name}"
 
 
 def quoted(text: str) -> str:
-    """A Python string, in double quotes where that is possible."""
-    return repr(text) if any(one in text for one in '"\\\n') else f'"{text}"'
+    """Returns a Python string literal, in double quotes if possible."""
+    return repr(text) if any(character in text for character in '"\\\n') else f'"{text}"'

@@ -1,4 +1,4 @@
-"""What readers of a report look for: the baseline's row, the plan's row, memory compared, gains by name."""
+"""Queries on a report: the baseline's row, the plan's row, memory comparison, gains by name."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 
 from .results import COMPARED, FASTER, IMPOSSIBLE, KEPT, REJECTED, Report, Row
 
-# The references of Report.gains, in the order in which they are shown, and how they are called.
+# The references of Report.gains in display order, with their display names.
 REFERENCES = {
     "baseline": "your step",
     "torch defaults": "torch's default flags",
     "strict fp32": "strict fp32, no TF32",
     "human recipe": "the human recipe",
 }
-HUMAN_RECIPE = "bf16 autocast + channels_last + torch.compile + fused optimiser"
-_SAME_MEMORY = 0.02  # of the baseline's peak
+HUMAN_RECIPE = "bf16 autocast + channels_last + torch.compile + fused optimizer"
+_SAME_MEMORY = 0.02  # relative to the baseline's peak
 
 
 def baseline_row(report: Report) -> Row | None:
-    """The user's own step. The confirming run measures it again: the first measurement is the table's."""
+    """Returns the row of the user's own step from the first measurement, or None."""
     for row in report.rows:
         if row.verdict == COMPARED and row.label.startswith("baseline"):
             return row
@@ -27,9 +27,9 @@ def baseline_row(report: Report) -> Row | None:
 
 
 def plan_row(report: Report) -> Row | None:
-    """The winner as the confirming run measured it; None if nothing pays.
+    """Returns the winner's row of the confirming run, or None if nothing pays off.
 
-    Of a run that was ended before: what was kept last, or the fastest variant that passed.
+    For a run that ended early, returns the row kept last, or the fastest variant that passed.
     """
     kept = [row for row in report.rows if row.verdict == KEPT and row.tricks]
     confirmed = [row for row in kept if row.phase == "confirm"]
@@ -42,9 +42,10 @@ def plan_row(report: Report) -> Row | None:
 
 
 def path_to_plan(report: Report) -> list[Row]:
-    """Measured rows, each with more of the plan's tricks than the one before: how the plan came about.
+    """Returns measured rows, each with more of the plan's tricks than the previous row.
 
-    The longest such path, and of equal ones that with the faster rows. The last one has all tricks.
+    Returns the longest such path; among equally long paths, the one with the faster rows. The last row has all
+    tricks of the plan.
     """
     plan = plan_row(report)
     if plan is None:
@@ -60,10 +61,10 @@ def path_to_plan(report: Report) -> list[Row]:
         and trick_set(row) <= goal
     }
     best: dict[frozenset[str], list[Row]] = {}
-    for one in sorted(usable, key=len):
-        before = [best[other] for other in best if other < one]
-        best[one] = [*max(before, key=_length_and_speed, default=[]), usable[one]]
-    ends = [path for one, path in best.items() if one == goal] or list(best.values())
+    for tricks in sorted(usable, key=len):
+        before = [best[other] for other in best if other < tricks]
+        best[tricks] = [*max(before, key=_length_and_speed, default=[]), usable[tricks]]
+    ends = [path for tricks, path in best.items() if tricks == goal] or list(best.values())
     return max(ends, key=_length_and_speed, default=[])
 
 
@@ -76,7 +77,7 @@ def trick_set(row: Row) -> frozenset[str]:
 
 
 def trick_title(values: dict[str, Any]) -> str:
-    """As tables show a trick of a row."""
+    """Returns the title of a trick for tables."""
     from ..tricks import TRICKS
 
     title = next((kind.title for kind in TRICKS if kind.name == values["name"]), values["name"])
@@ -85,21 +86,23 @@ def trick_title(values: dict[str, Any]) -> str:
 
 
 def row_of(report: Report, tricks: list[dict[str, Any]]) -> Row | None:
-    """A variant as the confirming run measured it, whatever became of it."""
-    again = [row for row in report.rows if row.phase == "confirm" and same(row.tricks, tricks)]
-    kept = [row for row in again if row.verdict == KEPT]
-    return next(iter(kept or again), None)
+    """Returns the confirming run's row of a variant, whatever the verdict."""
+    confirming = [
+        row for row in report.rows if row.phase == "confirm" and same_tricks(row.tricks, tricks)
+    ]
+    kept = [row for row in confirming if row.verdict == KEPT]
+    return next(iter(kept or confirming), None)
 
 
-def same(tricks: list[dict[str, Any]], others: list[dict[str, Any]]) -> bool:
-    """The same tricks with the same options, in any order."""
+def same_tricks(tricks: list[dict[str, Any]], others: list[dict[str, Any]]) -> bool:
+    """Returns whether both lists have the same tricks with the same options, in any order."""
     return sorted(map(str, map(sorted, map(dict.items, tricks)))) == sorted(
         map(str, map(sorted, map(dict.items, others)))
     )
 
 
 def step_ms_text(report: Report, row: Row) -> str:
-    """With a star where the GPU waits for the host; on a CPU there is nobody to wait."""
+    """Returns the step time, with a star if the GPU waits for the host. On a CPU nothing waits."""
     if row.step_ms is None:
         return ""
     return ms_text(row.step_ms) + ("*" if waits_for_host(report, row) else "")
@@ -110,7 +113,7 @@ def waits_for_host(report: Report, row: Row) -> bool:
 
 
 def human_recipe(report: Report) -> str:
-    """The tricks of the human recipe, as far as they could be used here."""
+    """Returns the tricks of the human recipe that were usable here."""
     for row in report.rows:
         if row.label == "human recipe" and row.tricks:
             return " + ".join(trick_title(values) for values in row.tricks)
@@ -118,7 +121,7 @@ def human_recipe(report: Report) -> str:
 
 
 def memory_text(row: Row, baseline: Row | None) -> str:
-    """As in "31.2 GB" of the baseline; "=", "-38 %" or "+4 %" of the others."""
+    """Returns the peak of the baseline, such as "31.2 GB", or the change to it: "=", "-38 %", "+4 %"."""
     if row.peak_bytes is None:
         return ""
     if baseline is None or row is baseline or not baseline.peak_bytes:
@@ -128,7 +131,7 @@ def memory_text(row: Row, baseline: Row | None) -> str:
 
 
 def gain_text(row: Row) -> str:
-    """As in "1.55x (1.53-1.56)"; "more" when it is compared with another row than the baseline."""
+    """Returns the gain, such as "1.55x (1.53-1.56)"; adds "more" if not compared with the baseline."""
     if row.gain is None:
         return ""
     more = "" if row.compared_with == "baseline" else " more"
@@ -139,7 +142,7 @@ def gain_text(row: Row) -> str:
 
 
 def verdict_text(row: Row) -> str:
-    """As in "keep (pays after 5,000 steps)"."""
+    """Returns the verdict, such as "keep (pays after 5,000 steps)"."""
     if row.verdict == COMPARED:
         return ""
     if row.verdict == KEPT and row.break_even_steps:
@@ -148,7 +151,7 @@ def verdict_text(row: Row) -> str:
 
 
 def gains(report: Report) -> Iterator[tuple[str, str]]:
-    """What the plan is compared with, and how much faster it is."""
+    """Yields the name of each reference and the plan's gain over it."""
     known = [name for name in REFERENCES if name in report.gains]
     for name in known + [name for name in report.gains if name not in REFERENCES]:
         values = report.gains[name]
@@ -159,7 +162,7 @@ def gains(report: Report) -> Iterator[tuple[str, str]]:
 
 
 def headline(report: Report) -> str:
-    """The one sentence."""
+    """Returns the result in one sentence."""
     gain = report.gains.get("baseline", {}).get("gain")
     row, baseline = plan_row(report), baseline_row(report)
     before = baseline.step_ms if baseline is not None else None
@@ -167,7 +170,7 @@ def headline(report: Report) -> str:
     if gain is None and before and after:
         gain = before / after
     if row is None or gain is None:
-        return "Nothing that was tried pays: your step stays as it is"
+        return "No trick pays off: your step stays as it is"
     times = f": {ms_text(before)} -> {ms_text(after)} ms" if before and after else ""
     return f"{times_text(gain)} faster than your step{times}"
 

@@ -1,49 +1,49 @@
-"""What a tuning run found: one row for each variant of the step, and how it was measured."""
+"""The result of a tuning run: one row per variant of the step, and how it was measured."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-# What becomes of a variant.
+# Verdicts on a variant.
 KEPT = "keep"
-FASTER = "faster"  # than the baseline, and not the fastest
+FASTER = "faster"  # than the baseline, but not the fastest
 NO_GAIN = "no gain"
 SLOWER = "slower"
-REJECTED = "rejected"  # by the numerics gate; `numerics` names the tensor
-IMPOSSIBLE = "not possible"  # `numerics` says why
-COMPARED = "compared"  # a reference: baseline, twin, human recipe, torch's defaults
+REJECTED = "rejected"  # rejected by the numerics gate; `numerics` names the tensor
+IMPOSSIBLE = "not possible"  # `numerics` has the reason
+COMPARED = "compared"  # reference: baseline, twin, human recipe, torch's defaults
 
 
 @dataclass
 class Row:
-    """One variant: a set of tricks on top of the user's step, or a reference to compare with."""
+    """A variant (a set of tricks on top of the user's step) or a reference to compare with."""
 
-    label: str  # as the table shows it: "bf16 autocast", "+ channels_last"
-    phase: str  # "reference", "optimiser", "precision and layout", "compile", "flags", "removal", "confirm"
+    label: str  # label in the table: "bf16 autocast", "+ channels_last"
+    phase: str  # "reference", "optimizer", "precision and layout", "compile", "flags", "removal", "confirm"
     tricks: list[dict[str, Any]]
     verdict: str
-    step_ms: float | None = None  # median of the turns
-    host_ms: float | None = None  # the time in which the host launched it
+    step_ms: float | None = None  # median over the turns
+    host_ms: float | None = None  # time in which the host launches a step
     host_bound: bool = False
-    # Times faster than what the row is compared with, and its 95 % interval.
+    # Speedup over `compared_with`, and its 95 % interval.
     compared_with: str = "baseline"
     gain: float | None = None
     low: float | None = None
     high: float | None = None
     turns: int = 0
-    peak_bytes: int | None = None  # reserved, graph pools included
-    one_off_s: float | None = None  # compilation, capture, cuDNN's trials
+    peak_bytes: int | None = None  # reserved bytes, including graph pools
+    one_off_s: float | None = None  # seconds for compilation, capture and cuDNN's trials
     break_even_steps: int | None = None
     numerics: str = (
-        ""  # "within fp32 noise (worst: ..., 1.8 x)", "loss band ok (30 steps)", or what broke
+        ""  # "within fp32 noise (worst: ..., 1.8 x)", "loss band ok (30 steps)", or the fault
     )
     grade: str = ""
 
 
 @dataclass
 class Report:
-    """Everything a table, a page or a JSON reader needs."""
+    """The data for tables, HTML pages and JSON."""
 
     job: str  # "train.py:build"
     model: str  # class, parameters
@@ -53,13 +53,13 @@ class Report:
     device: str
     baseline: str  # "your flags: TF32 in convolutions, eager, foreach"
     rows: list[Row] = field(default_factory=list)
-    # The winner in a fresh run, times faster than: "baseline", "torch defaults", "strict fp32", "human recipe".
+    # Speedup of the winner in a fresh run over "baseline", "torch defaults", "strict fp32", "human recipe".
     gains: dict[str, dict[str, float]] = field(default_factory=dict)  # gain, low, high
     twin: dict[str, float] = field(default_factory=dict)  # spread of the identical twin, threshold
     seconds: float = 0.0
-    finished: bool = True  # False: Ctrl-C or the time limit ended it; the best plan so far
+    finished: bool = True  # False if ended by Ctrl-C or the time limit; the plan is the best so far
     notes: list[str] = field(default_factory=list)
-    # Where the time of the tuning went: seconds, what happened, to which trial.
+    # How the tuning time was spent: seconds, event, trial.
     timeline: list[tuple[float, str, str]] = field(default_factory=list)
     machine: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)

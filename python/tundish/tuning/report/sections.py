@@ -1,4 +1,4 @@
-"""The rows of a report by phase, with labels that say only what differs within the phase."""
+"""Groups the rows of a report by phase, with labels that show only what differs within the phase."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .results import Report, Row
 
 @dataclass(frozen=True)
 class Section:
-    head: str  # the phase, and the tricks that all of its rows have; empty for references
+    head: str  # phase and the tricks shared by its rows; empty for references
     rows: list[tuple[str, Row]]  # label and row
 
 
 def sections(report: Report) -> list[Section]:
-    """Without the confirming run: the gains have it."""
+    """Returns the sections without the confirming run, which the gains show."""
     by_phase: dict[str, list[Row]] = {}
     for row in report.rows:
         if row.phase != "confirm":
@@ -29,8 +29,8 @@ def _section(phase: str, rows: list[Row]) -> Section:
     sets = [trick_set(row) for row in rows]
     union = frozenset().union(*sets)
     if phase == "removal":
-        named = [(_without(union - one), row) for one, row in zip(sets, rows)]
-        return Section("removal: is every trick needed?", named)
+        named = [(_without(union - tricks), row) for tricks, row in zip(sets, rows)]
+        return Section("removal of single tricks", named)
     common = sets[0].intersection(*sets) if len(sets) > 1 else frozenset()
     if not common:
         return Section(phase, [(row.label, row) for row in rows])

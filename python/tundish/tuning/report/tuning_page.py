@@ -1,4 +1,4 @@
-"""The page of `tundish tune`: one HTML file, pictures first."""
+"""The HTML page of `tundish tune`: one file, charts first."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ...report import html_page as html
 from ...report.chart import Bar, bar_chart
 from ...report.machine import describe, note
-from .commands import load_text, own_of
+from .commands import load_text, own_tricks
 from .report_queries import (
     REFERENCES,
     baseline_row,
@@ -27,7 +27,7 @@ from .report_queries import (
 )
 from .results import Report, Row
 from .sections import sections
-from .waterfall import LEFT, falls, waterfall
+from .waterfall import LEFT, waterfall, waterfall_bars
 
 if TYPE_CHECKING:
     from ..plan import Plan
@@ -39,13 +39,16 @@ import tundish
 plan = LOAD
 step = plan.apply(model, optimizer, loss_fn)
 for batch in loader:
-    loss = step(batch)      # forward, backward and the optimiser's step
+    loss = step(batch)      # forward, backward and the optimizer's step
     scheduler.step()        # as before
 """
 
 
 def report_page(report: Report, plan: Plan | None = None, file: str = "plan.json") -> str:
-    """With a plan also the lines for a loop of one's own. `file`: where the plan is saved."""
+    """Returns the page, with code for your own training loop if there is a plan.
+
+    file  where the plan is saved
+    """
     title = headline(report)
     parts = [
         f"<h1>{escape(title)}</h1>",
@@ -54,8 +57,8 @@ def report_page(report: Report, plan: Plan | None = None, file: str = "plan.json
         f"<p class='soft'>Baseline: {escape(report.baseline)}</p>",
     ]
     if not report.finished:
-        parts.append("<p><b>The run was ended early: this is the best plan so far.</b></p>")
-    bars = falls(report)
+        parts.append("<p><b>The run ended early: this is the best plan so far.</b></p>")
+    bars = waterfall_bars(report)
     if bars:
         parts.append(html.card(waterfall(bars, title)))
     parts += [*_gains(report), *_memory(report), *_rows(report), *_use(report, plan, file)]
@@ -80,7 +83,10 @@ def _gains(report: Report) -> list[str]:
 
 def _memory(report: Report) -> list[str]:
     baseline, plan = baseline_row(report), plan_row(report)
-    named = [(bar.name, row) for bar, row in zip(falls(report), [baseline, *path_to_plan(report)])]
+    named = [
+        (bar.name, row)
+        for bar, row in zip(waterfall_bars(report), [baseline, *path_to_plan(report)])
+    ]
     if plan is not None and plan.phase == "confirm":
         named.append(("plan, confirmed", plan))
     bars = [
@@ -97,14 +103,14 @@ def _memory(report: Report) -> list[str]:
 
 
 def _rows(report: Report) -> list[str]:
-    out = ["<h2>Everything that was tried</h2>"]
+    out = ["<h2>All variants</h2>"]
     for part in sections(report):
         out += [f"<h3>{escape(part.head)}</h3>"] if part.head else []
         out.append(html.grid(_HEADS, [_cells(report, label, row) for label, row in part.rows]))
-    again = [row for row in report.rows if row.phase == "confirm"]
-    if again:
+    confirming = [row for row in report.rows if row.phase == "confirm"]
+    if confirming:
         out.append("<h3>in a fresh run</h3>")
-        out.append(html.grid(_HEADS, [_cells(report, row.label, row) for row in again]))
+        out.append(html.grid(_HEADS, [_cells(report, row.label, row) for row in confirming]))
     if any(waits_for_host(report, row) for row in report.rows):
         out.append("<p class='soft'>*: the GPU waits for the host in this step.</p>")
     return out
@@ -126,11 +132,11 @@ def _use(report: Report, plan: Plan | None, file: str) -> list[str]:
     winner = plan_row(report)
     if winner is None:
         return []
-    lines = _USE.replace("LOAD", load_text(file, own_of(winner)))
+    lines = _USE.replace("LOAD", load_text(file, own_tricks(winner)))
     parts = ["<h2>How to use it</h2>", f"<pre>{escape(lines)}</pre>"]
     if plan is not None:
         parts += [
-            "<p>Or the same in a loop of your own:</p>",
+            "<p>Or the same in your own loop:</p>",
             f"<pre>{escape(plan.patch())}</pre>",
         ]
     return parts
@@ -139,7 +145,7 @@ def _use(report: Report, plan: Plan | None, file: str) -> list[str]:
 def _measured(report: Report) -> list[tuple[str, str]]:
     turns = [row.turns for row in report.rows if row.turns]
     timing = (
-        "The variants ran in turns, each in a process of its own, one at a time; CUDA events on a GPU, "
+        "The variants took turns, one at a time, each in its own process; CUDA events on a GPU, "
         "wall time on a CPU. The figure is the median of the turns"
     )
     if turns:
@@ -153,8 +159,8 @@ def _measured(report: Report) -> list[tuple[str, str]]:
         rows.append(("noise", text))
     rows.append((
         "numerics",
-        "Bitwise tricks give the same bits. Reassociation: outputs, gradients and weights within the noise "
-        "of fp32. Lower precision: the loss stays in the band of fp32 runs. A trick that fails is rejected, "
+        "Bitwise tricks give the same bits. Reassociation: outputs, gradients and weights differ by no more than "
+        "fp32 noise. Lower precision: the loss stays in the band of fp32 runs. A trick that fails is rejected, "
         "however fast it is.",
     ))  # fmt: skip
     rows += [("note", text) for text in report.notes]

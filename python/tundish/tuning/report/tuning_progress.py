@@ -1,4 +1,4 @@
-"""The progress of a tuning run: one line that is drawn again on a terminal; lines in a log."""
+"""The progress of a tuning run: a redrawn line on a terminal, lines in a log."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _BAR = 22
 
 
 class Progress:
-    """What the search reports while it works. Without a stream it shows nothing. One thread.
+    """Shows the progress of the search. Shows nothing without a stream. Single-threaded.
 
-    phase()    what is done now; a log gets a line for it
-    note()     a line that stays
-    tick()     time passed: call it while waiting, as often as you like
-    end()      wipes the moving line
+    phase()    starts a phase; a log gets a line
+    note()     prints a permanent line
+    tick()     updates the time; call it while waiting, at any rate
+    end()      erases the moving line
 
-    `limit_s`: about how long the whole run takes, if that is known.
+    limit_s  approximate length of the whole run in seconds; None if unknown
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Progress:
         self._wipe()
 
     def text(self, columns: int = 1000) -> str:
-        """As in: torch.compile   ####..................   1:12 of about 6:00"""
+        """Returns a line such as: torch.compile   ####..................   1:12 of about 6:00"""
         passed = self._clock() - self._begin
         end = duration_text(passed)
         if self._limit_s:
@@ -94,7 +94,7 @@ class Progress:
         before = len(self._drawn)
         columns = max(30, shutil.get_terminal_size().columns)
         self._drawn = "  " + self.text(columns - 3)
-        self._write("\r" + self._drawn.ljust(before))  # spaces over a longer line
+        self._write("\r" + self._drawn.ljust(before))  # spaces erase a longer line
 
     def _line(self) -> None:
         if self._stream is None:
@@ -114,7 +114,7 @@ class Progress:
 
 
 def stderr_progress(quiet: bool = False, limit_s: float | None = None) -> Progress:
-    """On stderr: drawn again on a terminal and in a notebook, lines in a log."""
+    """Returns progress on stderr: redrawn on a terminal and in a notebook, lines in a log."""
     if quiet:
         return Progress()
     terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..._cli.terminal import BOLD, RED, paint
-from .commands import load_text, own_of
+from .commands import load_text, own_tricks
 from .report_queries import (
     REFERENCES,
     baseline_row,
@@ -29,35 +29,38 @@ from .sections import sections
 _HEADS = ("trick", "step ms", "gain (95 % interval)", "memory", "numerics", "verdict")
 _TO_THE_RIGHT = ("step ms", "memory")
 _NUMERICS = _HEADS.index("numerics")
-_LEAST_NUMERICS = 16  # columns; in less space the numerics are left out
+_LEAST_NUMERICS = 16  # columns; with less space the numerics are left out
 _LONGEST_NUMERICS = 48
 _LONGEST_LABELS = (40, 28, 24)
 _GAP = 2  # between columns
 
 
 def report_text(report: Report, width: int = 100, color: bool = False, plan: str = "") -> str:
-    """Everything that was tried, and what came of it. `plan`: the file that holds the plan."""
+    """Returns all variants and the result as text.
+
+    plan  the file that holds the plan
+    """
     width = max(70, width)
     parts = [_head(report, width), _table(report, width, color), _summary(report, width, color)]
     if report.notes:
-        parts.append([line for note in report.notes for line in _said("note", note, width)])
+        parts.append([line for note in report.notes for line in _labeled("note", note, width)])
     parts.append(_usage(report, plan, width))
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
 def _head(report: Report, width: int) -> list[str]:
-    lines = _said("job", f"{report.job}: {report.model}, {report.optimizer}", width)
-    lines += _said("batch", report.batch, width)
+    lines = _labeled("job", f"{report.job}: {report.model}, {report.optimizer}", width)
+    lines += _labeled("batch", report.batch, width)
     torch = report.versions.get("torch", "")
-    lines += _said("device", report.device + (f", torch {torch}" if torch else ""), width)
-    return lines + _said("baseline", report.baseline, width)
+    lines += _labeled("device", report.device + (f", torch {torch}" if torch else ""), width)
+    return lines + _labeled("baseline", report.baseline, width)
 
 
 def _table(report: Report, width: int, color: bool) -> list[str]:
     parts = sections(report)
     shown = [(label, row) for part in parts for label, row in part.rows]
     winner = plan_row(report)
-    for short in (0, 1, 2):  # less in each row until it fits
+    for short in (0, 1, 2):  # shorten the rows until they fit
         heads = [*_HEADS]
         heads[2] = heads[2] if short < 2 else "gain"
         cells = [heads, *(_cells(report, label, row, short) for label, row in shown)]
@@ -76,7 +79,7 @@ def _table(report: Report, width: int, color: bool) -> list[str]:
             lines += _row_lines(row, texts, widths, short, width, color)
     lines.append("  " + "-" * (min(width, _total(widths)) - 2))
     if winner is not None:
-        kept = replace(winner, verdict=KEPT)  # also of a run that was ended early
+        kept = replace(winner, verdict=KEPT)  # also if the run ended early
         lines += _row_lines(kept, [*last[:-1], ""], widths, short, width, color)
     return lines
 
@@ -96,7 +99,7 @@ def _row_lines(
 
 
 def _cells(report: Report, label: str, row: Row, short: int) -> list[str]:
-    """`short`: 1 leaves out what is paid once, 2 also the intervals."""
+    """Returns the cells. `short`: 1 leaves out one-off costs, 2 also the intervals."""
     gain, verdict = gain_text(row), verdict_text(row)
     if short == 0 and _once(row):
         gain += f"{', ' if gain else ''}{_once(row)}"
@@ -111,15 +114,17 @@ def _cells(report: Report, label: str, row: Row, short: int) -> list[str]:
 
 
 def _once(row: Row) -> str:
-    """What compilation, capture and cuDNN's trials cost at the start."""
+    """Returns the one-off cost of compilation, capture and cuDNN's trials."""
     if row.one_off_s is None or row.one_off_s < 1 or row.verdict == COMPARED:
         return ""
     return f"{row.one_off_s:.0f} s once"
 
 
 def _below(row: Row, numerics: int, short: int) -> list[str]:
-    """Lines of their own for what does not fit into the columns: the numerics of what is kept, and a
-    reason, are never cut."""
+    """Returns lines below the row for texts that do not fit into the columns.
+
+    The numerics of a kept variant and the reason of a rejection are never cut.
+    """
     out = []
     if row.verdict in (KEPT, REJECTED, IMPOSSIBLE) and len(row.numerics) > numerics:
         out.append(row.numerics)
@@ -130,7 +135,7 @@ def _below(row: Row, numerics: int, short: int) -> list[str]:
 
 
 def _widths(cells: Sequence[Sequence[str]], width: int) -> list[int]:
-    """Of each column; the numerics get what the others leave, 0 if that is too little."""
+    """Returns the column widths. The numerics get the remaining space, 0 if there is too little."""
     widths = [max(len(row[i]) for row in cells) for i in range(len(_HEADS))]
     widths[0] += 2  # rows of a phase are indented
     natural, widths[_NUMERICS] = widths[_NUMERICS], 0
@@ -158,7 +163,7 @@ def _line(texts: Sequence[str], widths: Sequence[int]) -> str:
 def _summary(report: Report, width: int, color: bool) -> list[str]:
     sentence = headline(report)
     if not report.finished:
-        sentence += " (the run was ended early: the best plan so far)"
+        sentence += " (the run ended early; this is the best plan so far)"
     lines = [paint("  " + line, BOLD, color) for line in textwrap.wrap(sentence, width - 2)]
     winner = plan_row(report)
     if winner is not None:
@@ -171,26 +176,26 @@ def _summary(report: Report, width: int, color: bool) -> list[str]:
         line = f"    {text:<20} {'than ' + name:<{columns + 5}}{recipe}".rstrip()
         lines.append(line if len(line) <= width else line[: -len(recipe)].rstrip())
     if any(waits_for_host(report, row) for row in report.rows):
-        lines += _said("*", "the GPU waits for the host in this step", width)
+        lines += _labeled("*", "the GPU waits for the host in this step", width)
     spread = report.twin.get("spread")
     if spread is not None:
         text = f"an identical twin of the baseline varied by {100 * spread:.1f} %"
         if "threshold" in report.twin:
             text += f"; a gain must be above {100 * report.twin['threshold']:.1f} %"
-        lines += _said("noise", text, width)
-    return lines + _said("time", duration_text(report.seconds), width)
+        lines += _labeled("noise", text, width)
+    return lines + _labeled("time", duration_text(report.seconds), width)
 
 
 def _usage(report: Report, plan: str, width: int) -> list[str]:
-    """One line at the end: how to use the plan. Never broken, so that it can be copied."""
+    """Returns a last line that shows how to use the plan. Never wrapped, so that it can be copied."""
     winner = plan_row(report)
     if winner is None:
         return []
-    load = load_text(plan, own_of(winner)) if plan else "plan"
+    load = load_text(plan, own_tricks(winner)) if plan else "plan"
     return [f"  {'next':<9} step = {load}.apply(model, optimizer, loss_fn); loss = step(batch)"]
 
 
-def _said(word: str, text: str, width: int) -> list[str]:
+def _labeled(word: str, text: str, width: int) -> list[str]:
     lines = textwrap.wrap(text, width, initial_indent=f"  {word:<9} ", subsequent_indent=" " * 12)
     return lines if text else []
 

@@ -1,4 +1,4 @@
-"""The picture of a tuning run: the step's time after each kept trick, from the baseline to the plan."""
+"""Chart of a tuning run: the step time after each kept trick, from the baseline to the plan."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from ...report.chart import INK, OTHERS, OURS, SOFT, svg, text
 from .report_queries import baseline_row, gain_text, ms_text, path_to_plan, plan_row, trick_set
 from .results import Report, Row
 
-_SAVED = "#fed7aa"  # what the trick took away
+_SAVED = "#fed7aa"  # time saved by the trick
 _BAR, _GAP = 26, 12
-LEFT = 312  # pixels for the names
+LEFT = 312  # width of the names in pixels
 
 
 @dataclass(frozen=True)
-class Fall:
-    """One bar: `ms`, what it was before, and the ends of the interval."""
+class WaterfallBar:
+    """A bar: step time `ms`, the time `before`, and the ends of the interval."""
 
     name: str
     ms: float
@@ -26,33 +26,33 @@ class Fall:
     ours: bool = False
 
 
-def falls(report: Report) -> list[Fall]:
-    """The baseline, each trick of the plan added to the ones before, and the plan as it was confirmed."""
+def waterfall_bars(report: Report) -> list[WaterfallBar]:
+    """Returns the baseline, each trick of the plan added in turn, and the confirmed plan."""
     baseline, plan = baseline_row(report), plan_row(report)
     if baseline is None or baseline.step_ms is None:
         return []
     ms = baseline.step_ms
-    out = [Fall("baseline", ms, ms, ms, ms, f"{ms_text(ms)} ms")]
+    out = [WaterfallBar("baseline", ms, ms, ms, ms, f"{ms_text(ms)} ms")]
     have: frozenset[str] = frozenset()
     for row in path_to_plan(report):
-        out.append(_fall(row, "+ " + ", ".join(sorted(trick_set(row) - have)), ms))
+        out.append(_trick_bar(row, "+ " + ", ".join(sorted(trick_set(row) - have)), ms))
         ms, have = row.step_ms or ms, trick_set(row)
     if plan is not None and plan.phase == "confirm" and plan.step_ms is not None:
-        out.append(_fall(plan, "plan, confirmed", out[0].ms, ours=True))
+        out.append(_trick_bar(plan, "plan, confirmed", out[0].ms, ours=True))
     return out
 
 
-def _fall(row: Row, name: str, before: float, ours: bool = False) -> Fall:
+def _trick_bar(row: Row, name: str, before: float, ours: bool = False) -> WaterfallBar:
     ms = row.step_ms or 0.0
     low = high = ms
-    if row.gain and row.low and row.high:  # the interval of the gain, as one of the time
+    if row.gain and row.low and row.high:  # converts the interval of the gain to times
         low, high = ms * row.gain / row.high, ms * row.gain / row.low
     gain = gain_text(row)
-    return Fall(name, ms, before, low, high, f"{ms_text(ms)} ms   {gain}".rstrip(), ours)
+    return WaterfallBar(name, ms, before, low, high, f"{ms_text(ms)} ms   {gain}".rstrip(), ours)
 
 
-def waterfall(bars: list[Fall], label: str, width: int = 760, left: int = LEFT) -> str:
-    """Horizontal bars from zero; pale: what was saved; the thin line is the 95 % interval."""
+def waterfall(bars: list[WaterfallBar], label: str, width: int = 760, left: int = LEFT) -> str:
+    """Draws horizontal bars from zero. The pale part is the saved time, the thin line the 95 % interval."""
     right = 215
     longest = max((bar.before for bar in bars), default=0) or 1
     scale = (width - left - right) / longest
@@ -64,7 +64,7 @@ def waterfall(bars: list[Fall], label: str, width: int = 760, left: int = LEFT) 
         if bar.before > bar.ms and not bar.ours:
             body.append(_rect(left + bar.ms * scale, y, (bar.before - bar.ms) * scale, _SAVED))
         if bar.high > bar.low:
-            high = min(bar.high, longest)  # an interval that is wider than the picture is cut
+            high = min(bar.high, longest)  # an interval beyond the chart is cut
             body.append(_whisker(left + bar.low * scale, left + high * scale, y + _BAR / 2))
         end = left + max(bar.ms, min(bar.high, longest), 0 if bar.ours else bar.before) * scale
         body.append(text(end + 8, y + 18, bar.text, INK, 14, bold=bar.ours))

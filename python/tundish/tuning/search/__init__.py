@@ -1,1 +1,1 @@
-"""The search: which variants to try, paired times, gates, confirmation."""
+"""Searches for the best variant: paired times, gates, confirmation."""

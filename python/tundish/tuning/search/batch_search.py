@@ -1,8 +1,8 @@
-"""The search for a batch size: where samples/s stops to grow.
+"""The search for a batch size: finds where samples per second stop growing.
 
-Sizes double until memory ends, the rate no longer grows, or a limit is met. Then the sizes around the
-knee are measured too, and what decides is measured again, in turns. How a size is measured is the
-caller's: batch_size.py does it in a child process, tests with a clock of their own.
+The size doubles until memory runs out, the rate stops growing or a limit is reached. Then the sizes around the
+knee are measured, and the deciding sizes are measured again in turns. The caller measures a size: batch_size.py
+in a child process, tests with a simulated clock.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ class DoesNotFit(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Measured:
-    """One turn of one size."""
+class SizeTiming:
+    """One timed turn of one batch size."""
 
     step_s: float
     peak_bytes: int
@@ -28,10 +28,10 @@ class Measured:
 
 @dataclass
 class SizeResult:
-    """Every turn of one size."""
+    """All turns of one batch size."""
 
     batch: int
-    turns: list[Measured] = field(default_factory=list)
+    turns: list[SizeTiming] = field(default_factory=list)
 
     @property
     def rate(self) -> float:
@@ -40,7 +40,7 @@ class SizeResult:
 
     @property
     def spread(self) -> float:
-        """How far equal turns were apart, as a share of the step's time."""
+        """Difference between the slowest and the fastest turn, relative to the median."""
         times = [turn.step_s for turn in self.turns]
         return (max(times) - min(times)) / median(times)
 
@@ -49,13 +49,17 @@ class SizeResult:
         return max(turn.peak_bytes for turn in self.turns)
 
 
-Measure = Callable[[int], Measured]  # raises DoesNotFit
-FLAT_DOUBLINGS = 3  # in a row without a gain: the curve is over
+Measure = Callable[[int], SizeTiming]  # raises DoesNotFit
+FLAT_DOUBLINGS = 3  # doublings in a row without a gain that end the search
 
 
 @dataclass
-class Search:
-    """One search; `results` by size, `stopped` says why larger ones were not tried."""
+class BatchSearch:
+    """A search for a batch size.
+
+    results   turns by batch size
+    stopped   why no larger size was tried
+    """
 
     measure: Measure
     memory_cap_bytes: int | None = None
@@ -64,11 +68,11 @@ class Search:
     largest: int = 65536
     turns: int = 3
     results: dict[int, SizeResult] = field(default_factory=dict)
-    too_large: int | None = None  # the smallest size that did not fit or was over the cap
+    too_large: int | None = None  # smallest size that did not fit or exceeded the cap
     stopped: str = ""
 
     def run(self) -> int:
-        """The knee."""
+        """Runs the search and returns the knee."""
         self._double()
         if not self.results:
             self._halve()
@@ -78,14 +82,16 @@ class Search:
         return self.knee()
 
     def knee(self, lower: float = 0.0) -> int:
-        """The smallest size whose rate is within `within` of the best; `lower`: the limit is lower by
-        this share of it."""
+        """Returns the smallest size whose rate is within `within` of the best.
+
+        lower  fraction by which the limit is lowered
+        """
         best = max(result.rate for result in self.results.values())
         limit = min(best, (1 - self.within) * (1 - lower) * best)
         return min(b for b, r in self.results.items() if r.rate >= limit)
 
     def noise(self) -> float:
-        """The median spread of the sizes with several turns: what equal measurements differ by."""
+        """Returns the median spread of sizes with several turns: the difference of equal measurements."""
         spreads = [r.spread for r in self.results.values() if len(r.turns) > 1]
         return median(spreads) if spreads else 0.0
 
@@ -101,13 +107,13 @@ class Search:
             flat = 0 if rate > (1 + self.within) * best else flat + 1
             best = max(best, rate)
             if flat >= FLAT_DOUBLINGS:
-                self.stopped = f"samples/s no longer grow at {batch}"
+                self.stopped = f"samples/s stopped growing at {batch}"
                 return
             batch *= 2
-        self.stopped = f"{self.largest} is the largest size asked for"
+        self.stopped = f"{self.largest} is the largest size to try"
 
     def _halve(self) -> None:
-        """Not even the first size fits: smaller ones, which are no multiple."""
+        """Tries sizes below the first one if it does not fit; they need not be a multiple."""
         batch = self.multiple // 2
         while batch >= 1:
             if self._try(batch):
@@ -119,7 +125,7 @@ class Search:
         )
 
     def _refine_above(self) -> None:
-        """Between the largest size that fits and the one that does not, if the rate still grows there."""
+        """Tries sizes between the largest that fits and the smallest that does not, while the rate grows."""
         for _ in range(2):
             top = self.largest_fit()
             if self.too_large is None or self._best() != top or top < self.multiple:
@@ -130,7 +136,7 @@ class Search:
             self._try(batch)
 
     def _refine_below(self) -> None:
-        """Between the knee and the size below it, which is too slow."""
+        """Tries sizes between the knee and the next smaller size, which is too slow."""
         for _ in range(2):
             knee = self.knee()
             smaller = [batch for batch in self.results if batch < knee]
@@ -143,8 +149,10 @@ class Search:
             self._try(batch)
 
     def _repeat(self) -> None:
-        """More turns of what decides: the sizes near the best rate. One lucky turn decides nothing: when
-        it was that of the best size, others are near the best afterwards."""
+        """Adds turns for the sizes near the best rate, so that one lucky turn does not decide.
+
+        If the best size was only lucky, other sizes come near the best rate and are repeated too.
+        """
         while few := [b for b in self._near() if len(self.results[b].turns) < self.turns]:
             for batch in few:
                 self._try(batch)
@@ -160,7 +168,7 @@ class Search:
         return batch // self.multiple * self.multiple
 
     def _try(self, batch: int) -> bool:
-        """Measures one turn. False if it does not fit."""
+        """Measures one turn. Returns False if the size does not fit."""
         predicted = 0.0 if batch in self.results else self._predicted_peak(batch)
         if self.memory_cap_bytes is not None and predicted > 1.25 * self.memory_cap_bytes:
             return self._ends_at(batch, f"{batch} would need {_gib(predicted)}, more than the cap")
@@ -181,11 +189,11 @@ class Search:
         return False
 
     def _predicted_peak(self, batch: int) -> float:
-        """On the line through the two largest sizes below it."""
+        """Extrapolates the peak from the two largest measured sizes below `batch`; 0 with fewer sizes."""
         known = sorted(b for b in self.results if b < batch)[-2:]
         if len(known) < 2:
             return 0.0
-        (a, b), (low, high) = known, (self.results[one].peak_bytes for one in known)
+        (a, b), (low, high) = known, (self.results[size].peak_bytes for size in known)
         return high + max(0.0, (high - low) / (b - a)) * (batch - b)
 
 
@@ -194,10 +202,10 @@ def _gib(size: float) -> str:
 
 
 def split_batch(wanted: int, fits: int, multiple: int = 8) -> tuple[int, int]:
-    """Micro-batch and number of micro-batches that give `wanted` samples with at most `fits` at once.
+    """Returns a micro-batch size and a count that give `wanted` samples, with at most `fits` at once.
 
-    Equal micro-batches, multiples of 8, where not more than twice as many are needed for it; otherwise
-    the last ones are smaller by one.
+    Prefers equal micro-batches that are multiples of 8, if at most twice as many are needed. Otherwise the
+    last micro-batches are smaller by one.
     """
     fewest = -(-wanted // fits)
     for step in (multiple, 1):

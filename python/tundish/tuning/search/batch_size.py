@@ -1,7 +1,7 @@
-"""find_batch_size: the batch size at which the GPU is busy, under a memory cap.
+"""find_batch_size: the smallest batch size that keeps the GPU busy, under a memory cap.
 
-Not the largest that fits: from some size on a larger batch brings no more samples per second, only
-fewer updates per epoch. The answer is the smallest size within 3 % of the best rate.
+The largest batch that fits is rarely the answer: from some size on, a larger batch brings no more samples per
+second, only fewer updates per epoch. The answer is the smallest size within 3 % of the best rate.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from ..batch_structure import map_tensors, samples_of
 from ..job import Build, Job, JobSource, pickled_source, source_of
 from ..step import Step
 from ..trials.known_failures import build_error, fix_of
-from ..trials.polling import ask_and_wait
+from ..trials.polling import call_and_poll
 from ..trials.trial import TrialFailed, TrialProcess
 from ..trials.trial_process import describe_device
 from ..tricks import Trick, in_order, trick_from_json
-from .batch_search import DoesNotFit, Measure, Measured, Search, split_batch
+from .batch_search import BatchSearch, DoesNotFit, Measure, SizeTiming, split_batch
 
 SLOWEST_SIZE_S = 300.0
 TURN_S = 0.5
-# Of cuBLAS and cuDNN, and of the CPU's allocator, which raise RuntimeError.
+# Errors of cuBLAS, cuDNN and the CPU allocator, which raise RuntimeError.
 _OUT_OF_MEMORY = ("CUDA error: out of memory", "STATUS_ALLOC_FAILED", "can't allocate memory")
 
 
@@ -57,7 +57,7 @@ class BatchReport:
     noise: float = 0.0  # relative difference between equal measurements
     low: int = 0  # lowest recommendation within the noise
     high: int = 0  # highest recommendation within the noise
-    device: str = ""  # name of the device
+    device: str = ""  # device name
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -95,12 +95,12 @@ def find_batch_size(
 ) -> BatchReport:
     """Returns the smallest batch size whose samples per second are close to the best.
 
-    Trains with growing batches in a process of its own; the example batch is repeated to make them.
+    Trains with growing batches in a child process. Repeats the example batch to make larger ones.
 
     build             a function that returns model, optimizer, loss_fn, batch; or "train.py:build";
                       or a Job
     wanted            samples per update; accumulated if they do not fit. Default: the found size
-    memory_cap_bytes  limit of GPU memory; default: all of it, on a CPU half of what is free
+    memory_cap_bytes  limit of GPU memory; default: all GPU memory, on a CPU half of the free memory
     within            share by which a smaller batch may miss the best samples per second
     multiple          the size is a multiple of this
     largest           largest size to try
@@ -122,7 +122,7 @@ def find_batch_size(
         used = measure or child
         assert used is not None
         try:
-            search = Search(
+            search = BatchSearch(
                 measure=used,
                 memory_cap_bytes=memory_cap_bytes,
                 within=within,
@@ -140,7 +140,7 @@ def find_batch_size(
     return report_of(search, knee, wanted, child.device if child is not None else "")
 
 
-def report_of(search: Search, knee: int, wanted: int | None, device: str = "") -> BatchReport:
+def report_of(search: BatchSearch, knee: int, wanted: int | None, device: str = "") -> BatchReport:
     points = tuple(
         BatchPoint(batch, result.rate, 1e3 * batch / result.rate, result.peak_bytes)
         for batch, result in sorted(search.results.items())
@@ -162,7 +162,7 @@ def _source(build: Build | str | JobSource | Job, folder: str) -> JobSource:
 
 
 class InChild:
-    """Measures sizes in a child process; starts another one when that one died."""
+    """Measures sizes in a child process. Starts a new child when one died."""
 
     def __init__(
         self,
@@ -173,9 +173,9 @@ class InChild:
     ) -> None:
         self._progress = (lambda text: None) if progress is None else progress
         self._tick = getattr(progress, "tick", lambda: None)
-        self.memory_limit: int | None = None  # where the user names none
+        self.memory_limit: int | None = None  # the default cap, if the user sets none
         self.device = ""
-        self._words: dict[str, Any] = {
+        self._job_arguments: dict[str, Any] = {
             "source": source,
             "tricks": [trick.as_json() for trick in in_order(tricks)],
             "seed": seed,
@@ -183,14 +183,16 @@ class InChild:
         self._process: TrialProcess | None = None
         self._worked = False
 
-    def __call__(self, batch: int) -> Measured:
+    def __call__(self, batch: int) -> SizeTiming:
         self._progress(f"{batch} samples")
         try:
             reply = self._ask("measure_size", batch=batch)
         except TrialFailed as error:
             if error.kind in ("died", "hang"):
                 self.end()
-            killed = error.kind == "died" and self._worked  # a CPU's memory ends by SIGKILL
+            killed = (
+                error.kind == "died" and self._worked
+            )  # the kernel kills a process that runs out of CPU memory
             if error.kind == "out of memory" or killed:
                 raise DoesNotFit(str(error)) from None
             known = fix_of(str(error))
@@ -202,15 +204,15 @@ class InChild:
         if "does_not_fit" in reply:
             raise DoesNotFit(reply["does_not_fit"])
         self._worked = True
-        return Measured(reply["step_s"], reply["peak"])
+        return SizeTiming(reply["step_s"], reply["peak"])
 
     def make(self) -> None:
-        """Makes the job, before any size is tried."""
+        """Builds the job before the first size is tried."""
         self._progress("the job")
         try:
             found = self._ask("describe_step")
         except TrialFailed as error:
-            function = self._words["source"].function
+            function = self._job_arguments["source"].function
             raise build_error(function, str(error), error.details) from None
         self.memory_limit, self.device = found["bytes"], found["device"]
 
@@ -219,14 +221,16 @@ class InChild:
             self._process.end()
             self._process = None
 
-    def _ask(self, function: str, **words: Any) -> Any:
+    def _ask(self, function: str, **arguments: Any) -> Any:
         if self._process is None:
             self._process = TrialProcess()
         name = f"{__name__}:{function}"
-        return ask_and_wait(self._process, self._tick, SLOWEST_SIZE_S, name, **self._words, **words)
+        return call_and_poll(
+            self._process, self._tick, SLOWEST_SIZE_S, name, **self._job_arguments, **arguments
+        )
 
 
-# --- in the child ---------------------------------------------------------------------------------
+# --- runs in the child ---------------------------------------------------------------------------
 
 _made: dict[str, Any] = {}  # the step and the example batch of this process
 
@@ -247,8 +251,11 @@ def make_step(source: JobSource, tricks: list[dict[str, Any]], seed: int) -> tup
 
 
 def describe_step(source: JobSource, tricks: list[dict[str, Any]], seed: int) -> dict[str, Any]:
-    """The device and the limit of memory. On a CPU half of what is free: a machine without memory ends
-    other programs. On a GPU none."""
+    """Returns the device name and the memory cap in bytes.
+
+    On a CPU the cap is half of the free memory, because a machine without memory kills other programs. On a
+    GPU it is None: no cap.
+    """
     step, _ = make_step(source, tricks, seed)
     device = describe_device(step.device)
     if step.device.type == "cuda":
@@ -261,7 +268,7 @@ def describe_step(source: JobSource, tricks: list[dict[str, Any]], seed: int) ->
 def measure_size(
     source: JobSource, tricks: list[dict[str, Any]], seed: int, batch: int
 ) -> dict[str, Any]:
-    """One turn: a few steps to warm up, then about half a second of them."""
+    """Measures one turn: a few warm-up steps, then about half a second of steps."""
     step, example = make_step(source, tricks, seed)
     release(step)
     try:
@@ -277,11 +284,14 @@ def measure_size(
 
 
 def out_of_memory(error: BaseException | None) -> str:
-    """The first line of the error that says so: itself, or what it came from (a capture, a compilation)."""
+    """Returns the first line of an out-of-memory error, or an empty string.
+
+    Follows the causes of the error, such as a capture or a compilation.
+    """
     while error is not None:
         text = str(error)
         if isinstance(error, (torch.OutOfMemoryError, MemoryError)) or any(
-            words in text for words in _OUT_OF_MEMORY
+            message in text for message in _OUT_OF_MEMORY
         ):
             return (text.strip().splitlines() or ["out of memory"])[0]
         error = error.__cause__ or error.__context__
@@ -289,9 +299,9 @@ def out_of_memory(error: BaseException | None) -> str:
 
 
 def time_step(run: Callable[[], Any], device: torch.device) -> dict[str, Any]:
-    for _ in range(5):  # a graph is captured with the fourth step
+    for _ in range(5):  # a graph is captured at the fourth step
         run()
-    # In groups of steps: on a busy machine the first guess says little about how long a turn takes.
+    # In groups of steps: on a busy machine the first estimate of a turn's length is unreliable.
     group = max(1, round(0.1 * TURN_S / max(1e-6, _seconds(run, 3, device))))
     steps, total = 0, 0.0
     while steps < 3 or total < TURN_S:
@@ -302,7 +312,7 @@ def time_step(run: Callable[[], Any], device: torch.device) -> dict[str, Any]:
 
 
 def _seconds(run: Callable[[], Any], steps: int, device: torch.device) -> float:
-    """Per step."""
+    """Returns the seconds per step."""
     _wait(device)
     begin = time.perf_counter()
     for _ in range(steps):
@@ -312,10 +322,10 @@ def _seconds(run: Callable[[], Any], steps: int, device: torch.device) -> float:
 
 
 def release(step: Step) -> None:
-    """What the last size left behind: its graph, its gradients, the allocator's free blocks."""
+    """Frees what the last size left behind: graph, gradients, the allocator's cached blocks."""
     step.reset()
     if step.compile_options is not None:
-        torch.compiler.reset()  # after eight shapes of one function it would run eagerly
+        torch.compiler.reset()  # otherwise it runs eagerly after eight shapes of one function
     step.optimizer.zero_grad(set_to_none=True)
     gc.collect()
     if step.device.type == "cuda":
@@ -324,11 +334,11 @@ def release(step: Step) -> None:
         torch.cuda.reset_peak_memory_stats(step.device)
     else:
         with contextlib.suppress(OSError), open("/proc/self/clear_refs", "w") as file:
-            file.write("5")  # the peak of the resident memory begins anew
+            file.write("5")  # resets the peak resident memory
 
 
 def resident_bytes() -> int:
-    """The highest resident memory of this process since release()."""
+    """Returns the peak resident memory of this process since release()."""
     try:
         with open("/proc/self/status") as file:
             for line in file:
@@ -340,12 +350,12 @@ def resident_bytes() -> int:
 
 
 def resize_batch(batch: Any, samples: int) -> Any:
-    """A batch of this many samples: the example's, repeated or cut. Layout in memory as it was."""
+    """Returns a batch of `samples` samples, repeated or cut from the example. Keeps the memory layout."""
     count = samples_of(batch)
 
     def resize(tensor: torch.Tensor) -> torch.Tensor:
         if tensor.dim() == 0 or tensor.shape[0] != count:
-            return tensor  # for all samples
+            return tensor  # belongs to all samples
         rows = torch.arange(samples, device=tensor.device) % count
         out = tensor.index_select(0, rows)
         if tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last):

@@ -1,8 +1,8 @@
-"""The fresh run: the best of many measurements looks better than it is, so the winner is timed again.
+"""The fresh run: times the winner again, because the best of many measurements looks better than it is.
 
-In turns: baseline, its twin, the winner, the human recipe; on a GPU also strict fp32 and torch's
-default flags, so that a report can name every baseline. The winner gets a fresh process, since one
-process may be lucky; with --quick fresh turns must do. The others prepare while the search goes on.
+Baseline, its twin, the winner and the human recipe take turns, on a GPU also strict fp32 and torch's default
+flags, so that a report can name every baseline. The winner gets a new process, since one process may be lucky;
+with --quick, new turns must do. The other trials prepare during the search.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from ..report.results import COMPARED, KEPT, Row
 from ..trials.pool import TURN_S
 from ..trials.trial import TrialFailed
 from ..tricks.reference_flags import StrictFp32, TorchDefaults
-from .gates import Verdict
-from .paired_times import Turn, compare, middle_ms
+from .gates import GateVerdict
+from .paired_times import TimedTurn, compare, middle_ms
 from .rows import Variant, fill_row, label, variant_row
 from .variants import pair_noise
 
@@ -26,30 +26,30 @@ BASELINE, TWIN, HUMAN = "baseline", "twin", "human recipe"
 STRICT, DEFAULTS, WINNER = "strict fp32", "torch defaults", "winner"
 FALLBACK_LAYERS = "layers that lose channels_last"
 ROUNDS, QUICK_ROUNDS, FEWEST_ROUNDS = 10, 6, 4
-FRESH_S = 25.0  # a process starts, and what was compiled before is loaded
-END_S = 2.0  # rows, and the end of all processes
-REFERENCE_STEPS = 12  # of trials whose losses nobody looks at
-USELESS = 0.5  # a threshold above this: only a gain of half could be seen
+FRESH_S = 25.0  # starts a process and loads what was compiled before
+END_S = 2.0  # writes rows and ends all processes
+REFERENCE_STEPS = 12  # for trials whose losses are not checked
+USELESS = 0.5  # above this threshold only a gain of half would be detected
 
 
 def confirm(search: Search) -> None:
-    """Sets the winner for good, the gains against every baseline, and the rows of the fresh run."""
+    """Sets the final winner, the gains over every baseline and the rows of the fresh run."""
     search.progress("a fresh run of the winner")
     variants = chosen(search)
     trials = {name: trial_name(search, name, variant) for name, variant in variants.items()}
-    search.stage.end(*[n for n in search.stage.alive() if n not in trials.values()])
+    search.pool.end(*[n for n in search.pool.alive() if n not in trials.values()])
     for name, variant in variants.items():
         start_trial(search, trials[name], name, variant)
     for name in (HUMAN, STRICT, DEFAULTS):
         limit = search.deadline - FEWEST_ROUNDS * round_s(search) - END_S
-        if name in trials and not search.stage.is_ready_by(trials[name], limit):
-            search.stage.end(trials.pop(name))
-            search.notes.append(f"no time was left to compare with {name}; --minutes gives more")
-    found = search.stage.measure(list(trials.values()), rounds=rounds_of(search))
+        if name in trials and not search.pool.is_ready_by(trials[name], limit):
+            search.pool.end(trials.pop(name))
+            search.notes.append(f"no time left to compare with {name}; --minutes gives more")
+    found = search.pool.measure(list(trials.values()), rounds=rounds_of(search))
     turns = {name: found[trial] for name, trial in trials.items() if trial in found}
     if BASELINE not in turns or TWIN not in turns:
         late = time.monotonic() >= search.deadline
-        why = "no time was left for the fresh run" if late else "the fresh run failed"
+        why = "no time left for the fresh run" if late else "the fresh run failed"
         more = "; --minutes gives more" if late else ""
         search.notes.append(f"{why}: nothing was confirmed, the plan is empty{more}")
         search.winner = ()
@@ -57,32 +57,32 @@ def confirm(search: Search) -> None:
     base, twin = turns[BASELINE], turns[TWIN]
     noise = compare(base, twin, twin)
     search.twin_noise = {"spread": abs(noise.gain - 1), "threshold": noise.threshold - 1}
-    won = settle(search, variants, trials, turns)
+    won = choose_final_plan(search, variants, trials, turns)
     for name, other in turns.items():
         if name not in (TWIN, WINNER):
             search.gains[name] = compare(other, won, pair_noise(other, base, twin))
     if search.winner and not search.gains[BASELINE].faster and not search.target_bytes:
-        search.notes.append("in a fresh run the best variant was not faster: the plan is empty")
+        search.notes.append("the best variant was not faster in a fresh run: the plan is empty")
         search.winner = ()
     if not search.winner:
         search.gains = {}
     if search.twin_noise["threshold"] > USELESS:
         search.notes.append(
-            f"this machine is too busy to measure: identical steps differ by "
+            f"this machine is too busy for measurements: identical steps differ by "
             f"{search.twin_noise['spread']:.0%}; run again when it is idle"
         )
     for name in turns:
         search.rows.append(confirmed_row(search, name, trials[name], variants[name], turns))
 
 
-def start_human(search: Search) -> None:
-    """Once the winner is compiled: the human recipe has the same kernels."""
+def start_human_recipe(search: Search) -> None:
+    """Starts the human recipe after the winner is compiled, because both share kernels."""
     if human := search.human_recipe():
         start_trial(search, search.name(human), HUMAN, human)
 
 
 def start_references(search: Search) -> None:
-    """What the fresh run will be compared with prepares while the search goes on."""
+    """Starts the trials of the fresh run's baselines, which prepare during the search."""
     for name, variant in flags_of(search).items():
         start_trial(search, trial_name(search, name, variant), name, variant)
     if any(trick.name == "channels_last" for trick in search.winner):
@@ -90,7 +90,7 @@ def start_references(search: Search) -> None:
 
 
 def start_fallback_layers(search: Search) -> None:
-    search.stage.start_call(
+    search.pool.start_call(
         FALLBACK_LAYERS,
         "tundish.tuning.tricks.channels_last:find_fallback_layers",
         need_bytes=search.gates.need_bytes,
@@ -100,25 +100,25 @@ def start_fallback_layers(search: Search) -> None:
 
 
 def fallback_layers(search: Search) -> list[str]:
-    """The layers of the winner that lose channels_last, each at the cost of a copy."""
+    """Returns the layers of the winner that lose channels_last, each at the cost of a copy."""
     if not any(trick.name == "channels_last" for trick in search.winner):
         return []
     start_fallback_layers(search)
-    if not search.stage.is_ready_by(FALLBACK_LAYERS, search.deadline):
+    if not search.pool.is_ready_by(FALLBACK_LAYERS, search.deadline):
         return []
     try:
-        return list(search.stage.result(FALLBACK_LAYERS) or [])
+        return list(search.pool.result(FALLBACK_LAYERS) or [])
     except TrialFailed:
         return []
 
 
 def start_trial(search: Search, trial: str, name: str, variant: Variant) -> None:
     steps = REFERENCE_STEPS if name in (STRICT, DEFAULTS) else 0
-    search.stage.start(trial, variant, need_bytes=search.need(variant), steps=steps)
+    search.pool.start(trial, variant, need_bytes=search.need(variant), steps=steps)
 
 
 def trial_name(search: Search, name: str, variant: Variant) -> str:
-    """A process of the search where it will do; else one of its own."""
+    """Returns a trial of the search if it can be reused, else a new name."""
     if name in (BASELINE, TWIN):
         return name
     if name == HUMAN and variant != search.winner:
@@ -129,20 +129,20 @@ def trial_name(search: Search, name: str, variant: Variant) -> str:
 
 
 def rounds_of(search: Search) -> int:
-    """As many as there is time for."""
+    """Returns the number of rounds that the remaining time allows."""
     usual = QUICK_ROUNDS if search.quick else ROUNDS
     left = search.deadline - time.monotonic() - END_S
     return min(usual, max(FEWEST_ROUNDS, int(left / round_s(search))))
 
 
 def round_s(search: Search) -> float:
-    """About how long a round of the fresh run takes."""
-    step_s = 1e-3 * search.stage.outcome(BASELINE).step_ms
+    """Returns the approximate seconds of one round of the fresh run."""
+    step_s = 1e-3 * search.pool.outcome(BASELINE).step_ms
     return len(chosen(search)) * (0.1 + 1.2 * max(TURN_S, 2 * step_s))
 
 
 def confirm_s(search: Search) -> float:
-    """About how long the fresh run takes at least."""
+    """Returns the approximate minimum seconds of the fresh run."""
     turns_s = (FEWEST_ROUNDS if search.quick else ROUNDS) * round_s(search)
     return turns_s + END_S + (0.0 if search.quick else FRESH_S)
 
@@ -160,19 +160,19 @@ def chosen(search: Search) -> dict[str, Variant]:
     return variants | flags_of(search)
 
 
-def settle(
+def choose_final_plan(
     search: Search,
     variants: dict[str, Variant],
     trials: dict[str, str],
-    turns: dict[str, list[Turn]],
-) -> list[Turn]:
-    """The turns of the plan: the winner's; the human recipe's where that is faster, sound, and fits."""
+    turns: dict[str, list[TimedTurn]],
+) -> list[TimedTurn]:
+    """Returns the turns of the plan: the winner's, or the human recipe's if it is faster, correct and fits."""
     won = turns.get(WINNER, turns[BASELINE])
     theirs = turns.get(HUMAN)
     if theirs is None or middle_ms(theirs) >= 0.99 * middle_ms(won):
         return won
-    gate = search.gates.judge(search.stage, variants[HUMAN], trials[HUMAN])
-    peak = search.stage.memory(trials[HUMAN]) or 0
+    gate = search.gates.judge(search.pool, variants[HUMAN], trials[HUMAN])
+    peak = search.pool.memory(trials[HUMAN]) or 0
     gain = compare(turns[BASELINE], theirs, turns[TWIN])
     if gate.broken or not gain.faster or (search.target_bytes and peak > search.target_bytes):
         return won
@@ -182,13 +182,15 @@ def settle(
 
 
 def confirmed_row(
-    search: Search, name: str, trial: str, variant: Variant, turns: dict[str, list[Turn]]
+    search: Search, name: str, trial: str, variant: Variant, turns: dict[str, list[TimedTurn]]
 ) -> Row:
     checked = variant and name in (WINNER, HUMAN)
-    gate = search.gates.judge(search.stage, variant, trial) if checked else Verdict(False, "", "")
+    gate = (
+        search.gates.judge(search.pool, variant, trial) if checked else GateVerdict(False, "", "")
+    )
     gain = compare(turns[BASELINE], turns[name], turns[TWIN])
     shown = label(variant) if name == WINNER else name
-    row = variant_row(shown, "confirm", variant, search.stage.outcome(trial))
-    fill_row(row, turns[name], turns[BASELINE], gain, search.stage.memory(trial), gate)
+    row = variant_row(shown, "confirm", variant, search.pool.outcome(trial))
+    fill_row(row, turns[name], turns[BASELINE], gain, search.pool.memory(trial), gate)
     row.verdict = KEPT if checked and variant == search.winner else COMPARED
     return row

@@ -1,4 +1,4 @@
-"""Whether a variant's numbers may be trusted: each trick's own check, then the loss of the whole stack."""
+"""Decides whether a variant's numbers can be trusted: each trick's own check, then the loss of all together."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ..job import JobSource
 from ..tricks import Grade, Trick
 
 if TYPE_CHECKING:
-    from ..trials.pool import Stage
+    from ..trials.pool import TrialPool
 
 _CHECK = "tundish.tuning.numerics.gate:check_tricks"
 _CHECK_EACH = "tundish.tuning.numerics.gate:check_each"
-# Checked in one process: they are quick, and the plain step's reference is made once. A capture that
-# fails can spoil its process, so it comes last.
+# Checked in one process: these checks are quick and share the plain step's reference. A failed capture
+# can corrupt its process, so it comes last.
 _TOGETHER = ("fused_optimizer", "foreach_optimizer", "channels_last", "cuda_graph")
 
 
 @dataclass(frozen=True)
-class Verdict:
+class GateVerdict:
     broken: bool
     text: str
     grade: str
@@ -29,39 +29,41 @@ class Verdict:
 
 @dataclass
 class Gates:
-    """Checks run in processes of their own, in fp32, before a trick is stacked on a lower precision."""
+    """Checks tricks in child processes, in fp32, before they are combined with a lower precision."""
 
     source: JobSource
     seed: int
     need_bytes: int = 0
-    limit: float = math.inf  # of time.monotonic(): what is not checked by then is not trusted
-    deterministic: bool = True  # the plain step gave the same bits twice, in every check
-    found: dict[str, Verdict] = field(default_factory=dict)
-    _shared: dict[str, tuple[str, int]] = field(default_factory=dict)  # call, place in its answer
+    limit: float = math.inf  # of time.monotonic(): checks that end later count as failed
+    deterministic: bool = True  # whether the plain step was deterministic in every check
+    found: dict[str, GateVerdict] = field(default_factory=dict)
+    _shared: dict[str, tuple[str, int]] = field(
+        default_factory=dict
+    )  # call, position in its answer
 
-    def start(self, stage: Stage, tricks: Iterable[Trick]) -> None:
-        """Starts the check of each trick that only changes the order of sums, or nothing at all."""
+    def start(self, pool: TrialPool, tricks: Iterable[Trick]) -> None:
+        """Starts the check of each trick whose grade is bitwise or reassociation."""
         checked = [
-            one
-            for one in tricks
-            if one.grade is not Grade.STATISTICAL and gate_name(one) not in self._shared
+            trick
+            for trick in tricks
+            if trick.grade is not Grade.STATISTICAL and gate_name(trick) not in self._shared
         ]
         together = sorted(
-            (one for one in checked if one.name in _TOGETHER),
-            key=lambda one: _TOGETHER.index(one.name),
+            (trick for trick in checked if trick.name in _TOGETHER),
+            key=lambda trick: _TOGETHER.index(trick.name),
         )
         if len(together) < 2:
             together = []
         for trick in checked:
             if trick not in together:
-                self._call(stage, gate_name(trick), _CHECK, [trick])
+                self._call(pool, gate_name(trick), _CHECK, [trick])
         if together:
             name = "gate " + ", ".join(trick.name for trick in together)
-            self._call(stage, name, _CHECK_EACH, together)
+            self._call(pool, name, _CHECK_EACH, together)
             self._shared |= {gate_name(trick): (name, i) for i, trick in enumerate(together)}
 
-    def _call(self, stage: Stage, name: str, function: str, tricks: list[Trick]) -> None:
-        stage.start_call(
+    def _call(self, pool: TrialPool, name: str, function: str, tricks: list[Trick]) -> None:
+        pool.start_call(
             name,
             function,
             need_bytes=self.need_bytes,
@@ -70,71 +72,74 @@ class Gates:
             seed=self.seed,
         )
 
-    def _result(self, stage: Stage, trick: Trick) -> Any:
-        """TrialFailed if the check's process failed; those of one process are then checked alone."""
+    def _result(self, pool: TrialPool, trick: Trick) -> Any:
+        """Returns the result of a check.
+
+        If a shared process failed, checks the trick alone. Raises TrialFailed if that fails too.
+        """
         from ..trials.trial import TrialFailed
 
         key = gate_name(trick)
         if key in self._shared:
             name, place = self._shared[key]
             try:
-                return self._wait(stage, name)[place]
+                return self._wait(pool, name)[place]
             except TrialFailed as error:
                 if error.kind == "late":
                     raise
-        self._call(stage, key, _CHECK, [trick])
-        return self._wait(stage, key)
+        self._call(pool, key, _CHECK, [trick])
+        return self._wait(pool, key)
 
-    def _wait(self, stage: Stage, name: str) -> Any:
+    def _wait(self, pool: TrialPool, name: str) -> Any:
         from ..trials.trial import TrialFailed
 
-        if not stage.is_ready_by(name, self.limit):
-            raise TrialFailed("no time was left; --minutes gives more", "late")
-        return stage.result(name)
+        if not pool.is_ready_by(name, self.limit):
+            raise TrialFailed("no time left; --minutes gives more", "late")
+        return pool.result(name)
 
-    def judge(self, stage: Stage, variant: tuple[Trick, ...], name: str) -> Verdict:
-        """`name` is the trial whose first losses are looked at."""
+    def judge(self, pool: TrialPool, variant: tuple[Trick, ...], name: str) -> GateVerdict:
+        """Returns the verdict on a variant. `name`: the trial whose first losses are compared."""
         grades = [trick.grade for trick in variant]
         grade = weakest(grades).value
         texts = []
         for trick in variant:
             if trick.grade is Grade.STATISTICAL:
                 continue
-            verdict = self._of_trick(stage, trick)
+            verdict = self._of_trick(pool, trick)
             if verdict.broken:
                 return verdict
             texts.append(verdict.text)
-        band = self._of_losses(stage, variant, name)
+        band = self._of_losses(pool, variant, name)
         if band.broken or grade == Grade.STATISTICAL.value:
-            return Verdict(band.broken, band.text, grade)
-        return Verdict(False, texts[-1] if texts else band.text, grade)
+            return GateVerdict(band.broken, band.text, grade)
+        return GateVerdict(False, texts[-1] if texts else band.text, grade)
 
-    def _of_trick(self, stage: Stage, trick: Trick) -> Verdict:
+    def _of_trick(self, pool: TrialPool, trick: Trick) -> GateVerdict:
         key = gate_name(trick)
         if key not in self.found:
             from ..trials.trial import TrialFailed
 
             try:
-                result = self._result(stage, trick)
-                self.found[key] = Verdict(not result.passed, result.sentence, trick.grade.value)
+                result = self._result(pool, trick)
+                self.found[key] = GateVerdict(not result.passed, result.sentence, trick.grade.value)
                 self.deterministic &= getattr(result, "deterministic", True)
             except TrialFailed as error:
                 text = f"{trick.title} could not be checked: {error}"
-                self.found[key] = Verdict(True, text, trick.grade.value)
+                self.found[key] = GateVerdict(True, text, trick.grade.value)
         return self.found[key]
 
-    def _of_losses(self, stage: Stage, variant: tuple[Trick, ...], name: str) -> Verdict:
+    def _of_losses(self, pool: TrialPool, variant: tuple[Trick, ...], name: str) -> GateVerdict:
         from ..numerics.band import check_band
 
-        outcome = stage.outcome(name)
+        outcome = pool.outcome(name)
         if outcome.failed:
-            return Verdict(True, outcome.failed, "")
+            return GateVerdict(True, outcome.failed, "")
         if any(trick.name == "compile" for trick in variant) and outcome.graphs == 0:
-            return Verdict(True, "torch.compile made no graph: the step ran eagerly", "")
-        equals = [stage.outcome(one) for one in ("twin", "nudge 1", "nudge 2")]
+            return GateVerdict(True, "torch.compile compiled nothing: the step ran eagerly", "")
+        equals = [pool.outcome(other) for other in ("twin", "nudge 1", "nudge 2")]
         result = check_band(
-            stage.outcome("baseline").losses,
-            [one.losses for one in equals if not one.failed],
+            pool.outcome("baseline").losses,
+            [equal.losses for equal in equals if not equal.failed],
             outcome.losses,
         )
         text = result.sentence
@@ -144,9 +149,9 @@ class Gates:
 
             overflow = overflow_of(scales)
             if not overflow.settled:
-                return Verdict(True, overflow.sentence, Grade.STATISTICAL.value)
+                return GateVerdict(True, overflow.sentence, Grade.STATISTICAL.value)
             text += f"; {overflow.sentence}" if overflow.skipped else ""
-        return Verdict(not result.passed, text, Grade.STATISTICAL.value)
+        return GateVerdict(not result.passed, text, Grade.STATISTICAL.value)
 
 
 def gate_name(trick: Trick) -> str:

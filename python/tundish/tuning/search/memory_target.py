@@ -1,4 +1,4 @@
-"""With a memory target: the cheapest blocks are recomputed in the backward pass until the step fits."""
+"""Recomputes the cheapest blocks in the backward pass until the step fits a memory target."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def fit_memory(search: Search) -> None:
     search.progress("memory")
     plain, aim = search.winner, search.target_bytes
     for _ in range(3):
-        blocks = search.stage.call(
+        blocks = search.pool.call(
             f"blocks {aim}",
             "tundish.tuning.memory.recompute:choose_for_peak",
             source=search.gates.source,
@@ -36,9 +36,7 @@ def fit_memory(search: Search) -> None:
                 return
         aim = int(0.8 * aim)
     gb = peak(search, search.winner) / 2**30
-    search.notes.append(
-        f"the memory target is not reached: {gb:.1f} GB is the least that was found"
-    )
+    search.notes.append(f"the memory target was not reached; the lowest peak found is {gb:.1f} GB")
 
 
 def peak(search: Search, variant: Variant) -> int:

@@ -1,8 +1,8 @@
-"""Is one step faster than another? Paired turns, and an identical twin that shows the noise.
+"""Decides whether one step is faster than another, by paired turns and an identical twin.
 
-All variants take turns in rounds; a turn is compared with the baseline's turn of the same round, so
-that what disturbs the machine for a while disturbs both. The baseline runs in two processes. What
-the second one, the twin, seems to gain is noise: a gain counts if it is clearly more.
+All variants take turns in rounds. A turn is compared with the baseline's turn of the same round, so that a
+temporary disturbance of the machine affects both. The baseline runs in two processes. The gain of the second
+one, the twin, is noise: another gain counts only if it is clearly larger.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-# The least gain that counts. Host-bound steps vary more than their turns show: on recorded turns of
-# equal steps 2 of 100 runs found a gain with the rule for GPUs, 2 to 3 of 1,000 with this one
+# The smallest gain that counts. Host-bound steps vary more than their turns show: on recorded turns of
+# equal steps, 2 of 100 runs found a gain with the threshold for GPUs, 2 to 3 of 1,000 with this one
 # (tests/tuning/test_false_alarms.py).
 GPU_BOUND_THRESHOLD = 0.01
 HOST_BOUND_THRESHOLD = 0.05
 HOST_BOUND_SHARE = 0.95  # host time over step time
 TWIN_SPREADS = 3.0
 
-# The t distribution's 97.5 % point, by degrees of freedom; 1.96 for many.
+# The 97.5 % quantile of the t distribution, by degrees of freedom; 1.96 for many.
 _T = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
 
 
 @dataclass(frozen=True)
-class Turn:
+class TimedTurn:
     ms: float
     host_ms: float
 
 
 @dataclass(frozen=True)
 class Gain:
-    """Times faster, with its 95 % interval; `threshold` is what it must exceed to count."""
+    """Speedup with its 95 % interval. A gain counts if it exceeds `threshold`."""
 
     gain: float
     low: float
@@ -49,18 +49,20 @@ class Gain:
         return self.gain < 1 / self.threshold and self.high < 1.0
 
 
-def compare(base: Sequence[Turn], other: Sequence[Turn], twin: Sequence[Turn]) -> Gain:
-    """How many times faster `other` is than `base`. The three took part in the same rounds."""
+def compare(
+    base: Sequence[TimedTurn], other: Sequence[TimedTurn], twin: Sequence[TimedTurn]
+) -> Gain:
+    """Returns the speedup of `other` over `base`. All three ran in the same rounds."""
     logs = [math.log(a.ms / b.ms) for a, b in zip(base, other)]
     noise = [math.log(a.ms / b.ms) for a, b in zip(base, twin)]
     turns = len(logs)
     middle = median(logs)
     host_bound = is_host_bound(base) or is_host_bound(other)
-    # Few turns can agree by chance: never less spread than the twin's.
+    # A few turns can agree by chance, so the spread is at least the twin's.
     spread = max(deviation(logs), deviation(noise))
-    if host_bound:  # disturbed turns are no exception there
+    if host_bound:  # disturbed turns are common there
         spread = max(spread, plain_deviation(logs), plain_deviation(noise))
-    error = 1.2533 * spread / math.sqrt(turns)  # of a median
+    error = 1.2533 * spread / math.sqrt(turns)  # standard error of a median
     half = t_point(turns - 1) * error
     least = HOST_BOUND_THRESHOLD if host_bound else GPU_BOUND_THRESHOLD
     twin_error = 1.2533 * deviation(noise) / math.sqrt(turns)
@@ -76,21 +78,21 @@ def compare(base: Sequence[Turn], other: Sequence[Turn], twin: Sequence[Turn]) -
     )
 
 
-def middle_ms(turns: Sequence[Turn]) -> float:
+def middle_ms(turns: Sequence[TimedTurn]) -> float:
     return median(turn.ms for turn in turns)
 
 
-def is_host_bound(turns: Sequence[Turn]) -> bool:
-    """The host needs as long to launch a step as the device to run it."""
+def is_host_bound(turns: Sequence[TimedTurn]) -> bool:
+    """Returns whether the host needs as long to launch a step as the device to run it."""
     return median(turn.host_ms / turn.ms for turn in turns) >= HOST_BOUND_SHARE
 
 
 def deviation(values: Sequence[float]) -> float:
-    """The standard deviation; robust against a single disturbed turn where there are enough."""
+    """Returns the standard deviation, robust against a disturbed turn if there are five or more values."""
     if len(values) < 5:
         return plain_deviation(values)
     middle = median(values)
-    # Of few values the median deviation comes out small: by 1.8 / (n - 1) and more.
+    # The median deviation of few values is biased low: by 1.8 / (n - 1) and more.
     return 1.4826 * median(abs(value - middle) for value in values) * (1 + 1.8 / (len(values) - 1))
 
 

@@ -1,4 +1,4 @@
-"""Compares the tricks of a saved plan, measured again, with what the plan says."""
+"""Compares the tricks of a saved plan, measured again, with the plan's own measurements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..report.results import Report
 class PlanComparison:
     ok: bool
     text: str
-    slower_percent: float  # below zero: faster
+    slower_percent: float  # negative if faster
     limit_percent: float
     saved_ms: float | None = None
     now_ms: float | None = None
@@ -34,16 +34,16 @@ class PlanComparison:
 def compare_with_plan(
     tricks: list[dict[str, Any]], saved: Report, now: Report, limit_percent: float
 ) -> PlanComparison:
-    """Compares what was measured when the plan was saved with what was measured now.
+    """Compares the measurements in the saved plan with new ones.
 
-    On the same device it compares step times, which finds a model that became slower. On another
-    device it compares gains over the baseline: both were measured on one machine.
+    On the same device it compares step times, which detects a model that became slower. On another device
+    it compares gains over the baseline, because both were measured on one machine.
     """
     then = row_of(saved, tricks) or plan_row(saved) or baseline_row(saved)
     here = row_of(now, tricks)
     before, after = then.step_ms if then else None, here.step_ms if here else None
     if then is None or here is None or not before or not after:
-        text = "there is no step time to compare: the plan has none, or it could not be measured"
+        text = "no step time to compare: the plan has none, or the measurement failed"
         return PlanComparison(False, text, float("inf"), limit_percent, before, after)
     if saved.device == now.device:
         slower = 100 * (after / before - 1)

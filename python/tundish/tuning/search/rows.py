@@ -1,4 +1,4 @@
-"""Rows of the report, made from what was timed and judged."""
+"""Rows of the report, made from timings and verdicts."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from statistics import median
 from ..report.results import COMPARED, FASTER, IMPOSSIBLE, NO_GAIN, REJECTED, SLOWER, Row
 from ..trials.pool import Outcome
 from ..tricks import Trick
-from .gates import Verdict
-from .paired_times import Gain, Turn, is_host_bound, middle_ms
+from .gates import GateVerdict
+from .paired_times import Gain, TimedTurn, is_host_bound, middle_ms
 
 Variant = tuple[Trick, ...]
 
@@ -35,7 +35,7 @@ def reference_row(name: str, outcome: Outcome, peak_bytes: int | None) -> Row:
 
 
 def variant_row(name: str, phase: str, variant: Variant, outcome: Outcome) -> Row:
-    """A row without times yet; it is final if the trial could not be prepared."""
+    """Returns a row without times. The row is final if the trial could not be prepared."""
     row = Row(name, phase, [trick.as_json() for trick in variant], NO_GAIN)
     row.one_off_s = outcome.one_off_s
     if outcome.failed:
@@ -45,11 +45,11 @@ def variant_row(name: str, phase: str, variant: Variant, outcome: Outcome) -> Ro
 
 def fill_row(
     row: Row,
-    turns: list[Turn],
-    base: list[Turn],
+    turns: list[TimedTurn],
+    base: list[TimedTurn],
     gain: Gain,
     peak_bytes: int | None,
-    gate: Verdict,
+    gate: GateVerdict,
 ) -> None:
     row.step_ms = middle_ms(turns)
     row.host_ms = median(turn.host_ms for turn in turns)
@@ -64,7 +64,7 @@ def fill_row(
 
 
 def break_even(one_off_s: float | None, base_ms: float, ms: float) -> int | None:
-    """The steps after which what was paid once is won back; None if never."""
+    """Returns the number of steps that pay back the one-off cost, or None if they never do."""
     if one_off_s is None or ms >= base_ms:
         return None
     return round(1e3 * one_off_s / (base_ms - ms))

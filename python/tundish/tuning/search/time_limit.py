@@ -1,9 +1,9 @@
-"""How long a run may take, in minutes. Without torch: the program shows it before torch is imported."""
+"""Time limits of a run in minutes. Does not import torch, because the CLI shows limits before loading it."""
 
 from __future__ import annotations
 
 MINUTES, QUICK_MINUTES = 6.0, 2.0
-REMEASURE_MINUTES = 100 / 60  # typical on a GPU; tune remeasure has no limit
+REMEASURE_MINUTES = 100 / 60  # typical on a GPU; `tune remeasure` has no limit
 
 
 def limit_of(minutes: float | None, quick: bool) -> float:

@@ -1,4 +1,4 @@
-"""What the search works with: variants of the step, what is known of the job, what was timed."""
+"""The types of the search: variants of the step, facts about the job, timed variants."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..trials.pool import Outcome
 from ..tricks import Trick, in_order
-from .paired_times import Gain, Turn, compare, middle_ms
+from .paired_times import Gain, TimedTurn, compare, middle_ms
 from .rows import Variant
 
 
@@ -21,21 +21,21 @@ class BaselineFailed(RuntimeError):
 
 @dataclass
 class Facts:
-    """What the search must know of the job before it starts."""
+    """Facts about the job that the search needs before it starts."""
 
     cuda: bool
-    obstacles: dict[str, str]  # of each trick, by name; empty text: it can be used
-    samples: int = 0  # of a batch
-    peak_bytes: int = 0  # of the baseline, once it has run
+    obstacles: dict[str, str]  # by trick name; an empty text if the trick can be used
+    samples: int = 0  # in a batch
+    peak_bytes: int = 0  # of the baseline, set after its run
 
 
 @dataclass
-class Measured:
-    """A variant that was timed, beside the baseline and its twin of the same rounds."""
+class MeasuredVariant:
+    """A timed variant, beside the baseline and its twin of the same rounds."""
 
-    turns: list[Turn]
-    base: list[Turn]
-    twin: list[Turn]
+    turns: list[TimedTurn]
+    base: list[TimedTurn]
+    twin: list[TimedTurn]
     peak_bytes: int | None
 
     @property
@@ -47,10 +47,12 @@ class Measured:
         return compare(self.base, self.turns, self.twin)
 
 
-def pair_noise(other: list[Turn], base: list[Turn], twin: list[Turn]) -> list[Turn]:
-    """A twin for `other`: as far from it, round by round, as the baseline's twin from the baseline."""
+def pair_noise(
+    other: list[TimedTurn], base: list[TimedTurn], twin: list[TimedTurn]
+) -> list[TimedTurn]:
+    """Returns a twin for `other`: as far from it, round by round, as the baseline's twin is from the baseline."""
     return [
-        Turn(o.ms * t.ms / b.ms, o.host_ms * t.host_ms / b.host_ms)
+        TimedTurn(o.ms * t.ms / b.ms, o.host_ms * t.host_ms / b.host_ms)
         for o, b, t in zip(other, base, twin)
     ]
 
@@ -60,4 +62,4 @@ def in_variant(tricks: Iterable[Trick]) -> Variant:
 
 
 def without(variant: Variant, trick: Trick) -> Variant:
-    return tuple(one for one in variant if one != trick)
+    return tuple(kept for kept in variant if kept != trick)

@@ -1,1 +1,1 @@
-"""Trials: each variant of the step runs in a process of its own."""
+"""Trials: every variant of the step runs in its own process."""

@@ -1,4 +1,4 @@
-"""What a job is, in words; run in a child, so that the parent never touches the GPU."""
+"""Describes a job in a child process, so that the parent never uses the GPU."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def describe_job(
 
 
 def describe_flags(step: Step, cuda: bool) -> str:
-    """The user's own flags: what the baseline ran with."""
+    """Describes the user's own flags, with which the baseline ran."""
     group: dict[str, Any] = step.optimizer.param_groups[0]
     kernels = "fused" if group.get("fused") else "foreach" if group.get("foreach") else "default"
-    words = ["your step", "eager"]
+    parts = ["your step", "eager"]
     if cuda:
         products, convolutions = flags()
-        words.append(
+        parts.append(
             "TF32 everywhere"
             if products and convolutions
             else "TF32 in convolutions"
@@ -54,5 +54,5 @@ def describe_flags(step: Step, cuda: bool) -> str:
             if products
             else "strict fp32"
         )
-        words.append(f"cudnn.benchmark {'on' if torch.backends.cudnn.benchmark else 'off'}")
-    return ", ".join([*words, f"{kernels} optimiser"])
+        parts.append(f"cudnn.benchmark {'on' if torch.backends.cudnn.benchmark else 'off'}")
+    return ", ".join([*parts, f"{kernels} optimizer"])

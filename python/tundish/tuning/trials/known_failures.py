@@ -1,6 +1,6 @@
-"""What to do about a job that fails, and about the usual mistakes in a training step: torch's message, and the fix.
+"""Errors for jobs that fail, and fixes for common mistakes in a training step, matched by torch's message.
 
-The texts of torch 2.11 and 2.13, on a CPU and on a GPU; of a text that is not here, nothing is known.
+The patterns match the messages of torch 2.11 and 2.13, on a CPU and on a GPU.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _SAME_TYPE = "give the loss targets of the type of the model's outputs, as in ta
 _INPUTS = "give the model inputs of the type of its weights, as in inputs.float()"
 _RANGE = "labels must be from 0 to the number of classes minus 1: compare targets.max() with the outputs of the last layer"
 
-# The first pattern that is found in the message decides.
+# The first matching pattern decides.
 _FIXES = (
     (
         r"does not require grad and does not have a grad_fn",
@@ -39,7 +39,7 @@ _FIXES = (
         r"device-side assert triggered",
         "an index was out of range on the GPU, most often a label: "
         + _RANGE
-        + "; on the CPU the same step names the index",
+        + "; run the step on the CPU to see the index",
     ),
     (
         r"index out of range in self",
@@ -69,7 +69,7 @@ _FIXES = (
     ),
     (
         r"must be Tensor, not \w+",
-        "the model returns something else than a tensor: take the tensor out of it in "
+        "the model does not return a tensor: extract the tensor in "
         "loss_fn(model, batch), which does the forward pass itself",
     ),
     (
@@ -81,33 +81,36 @@ _FIXES = (
 
 
 def build_error(function: str, text: str, details: str) -> ArgumentError:
-    """build() itself failed, before any step. `function`: its name; empty for a pickled job."""
+    """Returns the error for a build() that fails before any step.
+
+    function  name of the function; empty for a pickled job
+    """
     where = f"{function}()" if function else "the pickled job"
     return ArgumentError(
         f"{where} fails: {text}\n"
-        f"  fix: call {where} by hand until it works; it runs in a process of its own, without "
-        f"what your main program sets up\n{details.rstrip()}".rstrip()
+        f"  fix: call {where} by hand until it works; it runs in its own process, without "
+        f"your main program's setup\n{details.rstrip()}".rstrip()
     )
 
 
 def late_build_error(function: str, minutes: float) -> ArgumentError:
-    """build() took all the time that the run has."""
+    """Returns the error for a build() that used up the time of the run."""
     where = f"{function}()" if function else "the pickled job"
     verb = "did not return" if function else "was not loaded"
     return ArgumentError(
         f"{where} {verb} within {minutes:g} minutes, the limit of this run\n"
-        f"  fix: see where it waits: for a download, a lock, another rank; --minutes gives more time"
+        f"  fix: find out where it waits: a download, a lock, another rank; --minutes gives more time"
     )
 
 
 def late_step_error(steps: int, minutes: float) -> ArgumentError:
-    """The user's own step, without any trick, took all the time that the run has."""
+    """Returns the error for a plain step, without tricks, that used up the time of the run."""
     return ArgumentError(
         f"your step did not finish its first {steps} runs within {minutes:g} minutes, the limit of this run\n"
-        "  fix: see where it waits: for a lock, a data loader, another rank; --minutes gives more time"
+        "  fix: find out where it waits: a lock, a data loader, another rank; --minutes gives more time"
     )
 
 
 def fix_of(message: str) -> str:
-    """What to do about a failed step; empty if its message is not a known one."""
+    """Returns the fix for a failed step, or an empty string for an unknown message."""
     return next((fix for pattern, fix in _FIXES if re.search(pattern, message)), "")

@@ -1,4 +1,4 @@
-"""A question to a trial's process while a clock runs."""
+"""Sends a request to a trial's process and polls for the reply."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 from .trial import TrialProcess, ready
 
 
-def ask_and_wait(
+def call_and_poll(
     process: TrialProcess,
     on_wait: Callable[[], None],
     timeout_s: float,
     function: str,
-    **words: Any,
+    **arguments: Any,
 ) -> Any:
-    """What `function` of "module:name" returns there; `on_wait` is called ten times per second until then."""
-    process.send("call", timeout_s, function=function, **words)
+    """Returns the result of `function` ("module:name") in the process. Calls `on_wait` every 0.1 s."""
+    process.send("call", timeout_s, function=function, **arguments)
     while not ready({"": process}, 0.1):
         on_wait()
     return process.receive()

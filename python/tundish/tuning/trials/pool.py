@@ -1,4 +1,4 @@
-"""Where trials live: many processes that prepare side by side, of which one at a time is timed."""
+"""The pool of trial processes: many prepare side by side, one at a time is timed."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from typing import Any
 
 from ..._c.library import lib
 from ..job import JobSource
-from ..search.paired_times import Turn, is_host_bound
+from ..search.paired_times import TimedTurn, is_host_bound
 from ..tricks import Trick
 from .trial import SLOWEST_TURN_S, TrialFailed, TrialProcess, ready
 
-TURN_S = 0.25  # of a turn that the GPU limits
+TURN_S = 0.25  # seconds of a turn that the GPU limits
 LEAST_STEPS, MOST_STEPS = 2, 500
 ROUNDS, HOST_BOUND_ROUNDS = 5, 10
-QUICK_ANSWER_S = 5.0  # to a question that needs no step
+QUICK_ANSWER_S = 5.0  # limit for answers that need no step
 
 
 @dataclass
 class Outcome:
-    """How a trial's preparation ended."""
+    """The result of a trial's preparation."""
 
-    failed: str = ""  # why it cannot be timed; empty if it can
+    failed: str = ""  # why the trial cannot be timed; empty if it can
     kind: str = ""  # "obstacle", "capture", "out of memory", "hang", "late", "died", "error"
     losses: list[float] = field(default_factory=list)
     one_off_s: float = 0.0
     step_ms: float = 0.0
-    graphs: int = 0  # that torch.compile made
+    graphs: int = 0  # graphs made by torch.compile
     details: dict[str, Any] = field(default_factory=dict)
 
 
@@ -40,21 +40,21 @@ class _Entry:
     nudge: int = 0
     process: TrialProcess | None = None
     outcome: Outcome | None = None
-    call: dict[str, Any] | None = None  # instead of a preparation
+    call: dict[str, Any] | None = None  # a function to call instead of a preparation
     answer: Any = None
-    need_bytes: int = 0  # of the device's memory, as far as one can tell before
-    only_losses: bool = False  # it will not be timed
-    steps: int = 0  # that it runs before it is timed; 0: as all do
+    need_bytes: int = 0  # estimated memory on the device
+    only_losses: bool = False  # True if the trial will not be timed
+    steps: int = 0  # steps before the trial is timed; 0: the default
 
-    def was_ended(self) -> bool:
-        """By us, and not because it failed."""
+    def was_stopped(self) -> bool:
+        """Whether the pool stopped the trial, rather than a failure."""
         if self.process is not None or self.outcome is None:
             return False
         return self.outcome.kind in ("", "ended")
 
 
-class Stage:
-    """Trials by name. One thread. close() ends every process."""
+class TrialPool:
+    """A pool of trials by name. Single-threaded. close() ends every process."""
 
     def __init__(
         self,
@@ -68,16 +68,16 @@ class Stage:
     ) -> None:
         self._source, self._folder = source, folder
         self._seed, self._steps, self._prepare_s = seed, steps, prepare_s
-        # Processes that have imported torch by the time they are wanted; none where cores are few.
+        # Processes that import torch in advance; none on a machine with few cores.
         self._entries: dict[str, _Entry] = {}
         self._on_wait = on_wait
         self._spare = [TrialProcess() for _ in range(min(6, lib.tundish_usable_cpus() // 3))]
-        self.rounds = ROUNDS  # of what the GPU limits
+        self.rounds = ROUNDS  # for variants that the GPU limits
         self.most_preparing = 1
-        self.memory_limit = 0  # of all trials together; 0: no limit
+        self.memory_limit = 0  # bytes for all trials together; 0: no limit
         self.began = time.monotonic()
-        self.deadline = math.inf  # of time.monotonic(): what is not done by then has failed
-        self.events: list[tuple[float, str, str]] = []  # seconds, what happened, to whom
+        self.deadline = math.inf  # of time.monotonic(); trials that are not done by then fail
+        self.events: list[tuple[float, str, str]] = []  # seconds, event, trial
 
     def start(
         self,
@@ -87,52 +87,52 @@ class Stage:
         need_bytes: int = 0,
         steps: int = 0,
     ) -> None:
-        """Queues a trial; it prepares in the background as soon as there is room. Again, if it was ended."""
+        """Queues a trial, which prepares in the background once there is room. Restarts a stopped trial."""
         entry = self._entries.get(name)
-        if entry is None or entry.was_ended():
+        if entry is None or entry.was_stopped():
             self._entries[name] = _Entry(
                 tricks, nudge, need_bytes=need_bytes, only_losses=nudge > 0, steps=steps
             )
             self._pump()
 
-    def start_call(self, name: str, function: str, need_bytes: int = 0, **words: Any) -> None:
-        """Queues a function that a process of its own runs; result() waits for what it returns."""
+    def start_call(self, name: str, function: str, need_bytes: int = 0, **arguments: Any) -> None:
+        """Queues a function that runs in its own process. result() waits for the return value."""
         if name not in self._entries:
             self._entries[name] = _Entry(
-                (), call={"function": function, **words}, need_bytes=need_bytes
+                (), call={"function": function, **arguments}, need_bytes=need_bytes
             )
             self._pump()
 
-    def call(self, name: str, function: str, **words: Any) -> Any:
-        """start_call() and result(). None if it failed."""
-        self.start_call(name, function, **words)
+    def call(self, name: str, function: str, **arguments: Any) -> Any:
+        """Runs start_call() and result(). Returns None if the function failed."""
+        self.start_call(name, function, **arguments)
         try:
             return self.result(name)
         except TrialFailed:
             return None
 
     def outcome(self, name: str) -> Outcome:
-        """Waits until a trial is prepared."""
+        """Waits until a trial is prepared and returns its outcome."""
         entry = self._wait_for(name)
         assert entry.outcome is not None
         return entry.outcome
 
     def is_ready_by(self, name: str, limit: float) -> bool:
-        """Waits until a trial is prepared, but not beyond `limit` of time.monotonic()."""
+        """Waits until a trial is prepared or time.monotonic() passes `limit`. Returns whether it is prepared."""
         return self._wait_for(name, limit).outcome is not None
 
     def result(self, name: str) -> Any:
-        """Waits for a function's answer. TrialFailed if its process failed."""
+        """Waits for a function and returns its value. Raises TrialFailed if the process failed."""
         entry = self._wait_for(name)
         if isinstance(entry.answer, TrialFailed):
             raise entry.answer
         return entry.answer
 
-    def measure(self, names: Sequence[str], rounds: int = 0) -> dict[str, list[Turn]]:
-        """Times prepared trials in rounds, everyone else paused. A trial that fails is left out."""
+    def measure(self, names: Sequence[str], rounds: int = 0) -> dict[str, list[TimedTurn]]:
+        """Times prepared trials in rounds, with all others paused. Leaves out trials that fail."""
         names = [name for name in names if not self.outcome(name).failed]
         busy = [e for e in self._entries.values() if e.process and e.outcome is None]
-        turns: dict[str, list[Turn]] = {name: [] for name in names}
+        turns: dict[str, list[TimedTurn]] = {name: [] for name in names}
         paused_at = time.monotonic()
         self._note("timing", f"{len(names)} trials")
         for entry in busy:
@@ -166,7 +166,7 @@ class Stage:
             return None
 
     def end(self, *names: str) -> None:
-        """Ends processes; what they found stays."""
+        """Ends processes. Their results are kept."""
         for name in names:
             entry = self._entries.get(name)
             if entry is None:
@@ -175,7 +175,7 @@ class Stage:
                 entry.process.end()
                 entry.process = None
             if entry.outcome is None:
-                entry.outcome = Outcome("it was not needed any more", "ended")
+                entry.outcome = Outcome("it was no longer needed", "ended")
 
     def close(self) -> None:
         self.end(*self._entries)
@@ -183,11 +183,11 @@ class Stage:
             self._spare.pop().end()
 
     def alive(self) -> list[str]:
-        """Trials that have a process. Functions that are called end by themselves."""
+        """Returns trials that have a process. Called functions are left out; they end by themselves."""
         entries = self._entries.items()
-        return [name for name, one in entries if one.process is not None and one.call is None]
+        return [name for name, entry in entries if entry.process is not None and entry.call is None]
 
-    def _turn(self, name: str, turns: dict[str, list[Turn]]) -> None:
+    def _turn(self, name: str, turns: dict[str, list[TimedTurn]]) -> None:
         entry = self._entries[name]
         assert entry.outcome is not None
         assert entry.process is not None
@@ -199,18 +199,18 @@ class Stage:
             self._fail(entry, error)
             del turns[name]
             return
-        turns[name].append(Turn(found["ms"], found["host_ms"]))
+        turns[name].append(TimedTurn(found["ms"], found["host_ms"]))
         entry.outcome.step_ms = found["ms"]
 
     def _answer_s(self, least: float = 0.0) -> float:
-        """How long a process may take to answer: never beyond the deadline, but for `least` seconds."""
+        """Returns how long a process may take to answer: until the deadline, but at least `least` seconds."""
         return max(least, min(SLOWEST_TURN_S, self.deadline - time.monotonic()))
 
     def _wait_for(self, name: str, limit: float = math.inf) -> _Entry:
         entry = self._entries[name]
         while entry.outcome is None and (limit == math.inf or time.monotonic() < limit):
             if time.monotonic() >= self.deadline:
-                self._fail(entry, TrialFailed("no time was left; --minutes gives more", "late"))
+                self._fail(entry, TrialFailed("no time left; --minutes gives more", "late"))
                 break
             self._pump(force=name)
             self._collect(0.1)
@@ -218,7 +218,7 @@ class Stage:
         return entry
 
     def _pump(self, force: str = "") -> None:
-        """Starts queued trials while there is room; `force` at once if nothing else can make room."""
+        """Starts queued trials while there is room. Starts `force` anyway if no trial is preparing."""
         for name, entry in self._entries.items():
             queued = entry.process is None and entry.outcome is None
             if queued and (self._has_room(entry) or (name == force and not self._preparing())):
@@ -286,6 +286,6 @@ class Stage:
             entry.process = None
 
     def _cache_of(self, tricks: Sequence[Trick]) -> str:
-        """A folder of compiled kernels for each precision: keys of old torch versions mix them up."""
+        """Returns a cache folder per precision; the cache keys of old torch versions ignore the precision."""
         kinds = [trick.name for trick in tricks if trick.name in ("tf32", "bf16", "fp16")]
         return os.path.join(self._folder, "-".join(["cache", *kinds]))

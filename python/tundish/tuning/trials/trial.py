@@ -1,4 +1,4 @@
-"""The parent's side of a trial: starts the child, asks it, ends it."""
+"""The parent's side of a trial: starts the child process, sends requests and ends it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SLOWEST_TURN_S = 120.0
 
 
 class TrialFailed(RuntimeError):
-    """A trial's process failed; `kind` is "out of memory", "capture", "hang", "late", "died" or "error"."""
+    """The process of a trial failed. `kind` is "out of memory", "capture", "hang", "late", "died" or "error"."""
 
     def __init__(self, text: str, kind: str, details: str = "") -> None:
         super().__init__(text)
@@ -29,41 +29,41 @@ class TrialFailed(RuntimeError):
 
 
 class TrialProcess:
-    """One child process. Requests go out by send(), replies come by receive(): several can be busy."""
+    """A child process. send() and receive() are separate, so that several processes can be busy."""
 
     def __init__(self) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
-        ours, theirs = Pipe()
-        self._connection = ours
+        own_end, child_end = Pipe()
+        self._connection = own_end
         try:
             self._process = subprocess.Popen(
-                [*child_command(_START), str(theirs.fileno())],
-                pass_fds=[theirs.fileno()],
+                [*child_command(_START), str(child_end.fileno())],
+                pass_fds=[child_end.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=self._errors,
                 stderr=self._errors,
-                start_new_session=True,  # a group of its own: ended with everything that it started
+                start_new_session=True,  # its own process group, so that all its children end with it
             )
-        except BaseException:  # Ctrl-C too; a child that was started already ends without its pipe
-            ours.close()
+        except BaseException:  # also Ctrl-C; a child that was started ends when its pipe closes
+            own_end.close()
             self._errors.close()
             raise
         finally:
-            theirs.close()
+            child_end.close()
         self._waiting_until = 0.0
         self._environment: dict[str, str] = {}
 
     def use_cache(self, folder: str) -> None:
-        """Where compiled kernels go; to be said before the first request."""
+        """Sets the folder of compiled kernels. Call it before the first request."""
         self._environment = {
             "TORCHINDUCTOR_CACHE_DIR": os.path.join(folder, "inductor"),
             "TRITON_CACHE_DIR": os.path.join(folder, "triton"),
         }
 
-    def send(self, do: str, timeout_s: float, **words: Any) -> None:
+    def send(self, do: str, timeout_s: float, **arguments: Any) -> None:
         self._waiting_until = time.monotonic() + timeout_s
         try:
-            self._connection.send({"do": do, "environment": self._environment, **words})
+            self._connection.send({"do": do, "environment": self._environment, **arguments})
         except (BrokenPipeError, OSError):
             raise self._died() from None
 
@@ -71,7 +71,7 @@ class TrialProcess:
         return time.monotonic() > self._waiting_until
 
     def receive(self) -> Any:
-        """The reply. TrialFailed if the child failed, died or did not answer in time."""
+        """Returns the reply. Raises TrialFailed if the child failed, died or did not answer in time."""
         left = self._waiting_until - time.monotonic()
         if not self._connection.poll(max(0.0, left)):
             tail = self._tail()
@@ -87,8 +87,8 @@ class TrialProcess:
             raise TrialFailed(reply["failed"], reply["kind"], reply["traceback"])
         return reply
 
-    def ask(self, do: str, timeout_s: float = SLOWEST_TURN_S, **words: Any) -> Any:
-        self.send(do, timeout_s, **words)
+    def ask(self, do: str, timeout_s: float = SLOWEST_TURN_S, **arguments: Any) -> Any:
+        self.send(do, timeout_s, **arguments)
         return self.receive()
 
     def prepare(
@@ -100,14 +100,14 @@ class TrialProcess:
         timeout_s: float,
         nudge: int = 0,
     ) -> None:
-        """Starts the preparation; receive() waits for it."""
+        """Starts the preparation. receive() waits for it."""
         values = [trick.as_json() for trick in in_order(tricks)]
         self.send(
             "prepare", timeout_s, source=source, tricks=values, seed=seed, steps=steps, nudge=nudge
         )
 
     def pause(self) -> None:
-        """Stops a child that is busy, so that another one can be timed."""
+        """Stops a busy child, so that another one can be timed."""
         self._signal(signal.SIGSTOP)
 
     def resume(self, paused_s: float) -> None:
@@ -115,7 +115,7 @@ class TrialProcess:
         self._signal(signal.SIGCONT)
 
     def end(self) -> None:
-        """Ends the child and everything that it started. Waits until it is gone."""
+        """Ends the child and its descendants, and waits for it."""
         self._signal(signal.SIGKILL)
         self._process.wait()
         self._connection.close()
@@ -130,7 +130,7 @@ class TrialProcess:
         tail = self._tail()
         self.end()
         last = tail.strip().splitlines()[-1:] or [""]
-        return TrialFailed(f"its process ended with {_word(code)}: {last[0]}", "died", tail)
+        return TrialFailed(f"its process ended with {_exit_text(code)}: {last[0]}", "died", tail)
 
     def _tail(self) -> str:
         if self._errors.closed:
@@ -141,11 +141,11 @@ class TrialProcess:
 
 
 def ready(processes: dict[str, TrialProcess], wait_s: float) -> list[str]:
-    """Those that have answered, are gone or are late: receive() will not block."""
+    """Returns the processes that answered, died or are late: receive() will not block."""
     connections = {process._connection: name for name, process in processes.items()}
-    answered = {connections[one] for one in wait(list(connections), wait_s)}  # type: ignore[index]
+    answered = {connections[source] for source in wait(list(connections), wait_s)}  # type: ignore[index]
     return [name for name, process in processes.items() if name in answered or process.is_late()]
 
 
-def _word(code: int) -> str:
+def _exit_text(code: int) -> str:
     return signal.Signals(-code).name if code < 0 else f"status {code}"

@@ -1,13 +1,13 @@
-"""The process of one trial, which trial.py starts with the number of a descriptor.
+"""The child process of a trial. trial.py starts it with the number of a file descriptor.
 
-It makes the job, applies the tricks, runs the first steps, then times turns when the parent asks:
+It builds the job, applies the tricks, runs the first steps and then times turns on request:
 
-    {"do": "prepare", ...}  -> losses of the first steps, what it cost once
+    {"do": "prepare", ...}  -> losses of the first steps, one-off costs
     {"do": "turn", "steps"} -> ms per step, host ms per step
     {"do": "memory"}        -> peak bytes
-    {"do": "call", "function": "module:name", ...}  -> what that function returns (numerics, memory)
+    {"do": "call", "function": "module:name", ...}  -> return value of that function (numerics, memory)
 
-Between two requests it does nothing, so that only one trial runs at a time.
+Between two requests it is idle, so that only one trial runs at a time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DIE_WITH_PARENT = 1  # prctl(PR_SET_PDEATHSIG, ...)
 
 
 class Trial:
-    """The job with its tricks, ready to be timed."""
+    """The job with its tricks applied, ready to be timed."""
 
     def __init__(self) -> None:
         self.job: Job | None = None
@@ -45,8 +45,11 @@ class Trial:
     def prepare(
         self, source: JobSource, tricks: list[dict[str, Any]], seed: int, steps: int, nudge: int = 0
     ) -> dict[str, Any]:
-        """`nudge` > 0: inputs moved by half a unit in the last place, and other random numbers while
-        training: the noise that equal runs may have."""
+        """Builds the job, applies the tricks and runs the first steps.
+
+        nudge  above 0, moves the inputs by half a unit in the last place and changes the random numbers
+               of the training: the noise between equal runs
+        """
         begin = time.perf_counter()
         self.job = job = source.make(seed)
         step = self.step = Step(job.model, job.optimizer, job.loss_fn)
@@ -68,7 +71,7 @@ class Trial:
             losses.append(self._one())
             if step.scaler is not None:
                 scales.append(step.scaler.get_scale())
-            if len(ends) < 8:  # the first steps hold what is done once; wait for each
+            if len(ends) < 8:  # the first steps include one-off work; wait for each
                 self._wait()
                 ends.append(time.perf_counter())
         self._wait()
@@ -87,10 +90,10 @@ class Trial:
         }
 
     def turn(self, steps: int) -> dict[str, Any]:
-        """Times `steps` steps: by events on a GPU, by the clock on a CPU."""
+        """Times `steps` steps: with events on a GPU, by the clock on a CPU."""
         assert self.step is not None
         cuda = self.step.device.type == "cuda"
-        for _ in range(1 + steps // 20):  # the others' turn has cooled caches and clocks
+        for _ in range(1 + steps // 20):  # caches and clocks cooled during the turns of others
             self._one()
         self._wait()
         if cuda:
@@ -123,7 +126,7 @@ class Trial:
         return self.step(batch)
 
     def _wait(self) -> None:
-        """Sleeps until the GPU is done. torch's own wait would keep a core busy that others compile on."""
+        """Sleeps until the GPU is done. torch's own wait would occupy a core that others compile on."""
         if self.step is not None and self.step.device.type == "cuda":
             done = torch.cuda.Event(blocking=True)
             done.record(torch.cuda.current_stream(self.step.device))
@@ -131,7 +134,7 @@ class Trial:
 
 
 def nudged(batch: Any, seed: int) -> Any:
-    """Every floating-point number moved by half a unit in the last place, up or down by chance."""
+    """Moves every floating-point number by half a unit in the last place, up or down at random."""
     generator = torch.Generator().manual_seed(seed)
 
     def nudge(tensor: torch.Tensor) -> torch.Tensor:
@@ -153,23 +156,23 @@ def total_memory(device: torch.device) -> int:
 
 
 def compiled_graphs() -> int:
-    """How many graphs torch.compile made in this process: 0 means that it ran eagerly."""
+    """Returns the number of graphs that torch.compile made in this process; 0 means it ran eagerly."""
     dynamo = sys.modules.get("torch._dynamo.utils")
     return int(dynamo.counters["stats"]["unique_graphs"]) if dynamo is not None else 0
 
 
 def answer(trial: Trial, request: dict[str, Any]) -> Any:
-    words = dict(request)
-    do = words.pop("do")
-    os.environ.update(words.pop("environment", {}))  # the compiler is not imported yet
+    arguments = dict(request)
+    do = arguments.pop("do")
+    os.environ.update(arguments.pop("environment", {}))  # before the compiler is imported
     if do == "call":
-        module, _, name = words.pop("function").partition(":")
-        return getattr(importlib.import_module(module), name)(**words)
-    return getattr(trial, do)(**words)
+        module, _, name = arguments.pop("function").partition(":")
+        return getattr(importlib.import_module(module), name)(**arguments)
+    return getattr(trial, do)(**arguments)
 
 
 def failure(error: BaseException) -> dict[str, Any]:
-    """What the parent raises or reports."""
+    """Returns the reply for an error. The parent raises or reports it."""
     kind = "error"
     if isinstance(error, torch.OutOfMemoryError):
         kind = "out of memory"
@@ -189,7 +192,7 @@ def failure(error: BaseException) -> dict[str, Any]:
 
 def main(fd: int) -> None:
     ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
     connection, trial = Connection(fd), Trial()
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Every trick that the tuner knows, one file each."""
+"""All tricks of the tuner, one file each."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .tundish_muon import TundishMuon
 from .tundish_optimizer import TundishOptimizer
 from .user_tricks import load_own
 
-# In the order in which they are applied: flags, layout and modules, optimiser, precision, compiler, graph.
+# In order of application: flags, layout and modules, optimizer, precision, compiler, graph.
 TRICKS: tuple[type[Trick], ...] = (
     StrictFp32,
     TorchDefaults,
@@ -50,14 +50,17 @@ __all__ = ["TRICKS", "Grade", "Trick", "in_order", "load_own", "trick_from_json"
 
 
 def in_order(tricks: Iterable[Trick]) -> list[Trick]:
-    """As they are applied; undone in the opposite order. A user's own come before the optimiser's."""
+    """Sorts tricks in order of application. The user's own tricks precede the optimizer's.
+
+    Undo the tricks in reverse order.
+    """
     own = TRICKS.index(ForeachOptimizer) - 0.5
     places: dict[type[Trick], float] = {kind: place for place, kind in enumerate(TRICKS)}
     return sorted(tricks, key=lambda trick: places.get(type(trick), own))
 
 
 def trick_from_json(values: dict[str, Any]) -> Trick:
-    """The trick of a plan file. ValueError names what is unknown."""
+    """Returns the trick of a plan file. Raises ValueError for unknown names and options."""
     values = dict(values)
     name = values.pop("name", None)
     own = values.pop("own", None)
@@ -67,4 +70,4 @@ def trick_from_json(values: dict[str, Any]) -> Trick:
             if unknown:
                 raise ValueError(f"trick {name!r} has no option {sorted(unknown)[0]!r}")
             return kind(**values)
-    raise ValueError(f"no trick is called {name!r}; known: {', '.join(k.name for k in TRICKS)}")
+    raise ValueError(f"unknown trick {name!r}; known tricks: {', '.join(k.name for k in TRICKS)}")

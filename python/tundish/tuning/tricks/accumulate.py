@@ -1,4 +1,4 @@
-"""Gradient accumulation: a batch in micro-batches, one update for all of them."""
+"""Gradient accumulation: splits a batch into micro-batches and updates the weights once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..step import Step
 
 
-# no_sync() of a static graph fails in torch with an internal error.
+# no_sync() with a static graph fails in torch with an internal error.
 STATIC_GRAPH = "a DistributedDataParallel with static_graph=True cannot accumulate"
 
 
@@ -19,7 +19,7 @@ STATIC_GRAPH = "a DistributedDataParallel with static_graph=True cannot accumula
 class Accumulate(Trick):
     """Splits each batch into `parts` micro-batches and updates the weights once.
 
-    The update equals the one of the whole batch for a loss that is a mean or a sum over samples.
+    The update equals the update of the whole batch if the loss is a mean or a sum over samples.
     BatchNorm is the exception: it normalizes by the statistics of a micro-batch.
     """
 
@@ -31,15 +31,15 @@ class Accumulate(Trick):
 
     def obstacle(self, step: Step) -> str:
         if self.parts < 1:
-            return f"{self.parts} micro-batches are no batch"
+            return f"parts must be at least 1, not {self.parts}"
         if step.accumulate != 1:
-            return "the step accumulates already"
+            return "the step already accumulates gradients"
         if getattr(step.model, "static_graph", False) and self.parts > 1:
             return STATIC_GRAPH
         if getattr(step.loss_fn, "weight", None) is not None and step.mean_loss:
             return (
                 "a mean with class weights depends on the labels of its micro-batch; "
-                'use reduction="sum" and divide by the sum of weights of the batch'
+                'use reduction="sum" and divide by the total weight of the batch'
             )
         return ""
 
@@ -56,7 +56,7 @@ class Accumulate(Trick):
             "optimizer.zero_grad()",
             f"pieces = list(zip(inputs.chunk({self.parts}), targets.chunk({self.parts})))",
             "for i, (x, y) in enumerate(pieces):",
-            "    loss = loss_fn(model(x), y) * len(x) / len(inputs)  # without the factor for a sum",
-            "    loss.backward()  # DDP: under model.no_sync() for all but the last",
+            "    loss = loss_fn(model(x), y) * len(x) / len(inputs)  # drop the factor for a sum",
+            "    loss.backward()  # DDP: under model.no_sync(), except for the last piece",
             "optimizer.step()",
         ]

@@ -1,4 +1,4 @@
-"""Mixed precision: matrix products and convolutions in 16 bits, weights and sums in fp32."""
+"""Mixed precision: matrix products and convolutions in 16 bits; weights and sums in fp32."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Bf16(Trick):
 
     def obstacle(self, step: Step) -> str:
         if step.autocast is not None:
-            return "the step has another autocast already"
+            return "the step already uses another autocast"
         if step.device.type == "cuda" and not torch.cuda.is_bf16_supported(
             including_emulation=False
         ):
-            return "this GPU has no bf16"
+            return "this GPU does not support bf16"
         return ""
 
     def apply(self, step: Step) -> None:
@@ -56,7 +56,7 @@ class Fp16(Trick):
 
     def obstacle(self, step: Step) -> str:
         if step.autocast is not None:
-            return "the step has another autocast already"
+            return "the step already uses another autocast"
         return "" if step.device.type == "cuda" else "needs a GPU"
 
     def apply(self, step: Step) -> None:

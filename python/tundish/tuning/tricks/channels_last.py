@@ -1,4 +1,4 @@
-"""channels_last: images and filters as (N, H, W, C) in memory, as tensor cores want them."""
+"""channels_last: stores images and filters as (N, H, W, C), the layout of tensor cores."""
 
 from __future__ import annotations
 
@@ -29,13 +29,15 @@ class ChannelsLast(Trick):
     def apply(self, step: Step) -> None:
         strides = Strides(step)
         step.model.to(memory_format=torch.channels_last)
-        as_weights(step.optimizer)
+        match_weight_layout(step.optimizer)
         step.channels_last = True
-        # Checkpoints stay ordinary: fused kernels refuse a state that is laid out unlike its weights.
+        # Checkpoints keep the usual layout: fused kernels refuse a state with another layout than its weights.
         optimizer: Any = step.optimizer
         hooks = [
-            optimizer.register_state_dict_post_hook(lambda _, saved: strides.ordinary(saved)),
-            optimizer.register_load_state_dict_post_hook(as_weights),
+            optimizer.register_state_dict_post_hook(
+                lambda _, saved: strides.with_original_layout(saved)
+            ),
+            optimizer.register_load_state_dict_post_hook(match_weight_layout),
         ]
         step.kept["channels_last"] = strides, hooks
         step.reset()
@@ -56,7 +58,7 @@ class ChannelsLast(Trick):
 
 
 class Strides:
-    """The layout of weights, buffers and gradients before a change."""
+    """A snapshot of the layout of weights, buffers and gradients."""
 
     def __init__(self, step: Step) -> None:
         self._optimizer: Any = step.optimizer
@@ -70,7 +72,7 @@ class Strides:
         ]
 
     def restore(self) -> None:
-        """Restores the layout; the optimizer's state gets the layout of its parameters."""
+        """Restores the layout, and gives the optimizer's state the layout of its parameters."""
         for parameter, strides in self._parameters.items():
             parameter.data = with_strides(parameter.data, strides)
         for parameter, strides in self._gradients:
@@ -79,10 +81,10 @@ class Strides:
         for module, name, strides in self._buffers:
             if module._buffers.get(name) is not None:
                 module._buffers[name] = with_strides(module._buffers[name], strides)
-        as_weights(self._optimizer)
+        match_weight_layout(self._optimizer)
 
-    def ordinary(self, saved: dict[str, Any]) -> dict[str, Any]:
-        """The optimizer's state in the layout that the weights had."""
+    def with_original_layout(self, saved: dict[str, Any]) -> dict[str, Any]:
+        """Returns the optimizer's state in the weights' original layout."""
         keys = [key for group in saved["param_groups"] for key in group["params"]]
         parameters = [p for group in self._optimizer.param_groups for p in group["params"]]
         states = dict(saved["state"])
@@ -99,7 +101,7 @@ class Strides:
 
 
 def with_strides(tensor: Any, strides: tuple[int, ...]) -> Any:
-    """Returns the tensor itself if it has these strides, else a copy that has them."""
+    """Returns the tensor if it has these strides, otherwise a copy with these strides."""
     if tensor.stride() == strides or tensor.dim() != len(strides):
         return tensor
     return torch.empty_strided(
@@ -107,8 +109,8 @@ def with_strides(tensor: Any, strides: tuple[int, ...]) -> Any:
     ).copy_(tensor)
 
 
-def as_weights(optimizer: torch.optim.Optimizer) -> None:
-    """The optimiser's state, laid out as its parameters are."""
+def match_weight_layout(optimizer: torch.optim.Optimizer) -> None:
+    """Gives the optimizer's state the layout of its parameters."""
     for parameter, state in optimizer.state.items():
         for key, value in state.items():
             if isinstance(value, torch.Tensor) and value.shape == parameter.shape:
@@ -116,7 +118,7 @@ def as_weights(optimizer: torch.optim.Optimizer) -> None:
 
 
 def find_fallback_layers(source: JobSource, seed: int) -> list[str]:
-    """Layers whose output is not channels_last though the model and the batch are: each costs a copy."""
+    """Returns layers that turn a channels_last input into another layout. Each costs a copy."""
     job = source.make(seed)
     step = Step(job.model, job.optimizer, job.loss_fn)
     ChannelsLast().apply(step)

@@ -1,4 +1,4 @@
-"""Gradient checkpointing: chosen blocks keep their inputs only and run again in the backward pass."""
+"""Gradient checkpointing: blocks keep only their inputs and run again in the backward pass."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Checkpointing(Trick):
     grade = Grade.REASSOCIATION
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "blocks", tuple(self.blocks))  # a plan file has a list
+        object.__setattr__(self, "blocks", tuple(self.blocks))  # a plan file stores a list
 
     def obstacle(self, step: Step) -> str:
         if not self.blocks:
@@ -39,19 +39,19 @@ class Checkpointing(Trick):
             if name not in modules or not name:
                 return f"the model has no submodule {name!r}"
             if isinstance(modules[name].forward, RecomputedForward):
-                return f"{name} is checkpointed already"
+                return f"{name} is already checkpointed"
             if isinstance(modules[name], (torch.nn.ModuleList, torch.nn.ModuleDict)):
-                return f"{name} is a list of modules, which has no forward pass of its own"
+                return f"{name} is a list of modules without a forward pass"
             for other in self.blocks:
                 if name.startswith(f"{other}."):
                     return f"{name} is inside {other}, which is checkpointed as a whole"
         return ""
 
     def apply(self, step: Step) -> None:
-        """Replaces forward() of the blocks; names, parameters and hooks of the model stay as they are."""
+        """Replaces forward() of the blocks. Names, parameters and hooks of the model stay the same."""
         for name in self.blocks:
             module = step.model.get_submodule(name)
-            before = module.__dict__.get("forward")  # usually the class has it, not the object
+            before = module.__dict__.get("forward")  # usually defined on the class, not the object
             step.kept[f"checkpointing {name}"] = (module, before)
             module.forward = RecomputedForward(name, module)
         step.reset()

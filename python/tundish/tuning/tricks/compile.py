@@ -1,4 +1,4 @@
-"""torch.compile: forward, loss and backward as generated kernels with the point-wise work fused."""
+"""torch.compile: generated kernels for forward, loss and backward, with point-wise operations fused."""
 
 from __future__ import annotations
 

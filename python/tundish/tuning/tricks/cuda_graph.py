@@ -19,11 +19,13 @@ class CudaGraph(Trick):
 
     name = "cuda_graph"
     title = "CUDA graph of the step"
-    grade = Grade.REASSOCIATION  # the same kernels; but cuDNN's own sums vary from run to run
+    grade = Grade.REASSOCIATION  # same kernels, but cuDNN's own sums vary between runs
 
     def obstacle(self, step: Step) -> str:
         if isinstance(step.model, torch.nn.parallel.DistributedDataParallel):
-            return "a DistributedDataParallel step waits for other ranks, which a graph cannot"
+            return (
+                "a CUDA graph cannot wait for other ranks, as a DistributedDataParallel step does"
+            )
         return "" if step.device.type == "cuda" else "needs a GPU"
 
     def apply(self, step: Step) -> None:
@@ -35,4 +37,4 @@ class CudaGraph(Trick):
         step.reset()
 
     def code(self) -> list[str]:
-        return ["step = plan.apply(model, optimizer, loss_fn)  # the graph lives in it"]
+        return ["step = plan.apply(model, optimizer, loss_fn)  # holds the graph"]

@@ -1,4 +1,4 @@
-"""cudnn.benchmark: cuDNN times its algorithms for each shape of convolution and keeps the fastest."""
+"""cudnn.benchmark: times cuDNN's algorithms for each shape of convolution and keeps the fastest."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CudnnBenchmark(Trick):
         if not any(isinstance(m, _CONVOLUTIONS) for m in step.model.modules()):
             return "the model has no convolution"
         if step.shapes_vary:
-            return "the batches' shapes vary: every new one would be timed again"
+            return "batch shapes vary, and every new shape would be timed again"
         return ""
 
     def apply(self, step: Step) -> None:
@@ -44,7 +44,7 @@ class CudnnBenchmark(Trick):
         torch.backends.cudnn.benchmark = True
 
     def undo(self, step: Step) -> None:
-        # What cuDNN chose already stays chosen in this process.
+        # The algorithms already chosen stay in use in this process.
         torch.backends.cudnn.benchmark = step.kept.pop("cudnn_benchmark")
 
     def code(self) -> list[str]:

@@ -24,9 +24,9 @@ class DdpOptions(Trick):
     `gradient_as_bucket_view` saves a copy of all gradients. `static_graph` saves the search for
     unused parameters in every step.
 
-    An existing DistributedDataParallel cannot be changed. So `apply` wraps the same module in a
-    second one with these options, and the step trains through the second one. `undo` goes back to
-    the first one. Wrapping is a collective operation: every rank must apply the same plan.
+    An existing DistributedDataParallel cannot be changed, so `apply` wraps the same module in a
+    second one with these options. The step then trains through the second one; `undo` returns to
+    the first. Wrapping is a collective operation: every rank must apply the same plan.
     """
 
     gradient_as_bucket_view: bool = True
@@ -34,12 +34,12 @@ class DdpOptions(Trick):
 
     name = "ddp"
     title = "DDP bucket views, static graph"
-    grade = Grade.REASSOCIATION  # other buckets, other order of sums over more than two ranks
+    grade = Grade.REASSOCIATION  # different buckets sum in a different order on more than two ranks
 
     def obstacle(self, step: Step) -> str:
         model = step.model
         if not isinstance(model, _PARALLEL):
-            return "the model is no DistributedDataParallel"
+            return "the model is not a DistributedDataParallel"
         if getattr(model, "_comm_hooks", None):
             return (
                 "the model has a communication hook, which a new DistributedDataParallel would lose"
@@ -49,7 +49,7 @@ class DdpOptions(Trick):
         if self.static_graph and step.accumulate > 1:
             return STATIC_GRAPH
         if all(getattr(model, key) == value for key, value in self._options().items()):
-            return "the model has these options already"
+            return "the model already has these options"
         return ""
 
     def apply(self, step: Step) -> None:
@@ -64,8 +64,8 @@ class DdpOptions(Trick):
         _drop_gradients(step)
 
     def code(self) -> list[str]:
-        words = ", ".join(f"{key}=True" for key, value in self._options().items() if value)
-        return [f"model = DistributedDataParallel(model, device_ids=[...], {words})"]
+        options = ", ".join(f"{key}=True" for key, value in self._options().items() if value)
+        return [f"model = DistributedDataParallel(model, device_ids=[...], {options})"]
 
     def _options(self) -> dict[str, bool]:
         return {
@@ -75,7 +75,7 @@ class DdpOptions(Trick):
 
 
 def arguments(model: Any) -> dict[str, Any]:
-    """What the model was made with, as far as it keeps it."""
+    """Returns the constructor arguments of the model, as far as it stores them."""
     known = inspect.signature(_PARALLEL.__init__).parameters
     out: dict[str, Any] = {
         "device_ids": model.device_ids or None,
@@ -83,7 +83,7 @@ def arguments(model: Any) -> dict[str, Any]:
         "find_unused_parameters": model.find_unused_parameters,
         "process_group": model.process_group,
         "dim": model.dim,
-        "init_sync": False,  # the ranks agree already; buffers that may differ stay as they are
+        "init_sync": False,  # the ranks already agree; buffers that may differ stay unchanged
     }
     if "forward_sync_buffers" in known:  # torch 2.13's name
         out["forward_sync_buffers"] = model.forward_sync_buffers
@@ -95,7 +95,7 @@ def arguments(model: Any) -> dict[str, Any]:
 
 
 def _drop_gradients(step: Step) -> None:
-    """They may be views of the other object's buckets."""
+    """Drops gradients, which may be views of the other object's buckets."""
     for parameter in step.model.parameters():
         parameter.grad = None
     step.reset()

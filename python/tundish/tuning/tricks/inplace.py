@@ -1,4 +1,4 @@
-"""In-place activations: ReLU and its kin write over their input, where autograd does not need it."""
+"""In-place activations: ReLU and similar activations overwrite their input."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class InplaceActivations(Trick):
         return ""
 
     def apply(self, step: Step) -> None:
-        """Where autograd forbids it, the backward pass fails and the trial says where."""
+        """Sets inplace=True. Where autograd forbids it, the backward pass of the trial fails."""
         modules = _candidates(step.model)
         for module in modules:
             module.inplace = True
@@ -43,7 +43,7 @@ class InplaceActivations(Trick):
         return ["nn.ReLU(inplace=True)  # and the model's other activations"]
 
 
-# Activations whose backward needs their output only. SiLU, GELU and Hardswish need their input.
+# Activations whose backward pass needs only their output. SiLU, GELU and Hardswish need their input.
 _FROM_OUTPUT = (
     torch.nn.ReLU,
     torch.nn.ReLU6,

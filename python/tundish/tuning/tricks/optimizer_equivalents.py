@@ -1,6 +1,6 @@
-"""Optimisers of torch and timm that tundish.optim has too, and how their groups and states differ from ours.
+"""Optimizers of torch and timm with an equivalent in tundish.optim, and how groups and states differ.
 
-timm is never imported: whose optimiser is timm's has it in sys.modules.
+Never imports timm: a program that uses timm's optimizers has timm in sys.modules.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 Groups = list[dict[str, Any]]
 States = dict[
     Any, dict[str, Any]
-]  # by what "params" of a group lists: parameters, or their numbers
+]  # keyed by the entries of "params" in a group: parameters, or their numbers
 Convert = Callable[[Groups, States], None]  # changes both in place
 
 
@@ -24,19 +24,19 @@ def _nothing(groups: Groups, states: States) -> None:
 
 
 @dataclass(frozen=True)
-class Twin:
+class OptimizerTwin:
     module: str
     name: str
-    ours: str  # the name in tundish.optim
-    assumed: dict[str, Any] = field(default_factory=dict)  # options that only ours has
-    refused: tuple[str, ...] = ()  # options that ours does not have
-    arguments: tuple[str, ...] = ()  # of the constructor, which are in `defaults` alone
+    ours: str  # name in tundish.optim
+    assumed: dict[str, Any] = field(default_factory=dict)  # options that only tundish.optim has
+    refused: tuple[str, ...] = ()  # options that tundish.optim does not have
+    arguments: tuple[str, ...] = ()  # constructor arguments found only in `defaults`
     to_ours: Convert = _nothing
     to_theirs: Convert = _nothing
     obstacle: Callable[[Any], str] = lambda optimizer: ""
 
     def make(self) -> type[Any]:
-        """The class of tundish.optim, for groups that have the user's options only."""
+        """Returns the class of tundish.optim, adapted to groups that have only the user's options."""
         from ... import optim
 
         kind: type[Any] = getattr(optim, self.ours)
@@ -44,7 +44,7 @@ class Twin:
         if not assumed:
             return kind
 
-        class Adapted(kind):  # type: ignore[misc]  # a base that is known when it runs
+        class Adapted(kind):  # type: ignore[misc]  # the base is known only at run time
             def _fill(self, out: Any, group: dict[str, Any]) -> None:
                 super()._fill(out, {**assumed, **group})
 
@@ -52,19 +52,19 @@ class Twin:
         return Adapted
 
 
-def twin_of(optimizer: Any) -> Twin | None:
-    """None: tundish.optim has no such optimiser. A class derived from a known one may do anything."""
+def twin_of(optimizer: Any) -> OptimizerTwin | None:
+    """Returns the equivalent of an optimizer, or None. Subclasses have none: they may do anything."""
     for twin in TWINS:
         if type(optimizer) is getattr(sys.modules.get(twin.module), twin.name, None):
             return twin
     return None
 
 
-# --- counts of steps: ours are tensors in the states, one for many parameters ---------------------
+# --- step counts: in tundish.optim they are tensors in the states, shared by many parameters ------
 
 
 def _own_counts(groups: Groups, states: States) -> None:
-    """torch would count a shared tensor once for each parameter."""
+    """Copies step counts, because torch would increment a shared tensor once per parameter."""
     for group in groups:
         on_device = bool(group.get("fused") or group.get("capturable"))
         for key in group["params"]:
@@ -82,7 +82,7 @@ def _device_of(state: dict[str, Any]) -> Any:
 
 
 def _counts_from_groups(groups: Groups, states: States) -> None:
-    """timm's Lamb counts the steps of a group."""
+    """Copies the step counts from the groups to the states. timm's Lamb counts steps per group."""
     for group in groups:
         for key in group["params"]:
             if states.get(key) and "step" not in states[key]:
@@ -92,16 +92,18 @@ def _counts_from_groups(groups: Groups, states: States) -> None:
 def _counts_to_groups(groups: Groups, states: States) -> None:
     for group in groups:
         found = [states.get(key, {}).pop("step", None) for key in group["params"]]
-        counts = {id(count): count for count in found if count is not None}  # each waits for a GPU
+        counts = {
+            id(count): count for count in found if count is not None
+        }  # reading each waits for the GPU
         if counts:
             group["step"] = torch.tensor(max(map(float, counts.values())))
 
 
-# --- other forms of states ------------------------------------------------------------------------
+# --- other state formats --------------------------------------------------------------------------
 
 
 def _norms(groups: Groups, states: States) -> None:
-    """timm's NovoGrad keeps the square of a norm and a number of steps."""
+    """Takes square roots: timm's NovoGrad keeps squared norms and an integer step count."""
     for state in states.values():
         if "exp_avg_sq" in state:
             state["exp_avg_sq"] = state["exp_avg_sq"].sqrt()
@@ -115,7 +117,7 @@ def _squared_norms(groups: Groups, states: States) -> None:
 
 
 def _own_momentum(groups: Groups, states: States) -> None:
-    """Our Muon keeps the momentum of matrices of one shape in one tensor."""
+    """Clones the momentum, because tundish.optim keeps matrices of one shape in one tensor."""
     for state in states.values():
         if "momentum_buffer" in state:
             state["momentum_buffer"] = state["momentum_buffer"].clone()
@@ -128,12 +130,12 @@ def _not_matrices(optimizer: Any) -> str:
 
 
 _CAUTIOUS = ("caution", "corrected_weight_decay")  # a learning rate on the GPU cannot be corrected
-_YOUNG = {"maximize": False, "corrected_weight_decay": False}  # not in every timm
+_YOUNG = {"maximize": False, "corrected_weight_decay": False}  # missing in older timm versions
 
 TWINS = (
-    Twin("torch.optim", "SGD", "SGD", refused=("differentiable",)),
+    OptimizerTwin("torch.optim", "SGD", "SGD", refused=("differentiable",)),
     *(
-        Twin(
+        OptimizerTwin(
             "torch.optim",
             name,
             name,
@@ -142,10 +144,10 @@ TWINS = (
         )
         for name in ("Adam", "AdamW")
     ),
-    Twin("torch.optim", "Muon", "Muon", to_theirs=_own_momentum, obstacle=_not_matrices),
-    Twin("timm.optim.lion", "Lion", "Lion", assumed=_YOUNG, refused=_CAUTIOUS),
-    Twin("timm.optim.lars", "Lars", "LARS", assumed={"maximize": False}),
-    Twin(
+    OptimizerTwin("torch.optim", "Muon", "Muon", to_theirs=_own_momentum, obstacle=_not_matrices),
+    OptimizerTwin("timm.optim.lion", "Lion", "Lion", assumed=_YOUNG, refused=_CAUTIOUS),
+    OptimizerTwin("timm.optim.lars", "Lars", "LARS", assumed={"maximize": False}),
+    OptimizerTwin(
         "timm.optim.lamb",
         "Lamb",
         "LAMB",
@@ -155,7 +157,7 @@ TWINS = (
         to_ours=_counts_from_groups,
         to_theirs=_counts_to_groups,
     ),
-    Twin(
+    OptimizerTwin(
         "timm.optim.nvnovograd",
         "NvNovoGrad",
         "NovoGrad",

@@ -1,4 +1,4 @@
-"""torch's fast optimiser steps: fused (one kernel for many tensors) and foreach (one per operation)."""
+"""torch's fast optimizer steps: fused (one kernel for many tensors) and foreach (one per operation)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FusedOptimizer(Trick):
     """Runs the optimizer's step with torch's fused kernels: one kernel for many tensors."""
 
     name = "fused_optimizer"
-    title = "fused optimiser"
+    title = "fused optimizer"
     grade = Grade.REASSOCIATION
 
     def obstacle(self, step: Step) -> str:
@@ -40,7 +40,7 @@ class ForeachOptimizer(Trick):
     """Runs the optimizer's step with torch's foreach kernels: one kernel per operation."""
 
     name = "foreach_optimizer"
-    title = "foreach optimiser"
+    title = "foreach optimizer"
     grade = Grade.REASSOCIATION
 
     def obstacle(self, step: Step) -> str:
@@ -63,9 +63,9 @@ def missing_option(step: Step, option: str) -> str:
     optimizer = step.optimizer
     name = type(optimizer).__name__
     if option not in inspect.signature(type(optimizer).__init__).parameters:
-        return f"{name} has no {option} kernels in this torch"
+        return f"{name} has no {option} kernels in this version of torch"
     if any(p.is_sparse for g in optimizer.param_groups for p in g["params"]):
-        return f"{name}'s {option} kernels take no sparse parameters"
+        return f"{name}'s {option} kernels do not support sparse parameters"
     if any(group.get("differentiable") for group in optimizer.param_groups):
         return f"{name} was made with differentiable=True"
     return ""
@@ -76,17 +76,21 @@ def use_kernels(step: Step, name: str, **values: bool) -> None:
 
 
 class Kernels:
-    """Options of the optimizer's groups, in force until undo(). Checkpoints have the user's own options."""
+    """Options of the optimizer's groups, in force until undo(). Checkpoints keep the user's options."""
 
     def __init__(self, step: Step, values: dict[str, bool]) -> None:
         self._step, self._values = step, values
         self._optimizer: Any = step.optimizer
         self._before = [self._own_options(group) for group in self._optimizer.param_groups]
         self._scaling = self._optimizer.__dict__.get("_step_supports_amp_scaling")
-        self._made: list[tuple[Any, Any, Any]] = []  # parameter, momentum, the state before it
+        self._made: list[
+            tuple[Any, Any, Any]
+        ] = []  # parameter, its new momentum, its previous state
         self._enforce()
         self._hooks = [
-            self._optimizer.register_state_dict_post_hook(lambda _, saved: self._ordinary(saved)),
+            self._optimizer.register_state_dict_post_hook(
+                lambda _, saved: self._users_checkpoint(saved)
+            ),
             self._optimizer.register_load_state_dict_post_hook(lambda _: self._enforce()),
         ]
 
@@ -95,7 +99,7 @@ class Kernels:
             hook.remove()
         for group, values in zip(self._optimizer.param_groups, self._options()):
             group.update(values)
-        place_counts(self._optimizer)
+        move_step_counts(self._optimizer)
         if self._scaling is None:
             self._optimizer.__dict__.pop("_step_supports_amp_scaling", None)
         else:
@@ -113,8 +117,8 @@ class Kernels:
     def _enforce(self) -> None:
         for group in self._optimizer.param_groups:
             group.update({key: self._values[key] for key in self._own_options(group)})
-        place_counts(self._optimizer)
-        # What torch sets in the constructor: a fused step divides by the scale of a GradScaler itself.
+        move_step_counts(self._optimizer)
+        # Normally set by torch's constructor: a fused step itself divides by the scale of a GradScaler.
         if isinstance(self._optimizer, _WITH_FUSED):
             self._optimizer._step_supports_amp_scaling = self._values["fused"]
         self._made = make_momentum(self._optimizer) if self._values["fused"] else []
@@ -124,11 +128,11 @@ class Kernels:
         return {key: group[key] for key in self._values if key in group}
 
     def _options(self) -> Options:
-        """The user's options by group. A group that was added since has the defaults."""
+        """Returns the user's options by group. Groups added later have the defaults."""
         added = self._optimizer.param_groups[len(self._before) :]
         return [*self._before, *(self._own_options(self._optimizer.defaults) for _ in added)]
 
-    def _ordinary(self, saved: dict[str, Any]) -> dict[str, Any]:
+    def _users_checkpoint(self, saved: dict[str, Any]) -> dict[str, Any]:
         groups = [{**g, **values} for g, values in zip(saved["param_groups"], self._options())]
         states = dict(saved["state"])
         made = {id(momentum): (momentum, before) for _, momentum, before in self._made}
@@ -146,8 +150,8 @@ class Kernels:
 _WITH_FUSED = (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.Adagrad)
 
 
-def place_counts(optimizer: Any) -> None:
-    """Moves the counts of steps to where torch's kernels read them."""
+def move_step_counts(optimizer: Any) -> None:
+    """Moves the step counts to the device on which torch's kernels read them."""
     for group in optimizer.param_groups:
         on_device = bool(group.get("fused") or group.get("capturable"))
         for parameter in group["params"]:
@@ -158,10 +162,11 @@ def place_counts(optimizer: Any) -> None:
 
 
 def make_momentum(optimizer: torch.optim.Optimizer) -> list[tuple[Any, Any, Any]]:
-    """Zeros as SGD's first momentum: fused SGD leaves it unwritten when a scaler skips the first step.
+    """Sets SGD's initial momentum to zero.
 
-    Momentum times zero plus the gradient is the gradient, what SGD starts with; not with dampening.
-    Returns parameters, their new momentum and a copy of their state before, None if they had none.
+    Fused SGD leaves the momentum unwritten when a scaler skips the first step. Starting from zero gives the
+    same result as SGD's first step, except with dampening. Returns tuples of the parameter, its new momentum
+    and a copy of its previous state (None if it had none).
     """
     made: list[tuple[Any, Any, Any]] = []
     if not isinstance(optimizer, torch.optim.SGD):

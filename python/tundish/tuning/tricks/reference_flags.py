@@ -1,4 +1,4 @@
-"""torch's flags as gains are compared with: strict fp32, and what torch starts with. Not tricks to keep."""
+"""Flags to compare gains with: strict fp32 and torch's defaults. Not tricks to keep."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StrictFp32(Trick):
-    """Turns TF32 off everywhere. A reference to compare with, not a gain."""
+    """Turns TF32 off everywhere. A reference for comparison, not a gain."""
 
     name = "strict_fp32"
     title = "strict fp32"
@@ -41,9 +41,9 @@ class StrictFp32(Trick):
 
 @dataclass(frozen=True)
 class TorchDefaults(Trick):
-    """Sets the flags that torch starts with: TF32 in convolutions only, no cudnn.benchmark.
+    """Sets torch's default flags: TF32 in convolutions only, no cudnn.benchmark.
 
-    A reference to compare with, not a gain.
+    A reference for comparison, not a gain.
     """
 
     name = "torch_defaults"

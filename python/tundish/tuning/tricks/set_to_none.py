@@ -1,4 +1,4 @@
-"""zero_grad(set_to_none=True): gradients are dropped, not filled with zeros. torch's default since 2.0."""
+"""zero_grad(set_to_none=True): drops gradients instead of zeroing them. torch's default since 2.0."""
 
 from __future__ import annotations
 

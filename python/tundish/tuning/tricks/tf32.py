@@ -45,17 +45,17 @@ class TF32(Trick):
 
 
 class Flags:
-    """torch's flags of TF32, to be restored. They have two names each.
+    """A snapshot of torch's TF32 flags. Each flag has an older and a newer name.
 
-    The newer ones, `fp32_precision`, also have "none": the setting of the owner above holds. torch refuses to read an
-    older one that contradicts the newer; it is the opposite then.
+    The newer flags, `fp32_precision`, can also be "none", which inherits the setting of the owner above.
+    torch refuses to read an older flag that contradicts the newer one; its value is then the opposite.
     """
 
     def __init__(self) -> None:
         self._newer: list[tuple[Any, str]] = []
         for owner in (*_owners_above(), *_owners()):
             self._newer.append((owner, owner.fp32_precision))
-            owner.fp32_precision = "none"  # so that those below show their own
+            owner.fp32_precision = "none"  # so that the owners below show their own setting
         self._restore_newer()
         self._older = [_older(read, owners) for read, owners in _OLDER]
 
@@ -69,19 +69,19 @@ class Flags:
 
 
 def flags() -> tuple[bool, bool]:
-    """Matrix products, convolutions."""
+    """Returns whether TF32 is on for matrix products and for convolutions."""
     if owners := _owners():
         products, convolutions, *_ = (owner.fp32_precision == "tf32" for owner in owners)
         return products, convolutions
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch announces another name for them
+        warnings.simplefilter("ignore")  # torch announces a new name for these flags
         return torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
 
 
 def set_flags(products: bool, convolutions: bool) -> None:
     _set_older(products, convolutions)
     for owner, on in zip(_owners(), (products, convolutions, convolutions)):
-        owner.fp32_precision = "tf32" if on else "ieee"  # "none" would be what the owner above has
+        owner.fp32_precision = "tf32" if on else "ieee"  # "none" would inherit from the owner above
 
 
 def _set_older(products: bool, convolutions: bool) -> None:
@@ -107,12 +107,15 @@ def _older(read: Callable[[], bool], owners: slice) -> bool:
 
 
 def _owners() -> list[Any]:
-    """Of the newer names: matrix products, convolutions, recurrent layers. None in an older torch."""
+    """Returns the owners of the newer flags: matrix products, convolutions, recurrent layers.
+
+    Returns an empty list for an older torch.
+    """
     cudnn = torch.backends.cudnn
     found = [torch.backends.cuda.matmul, getattr(cudnn, "conv", None), getattr(cudnn, "rnn", None)]
-    return found if all(hasattr(one, "fp32_precision") for one in found) else []
+    return found if all(hasattr(owner, "fp32_precision") for owner in found) else []
 
 
 def _owners_above() -> list[Any]:
     above = [torch.backends, torch.backends.cudnn]
-    return [one for one in above if hasattr(one, "fp32_precision")] if _owners() else []
+    return [owner for owner in above if hasattr(owner, "fp32_precision")] if _owners() else []

@@ -1,4 +1,4 @@
-"""What a trick is: a change of the training step that can be applied, undone, checked and explained."""
+"""The base class of tricks: changes of the training step that can be applied, undone and checked."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Grade(Enum):
-    """How close the numbers of a trick must stay to the numbers of the plain step.
+    """How close a trick's numbers must stay to the plain step's numbers.
 
     BITWISE        the same bits
     REASSOCIATION  the same sums in another order: within the noise of fp32
@@ -28,12 +28,12 @@ class Grade(Enum):
 class Trick(ABC):
     """Base class of a change of the training step that `tundish.tune` can try.
 
-    A subclass is a frozen dataclass. Its fields are options, which a plan file keeps.
+    A subclass is a frozen dataclass. Its fields are options, which are saved in a plan file.
 
-    name      its name in a plan file and for `tundish tune`
-    title     its name in tables
-    grade     what must hold for its numbers
-    replaces  names of tricks that have no effect beside it
+    name      name in a plan file and for `tundish tune`
+    title     name in tables
+    grade     required numerical accuracy
+    replaces  names of tricks that have no effect when this one is used
     """
 
     name: ClassVar[str] = ""

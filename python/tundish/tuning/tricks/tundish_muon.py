@@ -1,4 +1,4 @@
-"""Muon's step by tundish.optim: the same formula, and other roundings in bfloat16."""
+"""Runs Muon's step with tundish.optim: the same formula with different rounding in bfloat16."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .trick import Grade
-from .tundish_optimizer import MUON, TundishOptimizer, unsuitable
+from .tundish_optimizer import MUON, TundishOptimizer, find_obstacle
 
 if TYPE_CHECKING:
     from ..step import Step
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class TundishMuon(TundishOptimizer):
     """Runs the step of `torch.optim.Muon` with `tundish.optim`.
 
-    Newton-Schulz iterations in bfloat16 amplify each rounding: two correct programs differ by about
-    1 % of an update, far more than fp32 noise. So loss curves are compared, not single steps.
+    Newton-Schulz iterations in bfloat16 amplify every rounding. Two correct programs differ by about
+    1 % of an update, far more than fp32 noise, so loss curves are compared instead of single steps.
     """
 
     name = "tundish_muon"
@@ -25,7 +25,7 @@ class TundishMuon(TundishOptimizer):
     grade = Grade.STATISTICAL
 
     def obstacle(self, step: Step) -> str:
-        return unsuitable(step.optimizer, (MUON,))
+        return find_obstacle(step.optimizer, (MUON,))
 
     def code(self) -> list[str]:
         return ["optimizer = tundish.optim.Muon(matrices, ...)  # same arguments, state"]

@@ -1,4 +1,4 @@
-"""Tricks of the user's own: classes in a file of theirs, tried like the others.
+"""The user's own tricks: classes in a user file, tried like the built-in tricks.
 
 # tricks.py
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ from .trick import Trick
 _LOADED: dict[str, type[Trick]] = {}
 
 
-def load_own(words: str) -> type[Trick]:
-    """The class of "FILE:CLASS". One class for each text, so that tricks of it are equal."""
-    if words not in _LOADED:
-        file, _, name = words.rpartition(":")
+def load_own(spec: str) -> type[Trick]:
+    """Returns the class named "FILE:CLASS". Loads each class once, so that equal tricks compare equal."""
+    if spec not in _LOADED:
+        file, _, name = spec.rpartition(":")
         if not file or not name.isidentifier():
-            raise ArgumentError(f"{words!r} is not FILE:CLASS, as in tricks.py:MyTrick")
+            raise ArgumentError(f"{spec!r} is not FILE:CLASS, as in tricks.py:MyTrick")
         if not os.path.isfile(file):
             raise ArgumentError(f"{file}: no such file")
         kind = getattr(import_file(os.path.abspath(file)), name, None)
@@ -40,11 +40,11 @@ def load_own(words: str) -> type[Trick]:
             raise ArgumentError(f"{file} has no class {name}")
         if not isinstance(kind, type) or not issubclass(kind, Trick) or not kind.name:
             raise ArgumentError(
-                f"{words} is not a trick\n"
+                f"{spec} is not a trick\n"
                 "  fix: make it a subclass of tundish.tuning.Trick with a name, as docs/tricks.md shows"
             )
         if inspect.isabstract(kind):
-            raise ArgumentError(f"{words} has no apply() or no undo(): a trick needs both")
+            raise ArgumentError(f"{spec} has no apply() or no undo(): a trick needs both")
         kind.own = f"{os.path.abspath(file)}:{name}"
-        _LOADED[words] = _LOADED[kind.own] = kind
-    return _LOADED[words]
+        _LOADED[spec] = _LOADED[kind.own] = kind
+    return _LOADED[spec]
