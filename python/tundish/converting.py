@@ -1,4 +1,4 @@
-"""`tundish.convert`: what `tundish convert` does, from Python."""
+"""`tundish.convert`: the verb `tundish convert` from Python."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ def convert(
     force: bool = False,
     skip_bad: bool = False,
 ) -> dict[str, Any]:
-    """Writes a data set in another format, for programs without Tundish; gives what was done as a dict.
+    """Writes a dataset in another format, for programs without Tundish. Returns the result as a dict.
 
-    source    a pack, or any of docs/sources.md, or a tundish.DataSource
+    source    a pack, or any dataset of docs/sources.md, or a tundish.DataSource
     target    the file or folder to write; it appears when it is complete (a folder of files fills file by file)
     to        "folder", "tar", "tfrecord", "lmdb", "hdf5" or "npy" (docs/convert.md)
     progress  as in tundish.pack
-    shards    of "tar" and "tfrecord": divide the samples between so many files
-    force     replace what exists
-    skip_bad  accept that samples were left out; otherwise that is raised as tundish.Error after the others were written
+    shards    number of files to divide the samples between, for "tar" and "tfrecord"
+    force     replace existing files
+    skip_bad  accept samples that were left out; otherwise raise tundish.Error after writing the others
 
-    Encoded images keep their bytes, those of a pack are the original files again; arrays keep their values. The keys of
-    the result are those of `tundish convert --json`.
+    Encoded images keep their bytes; images of a pack become the original files again. Arrays keep their values. The
+    result has the same keys as `tundish convert --json`.
     """
     terminal = os.isatty(2)
     if progress is None:
         progress = terminal or in_notebook()
     options = {"to": to, "shards": shards, "force": force, "skip_bad": skip_bad}
-    words = [find_program(), "convert", "--json", *_flags(options)]
-    words += source.words() if isinstance(source, DataSource) else []
-    words += ["--output", os.fspath(target), "--", os.fspath(source)]
+    argv = [find_program(), "convert", "--json", *_flags(options)]
+    argv += source.argv() if isinstance(source, DataSource) else []
+    argv += ["--output", os.fspath(target), "--", os.fspath(source)]
     if callable(progress):
-        code, out, messages = _run_showing(words, progress, {})
+        code, out, messages = _run_showing(argv, progress, {})
     elif progress and (in_notebook() or not terminal):
-        line = ProgressLine(sys.stderr, redraw=in_notebook(), word="converting")
+        line = ProgressLine(sys.stderr, redraw=in_notebook(), label="converting")
         try:
-            code, out, messages = _run_showing(words, line, {})
+            code, out, messages = _run_showing(argv, line, {})
         finally:
             line.end()
     else:
-        words.insert(2, f"--progress={'auto' if progress else 'never'}")
-        code, out, messages = _run(words, {})
+        argv.insert(2, f"--progress={'auto' if progress else 'never'}")
+        code, out, messages = _run(argv, {})
     try:
         result = dict(json.loads(out))
     except ValueError:
@@ -70,7 +70,7 @@ def convert(
 
 
 def _refusal(result: dict[str, Any]) -> Error:
-    """Of samples that are not in the target."""
+    """Returns the error for samples that are missing from the target."""
     refused = result["refused"]
     text = (
         f"{refused[0]['message']}\n  {len(refused):,} such samples were left out of {result['output']}, "

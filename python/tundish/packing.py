@@ -1,4 +1,4 @@
-"""`tundish.pack`: what `tundish pack` does, from Python."""
+"""`tundish.pack`: the verb `tundish pack` from Python."""
 
 from __future__ import annotations
 
@@ -36,34 +36,34 @@ def pack(
     same_shape: bool | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Packs a folder, a list, an archive, a Python data set or another pack; gives what was done as a dict.
+    """Packs a folder, a list, an archive, a Python dataset or another pack. Returns the result as a dict.
 
-    source    a folder (SOURCE/CLASS/NAME.jpg), a list, an archive, a file of arrays, a pack: any of docs/sources.md;
-              a tundish.DataSource; or samples: a sequence, a torch Dataset, an iterable, a Hugging Face data set
-    output    the .tnd file to write; it appears when it is complete
-    progress  None: shown on stderr when that is a terminal or a notebook; True: always, in a log one
-              line every ten seconds; False: never; a function: called about ten times a second and
-              at the end, with {"samples", "samples_total", "bytes", "bytes_total", "refused"} (a
-              total of 0 is not known); what it raises ends the packing
-    shard_size  "1GiB" or bytes: several files of at most that size, OUTPUT-00000.tnd, ..., and OUTPUT.tnds,
-              which opens as one data set
-    shard     (3, 12): pack only part 3 of 12, as OUTPUT-00003-of-00012.tnd; write_manifest() joins the parts
-    resume    go on where an interrupted pack of this output stopped; False: start over
-    options   those of the program, `tundish pack --help`: force=True, skip_bad=True, dry_run=True,
-              codec="keep", tables="builtin", max_growth=1.1, strip_metadata=True, threads=4;
-              filter="label=cat and width>=64" (or a list of such texts), sample="10%", seed=1, limit=1000,
-              duplicates="drop" (docs/edit-packs.md);
-              resize="shortest=256", center_crop=224, reencode="jpeg:q90", prove=True (docs/preprocess.md)
+    source      any dataset of docs/sources.md: a folder (SOURCE/CLASS/NAME.jpg), a list, an archive, a pack; a
+                tundish.DataSource; or samples: a sequence, an iterable, a torch or Hugging Face dataset
+    output      the .tnd file to write; it appears when it is complete
+    progress    None: shown on stderr if that is a terminal or a notebook; True: always, in a log one line every
+                ten seconds; False: never; a function: called about ten times a second and at the end, with
+                {"samples", "samples_total", "bytes", "bytes_total", "refused"} (a total of 0 is unknown); an
+                exception in it ends the packing
+    shard_size  "1GiB" or bytes: writes several files of at most that size, OUTPUT-00000.tnd, ..., and
+                OUTPUT.tnds, which opens as one dataset
+    shard       (3, 12): pack only part 3 of 12, as OUTPUT-00003-of-00012.tnd; write_manifest() joins the parts
+    resume      continue an interrupted pack of this output; False: start over
+    options     options of `tundish pack --help`: force=True, skip_bad=True, dry_run=True, codec="keep",
+                tables="builtin", max_growth=1.1, strip_metadata=True, threads=4;
+                filter="label=cat and width>=64" (or a list), sample="10%", seed=1, limit=1000,
+                duplicates="drop" (docs/edit-packs.md);
+                resize="shortest=256", center_crop=224, reencode="jpeg:q90", prove=True (docs/preprocess.md)
 
-    For samples of Python (docs/formats/python.md), also image="NAME" and label="NAME":
-    processes  that read them; 0: a thread of this process; None: one per CPU where that pays and pickle allows it
-    classes   names of labels 0, 1, ...; None: the data set's attribute `classes`
-    identity  an interrupted pack goes on while this text is the same; None: a digest of 16 samples
-    same_shape  of arrays that are no images: True: the shape of the first; False: any; None: as 16 samples say
+    For Python samples (docs/formats/python.md), also image="NAME" and label="NAME":
+    processes   number of reading processes; 0: a thread of this process; None: one per CPU if that pays off
+    classes     names of labels 0, 1, ...; None: the dataset's attribute `classes`
+    identity    an interrupted pack continues if this text is unchanged; None: a digest of 16 samples
+    same_shape  for arrays: True: all have the shape of the first; False: any; None: True if 16 samples agree
 
-    The keys of the result are those of `tundish pack --json`. An error of the program is raised as
-    tundish.Error with its code. So are files that were refused, after the others have been packed;
-    with skip_bad=True they are listed in the result only.
+    The result has the same keys as `tundish pack --json`. An error of the program is raised as
+    tundish.Error with its code. Files that were refused raise it too, after the others have been packed;
+    with skip_bad=True they are only listed in the result.
     """
     if progress is None:
         progress = os.isatty(2) or in_notebook()
@@ -71,9 +71,9 @@ def pack(
     if shard is not None:
         options["shard"] = f"{shard[0]}/{shard[1]}"
     if isinstance(source, str | os.PathLike):
-        words = source.words() if isinstance(source, DataSource) else []
-        words += [*_flags(options), "--output", os.fspath(output), "--", os.fspath(source)]
-        result, code = _run_with_progress(words, progress, {})
+        argv = source.argv() if isinstance(source, DataSource) else []
+        argv += [*_flags(options), "--output", os.fspath(output), "--", os.fspath(source)]
+        result, code = _run_with_progress(argv, progress, {})
     else:
         about = {"classes": classes, "identity": identity, "same_shape": same_shape}
         result, code = _pack_samples(source, output, progress, processes, about, options)
@@ -92,7 +92,7 @@ def _pack_samples(
     about: dict[str, Any],
     options: dict[str, Any],
 ) -> tuple[dict[str, Any], int]:
-    """Of a Python data set; `about` and two of the options are for SampleSet."""
+    """Packs a Python dataset. `about` and two of the options go to SampleSet."""
     from .samples.sample_set import SampleSet
     from .samples.worker_pool import Workers  # both import NumPy, which a path does not need
 
@@ -100,17 +100,17 @@ def _pack_samples(
         about[name] = options.pop(name, None) or ""
     samples = SampleSet(dataset, **about)
     if not samples.has_jpegs:
-        options.setdefault("tables", "builtin")  # else samples are read twice
-    words = [*_flags(options), "--output", os.fspath(output), "--", samples.name]
-    return _run_serving(words, progress, Workers(samples, processes))
+        options.setdefault("tables", "builtin")  # otherwise samples are read twice
+    argv = [*_flags(options), "--output", os.fspath(output), "--", samples.name]
+    return _run_serving(argv, progress, Workers(samples, processes))
 
 
 def _run_serving(
-    words: list[str], progress: bool | Show, workers: Workers
+    argv: list[str], progress: bool | Show, workers: Workers
 ) -> tuple[dict[str, Any], int]:
-    """While `workers` serve the samples of a Python data set; none of them is left afterwards."""
+    """Runs the program while `workers` serve the samples of a Python dataset. Ends all workers."""
     try:
-        result, code = _run_with_progress(words, progress, workers.popen_options())
+        result, code = _run_with_progress(argv, progress, workers.popen_options())
     except Error as error:
         deaths = workers.deaths() if error.code == "TND-321" else ""
         if not deaths:
@@ -124,41 +124,45 @@ def _run_serving(
 
 
 def _run_with_progress(
-    words: list[str], progress: bool | Show, popen: dict[str, Any]
+    argv: list[str], progress: bool | Show, popen: dict[str, Any]
 ) -> tuple[dict[str, Any], int]:
-    """`words`: after `tundish pack`. What the program printed, and its exit code. `popen`: for subprocess."""
-    words = [find_program(), "pack", "--json", *words]
+    """Runs `tundish pack` with arguments. Returns the printed result and the exit code.
+
+    argv   arguments after `tundish pack`
+    popen  options for subprocess
+    """
+    argv = [find_program(), "pack", "--json", *argv]
     terminal = os.isatty(2)
     if callable(progress):
-        code, out, messages = _run_showing(words, progress, popen)
+        code, out, messages = _run_showing(argv, progress, popen)
     elif progress and (in_notebook() or not terminal):
         line = ProgressLine(sys.stderr, redraw=in_notebook())
         try:
-            code, out, messages = _run_showing(words, line, popen)
+            code, out, messages = _run_showing(argv, line, popen)
         finally:
             line.end()
     else:
-        words = [*words[:2], f"--progress={'auto' if progress else 'never'}", *words[2:]]
-        code, out, messages = _run(words, popen)
+        argv = [*argv[:2], f"--progress={'auto' if progress else 'never'}", *argv[2:]]
+        code, out, messages = _run(argv, popen)
     return _result(code, out, messages), code
 
 
 def write_manifest(
     manifest: Path, shards: Sequence[Path], *, force: bool = False
 ) -> dict[str, Any]:
-    """Makes one data set of packs beside each other, such as those of `pack(..., shard=(i, n))`.
+    """Combines packs in one folder into one dataset, such as packs written by `pack(..., shard=(i, n))`.
 
     manifest  the .tnds file to write, in the folder of the shards; it opens wherever a pack does
     shards    the packs in order, with the same fields and classes
     force     replace the manifest if it exists
     """
-    words = [find_program(), "pack", "--json", *_flags({"force": force})]
-    words += ["--manifest", os.fspath(manifest), "--", *[os.fspath(shard) for shard in shards]]
-    return _result(*_run(words, {}))
+    argv = [find_program(), "pack", "--json", *_flags({"force": force})]
+    argv += ["--manifest", os.fspath(manifest), "--", *[os.fspath(shard) for shard in shards]]
+    return _result(*_run(argv, {}))
 
 
 def _result(code: int, out: str, messages: str) -> dict[str, Any]:
-    """What the program printed; its error is raised."""
+    """Returns the printed result. Raises the program's error."""
     try:
         result = json.loads(out)
     except ValueError:
@@ -169,21 +173,24 @@ def _result(code: int, out: str, messages: str) -> dict[str, Any]:
 
 
 def _flags(options: dict[str, Any]) -> list[str]:
-    """max_growth=1.1 -> --max-growth=1.1, force=True -> --force; a list repeats the option; False and None are left out."""
-    words = []
+    """Converts max_growth=1.1 to --max-growth=1.1 and force=True to --force. Lists repeat the option.
+
+    Leaves out False and None.
+    """
+    flags = []
     for name, value in options.items():
         if value is None or value is False:
             continue
         flag = "--" + name.replace("_", "-")
         values = value if isinstance(value, list | tuple) else [value]
-        words += [flag if each is True else f"{flag}={each}" for each in values]
-    return words
+        flags += [flag if each is True else f"{flag}={each}" for each in values]
+    return flags
 
 
-def _run(words: list[str], popen: dict[str, Any]) -> tuple[int, str, str]:
-    """Exit code, stdout, stderr; on a terminal the program writes messages and progress itself."""
+def _run(argv: list[str], popen: dict[str, Any]) -> tuple[int, str, str]:
+    """Returns exit code, stdout and stderr. On a terminal the program writes messages and progress itself."""
     with subprocess.Popen(
-        words,
+        argv,
         stdout=subprocess.PIPE,
         stderr=None if os.isatty(2) else subprocess.PIPE,
         encoding="utf-8",
@@ -192,18 +199,18 @@ def _run(words: list[str], popen: dict[str, Any]) -> tuple[int, str, str]:
     ) as process:
         try:
             out, messages = process.communicate()
-        except BaseException:  # Ctrl-C: the program tidies up before it ends
+        except BaseException:  # Ctrl-C: the program cleans up before it ends
             _interrupt(process)
             raise
     return process.returncode, out, messages or ""
 
 
-def _run_showing(words: list[str], show: Show, popen: dict[str, Any]) -> tuple[int, str, str]:
-    """The same; `show` is called in this thread with the progress that the program prints on stderr."""
-    words = [*words[:2], "--progress=json", *words[2:]]
+def _run_showing(argv: list[str], show: Show, popen: dict[str, Any]) -> tuple[int, str, str]:
+    """Like _run(). Calls `show` in this thread with the progress that the program prints on stderr."""
+    argv = [*argv[:2], "--progress=json", *argv[2:]]
     messages, out = [], []
     with subprocess.Popen(
-        words,
+        argv,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding="utf-8",
@@ -240,7 +247,10 @@ def _run_showing(words: list[str], show: Show, popen: dict[str, Any]) -> tuple[i
 
 
 def _interrupt(process: subprocess.Popen[str]) -> None:
-    """Ctrl-C on a terminal reaches the program too, and a second signal would kill it."""
+    """Waits for the program, or interrupts it.
+
+    Ctrl-C on a terminal reaches the program too, and a second signal would kill it.
+    """
     try:
         process.wait(timeout=0.25)
     except subprocess.TimeoutExpired:
@@ -249,14 +259,14 @@ def _interrupt(process: subprocess.Popen[str]) -> None:
 
 
 def _progress_of(line: str) -> Amount | None:
-    """None: the line is a message."""
+    """Parses a progress line. Returns None for a message."""
     if not line.startswith('{"progress":'):
         return None
     return dict(json.loads(line)["progress"])
 
 
 def _error(error: dict[str, Any]) -> Error:
-    if error["code"] is None:  # an option that the program does not know, or a value it refuses
+    if error["code"] is None:  # an unknown option, or a refused value
         return ArgumentError(error["message"])
     return new_error(int(error["code"].removeprefix("TND-")), error["message"])
 
@@ -265,12 +275,12 @@ def _disproof(result: dict[str, Any]) -> Error:
     different = result["proof"]["different"]
     return Error(
         f"{result['output']} was written, but {len(different):,} of {result['proof']['records']:,} records differ from "
-        f"the same work done on line; the first is {different[0]}"
+        f"the images that the loader makes from the files; the first is {different[0]}"
     )
 
 
 def _refusal(result: dict[str, Any]) -> Error:
-    """Of files that were left out of the pack."""
+    """Returns the error for files that were left out of the pack."""
     refused = result["refused"]
     text = (
         f"{refused[0]['message']}\n  {len(refused):,} such files were left out of {result['output']}, "

@@ -1,4 +1,4 @@
-"""The progress of `tundish.pack` and `tundish.convert`, shown where the program itself has no terminal: notebooks and logs."""
+"""Shows the progress of `tundish.pack` and `tundish.convert` in notebooks and logs, without a terminal."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _LOG_EVERY_S = 10.0
 
 
 def in_notebook() -> bool:
-    """stderr is the one of a Jupyter kernel, which shows a line that is drawn again."""
+    """Returns whether stderr belongs to a Jupyter kernel, which shows a redrawn line."""
     return type(sys.stderr).__module__.startswith("ipykernel.")
 
 
 class ProgressLine:
-    """One line that is drawn again in a notebook; in a log a new line every ten seconds, and at the end."""
+    """A redrawn line in a notebook; in a log, a new line every ten seconds and at the end."""
 
-    def __init__(self, stream: TextIO, redraw: bool, word: str = "packing") -> None:
-        self._stream, self._redraw, self._word = stream, redraw, word
+    def __init__(self, stream: TextIO, redraw: bool, label: str = "packing") -> None:
+        self._stream, self._redraw, self._label = stream, redraw, label
         self._begin = self._shown_at = time.monotonic()
         self._last = ""
 
     def __call__(self, amount: Amount) -> None:
         now = time.monotonic()
-        before, self._last = len(self._last), progress_text(amount, now - self._begin, self._word)
+        before, self._last = len(self._last), progress_text(amount, now - self._begin, self._label)
         if self._redraw:
-            self._write("\r" + self._last.ljust(before))  # spaces over a longer line
+            self._write("\r" + self._last.ljust(before))  # spaces erase a longer line
         elif now - self._shown_at >= _LOG_EVERY_S:
             self._shown_at = now
             self._write(self._last + "\n")
@@ -47,21 +47,21 @@ class ProgressLine:
         self._stream.flush()
 
 
-def progress_text(amount: Amount, seconds: float, word: str = "packing") -> str:
-    """As in: packing   25 %   50 of 100 images   5.0 images/s   30 s left"""
+def progress_text(amount: Amount, seconds: float, label: str = "packing") -> str:
+    """Returns a line such as: packing   25 %   50 of 100 images   5.0 images/s   30 s left"""
     done, total = amount["samples"], amount["samples_total"]
-    # Bytes predict the time left better than numbers of images of unequal size.
+    # Bytes predict the remaining time better than counts of images of unequal size.
     by_bytes = amount["bytes_total"] > 0
     part = amount["bytes"] if by_bytes else done
     whole = amount["bytes_total"] if by_bytes else total
-    words = [word]
+    parts = [label]
     if whole:
-        words += [f"{part / whole:.0%}".replace("%", " %")]
-    words += [f"{done:,} of {total:,} images" if total else f"{done:,} images"]
+        parts += [f"{part / whole:.0%}".replace("%", " %")]
+    parts += [f"{done:,} of {total:,} images" if total else f"{done:,} images"]
     if seconds > 0:
-        words += [f"{done / seconds:,.1f} images/s"]
+        parts += [f"{done / seconds:,.1f} images/s"]
     if seconds > 1 and 0 < part < whole:
-        words += [f"{seconds * (whole - part) / part:,.0f} s left"]
+        parts += [f"{seconds * (whole - part) / part:,.0f} s left"]
     if amount["refused"]:
-        words += [f"{amount['refused']:,} refused"]
-    return "   ".join(words)
+        parts += [f"{amount['refused']:,} refused"]
+    return "   ".join(parts)

@@ -217,16 +217,16 @@ def test_a_batch_may_be_taken_by_another_thread_between_two_looks(tmp_path, gpu,
     batches = iter(loader)
     while not loader._run._advance(batches._iteration):  # a batch is here, and not handed out
         pass
-    here, taken = PendingGpuBatches.here, []
+    here, taken = PendingGpuBatches.is_ready, []
 
     def taken_meanwhile(pending):
         was = here(pending)
         if pending.out is not None:
             taken.append(pending.out)
-            pending.out = pending.given = None
+            pending.out = pending.delivered = None
         return was
 
-    monkeypatch.setattr(PendingGpuBatches, "here", taken_meanwhile)
+    monkeypatch.setattr(PendingGpuBatches, "is_ready", taken_meanwhile)
     assert list(batches) == []
     assert [sorted(index.tolist()) for *_, index in taken] == [[0, 1, 2]]
     loader.close()

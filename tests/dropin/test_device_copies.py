@@ -15,7 +15,7 @@ import torch
 import tundish
 from torch.utils.data import DataLoader
 from tundish.dropin import torch_loader as kept
-from tundish.dropin.device_copies import CopiedAhead, CopiedHere, GpuCopies, map_tensors
+from tundish.dropin.device_copies import GpuCopier, PrefetchedCopies, SynchronousCopies, map_tensors
 
 from tests.helpers.torch_sets import OwnSet
 
@@ -41,7 +41,7 @@ def copying_threads():
     return [one for one in threading.enumerate() if one.name == "tundish-copies"]
 
 
-@pytest.mark.parametrize("way", [CopiedAhead, CopiedHere])
+@pytest.mark.parametrize("way", [PrefetchedCopies, SynchronousCopies])
 def test_batches_come_in_order_and_the_end_comes_again(way):
     copies = Counted()
     batches = way(iter(range(50)), copies)
@@ -55,7 +55,7 @@ def test_batches_come_in_order_and_the_end_comes_again(way):
 
 def test_few_batches_are_ahead_of_the_loop():
     copies = Counted()
-    batches = CopiedAhead(iter(range(50)), copies)
+    batches = PrefetchedCopies(iter(range(50)), copies)
     for number in range(10):
         next(batches)
         assert copies.sent <= number + 1 + 4
@@ -68,7 +68,7 @@ def test_an_error_of_the_data_comes_in_its_turn():
         yield 1
         raise OSError("the disk")
 
-    batches = CopiedAhead(broken(), Counted())
+    batches = PrefetchedCopies(broken(), Counted())
     assert next(batches) == 1
     with pytest.raises(OSError, match="the disk"):
         next(batches)
@@ -76,7 +76,7 @@ def test_an_error_of_the_data_comes_in_its_turn():
 
 
 def test_a_loop_that_is_left_ends_the_thread():
-    batches = CopiedAhead(iter(range(50)), Counted())
+    batches = PrefetchedCopies(iter(range(50)), Counted())
     next(batches)
     (thread,) = copying_threads()
     del batches
@@ -86,7 +86,7 @@ def test_a_loop_that_is_left_ends_the_thread():
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_a_kept_loader_copies_its_batches(monkeypatch, workers):
-    monkeypatch.setattr(kept, "GpuCopies", Counted)
+    monkeypatch.setattr(kept, "GpuCopier", Counted)
     monkeypatch.setattr("tundish.dropin.accelerate.device_of", lambda device, _: device)
     options = {"num_workers": workers, "persistent_workers": workers > 0}
     loader = tundish.accelerate(DataLoader(OwnSet(), 4, **options), device="cuda")
@@ -156,7 +156,7 @@ class FakeCuda:
 
 def test_the_loops_stream_waits_for_the_copy_and_owns_the_memory(monkeypatch):
     cuda = FakeCuda(monkeypatch)
-    copies = GpuCopies("cpu")
+    copies = GpuCopier("cpu")
     batch = [torch.ones(2), {"x": torch.zeros(1), "name": ["a"]}]
     sent = copies.send(batch)
     assert cuda.calls == ["page-locked", "page-locked", "event on copies"]
@@ -170,7 +170,7 @@ def test_the_loops_stream_waits_for_the_copy_and_owns_the_memory(monkeypatch):
 def test_what_holds_tensors_is_moved_by_the_loop(monkeypatch):
     cuda = FakeCuda(monkeypatch)
     packed = torch.nn.utils.rnn.pack_sequence([torch.ones(3)])
-    copies = GpuCopies("cpu")
+    copies = GpuCopier("cpu")
     moved = copies.receive(copies.send([packed]))
     assert cuda.calls == ["event on copies", "loop waits for copies"]
     assert torch.equal(moved[0].data, packed.data)
@@ -193,10 +193,10 @@ import gc, os, sys
 sys.path.insert(0, {os.getcwd()!r})
 from pathlib import Path
 from tests.dropin.test_device_copies import Garbage
-from tundish.dropin.forked_workers import keep_garbage_in_children
+from tundish.dropin.forked_workers import freeze_garbage_in_children
 if sys.argv[1] == "kept":
-    keep_garbage_in_children()
-    keep_garbage_in_children()
+    freeze_garbage_in_children()
+    freeze_garbage_in_children()
 gc.disable()
 Garbage(Path(sys.argv[2]))
 child = os.fork()
@@ -231,7 +231,7 @@ def test_nothing_of_an_epoch_waits_for_the_garbage_collector(fails):
     try:
         source = Batches()
         gone = weakref.ref(source)
-        loop = CopiedAhead(source, Counted())
+        loop = PrefetchedCopies(source, Counted())
         del source
         with contextlib.suppress(StopIteration, ValueError):
             while True:
@@ -253,7 +253,7 @@ def test_a_new_epoch_starts_after_the_copies_of_the_last_epoch_have_ended(monkey
                 release.wait(60)
             return batch
 
-    monkeypatch.setattr(kept, "GpuCopies", Copies)
+    monkeypatch.setattr(kept, "GpuCopier", Copies)
     monkeypatch.setattr("tundish.dropin.accelerate.device_of", lambda device, _: device)
     loader = DataLoader(OwnSet(), 4, num_workers=2, persistent_workers=True)
     with tundish.accelerate(loader, device="cuda") as ours:

@@ -113,14 +113,14 @@ def grey_and_colour(_):
 
 # By name: how to make it, what the reason says, and the text of the line that it names.
 KEPT = {
-    "own set": (lambda _: DataLoader(OwnSet(), 4), "OwnSet is a data set of its own", None),
+    "own set": (lambda _: DataLoader(OwnSet(), 4), "OwnSet is a custom dataset", None),
     "own getitem": (
         lambda folder: DataLoader(OwnFolder(folder, v2.Compose(FIXED)), 2),
         "overrides __getitem__ of ImageFolder",
         "def __getitem__",
     ),
     "target_transform": (of_set(target_transform=brighter), "target_transform", "def brighter"),
-    "loader": (of_set(loader=brighter), "loader= of its own", "def brighter"),
+    "loader": (of_set(loader=brighter), "custom loader=", "def brighter"),
     "no transform": (of_set(transform=None), "no transform", None),
     "lambda": (of_steps(v2.Lambda(brighter), *FIXED), "brighter is Python", "def brighter"),
     "partial": (of_steps(partial(brighter), *FIXED), "is Python", "def brighter"),
@@ -129,7 +129,7 @@ KEPT = {
     "after a tensor": (of_steps(*FIXED[2:4], v2.Resize(8)), "applies it to a tensor", None),
     "PIL images": (of_steps(v2.Resize((8, 8))), "torch itself fails at sample 0", None),
     "different transforms": (mixed, "different transforms", None),
-    "greys and colours": (grey_and_colour, "colours and greys", None),
+    "greys and colours": (grey_and_colour, "colors and grays", None),
     "collate_fn": (of_loader(collate_fn=own_collate), "collate_fn is Python", "def own_collate"),
     "worker_init_fn": (
         of_loader(worker_init_fn=own_init, num_workers=1),
@@ -139,13 +139,13 @@ KEPT = {
     "batch_size=None": (of_loader(batch_size=None), "batch_size=None", None),
     "batch sampler": (
         lambda folder: DataLoader(torch_sets.image_folder(folder), batch_sampler=OwnBatches(3)),
-        "OwnBatches makes batches",
+        "OwnBatches makes its own batches",
         "class OwnBatches",
     ),
     "stream": (lambda _: DataLoader(OwnStream(), 4), "IterableDataset", None),
     "own loader": (
         lambda folder: OwnLoader(torch_sets.image_folder(folder), 2),
-        "OwnLoader iterates in a way of its own",
+        "OwnLoader overrides __iter__",
         "class OwnLoader",
     ),
 }

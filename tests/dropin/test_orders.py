@@ -172,7 +172,7 @@ def test_a_sampler_that_never_ends_is_an_error(numbered):
             while True:
                 yield 1
 
-    with pytest.raises(RuntimeError, match="Endless gives more than"):
+    with pytest.raises(RuntimeError, match="Endless yields more than"):
         list(accelerated(DataLoader(numbered, 4, sampler=Endless(23))))
 
 

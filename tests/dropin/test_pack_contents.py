@@ -222,7 +222,7 @@ def test_the_proof_reads_the_pack(folder, tmp_path, monkeypatch, prove):
     for path in files_of(other):
         invert(path)
     tundish.pack(other, tmp_path / "mine.tnd", progress=False)
-    monkeypatch.setattr(packs, "check_pack", lambda *_: pack_contents.Verdict(about="trusted"))
+    monkeypatch.setattr(packs, "check_pack", lambda *_: pack_contents.PackCheck(about="trusted"))
     assert is_refused(folder, tmp_path / "mine.tnd", "the pack is not used: sample", prove=prove)
 
 

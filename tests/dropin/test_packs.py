@@ -84,7 +84,7 @@ def test_a_given_pack_of_other_files_is_left_alone(folder, tmp_path):
     before = pack.read_bytes()
     theirs = DataLoader(torch_sets.image_folder(folder), 4)
     loader = accelerated(theirs, pack=pack)
-    assert "has 7 samples, the data set 9" in str(loader.report)
+    assert "has 7 samples, the dataset 9" in str(loader.report)
     assert same_batches(loader, theirs)
     assert pack.read_bytes() == before
     assert "which has these files" in str(accelerated(DataLoader(other, 4), pack=pack).report)

@@ -45,7 +45,7 @@ def test_arrays_in_memory_take_no_disk_cache(folder, tmp_path):
     theirs = DataLoader(known_sets(folder)["CIFAR10"], 4)
     ours = accelerated(theirs, cache_dir=str(tmp_path / "cache"), cache_dir_limit="1GiB")
     assert same_batches(ours, theirs)
-    assert "no cache_dir: arrays in memory need none" in str(ours.report)
+    assert "cache_dir is not used: the arrays are in memory" in str(ours.report)
     assert not (tmp_path / "cache").exists()
 
 

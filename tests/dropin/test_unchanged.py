@@ -197,7 +197,7 @@ def test_a_concatenation_that_was_changed_before_is_kept(root):
     concat = ConcatDataset([Subset(torch_sets.image_folder(root), [0, 1]), Subset(range(9), [1])])
     concat.datasets[1] = Subset(concat.datasets[0].dataset, [3, 4, 5])
     report = str(tundish.accelerate(DataLoader(concat, 2)).report)
-    assert "the data sets of ConcatDataset were changed after it was made" in report
+    assert "the datasets of ConcatDataset were changed after it was made" in report
 
 
 FOLDER_CHANGES = {
@@ -259,7 +259,7 @@ def double(batch):
 def test_another_collate_fn_is_an_error():
     loader = make()
     loader.collate_fn = double
-    assert loader._theirs.collate_fn is double, "set in the DataLoader"
+    assert loader._dataloader.collate_fn is double, "set in the DataLoader"
     with pytest.raises(RuntimeError, match=r"collate_fn is Python\) changed after .* again"):
         iter(loader)
 
@@ -271,7 +271,7 @@ def test_attributes_that_torch_does_not_let_set_are_refused(name):
             setattr(loader, name, None)
         loader.my_own = 3
         assert loader.my_own == 3
-        assert not hasattr(loader._theirs, "my_own")
+        assert not hasattr(loader._dataloader, "my_own")
 
 
 def test_a_collate_fn_set_later_is_used_where_torchs_code_stays():

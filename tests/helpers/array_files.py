@@ -34,7 +34,7 @@ def batches(source):
 def check_same_batches(source, options, folder):
     """Training from the arrays and from their pack is the same."""
     pack = folder / "same.tnd"
-    program("pack", source, "-o", pack, "--quiet", *options.words())
+    program("pack", source, "-o", pack, "--quiet", *options.argv())
     direct, packed = batches(options), batches(pack)
     assert len(direct) == len(packed) == 4
     for one, other in zip(direct, packed, strict=True):

@@ -8,7 +8,7 @@ import numpy as np
 import tundish
 from tundish import transforms as T
 from tundish.data.batch.untransformed_fields import array_fields
-from tundish.data.open_source import opened
+from tundish.data.open_source import as_source
 
 from tests.helpers import program
 
@@ -17,7 +17,7 @@ MEMORY = 1 << 30  # of address space: many times what the small files of the tes
 
 def batches(path, **options):
     """All batches of one epoch in order, every field as nested lists or arrays."""
-    options = {"untransformed": array_fields(opened(path)), "as_dict": True, **options}
+    options = {"untransformed": array_fields(as_source(path)), "as_dict": True, **options}
     with tundish.Loader(path, 2, transforms=[T.Resize((8, 8))], **options) as loader:
         return [
             {
@@ -40,7 +40,7 @@ def check_same_batches(path, pack):
 
 
 def refusal(path):
-    """Code and message of a file that is not opened, by a program with little memory."""
+    """Code and message of a file that is not as_source, by a program with little memory."""
     result = program.tundish("info", "--list", path, "--json", preexec_fn=_limit_memory)
     assert result.returncode in (1, 3), (result.returncode, result.stderr.decode())
     error = json.loads(result.stdout)["error"]
@@ -48,7 +48,7 @@ def refusal(path):
 
 
 def check_refused(path, data, code, reason):
-    """A file of these bytes is not opened: its code, and a part of its message."""
+    """A file of these bytes is not as_source: its code, and a part of its message."""
     path.write_bytes(data)
     found, message = refusal(path)
     assert (found, reason in message) == (code, True), message

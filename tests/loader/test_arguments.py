@@ -28,7 +28,7 @@ ARGUMENTS = [
     ({"sampler": None}, TypeError, "order=tundish.Weighted"),
     ({"batch_sampler": None}, TypeError, "shuffle=True, seed=N"),
     ({"generator": None}, TypeError, "seed=N"),
-    ({"persistent_workers": True}, TypeError, "threads live as long as the loader"),
+    ({"persistent_workers": True}, TypeError, "threads run as long as the loader exists"),
     ({"prefetch_factor": 2}, TypeError, "prefetch=N"),
     ({"multiprocessing_context": "fork"}, TypeError, "no worker processes"),
     ({"stage": "/dev/shm"}, TypeError, "copy_to"),
@@ -52,8 +52,8 @@ ARGUMENTS = [
     ({"drop_last": True, "uneven": "pad"}, ValueError, "contradicts"),
     ({"memory_format": "nchw"}, ValueError, "memory_format must be one of channels_last, conti"),
     ({"backend": "jax"}, ValueError, "backend must be auto, torch or numpy, not 'jax'"),
-    ({"rank": 0}, ValueError, "give both rank and world_size, or neither"),
-    ({"world_size": 2}, ValueError, "give both rank and world_size, or neither"),
+    ({"rank": 0}, ValueError, "pass both rank and world_size, or neither"),
+    ({"world_size": 2}, ValueError, "pass both rank and world_size, or neither"),
     ({"rank": 2, "world_size": 2}, ValueError, "rank 2 does not exist in a world of 2"),
     ({"rank": -1, "world_size": 2}, ValueError, "rank must be a whole number from 0"),
     ({"rank": 0, "world_size": 2**32 + 1}, ValueError, "world_size must be .*2147483647"),
@@ -64,8 +64,12 @@ ARGUMENTS = [
     ({"labels": np.zeros(0, np.int64)}, ValueError, "0 labels for 23 samples"),
     ({"labels": [0.5] * 23}, ValueError, "flat sequence of integers"),
     ({"labels": [[[1]]] * 23}, ValueError, "flat sequence of integers"),
-    ({"transforms": [print]}, TypeError, r"not a transform of tundish\. Use those of.*Dataset"),
-    ({"transforms": [Compose()]}, TypeError, "give the Loader a list"),
+    (
+        {"transforms": [print]},
+        TypeError,
+        r"not a transform of tundish\. Use tundish.transforms.*Dataset",
+    ),
+    ({"transforms": [Compose()]}, TypeError, "pass the Loader a list"),
     ({"transforms": Compose()}, TypeError, r"must be a list of tundish\.transforms, not Compose"),
     ({"transforms": print}, TypeError, "must be a list .*not builtin"),
     ({"transforms": T.Resize(8)}, TypeError, r"transforms must be a list.*\[Resize"),
@@ -117,7 +121,7 @@ def test_a_wrong_argument_is_refused_with_a_helpful_message(photos, options, kin
     ("name", "text"),
     [
         ("LinearTransformation", "to the batch in the training loop, or use tundish.Dataset"),
-        ("Compose", r"give the Loader a list: transforms=\[T"),
+        ("Compose", r"pass the Loader a list: transforms=\[T"),
         ("ToImage", "leave it out: batches are tensors"),
         ("ToTensor", "leave it out: batches are tensors"),
         ("Lambda", "a function cannot run in the engine"),
@@ -190,7 +194,8 @@ def test_a_data_set_of_python_is_to_be_packed_first(kind):
 
     for dataset, name in ((Squares(), "Squares"), ([{"label": 1}], "dict"), (3, "int")):
         with pytest.raises(
-            TypeError, match=rf"a path is wanted, not {name}\n  fix: .*tundish\.pack\("
+            TypeError,
+            match=rf"the path must be a str, os.PathLike or tundish.DataSource, not {name}\n  fix: .*tundish\.pack\(",
         ):
             kind(dataset)
 
@@ -213,9 +218,9 @@ def test_a_compressed_tar_can_be_packed_but_not_trained_from(make, tmp_path, pho
 
 
 def test_pin_memory_without_cuda_is_left_out_with_a_warning(photos):
-    if not pinned.why_not("torch"):
+    if not pinned.pinning_obstacle("torch"):
         pytest.skip("page-locked memory is available here")
-    with pytest.warns(UserWarning, match="pin_memory is left out: "):
+    with pytest.warns(UserWarning, match="pin_memory is ignored: "):
         loader = opened(photos.pack, pin_memory=True)
     assert len(list(loader)) == 5
 
@@ -269,7 +274,7 @@ sys.modules["torch"] = None  # `import torch` now fails
 import numpy as np
 import tundish
 from tundish import transforms as T
-from tundish.data import pinned
+from tundish.data.batch import pinned
 loader = tundish.Loader(sys.argv[1], 5, transforms=[T.Resize((24, 24))], as_dict=True)
 batch = next(iter(loader))
 assert type(batch["image"]) is type(batch["label"]) is np.ndarray

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 import tundish
-from tundish.data.tuning import TuningLog, about
+from tundish.data.tuning import TuningLog, describe_change
 
 CHANGE = {
     "at_s": 1.5,
@@ -99,7 +99,7 @@ def test_each_change_is_logged_once(caplog, monkeypatch):
     with caplog.at_level(logging.INFO, "tundish"):
         log.poll()
         log.poll()
-        assert [one.getMessage() for one in caplog.records] == [about(CHANGE)]
+        assert [one.getMessage() for one in caplog.records] == [describe_change(CHANGE)]
         engine.changes += [{**CHANGE, "threads": 4}]
         log.poll()  # within a second
         assert len(caplog.records) == 1
@@ -110,11 +110,11 @@ def test_each_change_is_logged_once(caplog, monkeypatch):
 
 
 def test_the_line_of_a_change():
-    assert about(CHANGE) == (
+    assert describe_change(CHANGE) == (
         "threads: 8 -> 3: the trainer takes 1000 samples/s, for which 2.0 workers are busy; "
         "1,000 samples/s before, 1,000 predicted"
     )
     budget = {**CHANGE, "samples_per_s": 0.0, "predicted_samples_per_s": 0.0, "reason": "why"}
-    assert about(budget) == "threads: 8 -> 3: why"
-    assert about({**budget, "prefetch": 8}) == "threads: 8 -> 3, prefetch: 4 -> 8: why"
-    assert about({**budget, "from": 3, "prefetch": 8}) == "prefetch: 4 -> 8: why"
+    assert describe_change(budget) == "threads: 8 -> 3: why"
+    assert describe_change({**budget, "prefetch": 8}) == "threads: 8 -> 3, prefetch: 4 -> 8: why"
+    assert describe_change({**budget, "from": 3, "prefetch": 8}) == "prefetch: 4 -> 8: why"

@@ -81,7 +81,7 @@ def test_numbers_may_be_negative_or_of_numpy(photos):
 
 @pytest.mark.parametrize("number", [23, -24, 10**18])
 def test_a_number_that_does_not_exist_is_an_index_error(photos, number):
-    with pytest.raises(IndexError, match=f"23 samples, not one numbered {number:,}"):
+    with pytest.raises(IndexError, match=f"23 samples; there is no sample {number:,}"):
         tundish.Dataset(photos.pack)[number]
 
 
@@ -121,9 +121,11 @@ def test_a_pickled_data_set_refuses_other_data(make, photos, tmp_path):
     assert len(pickle.loads(text)) == photos.count
     make.write(tmp_path / "in/x/0.png", make.png(0, 9, 9))
     tundish.pack(tmp_path / "in", pack, force=True, progress=False)
-    with pytest.raises(tundish.Error, match=r"TND-603.*is not the data set that was pickled") as caught:
+    with pytest.raises(
+        tundish.Error, match=r"TND-603.*is not the dataset that was pickled"
+    ) as caught:
         pickle.loads(text)
-    assert "make the tundish.Dataset again" in str(caught.value)
+    assert "create the tundish.Dataset again" in str(caught.value)
 
 
 def test_a_bad_sample_raises_and_the_others_do_not(make, tmp_path):

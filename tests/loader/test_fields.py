@@ -62,7 +62,7 @@ def test_a_field_that_would_be_hidden_is_refused(make, tmp_path):
     (tmp_path / "list.csv").write_text("path,index\n0.png,700\n")
     (batch,) = opened(tmp_path / "list.csv", as_dict=True)
     assert batch["index"].tolist() == [700]
-    with pytest.raises(ValueError, match="field 'index', which return_index=True would hide"):
+    with pytest.raises(ValueError, match="field 'index', which return_index=True would overwrite"):
         opened(tmp_path / "list.csv", as_dict=True, return_index=True)
 
 

@@ -20,8 +20,8 @@ def pieces(monkeypatch):
         asked.append(torch.empty(count, dtype=torch.uint8))
         return asked[-1]
 
-    monkeypatch.setattr(pinned, "why_not", lambda backend: "")
-    monkeypatch.setattr(pinned, "page_locked", plain)
+    monkeypatch.setattr(pinned, "pinning_obstacle", lambda backend: "")
+    monkeypatch.setattr(pinned, "allocate_pinned", plain)
     return asked
 
 
@@ -127,7 +127,7 @@ def test_pieces_outlive_a_loader_whose_thread_was_left_behind(photos, pieces, mo
     loader = opened(photos.pack, pin_memory=True)
     list(loader)
     kept = []
-    monkeypatch.setattr(pinned, "keep_for_ever", kept.append)
+    monkeypatch.setattr(pinned, "leak_until_exit", kept.append)
     end = module.lib.tundish_loader_end
     monkeypatch.setattr(module.lib, "tundish_loader_end", lambda handle: end(handle) + 1)
     with pytest.warns(RuntimeWarning):

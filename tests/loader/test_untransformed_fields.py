@@ -98,7 +98,7 @@ def test_every_transform_was_judged():
 
 
 def test_a_name_that_is_no_field_is_refused(tar):
-    with pytest.raises(ValueError, match="untransformed names 'depth', which is no field"):
+    with pytest.raises(ValueError, match="untransformed names 'depth', which is not a field"):
         tundish.Loader(tar, 2, as_dict=True, untransformed=["depth"])
     with pytest.raises(TypeError, match="a list of names"):
         tundish.Loader(tar, 2, as_dict=True, untransformed="mask")

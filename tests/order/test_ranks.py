@@ -244,5 +244,5 @@ def test_torch_distributed_gives_the_rank_and_a_contradicting_environment_is_ref
     for rank, process in enumerate(ranks):
         out, err = process.communicate(timeout=180)
         assert process.returncode == 0, err
-        assert f"torch.distributed says rank {rank} of 2" in out
-        assert f"says rank {1 - rank} of 2: give rank= and world_size=" in out
+        assert f"torch.distributed has rank {rank} of 2" in out
+        assert f"has rank {1 - rank} of 2: pass rank= and world_size=" in out

@@ -78,7 +78,7 @@ def test_a_replay_leaves_the_trace_alone(photos, tmp_path):
 def test_a_replay_makes_no_copy_and_counts_no_memory(photos, tmp_path, monkeypatch):
     loader = opened(photos.pack, copy_to=tmp_path, memory="64MiB")
     expected = next(iter(loader))
-    monkeypatch.setattr(source, "copied", None)
+    monkeypatch.setattr(source, "open_copy", None)
     monkeypatch.setattr(memory_budget, "budget", {None: 0}.__getitem__)
     fresh = loader.state_dict() | {"position": 0}
     assert loader.replay(fresh).batch[0].tobytes() == expected[0].tobytes()

@@ -12,7 +12,7 @@ import pytest
 import torch
 import tundish
 from tundish.data.batch.untransformed_fields import array_fields
-from tundish.data.open_source import opened as opened_source
+from tundish.data.open_source import as_source as opened_source
 
 from tests.helpers.loaders import opened
 from tests.helpers.program import needs_program

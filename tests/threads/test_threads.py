@@ -50,7 +50,7 @@ def test_threads_that_share_an_iterator_get_each_batch_once(tiny, run_python, ma
         run_python,
         f"""
 if not {gil}:
-    from tundish.data import run as way
+    from tundish.data import loader_run as way
     way._HAS_GIL = False
 one = loader()
 for epoch in range(30):
@@ -73,17 +73,17 @@ def test_a_batch_may_be_taken_by_another_thread_between_two_looks(tiny, monkeypa
         batches = iter(loader)
         run = loader._run
         assert run._advance(batches._iteration)  # a batch is here, and not handed out
-        taken, here = [], type(run.pending).here
+        taken, here = [], type(run.pending).is_ready
 
         def taken_meanwhile(pending):
             was = here(pending)
             if pending.out is not None and not taken:
                 taken.append(pending.out)
-                pending.out = pending.given = None
+                pending.out = pending.delivered = None
                 run.place = (run.place[0], pending.info.next_position)
             return was
 
-        monkeypatch.setattr(type(run.pending), "here", taken_meanwhile)
+        monkeypatch.setattr(type(run.pending), "is_ready", taken_meanwhile)
         seen = [n for *_, index in [*batches, *taken] for n in index.tolist()]
     assert len(taken) == 1
     assert sorted(seen) == list(range(tiny.count))

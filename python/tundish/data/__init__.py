@@ -1,1 +1,1 @@
-"""Loading: the loader, the data set by number, the orders."""
+"""Data loading: the loader, datasets by sample number, orders."""

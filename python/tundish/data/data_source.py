@@ -1,4 +1,4 @@
-"""A path with what the bytes behind it do not say; taken wherever a path is."""
+"""A path with facts that the bytes behind it do not contain. Accepted wherever a path is."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True)
 class DataSource:
-    """A data set and what cannot be seen from its bytes.
+    """A dataset and facts that cannot be read from its bytes.
 
         source = tundish.DataSource("train.h5", image="photos", label="species")
         loader = tundish.Loader(source, batch_size=64)
 
-    format  the format, where the bytes do not say it: tfrecord, hdf5, ...
-    image   name of the array, feature or column that is the image
-    label   name of the one that is the label
-    axis    axis of the arrays that counts the samples; -1 is the last
+    format  the format, if the bytes do not identify it: tfrecord, hdf5, ...
+    image   name of the array, feature or column with the image
+    label   name of the array, feature or column with the label
+    axis    axis of the arrays that indexes the samples; -1 is the last
     """
 
     path: str | os.PathLike[str]
@@ -30,13 +30,13 @@ class DataSource:
         return os.fspath(self.path)
 
     def json(self) -> bytes:
-        """As the library takes it."""
+        """Returns the fields as JSON for the library."""
         fields = asdict(self)
         del fields["path"]
         return json.dumps(fields).encode()
 
-    def words(self) -> list[str]:
-        """As the program takes it."""
+    def argv(self) -> list[str]:
+        """Returns the fields as command-line options for the program."""
         named = {"format": self.format, "image": self.image, "label": self.label}
-        words = [f"--{name}={value}" for name, value in named.items() if value]
-        return [*words, f"--axis={self.axis}"] if self.axis else words
+        options = [f"--{name}={value}" for name, value in named.items() if value]
+        return [*options, f"--axis={self.axis}"] if self.axis else options

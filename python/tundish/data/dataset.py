@@ -1,4 +1,4 @@
-"""Samples by number, for use inside torch's own DataLoader or a notebook."""
+"""Samples by number, for torch's own DataLoader or a notebook."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from .settings import argument_checks as checks
 
 
 class Dataset:
-    """`Dataset("train.tnd")[i]` gives (uint8 array of shape (H, W, 3), label).
+    """`Dataset("train.tnd")[i]` returns (uint8 array of shape (H, W, 3), label).
 
-    Map-style: works with torch.utils.data.DataLoader, pickles (the path travels, not the data; other data
-    there are refused, TND-603) and survives fork and spawn. `transform` is applied to the array, `target_transform` to the label.
-    `mode` as of the Loader: with "L" an array is (H, W) of uint8, with "I;16" (H, W) of uint16.
+    A map-style dataset: works with torch.utils.data.DataLoader and survives fork and spawn. Pickling
+    saves the path, not the data; unpickling refuses other data at that path (TND-603). `transform` is
+    applied to the array, `target_transform` to the label. `mode` as in the Loader: with "L" an array is
+    (H, W) of uint8, with "I;16" (H, W) of uint16.
     """
 
     def __init__(
@@ -38,18 +39,18 @@ class Dataset:
         self._labels = self._source.labels()
 
     def __len__(self) -> int:
-        """Number of samples."""
+        """Returns the number of samples."""
         return self._source.count
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
-        """The image and the label of one sample. Raises tundish.SampleError when the sample is bad."""
+        """Returns the image and the label of one sample. Raises tundish.SampleError for a bad sample."""
         import numpy as np
 
         number = operator.index(index)
         if number < 0:
             number += len(self)
         if not 0 <= number < len(self):
-            raise IndexError(f"{self.path} has {len(self):,} samples, not one numbered {index:,}")
+            raise IndexError(f"{self.path} has {len(self):,} samples; there is no sample {index:,}")
         mode = self.mode.encode()
         handle = lib.tundish_source_image(self._source.handle, number, self.exif_orientation, mode)
         image: Any = np.asarray(Tensor(handle))
@@ -64,12 +65,12 @@ class Dataset:
 
     @property
     def classes(self) -> list[str]:
-        """Names of the labels 0, 1, ...; empty when they have none."""
+        """Names of the labels 0, 1, ...; empty if the labels have no names."""
         return self._source.classes
 
     @property
     def targets(self) -> list[int]:
-        """The label of every sample, as torchvision's data sets call it. Refused where labels are vectors."""
+        """Labels of all samples, as in torchvision's datasets. Raises ValueError if labels are vectors."""
         if self._source.label_vectors:
             raise ValueError(f"the labels of {self.path} are vectors: use dataset[i][1]")
         return [int(label) for label in self._labels]
@@ -85,7 +86,7 @@ class Dataset:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        was = self.__dict__.pop("_fingerprint", None)  # none: of an older version
+        was = self.__dict__.pop("_fingerprint", None)  # None in pickles of older versions
         self._source = Source(self.path)
         if was is not None and was != self._source.fingerprint:
             raise new_error(603, _changed_text(self.path))
@@ -94,7 +95,7 @@ class Dataset:
 
 def _changed_text(path: Any) -> str:
     return (
-        f"TND-603 cannot continue from this state: {path} is not the data set that was pickled: "
-        "it was replaced, or the path is of another folder\n"
-        "  fix: make the tundish.Dataset again"
+        f"TND-603 cannot continue from this state: {path} is not the dataset that was pickled: "
+        "it was replaced, or the path is in another folder\n"
+        "  fix: create the tundish.Dataset again"
     )

@@ -1,4 +1,4 @@
-"""The engine of one loader, from making it to its end."""
+"""The engine of one loader, from its creation to its end."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from .setup import Setup
 
 
 class Engine:
-    """Its threads end when nobody refers to it any more, or by end()."""
+    """Owns the engine's handle. The threads end with end(), or when this object is collected."""
 
     def __init__(self, setup: Setup, source: Source, replays: bool) -> None:
         """`replays`: a batch of an earlier run is made again."""
-        settled, lists = _settled(setup, source, replays)
+        settled, lists = _engine_arguments(setup, source, replays)
         self._trace = traces.new_trace(setup.options.trace, setup.rank)
         lists.trace = self._trace.file
         _check_backend(setup, source)
@@ -44,15 +44,19 @@ class Engine:
         text = lib.tundish_loader_state(handle, 0, 0)
         if text is None:
             raise last_error()
-        self._state: dict[str, Any] = json.loads(text)  # but for the place
+        self._state: dict[str, Any] = json.loads(text)  # without epoch and position
         if isinstance(source.path, list):
-            self._state["run_config"]["given"] = True  # the program replays from one path
+            self._state["run_config"]["given"] = (
+                True  # the program can replay only from a single path
+            )
         for text in json.loads(lib.tundish_loader_describe(handle))["warnings"]:
             warnings.warn(text, stacklevel=3)
 
     def open(self) -> LoaderHandle:
-        """The handle; an error when the loader is closed, or of another process."""
-        if os.getpid() != self._process:  # its locks may be held by threads that are not here
+        """Returns the handle. Raises an error if the loader is closed or belongs to another process."""
+        if (
+            os.getpid() != self._process
+        ):  # after a fork, threads that do not exist here may hold its locks
             raise new_error(
                 604,
                 f"TND-604 the loader of {self._path} was made before a fork\n"
@@ -66,19 +70,19 @@ class Engine:
         return handle
 
     def end(self) -> None:
-        """Any thread, any number of times. May raise: a warning that was made an error, Ctrl-C."""
+        """Ends the threads. Any thread may call it, repeatedly. May raise Ctrl-C or a warning turned into an error."""
         try:
             self._end()
         finally:
-            self.handle = None  # freed when no other thread is in a call with it
+            self.handle = None  # freed when no other thread is in a call with the handle
 
-    # --- place in the run -----------------------------------------------------------------------
+    # --- position in the run --------------------------------------------------------------------
 
     def state(self, epoch: int, position: int) -> dict[str, Any]:
         return {**copy.deepcopy(self._state), "epoch": epoch, "position": position}
 
-    def place_of(self, state: Any) -> tuple[int, int]:
-        """Epoch and position of a state; an error when this loader cannot go on from it."""
+    def position_of(self, state: Any) -> tuple[int, int]:
+        """Returns epoch and position of a state. Raises an error if this loader cannot continue from it."""
         epoch, position = ctypes.c_uint64(), ctypes.c_uint64()
         try:
             text = json.dumps(state).encode()
@@ -96,11 +100,11 @@ class Engine:
         if text is None:
             raise last_error()
         stats: dict[str, float] = json.loads(text)
-        del stats["tuning"]  # a list
+        del stats["tuning"]  # a list, not a number
         return stats
 
     def tuning(self) -> tuple[int, list[dict[str, Any]]]:
-        """How often the number of threads was changed, and the newest changes."""
+        """Returns how often the thread count changed, and the newest changes."""
         text = lib.tundish_loader_stats(self.open())
         if text is None:
             raise last_error()
@@ -108,41 +112,41 @@ class Engine:
         return all_["data/thread_changes"], all_["tuning"]
 
     def new_window(self) -> None:
-        """Shares and quantiles of stats() are of the time from now on."""
+        """Restarts the window for the shares and quantiles of stats()."""
         lib.tundish_loader_new_window(self.open())
 
     def unused_memory(self) -> int:
-        """Bytes of its budget that it has not used so far; 0 when it has ended."""
-        handle = self._living()  # another thread may end it meanwhile
+        """Returns the unused bytes of the loader's memory budget; 0 if the loader has ended."""
+        handle = self._live_handle()  # another thread may end the loader meanwhile
         if handle is None:
             return 0
         stats = json.loads(lib.tundish_loader_stats(handle) or "{}")
         return int(stats.get("data/memory", 0) - stats.get("data/memory_used", 0))
 
     def write_trace(self) -> bytes | None:
-        """Writes what was recorded until now; the file, or None without one."""
-        handle = self._living()
+        """Writes the trace recorded so far. Returns the file, or None without a trace."""
+        handle = self._live_handle()
         if self._trace.file is None or handle is None:
             return None
         return self._trace.file if lib.tundish_loader_write_trace(handle) == OK else None
 
     def start_trace(self, file: bytes) -> None:
         """Records into this file from now on, unless the loader has a trace."""
-        handle = self._living()
+        handle = self._live_handle()
         if self._trace.file is not None or handle is None:
             return
         if lib.tundish_loader_trace(handle, file) == OK:
             self._trace.file = file
 
     def stop_trace(self) -> None:
-        """Ends what start_trace() began."""
-        handle = self._living()
-        if not self._trace.asked and handle is not None:
+        """Stops the recording of start_trace()."""
+        handle = self._live_handle()
+        if not self._trace.is_requested and handle is not None:
             lib.tundish_loader_trace(handle, None)
             self._trace.file = None
 
-    def _living(self) -> LoaderHandle | None:
-        """The handle, unless the loader has ended or is of another process."""
+    def _live_handle(self) -> LoaderHandle | None:
+        """Returns the handle, or None if the loader has ended or belongs to another process."""
         alive = self._end.alive and os.getpid() == self._process
         return self.handle if alive else None
 
@@ -150,8 +154,8 @@ class Engine:
         return list(json.loads(lib.tundish_loader_bad_samples(self.open())))
 
 
-def _settled(setup: Setup, source: Source, replays: bool) -> Any:
-    """What tundish_loader_new() takes."""
+def _engine_arguments(setup: Setup, source: Source, replays: bool) -> Any:
+    """Returns the arguments of tundish_loader_new()."""
     return engine_options(
         setup.options,
         source.sizes,
@@ -171,25 +175,27 @@ def _settled(setup: Setup, source: Source, replays: bool) -> Any:
 
 
 def _check_backend(setup: Setup, source: Source) -> None:
-    chosen = [one for one in setup.options.transforms if type(one).__name__ == "ToDtype"]
-    dtypes = [one._json()["dtype"] for one in chosen]
+    chosen = [
+        transform for transform in setup.options.transforms if type(transform).__name__ == "ToDtype"
+    ]
+    dtypes = [transform._json()["dtype"] for transform in chosen]
     if "image" not in dict(source.fields).values():
         dtypes += [dtype for dtype, _ in source.arrays.values()]
     if setup.backend == "numpy" and "bfloat16" in dtypes:
-        raise ValueError("bfloat16 needs torch: NumPy has no such type")
+        raise ValueError("bfloat16 needs torch; NumPy does not have this type")
 
 
 def _end_all(
-    handle: LoaderHandle, pieces: pinned.PinnedBatches | None, trace: traces.Trace
+    handle: LoaderHandle, batches: pinned.PinnedBatches | None, trace: traces.Trace
 ) -> None:
-    """Ends the threads, whatever is raised. The memory goes with the last reference to the handle."""
+    """Ends the threads, whatever is raised. The memory is freed with the last reference to the handle."""
     try:
         if trace.is_wanted_at_the_end() and lib.tundish_loader_write_trace(handle) != OK:
             warnings.warn(str(last_error()), RuntimeWarning, stacklevel=3)
     finally:
-        if pieces is not None:  # first: Ctrl-C may come after the call
-            pinned.keep_for_ever(pieces)
+        if batches is not None:  # before the call, because Ctrl-C may come after it
+            pinned.leak_until_exit(batches)
         if lib.tundish_loader_end(handle):
             warnings.warn(str(last_error()), RuntimeWarning, stacklevel=3)
-        elif pieces is not None:
-            pinned.let_go(pieces)
+        elif batches is not None:
+            pinned.free(batches)

@@ -1,4 +1,4 @@
-"""What a loop and a framework see of a loader's iteration."""
+"""The iterator and the sampler of a loader, as loops and frameworks use them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Sampler:
-    """What frameworks look for: `loader.sampler.set_epoch(n)`."""
+    """The sampler that frameworks expect: `loader.sampler.set_epoch(n)`."""
 
     def __init__(self, loader: Loader) -> None:
         self._loader = weakref.ref(loader)
@@ -22,7 +22,7 @@ class Sampler:
 
 
 class LoaderIterator:
-    """Several threads may call next(): each batch goes to one of them."""
+    """Iterates over a loader. Several threads may call next(); each batch goes to one thread."""
 
     def __init__(self, loader: Loader, iteration: int) -> None:
         self._loader: Loader | None = loader

@@ -19,50 +19,50 @@ from .engine import Engine
 from .gpu.device import pending_on_gpu
 from .iterator import LoaderIterator, Sampler
 from .loader_run import Run
-from .open_source import Paths, opened, plain_paths
+from .open_source import Paths, as_source, plain_paths
 from .replay import Replayed, replay
 from .settings import argument_checks as checks
 from .settings import memory_budget
 from .settings.disk_cache import cached_on_disk, disk_stats
-from .settings.loader_options import arguments_text, as_given, make_options, signature
-from .setup import settle
+from .settings.loader_options import arguments_text, given_options, make_options, signature
+from .setup import resolve_setup
 from .tuning import TuningLog
 
-_WITHOUT_LABELS = "have no labels"  # in every warning of src/source about it
+_WITHOUT_LABELS = "have no labels"  # part of every such warning in src/source
 
 
 class Loader:
-    """Batches of a pack (or of a folder, list or tar) for training.
+    """Yields batches of a pack (or of a folder, list or tar) for training.
 
-    Yields (images, labels), with return_index also the sample numbers, with return_sizes then the sizes of
-    the images: torch tensors when torch
-    can be imported, otherwise NumPy arrays. Images are uint8 until Normalize or ToDtype; their
-    shape is (N, 3, H, W) in channels_last memory. The batches are bit-identical for any number of
-    threads, and for any split of a global batch over ranks. Threads of the program may share a loader, and
-    its iterator: each batch goes to one of them.
+    Yields (images, labels), with return_index also the sample numbers, with return_sizes then the sizes
+    of the images. Batches are torch tensors if torch can be imported, otherwise NumPy arrays. Images are
+    uint8 until Normalize or ToDtype; their shape is (N, 3, H, W) in channels_last memory.
 
-    Of samples without an image a batch is (arrays, labels), or a dict where there are several arrays.
+    The batches are bit-identical for any number of threads, and for any split of a global batch over
+    ranks. Threads of the program may share a loader and its iterator; each batch goes to one thread.
 
-    path             a .tnd file, an image folder, or any other data set of docs/sources.md; a
-                     tundish.DataSource; or a list of several that have the same classes, as one
+    For samples without an image, a batch is (arrays, labels), or a dict if there are several arrays.
+
+    path             a .tnd file, an image folder, or any other dataset of docs/sources.md; a
+                     tundish.DataSource; or a list of datasets with the same classes, concatenated
     """
 
-    _replays = False  # replay.py's does: a batch is made again
+    _replays = False  # True in replay.py, which makes one batch again
 
     def __init__(self, path: Paths, batch_size: int = 1, **options: Any) -> None:
         options_ = make_options({"batch_size": batch_size, **options})
         self.path = plain_paths(path)
         batch_transform = BatchTransform(options_.batch_transform, self.path)
-        self._setup = setup = settle(options_)
+        self._setup = setup = resolve_setup(options_)
         self.rank, self.world_size = setup.rank, setup.world_size
         self.device = setup.device  # None: host memory
         self.batch_size = batch_size
         self.shuffle = bool(options_.shuffle)
         self.drop_last = bool(options_.drop_last) or options_.uneven == "drop"
         self.threads = setup.threads
-        self.memory = setup.memory  # bytes; 0: not counted
+        self.memory = setup.memory  # bytes; 0: no limit
 
-        self._source = source = opened(path, options_.copy_to)
+        self._source = source = as_source(path, options_.copy_to)
         if options_.cache_dir is not None:
             self._source = source = cached_on_disk(
                 source, options_.cache_dir, options_.cache_dir_limit
@@ -93,50 +93,52 @@ class Loader:
             engine, assembler, pending, setup.pinned, setup.hang_ms, batch_transform, tuning
         )
         self.sampler = Sampler(self)
-        memory_budget.promise(self)  # last: a loader that could not be made promises nothing
+        memory_budget.reserve(
+            self
+        )  # last, so that a loader that could not be made reserves nothing
 
     # --- iterating --------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        """Batches per epoch; the same on every rank."""
+        """Returns the number of batches per epoch, which is the same on every rank."""
         return int(lib.tundish_loader_steps(self._engine.open(), 0))
 
     def __iter__(self) -> Iterator[Any]:
         return LoaderIterator(self, self._run.begin())
 
-    # --- place in the run -------------------------------------------------------------------
+    # --- position in the run ----------------------------------------------------------------
 
     @property
     def epoch(self) -> int:
-        """The number of the epoch in progress, or of the next one when none is."""
+        """The number of the epoch in progress, or of the next one if none is in progress."""
         return self._run.place[0]
 
     def set_epoch(self, epoch: int) -> None:
-        """The next iteration is this epoch, or the one in progress that has given no batch yet.
+        """Sets the epoch of the next iteration, or of an iteration that has not returned a batch yet.
 
-        After load_state_dict() with a state of that epoch, the loader still starts at the state's place.
+        After load_state_dict() with a state of that epoch, the loader still starts at the state's position.
         """
         self._run.set_epoch(checks.whole(epoch, "epoch", least=0, most=2**63 - 1))
 
     def state_dict(self) -> dict[str, Any]:
-        """A small dict of numbers and strings (JSON); the same on every rank: what was handed out so far."""
-        epoch, position = self._run.place  # at once: another thread may take the next batch
+        """Returns the position after the batches received so far, as a small JSON dict; the same on every rank."""
+        epoch, position = self._run.place  # read once: another thread may take the next batch
         return self._engine.state(epoch, position)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Goes on where the state was saved, with any threads, rank, world size and batch size."""
-        self._run.go_to(self._engine.place_of(state))
+        """Continues where the state was saved, with any threads, rank, world size and batch size."""
+        self._run.seek(self._engine.position_of(state))
 
     def replay(self, state: dict[str, Any], rank: int | None = None) -> Replayed:
-        """The batch that followed this state, made again, with what was done to each image.
+        """Makes the batch that followed this state again, with the plan of each image.
 
-        Batch size, world size, uneven and on_error are those of the run that saved it; `rank` is by default
-        this loader's. `images, labels = loader.replay(state).batch`; `.plans` has a dict per image:
-        position, sample, repeat, crop, flips. The loader itself stays where it is.
+        Batch size, world size, uneven and on_error come from the run that saved the state. `rank` is this
+        loader's by default. Use it as `images, labels = loader.replay(state).batch`. `.plans` has a dict per
+        image: position, sample, repeat, crop, flips. The loader keeps its position.
         """
-        self._engine.place_of(state)  # a state may come from anywhere
+        self._engine.position_of(state)  # checks the state, which may come from anywhere
         options = {
-            **as_given(self._setup.options),
+            **given_options(self._setup.options),
             "rank": self.rank,
             "world_size": self.world_size,
         }
@@ -145,9 +147,9 @@ class Loader:
     # --- monitoring ---------------------------------------------------------------------------
 
     def stats(self, reset: bool = False) -> dict[str, float]:
-        """Flat, ready for a logger: what was delivered, what it cost, what the trainer waited.
+        """Returns statistics for a logger: delivered samples, their cost, the time that the trainer waited.
 
-        Sums are since the loader was made; shares and quantiles since the last stats(reset=True).
+        Sums start when the loader is made; shares and quantiles at the last stats(reset=True).
         """
         stats = self._engine.stats() | self._run.pending.stats(reset)
         stats |= self._run.batch_transform.stats()
@@ -157,53 +159,57 @@ class Loader:
         return stats
 
     def tuning(self) -> list[dict[str, Any]]:
-        """What threads="auto" changed, oldest first (the newest 100): at_s, threads (from), prefetch (prefetch_from), reason,
-        and the rates samples_per_s (before, measured) and predicted_samples_per_s (after)."""
+        """Returns the newest 100 changes of threads="auto", oldest first.
+
+        A change has at_s, threads (from), prefetch (prefetch_from), reason, and the rates samples_per_s
+        (measured before) and predicted_samples_per_s (after).
+        """
         return self._engine.tuning()[1]
 
     def bad_samples(self) -> list[dict[str, Any]]:
-        """The first 10,000 draws of samples that could not be loaded: file, record, byte, why, what came instead.
+        """Returns the first 10,000 draws of samples that could not be loaded.
 
-        A sample that is bad in three epochs is listed three times. Not part of a state.
+        An entry has file, record, byte, reason and replacement. A sample that is bad in three epochs is
+        listed three times. Not part of a state.
         """
         return self._engine.bad_samples()
 
     def report(self) -> dict[str, Any]:
-        """Exact counts and bad_samples(), ready for JSON."""
+        """Returns exact counts and bad_samples(), ready for JSON."""
         return monitoring.report(self.path, self._engine.stats(), self.bad_samples())
 
     def write_report(self, path: str | os.PathLike[str]) -> None:
-        """JSON when the name ends in .json, otherwise a table."""
-        monitoring.write(path, self.report())
+        """Writes report() to a file: as JSON if the name ends in .json, otherwise as a table."""
+        monitoring.write_report(path, self.report())
 
     def unused_memory(self) -> int:
-        """Bytes of its budget that it has not used so far."""
+        """Returns the unused bytes of the loader's memory budget."""
         return self._engine.unused_memory()
 
     @property
     def decoding(self) -> str | None:
-        """Who decodes: "cpu" or "gpu"; None while decode="auto" has not chosen yet."""
+        """Where images are decoded: "cpu" or "gpu"; None while decode="auto" has not decided."""
         return self._run.pending.decoding
 
     @functools.cached_property
     def classes(self) -> list[str]:
-        """Names of the labels 0, 1, ...; empty when they have none.
+        """Names of the labels 0, 1, ...; empty if the labels have no names.
 
-        Of labels that are vectors, the names of their columns. With labels=: the names that the data have,
-        if they are as many as the columns, or as the integers need; otherwise empty.
+        For label vectors, the names of their columns. With labels=, the names stored with the data if their
+        number fits the given labels, otherwise empty.
         """
         return checks.fitting_classes(self._source.classes, self._setup.options.labels)
 
     @functools.cached_property
     def dataset(self) -> Dataset:
-        """The same data by number."""
+        """The same data as a Dataset, by sample number."""
         options = self._setup.options
         upright = bool(options.exif_orientation)
         return Dataset(self.path, exif_orientation=upright, mode=options.mode)
 
     @property
     def batch_sampler(self) -> Loader:
-        """For frameworks that call `batch_sampler.set_epoch` or ask for its length."""
+        """The loader itself, for frameworks that use `batch_sampler.set_epoch` or its length."""
         return self
 
     def __repr__(self) -> str:
@@ -215,11 +221,11 @@ class Loader:
     # --- ending -----------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Ends the threads. Tensors that were handed out stay valid. Any thread may call it, at any time."""
+        """Ends the threads. Tensors that you have received stay valid. Any thread may call it at any time."""
         try:
             self._engine.end()
         finally:
-            # Freed when no other thread is in a call with it, with its memory on a GPU.
+            # Freed, with its GPU memory, when no other thread is in a call with it.
             self._run.pending = PendingBatch(None, self.decoding)
 
     def __enter__(self) -> Loader:
@@ -232,7 +238,7 @@ class Loader:
         # A copy with the same trace would overwrite it.
         return _rebuild, (
             self.path,
-            {**as_given(self._setup.options), "trace": None},
+            {**given_options(self._setup.options), "trace": None},
             self.state_dict(),
         )
 
@@ -243,6 +249,6 @@ def _rebuild(path: Any, options: dict[str, Any], state: dict[str, Any]) -> Loade
     return loader
 
 
-# help() and editors see the arguments, which are written once, in options.py.
+# help() and editors show the arguments, which are defined once, in loader_options.py.
 Loader.__doc__ = f"{(Loader.__doc__ or '').rstrip()}\n{arguments_text()}\n    "
 Loader.__signature__ = signature()  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""A loader's run: the place it has come to, and the batch that it hands out next."""
+"""The run of a loader: its position, and the next batch."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from .batch.batch_transform import BatchTransform
 from .batch.pending_batch import PendingBatch
 from .batch.pinned import PinnedBatches
 from .engine import Engine
-from .fair_lock import Turn
+from .fair_lock import FairLock
 from .gpu.gpu_pending import PendingGpuBatches
 from .tuning import TuningLog
 
 _HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
-_SLICE_MS = 100  # how long one call may block; Ctrl-C is seen in between
+_SLICE_MS = 100  # maximum time of one blocking call; Ctrl-C is handled between calls
 
 Pending = PendingBatch | PendingGpuBatches
 
 
 class Run:
-    """Its members are changed by the thread that has the turn, and where a batch is handed out."""
+    """The state of a run. Changed by the thread that holds the lock, and where a batch is delivered."""
 
     def __init__(
         self,
@@ -48,23 +48,23 @@ class Run:
         self._hang_ms = hang_ms
         self.batch_transform = batch_transform
         self._tuning = tuning
-        self._turn = Turn()
+        self._lock = FairLock()
         self.pending = pending
-        self.place = (0, 0)  # epoch, position: what was handed out so far
+        self.place = (0, 0)  # epoch and position after the delivered batches
         self._in_progress = False
-        self._taken = False  # a batch of the iteration in progress
-        self._wanted_epoch: int | None = None  # set once a batch was taken
-        self._iteration = 0  # number of the newest
-        self._ended = 0  # number of the last one that came to the end of its epoch
+        self._taken = False  # whether the current iteration has delivered a batch
+        self._next_epoch: int | None = None  # set while an iteration is in progress
+        self._iteration = 0  # number of the newest iteration
+        self._ended = 0  # number of the last iteration that reached the end of its epoch
         self._warned = False
-        self.on_batch: Callable[[ctypes.c_void_p], None] | None = None  # for replay
+        self.on_batch: Callable[[ctypes.c_void_p], None] | None = None  # used by replay
 
     # --- iterating --------------------------------------------------------------------------
 
     def begin(self) -> int:
-        """Begins an iteration; gives its number."""
+        """Begins an iteration and returns its number."""
         self._engine.open()
-        self._turn.begin()
+        self._lock.acquire()
         try:
             if self._taken:  # the last iteration was left early
                 self._go_to_next_epoch(self._ended)
@@ -72,10 +72,10 @@ class Run:
             self._iteration += 1
             return self._iteration
         finally:
-            self._turn.end()
+            self._lock.release()
 
     def next(self, iteration: int) -> Any:
-        """The next batch. Raises StopIteration when the epoch is over."""
+        """Returns the next batch. Raises StopIteration at the end of the epoch."""
         while True:
             while not self._advance(iteration):
                 if self._hang_ms:
@@ -90,33 +90,36 @@ class Run:
                 changed = self.batch_transform.function is not None
                 return self.batch_transform(*taken) if changed else taken[0]
             pending = self.pending
-            # No call below: Ctrl-C comes before, and the batch is kept, or after, and the loop has it. Nor
-            # does another thread come in between; one may have been faster, or begun an iteration.
+            # No calls below: Ctrl-C comes either before, and the batch is kept, or after, and the loop has the
+            # batch. Other threads cannot run in between. One may have been faster, or begun an iteration.
             if iteration == self._iteration and pending.out is not None:
-                out, pending.out, pending.given = pending.out, None, None
+                out, pending.out, pending.delivered = pending.out, None, None
                 epoch, begin = self.place
                 self.place = (epoch, pending.info.next_position)
                 end = self.place[1]
                 self._taken = True
-                # From here on the batch is the loop's, as are errors and Ctrl-C of its function.
+                # From here on the batch belongs to the loop; errors and Ctrl-C come from the batch transform.
                 if self.batch_transform.function is None:
                     return out
                 return self.batch_transform(out, epoch, begin, end)
 
     def _take(self, iteration: int) -> tuple[Any, int, int, int] | None:
-        """Without a GIL: the batch, its epoch, begin and end, while no other thread has the turn. None: another one was
-        faster. Ctrl-C at this moment can lose a batch."""
-        self._turn.begin()
+        """Takes the batch under the lock, for Python without a GIL.
+
+        Returns the batch, its epoch, begin and end, or None if another thread was faster. Ctrl-C at this
+        moment can lose a batch.
+        """
+        self._lock.acquire()
         try:
             pending = self.pending
             if iteration != self._iteration or pending.out is None:
                 return None
-            out, pending.out, pending.given = pending.out, None, None
+            out, pending.out, pending.delivered = pending.out, None, None
             epoch, begin = self.place
             self.place, self._taken = (epoch, pending.info.next_position), True
             return out, epoch, begin, self.place[1]
         finally:
-            self._turn.end()
+            self._lock.release()
 
     def _start(self) -> None:
         self.pending.drop()
@@ -125,37 +128,37 @@ class Run:
         self._in_progress = True
 
     def _go_to_next_epoch(self, ended: int) -> None:
-        # No call: Ctrl-C, and other threads, see all of it or nothing.
-        epoch = self.place[0] + 1 if self._wanted_epoch is None else self._wanted_epoch
-        self.place, self._wanted_epoch, self._ended = (epoch, 0), None, ended
+        # No calls: Ctrl-C and other threads see either all assignments or none.
+        epoch = self.place[0] + 1 if self._next_epoch is None else self._next_epoch
+        self.place, self._next_epoch, self._ended = (epoch, 0), None, ended
         self._in_progress = self._taken = False
 
     def _advance(self, iteration: int) -> bool:
-        """Waits for one slice. True: a batch is here. Raises StopIteration when the epoch is over."""
+        """Waits for up to _SLICE_MS. Returns whether a batch is ready; raises StopIteration at the end."""
         self._engine.open()
-        self._turn.begin()
+        self._lock.acquire()
         try:
             handle, pending = self._engine.open(), self.pending
-            if iteration == self._ended:  # another thread has seen the end of the epoch
+            if iteration == self._ended:  # another thread reached the end of the epoch
                 raise StopIteration
             if iteration != self._iteration:
                 raise RuntimeError("a newer iteration over this loader has begun; this one is over")
-            if not pending.here():
-                result = self._ask(handle, pending)
+            if not pending.is_ready():
+                result = self._request_batch(handle, pending)
                 if result == AGAIN:
                     return False
                 if result == END:
-                    if pending.end_of_epoch():
-                        return False  # the engine judges what was found
+                    if pending.finish_epoch():
+                        return False  # the engine handles the bad samples first
                     self._go_to_next_epoch(iteration)
                     raise StopIteration
             pending.assemble(self._assemble)
             return True
         finally:
-            self._turn.end()
+            self._lock.release()
 
-    def _ask(self, handle: LoaderHandle, pending: Pending) -> int:
-        """The engine for the next batch."""
+    def _request_batch(self, handle: LoaderHandle, pending: Pending) -> int:
+        """Requests the next batch from the engine."""
         error = pending.take_error()
         if error is not None:
             self._taken = True
@@ -164,7 +167,7 @@ class Run:
             self._pinned.lend(handle)
         result = int(lib.tundish_loader_next(handle, _SLICE_MS, ctypes.byref(pending.batch)))
         if result == ERROR:
-            self._taken = True  # the error was of a batch, which does not come again
+            self._taken = True  # the error replaces its batch
             raise last_error()
         return result
 
@@ -179,34 +182,34 @@ class Run:
         if lib.tundish_loader_bad_positions(self._engine.open()) == 0:
             return
         self._warned = True
-        warnings.warn(monitoring.about_bad(self._engine.bad_samples()[0]), stacklevel=4)
+        warnings.warn(monitoring.bad_sample_warning(self._engine.bad_samples()[0]), stacklevel=4)
 
     def _warn_about_hanging(self) -> None:
         text = lib.tundish_loader_hanging(self._engine.open(), self._hang_ms)
         if text:
-            warnings.warn(monitoring.about_hanging(text), RuntimeWarning, stacklevel=4)
+            warnings.warn(monitoring.hang_warning(text), RuntimeWarning, stacklevel=4)
 
-    # --- going elsewhere --------------------------------------------------------------------
+    # --- seeking ----------------------------------------------------------------------------
 
     def set_epoch(self, epoch: int) -> None:
-        self._turn.begin()
+        self._lock.acquire()
         try:
             if self._taken:
-                self._wanted_epoch = epoch
+                self._next_epoch = epoch
             elif epoch != self.place[0]:
                 self.place = (epoch, 0)
                 if self._in_progress:
                     self._start()
         finally:
-            self._turn.end()
+            self._lock.release()
 
-    def go_to(self, place: tuple[int, int]) -> None:
-        """The iteration in progress is over; the next one begins at this epoch and position."""
-        self._turn.begin()
+    def seek(self, place: tuple[int, int]) -> None:
+        """Ends the current iteration. The next one starts at this epoch and position."""
+        self._lock.acquire()
         try:
             self._iteration += 1
             self.pending.drop()
             self._in_progress = self._taken = False
-            self.place, self._wanted_epoch = place, None
+            self.place, self._next_epoch = place, None
         finally:
-            self._turn.end()
+            self._lock.release()

@@ -1,4 +1,4 @@
-"""What a loader reports about itself: figures for a logger, and a report of its bad samples."""
+"""Reports of a loader: warnings and a report of bad samples."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import Any
 _DONE = {"substitute": "replaced", "nothing": "left out", "zeros": "delivered as zeros"}
 
 
-def about_bad(first: dict[str, Any]) -> str:
-    """A warning, once."""
+def bad_sample_warning(first: dict[str, Any]) -> str:
+    """Returns the warning about the first bad sample."""
     done = _DONE[first["delivered"]]
     return f"a bad sample was {done}; loader.bad_samples() lists all\n{first['text']}"
 
 
-def about_hanging(text: bytes) -> str:
-    """A warning."""
+def hang_warning(text: bytes) -> str:
+    """Returns the warning about a loader that waits too long."""
     return (
         f"the loader waits: {text.decode('utf-8', 'replace')}\n"
-        "  fix: check the disk or the network file system that holds it"
+        "  fix: check the disk or the network file system that it waits for"
     )
 
 
 def report(path: str, stats: dict[str, Any], listed: list[dict[str, Any]]) -> dict[str, Any]:
-    """Every count is exact; the list ends after the first 10,000."""
+    """Returns a report for JSON. Counts are exact; the list has the first 10,000 bad samples."""
     return {
         "path": path,
         "delivered": stats["data/samples"],
@@ -37,14 +37,14 @@ def report(path: str, stats: dict[str, Any], listed: list[dict[str, Any]]) -> di
     }
 
 
-def _instead(one: dict[str, Any]) -> str:
-    if one["delivered"] == "zeros":
+def _replacement_text(sample: dict[str, Any]) -> str:
+    if sample["delivered"] == "zeros":
         return "zeros"
-    return "-" if one["replaced_by"] is None else f"{one['replaced_by']:,}"
+    return "-" if sample["replaced_by"] is None else f"{sample['replaced_by']:,}"
 
 
-def table(report: dict[str, Any]) -> str:
-    """The same for people."""
+def report_table(report: dict[str, Any]) -> str:
+    """Formats a report as a table."""
     lines = [
         f"{report['path']}: {report['delivered']:,} samples delivered, {report['bad']:,} bad, "
         f"{report['replaced']:,} places filled with another, {report['skipped']:,} left empty"
@@ -53,19 +53,19 @@ def table(report: dict[str, Any]) -> str:
     rows = [
         ("sample", "epoch", "position", "file", "record", "byte", "code", "replaced by", "reason")
     ]
-    for one in report["bad_samples"]:
-        file = one["file"] + (f" ({one['key']})" if one["key"] else "")
+    for sample in report["bad_samples"]:
+        file = sample["file"] + (f" ({sample['key']})" if sample["key"] else "")
         rows.append(
             (
-                f"{one['sample']:,}",
-                str(one["epoch"]),
-                f"{one['position']:,}",
+                f"{sample['sample']:,}",
+                str(sample["epoch"]),
+                f"{sample['position']:,}",
                 file,
-                "-" if one["record"] is None else f"{one['record']:,}",
-                "-" if one["offset"] is None else f"{one['offset']:,}",
-                one["code"],
-                _instead(one),
-                " ".join(one["reason"].split()) or "-",
+                "-" if sample["record"] is None else f"{sample['record']:,}",
+                "-" if sample["offset"] is None else f"{sample['offset']:,}",
+                sample["code"],
+                _replacement_text(sample),
+                " ".join(sample["reason"].split()) or "-",
             )
         )
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -78,14 +78,14 @@ def table(report: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def write(path: str | os.PathLike[str], report: dict[str, Any]) -> None:
+def write_report(path: str | os.PathLike[str], report: dict[str, Any]) -> None:
     path = os.fspath(path)
     json_wanted = path.endswith(".json")
-    text = json.dumps(report, indent=1) + "\n" if json_wanted else table(report)
+    text = json.dumps(report, indent=1) + "\n" if json_wanted else report_table(report)
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
 
 
 def trace_path(path: str | os.PathLike[str], rank: int) -> bytes:
-    """The ranks of a run share a command line: "{rank}" in the name gives each rank its own file."""
+    """Returns the trace file of a rank: "{rank}" in the name is replaced, as ranks share a command line."""
     return os.fsencode(os.fspath(path).replace("{rank}", str(rank)))

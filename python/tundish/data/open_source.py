@@ -1,4 +1,4 @@
-"""A data set opened by the library: what Loader and Dataset share."""
+"""Opens datasets with the library, for Loader and Dataset."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ from .._c.functions import AGAIN, OK
 from .._c.handles import SourceHandle
 from .._c.library import lib
 from .data_source import DataSource
-from .settings.copy_to import copied
+from .settings.copy_to import open_copy
 
 Path = str | os.PathLike[str] | DataSource
-Paths = Path | Sequence[Path]  # where a Source is taken too, it is one that was opened before
+Paths = Path | Sequence[Path]  # functions that take a Source also take an opened one
 
-_SLICE_MS = 100  # how long one call may block
+_SLICE_MS = 100  # maximum time of one blocking call
 
 
 def plain_paths(path: Paths) -> Any:
-    """One path as text, several as a list of texts; a DataSource stays what it is."""
+    """Returns one path as text, several as a list. A DataSource is kept."""
     if isinstance(path, Source):
         return path.path
     if isinstance(path, list | tuple):
-        return [plain_paths(one) for one in path]
+        return [plain_paths(part) for part in path]
     if isinstance(path, DataSource):
         return path
     try:
         return os.fspath(path)  # type: ignore[arg-type]
     except TypeError:
         raise TypeError(
-            f"a path is wanted, not {type(path).__name__}\n"
-            '  fix: a data set of Python is packed first: tundish.pack(dataset, "train.tnd"), then "train.tnd" is the path'
+            f"the path must be a str, os.PathLike or tundish.DataSource, not {type(path).__name__}\n"
+            '  fix: pack a Python dataset first: tundish.pack(dataset, "train.tnd"), then pass "train.tnd"'
         ) from None
 
 
 def _open(path: str | DataSource, copy_to: Path | None) -> SourceHandle:
     name = os.fsencode(path)
-    if b"\0" in name:  # C would see only what comes before it
+    if b"\0" in name:  # C would see only the part before it
         raise ValueError(f"the path {path!r} holds a null byte")
     if copy_to is None:
         return _open_watching(name, path.json() if isinstance(path, DataSource) else None)
-    with copied(os.fspath(path), copy_to) as copy:
+    with open_copy(os.fspath(path), copy_to) as copy:
         handle: SourceHandle = lib.tundish_source_open_copy(name, copy.fileno())
     if not handle:
         raise last_error()
@@ -53,7 +53,7 @@ def _open(path: str | DataSource, copy_to: Path | None) -> SourceHandle:
 
 
 def _open_watching(name: bytes, options: bytes | None) -> SourceHandle:
-    """In slices: Python handles Ctrl-C between calls, not inside one, and a large archive takes long."""
+    """Opens in slices. Python handles Ctrl-C only between calls, and a large archive takes long."""
     opening = lib.tundish_opening_new(name, options)
     if not opening:
         raise last_error()
@@ -66,7 +66,7 @@ def _open_watching(name: bytes, options: bytes | None) -> SourceHandle:
             raise last_error()
         return handle
     finally:
-        opening.free()  # at once: a traceback would keep it
+        opening.free()  # free now: a traceback could keep it alive
 
 
 def _join(parts: list[Source]) -> SourceHandle:
@@ -78,40 +78,40 @@ def _join(parts: list[Source]) -> SourceHandle:
 
 
 class Source:
-    """A pack or any other data set; or several, concatenated."""
+    """A pack or any other dataset, or several concatenated."""
 
     def __init__(self, path: Paths, copy_to: Path | None = None) -> None:
         self.path = plain_paths(path)
         if isinstance(path, list | tuple):
-            parts = [opened(one, copy_to) for one in path]
+            parts = [as_source(part, copy_to) for part in path]
             handle = _join(parts)
             self.sizes = [part.count for part in parts]
         else:
             handle = _open(self.path, copy_to)
             self.sizes = []
         self.handle = handle
-        self.on_disk = False  # it has a disk cache
+        self.on_disk = False  # whether it has a disk cache
         about = json.loads(lib.tundish_source_describe(handle))
         self.count: int = about["count"]
-        self.fingerprint: str = about["fingerprint"]  # a pack's is its id
-        self.sizes = self.sizes or [self.count]  # samples of each path
+        self.fingerprint: str = about["fingerprint"]  # the id of a pack
+        self.sizes = self.sizes or [self.count]  # number of samples of each path
         self.fields: list[tuple[str, str]] = [(f["name"], f["type"]) for f in about["fields"]]
-        # Of fields whose arrays all have one type and shape.
+        # Fields whose arrays all have the same type and shape.
         self.arrays: dict[str, tuple[str, tuple[int, ...]]] = {
             f["name"]: (f["dtype"], tuple(f["shape"])) for f in about["fields"] if "dtype" in f
         }
         self.classes: list[str] = about["classes"]
-        self.label_vectors: bool = about["label_vectors"]  # a number for each class
+        self.label_vectors: bool = about["label_vectors"]  # one number for each class
         self.warnings: list[str] = about["warnings"]
 
     def with_handle(self, handle: SourceHandle) -> Source:
-        """The same data set through a disk cache."""
+        """Returns the same dataset read through a disk cache."""
         out = copy.copy(self)
         out.handle, out.on_disk = handle, True
         return out
 
     def label_vector(self, number: int) -> Any:
-        """The label of one sample, a float32 array, where labels are vectors."""
+        """Returns the label vector of one sample as a float32 array."""
         import numpy as np
 
         out = np.empty(len(self.classes), np.float32)
@@ -121,7 +121,7 @@ class Source:
         return out
 
     def labels(self) -> Any:
-        """All labels as an int64 array; -1 where there is none."""
+        """Returns all labels as an int64 array; -1 if a sample has none."""
         import numpy as np
 
         out = np.empty(self.count, np.int64)
@@ -131,6 +131,6 @@ class Source:
         return out
 
 
-def opened(path: Any, copy_to: Path | None = None) -> Source:
-    """A Source, or what is to be opened."""
+def as_source(path: Any, copy_to: Path | None = None) -> Source:
+    """Returns a Source unchanged, and opens anything else."""
     return path if isinstance(path, Source) else Source(path, copy_to)

@@ -1,7 +1,7 @@
-"""Orders: which samples an epoch visits, and how often. `Loader(..., order=tundish.Balanced())`.
+"""Orders: which samples an epoch visits, and how often, as in `Loader(..., order=tundish.Balanced())`.
 
-Each is a pure function of seed, epoch and position (docs/internals/order.md says what it promises); given
-lists are handed to the engine once.
+Each order is a pure function of seed, epoch and position (docs/internals/order.md has its guarantees). Lists
+of samples are passed to the engine once.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ _MOST_DRAWS = 2**48
 
 
 class Order:
-    """Base class of the orders. Without an order, an epoch has every sample once."""
+    """Base class of orders. Without an order, an epoch has every sample once."""
 
-    shuffles = False  # draws at random whatever shuffle says
+    shuffles = False  # True: random even with shuffle=False
 
     def _fill(self, options: dict[str, Any], lists: LoaderLists, sizes: Sequence[int]) -> None:
-        """Adds the order to the engine's options. `sizes`: samples of each path of the loader."""
+        """Adds the order to the engine's options. `sizes`: number of samples of each path."""
         raise TypeError(f"{type(self).__name__} is not an order of tundish")
 
 
 class Subset(Order):
-    """Only these samples, each once: Subset([0, 5, 7]), Subset(range(100))."""
+    """Visits only these samples, each once: Subset([0, 5, 7]), Subset(range(100))."""
 
     def __init__(self, samples: Any) -> None:
         self.samples = _numbers(samples, "samples")
@@ -39,7 +39,7 @@ class Subset(Order):
 
 
 class Listed(Order):
-    """These samples, each as often as it is listed: augmented differently every time."""
+    """Visits these samples, each as often as it is listed and augmented differently every time."""
 
     def __init__(self, samples: Any) -> None:
         self.samples = _numbers(samples, "samples")
@@ -53,10 +53,10 @@ class Listed(Order):
 
 
 class Weighted(Order):
-    """Draws with replacement, by weight, as torch.utils.data.WeightedRandomSampler.
+    """Draws with replacement, by weight, like torch.utils.data.WeightedRandomSampler.
 
-    weights   one per sample, 0 or more
-    draws     per epoch; default: as many as there are samples
+    weights   one weight per sample, 0 or more
+    draws     draws per epoch; default: the number of samples
     """
 
     shuffles = True
@@ -75,10 +75,10 @@ class Weighted(Order):
 
 
 class Balanced(Order):
-    """Every class equally often; no sample of a class again before all others of it have come.
+    """Visits every class equally often. A sample repeats only after all others of its class.
 
-    draws     per epoch; default: as many as there are samples
-    of        a Subset: only its samples
+    draws     draws per epoch; default: the number of samples
+    of        a Subset to draw from; default: all samples
     """
 
     def __init__(self, draws: int | None = None, *, of: Subset | None = None) -> None:
@@ -98,11 +98,11 @@ class Balanced(Order):
 
 
 class Mixture(Order):
-    """Groups of samples in fixed proportions; each group's samples come in turn.
+    """Mixes groups of samples in fixed proportions. The samples of each group take turns.
 
-    weights   one per group, above 0: Mixture([0.7, 0.3])
-    groups    sample numbers of each; default: one group per path, Loader(["a.tnd", "b.tnd"], ...)
-    draws     per epoch; default: as many as there are samples
+    weights   one weight per group, above 0: Mixture([0.7, 0.3])
+    groups    sample numbers of each group; default: one group per path, Loader(["a.tnd", "b.tnd"], ...)
+    draws     draws per epoch; default: the number of samples
     """
 
     def __init__(
@@ -132,12 +132,12 @@ class Mixture(Order):
 
 
 class Repeated(Order):
-    """Repeated augmentation: each draw `times` times in a row, augmented differently.
+    """Repeats each draw `times` times in a row, augmented differently (repeated augmentation).
 
-    times     how often each drawn sample comes
+    times     repetitions of each draw
     of        any other order; default: every sample
-    draws     per epoch, repeats counted; default: those of the other order, so that an epoch
-              stays as long as it was and holds fewer samples (timm's RASampler)
+    draws     draws per epoch including repetitions; default: the draws of the other order, so that
+              an epoch keeps its length and holds fewer samples (timm's RASampler)
     """
 
     def __init__(self, times: int, *, of: Order | None = None, draws: int | None = None) -> None:
@@ -165,7 +165,7 @@ class Repeated(Order):
 def add_order(
     order: Any, options: dict[str, Any], lists: LoaderLists, sizes: Sequence[int]
 ) -> None:
-    """The order as the engine takes it: words and numbers in the options, arrays in the lists."""
+    """Adds an order for the engine: words and numbers to the options, arrays to the lists."""
     if not isinstance(order, Order):
         raise TypeError(
             f"{order!r} is not an order: use tundish.Subset, Weighted, Balanced, Repeated or Mixture"

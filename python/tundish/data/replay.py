@@ -1,4 +1,4 @@
-"""A batch of a run made again from its state, and what was done to each of its images."""
+"""Makes a batch of a run again from its state, with the plan of each image."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from .._c.errors import last_error
 from .._c.library import lib
 
-# What the next batch of a run depends on, and a loader that replays it may have otherwise.
+# Options that the next batch of a run depends on and that this loader may not share.
 _AS_SAVED = ("batch_size", "world_size", "uneven", "on_error")
 _ALONE = {
     "prefetch": 1,
@@ -30,11 +30,11 @@ _ALONE = {
 
 @dataclass(frozen=True)
 class Replayed:
-    """A batch as the loader gave it, and the plan of each of its images.
+    """A batch as the loader delivered it, and the plan of each image.
 
-    A plan: position (global, in the epoch), sample, repeat, key, label, replaces (bad samples it
-    replaces), image (width and height as stored), size (of the result), steps (each cuts
-    `crop` [x, y, width, height], resizes it to `size`, keeps the window `keep`, then mirrors).
+    A plan has: position (global, in the epoch), sample, repeat, key, label, replaces (bad samples that it
+    replaces), image (stored width and height), size (of the result), and steps. Each step cuts `crop`
+    [x, y, width, height], resizes it to `size`, keeps the window `keep`, then mirrors.
     """
 
     batch: Any
@@ -42,14 +42,14 @@ class Replayed:
 
 
 def replay(path: Any, options: dict[str, Any], state: dict[str, Any], rank: int | None) -> Replayed:
-    """With a loader of its own, built like the one that saved the state.
+    """Replays with a separate loader, built like the one that saved the state.
 
-    `options`: of a loader with the same data, order, seed and transforms; its rank is the default.
+    `options`: options of a loader with the same data, order, seed and transforms; its rank is the default.
     """
     from .loader import Loader
 
     config = state["run_config"]
-    # What is left out is at its default.
+    # Options that the state leaves out have their default values.
     as_saved = {"batch_size": 1, "world_size": 1}
     as_saved |= {name: config[name] for name in _AS_SAVED if name in config}
     if "uneven" in as_saved:
@@ -60,7 +60,7 @@ def replay(path: Any, options: dict[str, Any], state: dict[str, Any], rank: int 
     if rank is None and not built["rank"] < built["world_size"]:
         raise ValueError(
             f"the state is of a run with {built['world_size']} ranks, and this loader has rank "
-            f"{built['rank']}: say whose batch it is, replay(state, rank=0)"
+            f"{built['rank']}: pass the rank of the batch, replay(state, rank=0)"
         )
 
     class ReplayLoader(Loader):
@@ -79,4 +79,4 @@ def replay(path: Any, options: dict[str, Any], state: dict[str, Any], rank: int 
         loader._run.on_batch = keep_plans
         for batch in loader:
             return Replayed(batch, plans)
-    raise ValueError(f"the state is at the end of epoch {state['epoch']}: no batch follows in it")
+    raise ValueError(f"the state is at the end of epoch {state['epoch']}: no batch follows")

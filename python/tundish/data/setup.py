@@ -1,4 +1,4 @@
-"""What a loader settles before its engine is made: rank, threads, memory, device, backend."""
+"""Resolves the settings that a loader needs before its engine: rank, threads, memory, device, backend."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ class Setup:
     from_numpy: Callable[[Any], Any]
     hang_ms: int  # 0: never
     device: Any  # None: host memory
-    threads: int  # with tunes_threads: to begin with
+    threads: int  # initial number if tunes_threads
     tunes_threads: bool
-    prefetch: int  # with tunes_prefetch: to begin with
+    prefetch: int  # initial number if tunes_prefetch
     tunes_prefetch: bool
-    memory: int  # bytes; 0: not counted
-    pin: bool  # the engine locks its own memory
+    memory: int  # bytes; 0: no limit
+    pin: bool  # the engine page-locks its own memory
     pinned: pinned.PinnedBatches | None  # batches are made in torch's page-locked memory
 
 
-def settle(options: LoaderOptions) -> Setup:
+def resolve_setup(options: LoaderOptions) -> Setup:
     rank, world_size = rank_and_world_size(options.rank, options.world_size)
     backend, from_tensor, from_numpy = checks.backend(options.backend)
     hang_ms = checks.milliseconds(options.hang_warning, "hang_warning")
     device = device_of(options.device, backend)
     threads, tunes_threads = _threads(options)
     prefetch = prefetch_of(options.prefetch)
-    memory = memory_budget.of_options(options)
-    pin, pieces = _pinning(options, backend, device)
+    memory = memory_budget.budget_of(options)
+    pin, batches = _pinning(options, backend, device)
     return Setup(
         options=options,
         rank=rank,
@@ -59,12 +59,12 @@ def settle(options: LoaderOptions) -> Setup:
         tunes_prefetch=tunes_threads and options.prefetch == "auto",
         memory=memory,
         pin=pin,
-        pinned=pieces,
+        pinned=batches,
     )
 
 
 def _threads(options: LoaderOptions) -> tuple[int, bool]:
-    """How many, and whether the engine may change their number."""
+    """Returns the number of threads, and whether the engine may change it."""
     given = options.threads
     if isinstance(given, str) and given != "auto":
         raise ValueError(f'threads must be "auto", a number or None, not {given!r}')
@@ -74,7 +74,7 @@ def _threads(options: LoaderOptions) -> tuple[int, bool]:
 
 
 def prefetch_of(given: Any) -> int:
-    """Batches kept ready, to begin with."""
+    """Returns the initial number of batches kept ready."""
     if given == "auto":
         return 4
     if isinstance(given, str):
@@ -85,12 +85,12 @@ def prefetch_of(given: Any) -> int:
 def _pinning(
     options: LoaderOptions, backend: str, device: Any
 ) -> tuple[bool, pinned.PinnedBatches | None]:
-    """With torch the batches are made in torch's own memory; otherwise the engine locks its own."""
+    """Returns whether the engine pins memory, and torch's pinned batches. With torch, torch pins the memory."""
     pin = bool(options.pin_memory) and device is None
     if pin and options.images_as == "list":
-        raise ValueError('images_as="list" has no page-locked memory: leave out pin_memory')
-    if pin and (reason := pinned.why_not(backend)):
-        warnings.warn(f"pin_memory is left out: {reason}", stacklevel=4)
+        raise ValueError('images_as="list" does not support pin_memory: leave out pin_memory')
+    if pin and (reason := pinned.pinning_obstacle(backend)):
+        warnings.warn(f"pin_memory is ignored: {reason}", stacklevel=4)
         pin = False
     if not pin or backend != "torch":
         return pin, None

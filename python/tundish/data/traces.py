@@ -1,4 +1,4 @@
-"""What loaders' threads do, recorded for `tundish doctor --timeline` while its recorded steps run."""
+"""Traces of loaders' threads, recorded for `tundish doctor --timeline` during its recorded steps."""
 
 from __future__ import annotations
 
@@ -14,27 +14,29 @@ from .monitoring import trace_path
 if TYPE_CHECKING:
     from .engine import Engine
 
-_folder: str | None = None  # None: only loaders that ask for a trace have one
+_folder: str | None = None  # None: only loaders with trace= are traced
 _numbers = itertools.count()
 _engines: weakref.WeakSet[Engine] = weakref.WeakSet()
 
 
 @dataclass
 class Trace:
-    """Of one loader. `asked`: by Loader(trace=...)."""
+    """The trace of one loader. `is_requested`: requested by Loader(trace=...)."""
 
     file: bytes | None
-    asked: bool
+    is_requested: bool
 
     def is_wanted_at_the_end(self) -> bool:
-        """Whether a loader that ends writes it. The doctor's folder goes when it has read it."""
-        return self.file is not None and (self.asked or os.path.isdir(os.path.dirname(self.file)))
+        """Returns whether a loader writes it when it ends. The doctor removes its folder after reading it."""
+        return self.file is not None and (
+            self.is_requested or os.path.isdir(os.path.dirname(self.file))
+        )
 
 
-def new_trace(asked: str | os.PathLike[str] | None, rank: int) -> Trace:
-    """Of a new loader."""
-    if asked is not None:
-        return Trace(trace_path(asked, rank), True)
+def new_trace(is_requested: str | os.PathLike[str] | None, rank: int) -> Trace:
+    """Returns the trace of a new loader."""
+    if is_requested is not None:
+        return Trace(trace_path(is_requested, rank), True)
     return Trace(None if _folder is None else _new_file(_folder), False)
 
 
@@ -47,22 +49,24 @@ def add(engine: Engine) -> None:
 
 
 def start(folder: str) -> None:
-    """All loaders of this process record into this folder, those that live and those to come."""
+    """Records all current and future loaders of this process into this folder."""
     global _folder
     _folder = folder
-    for one in list(_engines):
-        one.start_trace(_new_file(folder))
+    for engine in list(_engines):
+        engine.start_trace(_new_file(folder))
 
 
 def stop() -> list[str]:
-    """Nothing is recorded any more but what was asked for. The files of all loaders that live, and of those
-    that ended since start()."""
+    """Stops the recording, except for requested traces.
+
+    Returns the files of all live loaders, and of loaders that ended since start().
+    """
     global _folder
     folder, _folder = _folder, None
     files = []
-    for one in list(_engines):
-        if (file := one.write_trace()) is not None:
+    for engine in list(_engines):
+        if (file := engine.write_trace()) is not None:
             files.append(os.fsdecode(file))
-        one.stop_trace()
+        engine.stop_trace()
     ended = glob.glob(os.path.join(glob.escape(folder or ""), f"loader-{os.getpid()}-*.trace"))
     return files + sorted(set(ended) - set(files))

@@ -1,4 +1,4 @@
-"""What threads="auto" chose, in the log."""
+"""Logs the choices of threads="auto"."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 from .engine import Engine
 
 log = logging.getLogger("tundish")
-_EVERY_S = 1.0  # a question to the engine
+_EVERY_S = 1.0  # interval between queries of the engine
 
 
 class TuningLog:
-    """Asked after each batch; quick most of the time."""
+    """Logs changes. Polled after each batch; returns quickly most of the time."""
 
     def __init__(self, engine: Engine, tunes: bool) -> None:
         self._engine = engine
@@ -29,12 +29,12 @@ class TuningLog:
             return
         changes, newest = self._engine.tuning()
         new, self._logged = changes - self._logged, changes
-        for one in newest[max(0, len(newest) - new) :]:
-            log.info("%s", about(one))
+        for change in newest[max(0, len(newest) - new) :]:
+            log.info("%s", describe_change(change))
 
 
-def about(change: dict[str, Any]) -> str:
-    """A line for people."""
+def describe_change(change: dict[str, Any]) -> str:
+    """Returns a readable line about a change."""
     rates = ""
     if change["predicted_samples_per_s"]:
         rates = (

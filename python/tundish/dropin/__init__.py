@@ -1,17 +1,17 @@
-"""`tundish.accelerate(dataloader)`: an existing DataLoader of torch, faster, with one line changed.
+"""`tundish.accelerate(dataloader)` makes an existing torch DataLoader faster with a one-line change.
 
-accelerate            looks at the DataLoader, chooses, reports
-datasets/             data sets whose samples the engine can read itself, through Subset and ConcatDataset
-translate             the transforms of a data set as those of tundish
-samplers              samplers as orders of the engine
-loader_arguments      arguments of the DataLoader that only Python can carry out
-native_loader         replaces the DataLoader when the engine makes the batches
-torch_loader          wraps the DataLoader when the data set keeps its code
-packs/                a pack beside the files, found or made in the background
-changes/              detects a data set, sampler or file that changed later
-proof                 compares batches of both ways
+accelerate            examines the DataLoader, chooses a backend, reports
+datasets/             datasets that the engine reads itself, also through Subset and ConcatDataset
+translate             translates the transforms of a dataset to tundish transforms
+samplers              translates samplers to orders of the engine
+loader_arguments      checks for DataLoader arguments that need Python
+native_loader         replaces the DataLoader if the engine makes the batches
+torch_loader          wraps the DataLoader if the dataset keeps its code
+packs/                finds a pack beside the files, or makes it in the background
+changes/              detects datasets, samplers and files that changed later
+proof                 compares the batches of the engine with torch's
 device_copies         copies batches to a device ahead of the loop
-waits                 how long the loop waited
-accelerate_report     what was translated, what was kept, and why
-reasons               why something stays with torch
+waits                 measures how long the loop waits
+accelerate_report     reports what was translated, what was kept, and why
+reasons               reasons why torch's code is kept
 """

@@ -1,4 +1,4 @@
-"""`tundish.accelerate`: looks at a DataLoader, chooses who makes its batches, and reports."""
+"""`tundish.accelerate`: examines a DataLoader, chooses what makes its batches, and reports."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ..data.gpu.device import device_of
 from ..data.loader import Loader
 from ..data.open_source import Source
 from .accelerate_report import Report, worker_text
-from .datasets.known_datasets import Known, look_at
+from .datasets.known_datasets import KnownDataset, recognize_dataset
 from .datasets.part_sources import open_parts
 from .datasets.parts import Files, Pixels, Ranges
 from .loader_arguments import check_arguments, seed_of
-from .native_loader import ListedLoader, NativeLoader, OrderedLoader, Recipe
+from .native_loader import ListedLoader, LoaderSpec, NativeLoader, OrderedLoader
 from .packs.packs import PackBeside
-from .proof import allowed_difference, check_one, prove_batches
+from .proof import allowed_difference, check_first_sample, prove_batches
 from .rank_notes import notes_about_ranks
 from .reasons import NotTranslated, Reason
 from .samplers import Epochs, epochs_of
-from .torch_loader import KeptLoader
+from .torch_loader import TorchLoader
 from .translate import described, is_fixed, translate
 
-# Arguments of tundish.Loader that change how batches are made, not what is in them.
+# Arguments of tundish.Loader that change how batches are made, but not their contents.
 OPTIONS = (
     *("threads", "prefetch", "memory", "cache", "memory_format", "on_error", "max_bad"),
     *("hang_warning", "decode", "resident", "trace", "cache_dir", "cache_dir_limit"),
@@ -33,7 +33,7 @@ OPTIONS = (
 
 
 @dataclass(frozen=True)
-class Wanted:
+class AccelerateRequest:
     """The arguments of accelerate()."""
 
     device: Any
@@ -54,36 +54,41 @@ def accelerate(
     seed: int | None = None,
     **options: Any,
 ) -> Any:
-    """An object that stands in the place of a torch DataLoader, and is faster where that is possible.
+    """Returns a replacement for a torch DataLoader that is faster where possible.
 
         loader = tundish.accelerate(DataLoader(ImageFolder("photos", transform), 256, shuffle=True, num_workers=8))
         print(loader.report)
 
-    Data sets and transforms of torchvision, timm and Hugging Face are read, decoded and augmented by the engine. Everything else keeps its own
-    code and torch's worker processes. `loader.report` says which, and why.
+    The engine reads, decodes and augments datasets and transforms of torchvision, timm and Hugging Face.
+    Everything else keeps its code and torch's worker processes. `loader.report` shows the choice and the
+    reasons.
 
-    dataloader  a torch.utils.data.DataLoader; it stays usable
-    device    "cuda": batches are on that GPU, copied ahead of the loop
-    pack      None: files are read as they are; "train.tnd": a pack of the files, used if it exists and has these files, otherwise
-              made in the background and used from the next epoch on; "auto": the same, named FOLDER.auto.tnd
-    prove     compare so many batches with those of torch's code first; where they differ, torch's code stays
-    order     "tundish": random orders are those of the engine, which can be resumed anywhere; "sampler": the indices of
-              the sampler, in every case
-    seed      of orders and augmentations; None: that of torch.manual_seed(), of the generator, or of the DistributedSampler
-    options   of tundish.Loader: threads, prefetch, memory, cache, memory_format (by default "contiguous", as torch's), on_error (by default "fail", as
+    dataloader  a torch.utils.data.DataLoader; stays usable
+    device      "cuda" copies batches to that GPU ahead of the loop
+    pack        None reads the files. "train.tnd" names a pack of the files: used if it exists and holds these
+                files, otherwise made in the background and used from the next epoch on. "auto" does the
+                same with the name FOLDER.auto.tnd
+    prove       number of batches to compare with torch's code first; torch's code stays if they differ
+    order       "tundish" draws random orders with the engine, resumable anywhere; "sampler" always uses the
+                indices of the sampler
+    seed        seed of orders and augmentations; None takes the seed of torch.manual_seed(), of the
+                generator, or of the DistributedSampler
+    options     arguments of tundish.Loader: threads, prefetch, memory, cache, memory_format (default
+                "contiguous", as in torch), on_error (default "fail", as in torch), max_bad, hang_warning,
+                decode, resident, trace, cache_dir, cache_dir_limit; no effect if torch's code stays
               torch's), max_bad, hang_warning, decode, resident, trace, cache_dir, cache_dir_limit; without effect where torch's code stays
     """
     from torch.utils.data import DataLoader
 
-    if isinstance(dataloader, NativeLoader | KeptLoader | Loader):
+    if isinstance(dataloader, NativeLoader | TorchLoader | Loader):
         return dataloader
     if not isinstance(dataloader, DataLoader):
         raise TypeError(_not_a_dataloader(dataloader))
     unknown = [name for name in options if name not in OPTIONS]
     if unknown:
         raise TypeError(
-            f"accelerate() has no argument {unknown[0]!r}: what is in a batch is the DataLoader's; "
-            f"of tundish.Loader it takes {', '.join(OPTIONS)}"
+            f"accelerate() has no argument {unknown[0]!r}: the DataLoader defines the contents of a batch; "
+            f"of tundish.Loader's arguments it takes {', '.join(OPTIONS)}"
         )
     if order not in ("tundish", "sampler"):
         raise ValueError(f'order must be "tundish" or "sampler", not {order!r}')
@@ -91,10 +96,10 @@ def accelerate(
     arguments = {"device": device, "pack": pack, "order": order, "seed": seed}
     arguments |= options
     engine_options = {"on_error": "fail", "memory_format": "contiguous", **options}
-    wanted = Wanted(place, pack, prove, order == "tundish", seed, engine_options)
-    loader = _loader(dataloader, wanted, arguments)
+    request = AccelerateRequest(place, pack, prove, order == "tundish", seed, engine_options)
+    loader = _loader(dataloader, request, arguments)
     loader.report.notes += notes_about_ranks(dataloader)
-    loader.report.tell()
+    loader.report.log_report()
     return loader
 
 
@@ -109,91 +114,93 @@ def _not_a_dataloader(given: Any) -> str:
     return text
 
 
-def _loader(theirs: Any, wanted: Wanted, arguments: dict[str, Any]) -> Any:
+def _loader(dataloader: Any, request: AccelerateRequest, arguments: dict[str, Any]) -> Any:
     try:
-        return _native(theirs, wanted, arguments)
+        return _native(dataloader, request, arguments)
     except NotTranslated as kept:
         reasons = list(kept.reasons)
-    # Not inside `except`: an error of the data set would name it as its reason.
-    return _kept(theirs, reasons, wanted, arguments)
+    # Not inside `except`: otherwise an error of the dataset would be chained to this reason.
+    return _kept(dataloader, reasons, request, arguments)
 
 
 def _kept(
-    theirs: Any, reasons: list[Reason], wanted: Wanted, arguments: dict[str, Any]
-) -> KeptLoader:
-    report = Report(False, worker_text(theirs.num_workers), reasons=reasons)
-    if wanted.prove:
+    dataloader: Any, reasons: list[Reason], request: AccelerateRequest, arguments: dict[str, Any]
+) -> TorchLoader:
+    report = Report(False, worker_text(dataloader.num_workers), reasons=reasons)
+    if request.prove:
         report.proof = "none: torch makes the batches as before"
-    return KeptLoader(theirs, report, wanted.device, arguments)
+    return TorchLoader(dataloader, report, request.device, arguments)
 
 
-def _native(theirs: Any, wanted: Wanted, arguments: dict[str, Any]) -> NativeLoader:
-    """Raises NotTranslated."""
-    check_arguments(theirs)
-    known = look_at(theirs.dataset)
+def _native(dataloader: Any, request: AccelerateRequest, arguments: dict[str, Any]) -> NativeLoader:
+    """Returns a loader whose batches the engine makes. Raises NotTranslated if it cannot."""
+    check_arguments(dataloader)
+    known = recognize_dataset(dataloader.dataset)
     transforms = translate(known.transforms)
-    epochs = epochs_of(theirs, known, wanted.own_order)
+    epochs = epochs_of(dataloader, known, request.own_order)
     options = {
-        **wanted.options,
+        **request.options,
         "transforms": transforms,
         "mode": known.parts[0].mode,
         "exif_orientation": known.parts[0].upright,
-        "seed": seed_of(theirs, epochs.sampler),
-        "device": wanted.device,
-        "pin_memory": _pins(theirs, wanted.device),
+        "seed": seed_of(dataloader, epochs.sampler),
+        "device": request.device,
+        "pin_memory": _pins(dataloader, request.device),
     }
-    if wanted.seed is not None:
-        options["seed"] = wanted.seed
+    if request.seed is not None:
+        options["seed"] = request.seed
         epochs.options.pop("seed", None)
     report = Report(native=True)
     if isinstance(known.parts[0], Pixels) and options.get("cache_dir") is not None:
         options |= {"cache_dir": None, "cache_dir_limit": None}
-        report.notes.append("no cache_dir: arrays in memory need none")
-    recipe, allowed = Recipe(known, epochs, options), allowed_difference(transforms)
+        report.notes.append("cache_dir is not used: the arrays are in memory")
+    spec, allowed = LoaderSpec(known, epochs, options), allowed_difference(transforms)
 
     def prove(source: Source) -> None:
-        """Compares batches of this source, the files or the pack, with those of torch's code."""
-        check_one(theirs.dataset, recipe, source, allowed)
-        if wanted.prove:
-            report.proof = prove_batches(theirs.dataset, recipe, source, allowed, wanted.prove)
+        """Compares batches of this source, the files or the pack, with torch's batches."""
+        check_first_sample(dataloader.dataset, spec, source, allowed)
+        if request.prove:
+            report.proof = prove_batches(dataloader.dataset, spec, source, allowed, request.prove)
 
     try:
         source = open_parts(known.parts)
         prove(source)
         _describe(report, known, transforms, epochs)
-        pack, packed = _pack_of(known, wanted.pack, report, prove)
+        pack, packed = _pack_of(known, request.pack, report, prove)
         kind = ListedLoader if epochs.listed else OrderedLoader
-        return kind(theirs, recipe, source, packed, report, arguments, pack)
+        return kind(dataloader, spec, source, packed, report, arguments, pack)
     except (Error, ValueError) as error:
         if _is_of_options(arguments, known, epochs, options):
             raise
-        reason = Reason(f"the engine refuses: {error}", "what the message says")
+        reason = Reason(f"the engine refuses: {error}", "follow the message")
         raise NotTranslated(reason) from error
 
 
-def _is_of_options(arguments: Any, known: Known, epochs: Epochs, options: dict[str, Any]) -> bool:
-    """Whether the engine would take all of this but for the options that accelerate() was given."""
+def _is_of_options(
+    arguments: Any, known: KnownDataset, epochs: Epochs, options: dict[str, Any]
+) -> bool:
+    """Returns whether the error is caused by the options that accelerate() was given."""
     given = [name for name in OPTIONS if name in arguments]
     if not given:
         return False
     plain = {name: value for name, value in options.items() if name not in given}
     try:
-        Recipe(known, epochs, plain).loader(open_parts(known.parts)).close()
+        LoaderSpec(known, epochs, plain).loader(open_parts(known.parts)).close()
     except (Error, ValueError):
         return False
     return True
 
 
-def _pins(theirs: Any, device: Any) -> bool:
+def _pins(dataloader: Any, device: Any) -> bool:
     import torch
 
-    return bool(theirs.pin_memory) and device is None and torch.cuda.is_available()
+    return bool(dataloader.pin_memory) and device is None and torch.cuda.is_available()
 
 
 def _pack_of(
-    known: Known, pack: Any, report: Report, prove: Callable[[Source], None]
+    known: KnownDataset, pack: Any, report: Report, prove: Callable[[Source], None]
 ) -> tuple[PackBeside | None, Source | None]:
-    """A pack that is not ready yet, or one that is; at most one of them."""
+    """Returns a pack that is not ready yet, or the source of a ready pack, but never both."""
     if pack is None:
         return None, None
     part = known.parts[0]
@@ -211,19 +218,19 @@ def _pack_of(
 
 
 _WHY_NO_PACK = {
-    Files: "there are several folders",
-    Ranges: "the images are in Arrow files, not in files of their own",
-    Pixels: "arrays in memory need none",
+    Files: "the dataset has several folders",
+    Ranges: "the images are in Arrow files, not in separate files",
+    Pixels: "the arrays are in memory",
 }
 _WHAT = {Files: "files", Ranges: "images in Arrow files", Pixels: "images in memory"}
 
 
-def _describe(report: Report, known: Known, transforms: list[Any], epochs: Epochs) -> None:
+def _describe(report: Report, known: KnownDataset, transforms: list[Any], epochs: Epochs) -> None:
     for part in known.parts:
         what = _WHAT[type(part)]
         report.translated.append(f"{part.name}: {len(part):,} {what}")
     if not known.is_whole:
-        report.translated.append(f"Subset, ConcatDataset: {len(known.numbers):,} samples of them")
+        report.translated.append(f"Subset, ConcatDataset: {len(known.numbers):,} samples")
     report.translated.append(f"transforms: {described(transforms)}")
     report.translated.append(epochs.about)
     report.differs += [epochs.differs] if epochs.differs else []

@@ -1,4 +1,4 @@
-"""What became of a DataLoader, for people to read."""
+"""The report of accelerate(): what was done with a DataLoader."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ log = logging.getLogger("tundish")
 
 @dataclass
 class Report:
-    """`print(loader.report)`. It grows while the loader runs: a pack that was made, a device."""
+    """A report to print: `print(loader.report)`. Notes are added while the loader runs."""
 
-    native: bool  # the engine makes the batches; False: the data set's own code does
-    workers: str = ""  # the workers of a data set that keeps its code
+    native: bool  # True if the engine makes the batches; False if torch does
+    workers: str = ""  # worker processes of a dataset that keeps its code
     translated: list[str] = field(default_factory=list)
-    differs: list[str] = field(default_factory=list)  # from torch, by design
+    differs: list[str] = field(default_factory=list)  # intended differences from torch
     notes: list[str] = field(default_factory=list)
-    reasons: list[Reason] = field(default_factory=list)  # why torch's code stays
+    reasons: list[Reason] = field(default_factory=list)  # why torch's code was kept
     proof: str = ""
 
     def __str__(self) -> str:
@@ -37,8 +37,8 @@ class Report:
         lines += [f"  proof       {self.proof}"] if self.proof else []
         return "\n".join(lines)
 
-    def tell(self) -> None:
-        """Once: a warning where nothing was gained, since somebody asked for it."""
+    def log_report(self) -> None:
+        """Logs the report, as a warning if nothing was gained."""
         log.log(logging.INFO if self.native else logging.WARNING, "%s", self)
 
     def add_note(self, text: str) -> None:
@@ -49,5 +49,5 @@ class Report:
 def worker_text(count: int) -> str:
     """Describes `num_workers` worker processes of torch's DataLoader."""
     if count == 0:
-        return "none: with num_workers=0 the loop itself makes the batches"
+        return "none: with num_workers=0 the loop makes the batches"
     return f"{count} process{'es' if count > 1 else ''} of torch"

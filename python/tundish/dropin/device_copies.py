@@ -1,8 +1,8 @@
-"""Batches of torch's DataLoader, copied to a GPU ahead of the loop.
+"""Copies batches of torch's DataLoader to a GPU ahead of the loop.
 
-One thread takes batches, page-locks what is not, and enqueues the copies on a stream of its own. The loop's stream waits for
-them by an event; the host does not wait. The memory on both sides is torch's own, so that its allocators know
-who still reads it.
+One thread takes batches, page-locks pageable tensors and enqueues the copies on a separate stream. The
+loop's stream waits for the copies by an event; the host does not wait. All memory comes from torch, so that
+torch's allocators know which streams still use it.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from .forked_workers import keep_garbage_in_children
+from .forked_workers import freeze_garbage_in_children
 
 _AHEAD = 2  # batches on the device besides the loop's
-_SLICE_S = 0.1  # how long a thread may wait before it looks whether it should end
+_SLICE_S = 0.1  # how long a thread waits before it checks whether to end
 
 
 def map_tensors(batch: Any, change: Callable[[Any], Any]) -> Any:
-    """The same structure as default_collate makes, with every tensor, and what else has .to(), changed."""
+    """Applies `change` to every tensor, and every object with .to(), in a batch of default_collate."""
     if hasattr(batch, "to") and callable(batch.to):
         return change(batch)
     if isinstance(batch, Mapping):
         return type(batch)({k: map_tensors(v, change) for k, v in batch.items()})  # type: ignore[call-arg]
     if isinstance(batch, tuple) and hasattr(batch, "_fields"):
-        return type(batch)(*[map_tensors(one, change) for one in batch])
+        return type(batch)(*[map_tensors(item, change) for item in batch])
     if isinstance(batch, list | tuple):
-        return type(batch)([map_tensors(one, change) for one in batch])
+        return type(batch)([map_tensors(item, change) for item in batch])
     return batch
 
 
-class GpuCopies:
-    """How a batch gets to a GPU. send() may be called in any thread, receive() in the loop's."""
+class GpuCopier:
+    """Copies batches to a GPU. Any thread may call send(); the loop's thread calls receive()."""
 
     def __init__(self, device: Any) -> None:
         import torch
 
-        keep_garbage_in_children()
+        freeze_garbage_in_children()
         self._device = device
         self._stream = torch.cuda.Stream(device)
 
@@ -56,7 +56,7 @@ class GpuCopies:
         import torch
 
         if not isinstance(tensor, torch.Tensor):
-            return tensor  # what holds tensors is moved by the loop, on its own stream
+            return tensor  # the loop moves containers of tensors, on its own stream
         if tensor.device.type == "cpu" and not tensor.is_pinned():
             tensor = tensor.pin_memory()
         return tensor.to(self._device, non_blocking=True)
@@ -68,32 +68,34 @@ class GpuCopies:
         stream = torch.cuda.current_stream(self._device)
         stream.wait_event(ready)
 
-        def hand_over(one: Any) -> Any:
-            if not isinstance(one, torch.Tensor):
-                return one.to(self._device)
-            one.record_stream(stream)
-            return one
+        def receive_tensor(tensor: Any) -> Any:
+            if not isinstance(tensor, torch.Tensor):
+                return tensor.to(self._device)
+            tensor.record_stream(stream)
+            return tensor
 
-        return map_tensors(moved, hand_over)
+        return map_tensors(moved, receive_tensor)
 
 
-class CopiedHere:
-    """Without a thread: each batch is copied when the loop asks for it."""
+class SynchronousCopies:
+    """Copies each batch when the loop requests it, without a thread."""
 
-    ending = None  # nothing runs
+    ending = None  # no thread to end
 
-    def __init__(self, batches: Iterator[Any], copies: GpuCopies) -> None:
+    def __init__(self, batches: Iterator[Any], copies: GpuCopier) -> None:
         self._batches, self._copies = batches, copies
 
     def __next__(self) -> Any:
         return self._copies.receive(self._copies.send(next(self._batches)))
 
 
-class CopiedAhead:
-    """By a thread, a few batches ahead, in order. The thread ends with the epoch, with an error, or when nobody
-    refers to this any more."""
+class PrefetchedCopies:
+    """Copies batches in a thread, a few ahead, in order.
 
-    def __init__(self, batches: Iterator[Any], copies: GpuCopies) -> None:
+    The thread ends with the epoch, with an error, or when this object is collected.
+    """
+
+    def __init__(self, batches: Iterator[Any], copies: GpuCopier) -> None:
         self._copies = copies
         self._ready: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(_AHEAD)
         stop = threading.Event()
@@ -105,7 +107,7 @@ class CopiedAhead:
         )
         thread.start()
         weakref.finalize(self, stop.set)
-        # Waits until the thread has left torch's iterator, also when this object is gone: it does not refer to it.
+        # Waits until the thread has left torch's iterator. Does not refer to this object, which may be gone.
         self.ending: Callable[[], None] | None = partial(_end, stop, thread)
         self._over = False
 
@@ -121,7 +123,7 @@ class CopiedAhead:
         try:
             raise error
         finally:
-            del error  # else a cycle with this frame, which holds batches
+            del error  # breaks the cycle with this frame, which holds batches
 
 
 def _end(stop: threading.Event, thread: threading.Thread) -> None:
@@ -130,14 +132,14 @@ def _end(stop: threading.Event, thread: threading.Thread) -> None:
 
 
 def _send_all(
-    batches: Iterator[Any], copies: GpuCopies, ready: queue.Queue[Any], stop: threading.Event
+    batches: Iterator[Any], copies: GpuCopier, ready: queue.Queue[Any], stop: threading.Event
 ) -> None:
     error: BaseException | None = None
     while error is None and not stop.is_set():
         item: tuple[Any, BaseException | None] = (None, None)
         try:
             item = (copies.send(next(batches)), None)
-        except BaseException as raised:  # StopIteration too: the loop gets it in its turn
+        except BaseException as raised:  # also StopIteration: the loop receives it in order
             error = raised
             item = (None, raised)
         while not stop.is_set():
@@ -147,4 +149,4 @@ def _send_all(
             except queue.Full:
                 continue
         del item
-    del error, batches  # see CopiedAhead.__next__
+    del error, batches  # see PrefetchedCopies.__next__

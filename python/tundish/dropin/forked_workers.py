@@ -1,8 +1,8 @@
-"""Worker processes that are forked while tensors are on a GPU.
+"""Protects worker processes that are forked while tensors are on a GPU.
 
-A forked process has a copy of every Python object, the garbage of its parent too. If its garbage collector frees a tensor that
-another stream used, torch asks CUDA, which does not work in a forked process, and the worker dies. So garbage
-of the parent stays where it is in every forked process: it is gone with the process.
+A forked process has a copy of every Python object, including its parent's garbage. If its garbage collector
+frees a tensor that another stream used, torch calls CUDA, which does not work in a forked process, and the
+worker dies. So every forked process keeps its parent's garbage until it exits.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import os
 _registered = False
 
 
-def keep_garbage_in_children() -> None:
-    """Once for this process, as soon as batches are copied to a GPU."""
+def freeze_garbage_in_children() -> None:
+    """Freezes the parent's garbage in processes forked from now on. Registers once per process."""
     global _registered
     if not _registered:
         _registered = True

@@ -1,11 +1,11 @@
-"""Arguments of a DataLoader that only Python can carry out."""
+"""Checks the arguments of a DataLoader for those that only Python can carry out."""
 
 from __future__ import annotations
 
 import functools
 from typing import Any
 
-from .reasons import keep
+from .reasons import not_translated
 from .where_defined import where_defined
 
 _SEED = (
@@ -15,52 +15,57 @@ _SEED = (
 )
 
 
-def check_arguments(theirs: Any) -> None:
-    """Raises NotTranslated. Those that only concern processes have no meaning for threads: num_workers,
-    persistent_workers, prefetch_factor, multiprocessing_context, timeout, in_order."""
+def check_arguments(dataloader: Any) -> None:
+    """Raises NotTranslated for an argument that the engine cannot carry out.
+
+    Ignores arguments that only concern processes: num_workers, persistent_workers, prefetch_factor,
+    multiprocessing_context, timeout, in_order.
+    """
     from torch.utils.data import DataLoader, IterableDataset, default_collate
 
-    if type(theirs).__iter__ is not DataLoader.__iter__:
-        raise keep(
-            f"{type(theirs).__name__} iterates in a way of its own",
-            "give the DataLoader that it was made from",
-            where_defined(type(theirs).__iter__),
+    if type(dataloader).__iter__ is not DataLoader.__iter__:
+        raise not_translated(
+            f"{type(dataloader).__name__} overrides __iter__",
+            "pass the DataLoader that it was made from",
+            where_defined(type(dataloader).__iter__),
         )
-    if isinstance(theirs.dataset, IterableDataset):
-        raise keep(
-            "an IterableDataset yields its samples in an order of its own",
-            "a data set with __getitem__ and __len__",
-            where_defined(theirs.dataset),
+    if isinstance(dataloader.dataset, IterableDataset):
+        raise not_translated(
+            "an IterableDataset defines its own order of samples",
+            "use a dataset with __getitem__ and __len__",
+            where_defined(dataloader.dataset),
         )
-    if theirs.batch_sampler is None:
-        raise keep("batch_size=None: the data set makes its own batches", "give a batch_size")
-    if theirs.collate_fn is not default_collate:
-        raise keep(
+    if dataloader.batch_sampler is None:
+        raise not_translated(
+            "batch_size=None: the dataset makes its own batches", "pass a batch_size"
+        )
+    if dataloader.collate_fn is not default_collate:
+        raise not_translated(
             "collate_fn is Python",
             "leave it out and change the batch in the loop; MixUp and CutMix are transforms of tundish",
-            where_defined(theirs.collate_fn),
+            where_defined(dataloader.collate_fn),
         )
-    if theirs.num_workers > 0 and not _only_seeds(theirs.worker_init_fn):
-        raise keep(
-            "worker_init_fn may change the data set in its processes",
-            "leave it out if it only seeds: torch seeds its workers itself, and so does the engine",
-            where_defined(theirs.worker_init_fn),
+    if dataloader.num_workers > 0 and not _only_seeds(dataloader.worker_init_fn):
+        raise not_translated(
+            "worker_init_fn may change the dataset in its processes",
+            "leave it out if it only seeds; torch and the engine seed their workers",
+            where_defined(dataloader.worker_init_fn),
         )
 
 
 def _only_seeds(function: Any) -> bool:
-    """Whether a worker_init_fn is none, or one of a framework that only seeds its process."""
+    """Returns whether a worker_init_fn is None, or a framework's function that only seeds."""
     while isinstance(function, functools.partial):
         function = function.func
     name = f"{getattr(function, '__module__', '')}.{getattr(function, '__name__', '')}"
     return function is None or name in _SEED
 
 
-def seed_of(theirs: Any, sampler: Any) -> int:
-    """Fixed by torch.manual_seed() or by the generator; nothing is drawn for it."""
+def seed_of(dataloader: Any, sampler: Any) -> int:
+    """Returns the seed set by torch.manual_seed() or a generator, without drawing a number."""
     import torch
 
-    for generator in (getattr(sampler, "generator", None), theirs.generator):
+    for generator in (getattr(sampler, "generator", None), dataloader.generator):
         if generator is not None:
             return int(generator.initial_seed()) % 2**63
     return int(torch.initial_seed()) % 2**63

@@ -1,4 +1,4 @@
-"""What stands in for a DataLoader whose batches the engine makes."""
+"""The replacement of a DataLoader whose batches the engine makes."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from ..data.loader import Loader
 from ..data.open_source import Source
 from .accelerate_report import Report
 from .changes.change_detection import Snapshot
-from .datasets.known_datasets import Known
+from .datasets.known_datasets import KnownDataset
 from .datasets.part_sources import labels_of
 from .datasets.parts import Names, Pixels
-from .forwarded_attributes import forwards
+from .forwarded_attributes import is_forwarded
 from .packs.packs import PackBeside
 from .samplers import Epochs, draw_list, order_of
 
 
 def as_list(batch: Any) -> Any:
-    """As default_collate: a list, not a tuple."""
+    """Converts a batch to a list, as default_collate returns it."""
     return list(batch) if isinstance(batch, tuple) else batch
 
 
 class AsDict:
-    """As default_collate makes of samples that are dicts."""
+    """Converts batches to dicts, as default_collate does for samples that are dicts."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
@@ -34,22 +34,22 @@ class AsDict:
         return {name: images if is_image else labels for name, is_image in self._names}
 
 
-class Recipe:
-    """How loaders over the samples of a data set are made."""
+class LoaderSpec:
+    """Arguments to make loaders over the samples of a dataset."""
 
-    def __init__(self, known: Known, epochs: Epochs, options: dict[str, Any]) -> None:
+    def __init__(self, known: KnownDataset, epochs: Epochs, options: dict[str, Any]) -> None:
         self.known, self.epochs, self._options = known, epochs, options
 
     @property
     def seed(self) -> int:
         return int(self.epochs.options.get("seed", self._options["seed"]))
 
-    def with_seed(self, seed: int) -> Recipe:
+    def with_seed(self, seed: int) -> LoaderSpec:
         epochs = replace(self.epochs, options={**self.epochs.options, "seed": seed})
-        return Recipe(self.known, epochs, {**self._options, "seed": seed})
+        return LoaderSpec(self.known, epochs, {**self._options, "seed": seed})
 
     def loader(self, source: Source, numbers: Any = None, **others: Any) -> Loader:
-        """Over these samples in this order; by default those of every epoch."""
+        """Returns a loader over `numbers` in this order; by default over the samples of every epoch."""
         if numbers is None:
             order = self.epochs.order
             options = {**self._options, **self.epochs.options}
@@ -68,64 +68,64 @@ class Recipe:
 
 
 class NativeLoader:
-    """Its attributes are those of the DataLoader, but for those that are of the engine: stats(), report."""
+    """Replaces a DataLoader. Has its attributes and the engine's: stats(), report."""
 
     def __init__(
         self,
-        theirs: Any,
-        recipe: Recipe,
+        dataloader: Any,
+        spec: LoaderSpec,
         files: Source,
         packed: Source | None,
         report: Report,
         arguments: dict[str, Any],
         pack: PackBeside | None,
     ) -> None:
-        self._theirs = theirs
-        self._recipe = recipe
+        self._dataloader = dataloader
+        self._spec = spec
         self._files = files
-        self._source = packed or files  # what is read
-        self._arguments = arguments  # of accelerate(), for pickle
-        self._pack = pack  # None, or not ready yet
-        self._snapshot = Snapshot(theirs, recipe.known, recipe.epochs.listed)
-        self._seen_epoch = 0  # of the sampler
+        self._source = packed or files  # the source in use
+        self._arguments = arguments  # arguments of accelerate(), for pickling
+        self._pack = pack  # None, or a pack that is not ready yet
+        self._snapshot = Snapshot(dataloader, spec.known, spec.epochs.listed)
+        self._seen_epoch = 0  # last epoch seen on the sampler
         self.report = report
 
-    # --- as torch's --------------------------------------------------------------------------
+    # --- interface of torch's DataLoader -----------------------------------------------------
 
     def __len__(self) -> int:
-        return len(self._theirs)
+        return len(self._dataloader)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or "_theirs" not in self.__dict__:
+        if name.startswith("__") or "_dataloader" not in self.__dict__:
             raise AttributeError(name)
-        return getattr(self._theirs, name)
+        return getattr(self._dataloader, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if forwards(self, name):
-            setattr(self._theirs, name, value)
+        if is_forwarded(self, name):
+            setattr(self._dataloader, name, value)
         else:
             super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self._theirs, self._arguments, None)
+        return _again, (self._dataloader, self._arguments, None)
 
     def __repr__(self) -> str:
-        return f"tundish.accelerate({self._theirs!r}): the engine makes the batches"
+        return f"tundish.accelerate({self._dataloader!r}): the engine makes the batches"
 
     # --- the engine --------------------------------------------------------------------------
 
     _loader: Loader | None = None
 
     def stats(self, reset: bool = False) -> dict[str, float]:
-        """Flat, ready for a logger: docs/monitoring.md lists the keys. Sums are since the newest engine was made."""
+        """Returns statistics for a logger (docs/monitoring.md). Sums start when the newest engine was made."""
         return {} if self._loader is None else self._loader.stats(reset)
 
     def bad_samples(self) -> list[dict[str, Any]]:
-        """With on_error="skip" or "substitute": samples that could not be loaded."""
+        """Returns the samples that could not be loaded with on_error="skip" or "substitute"."""
         return [] if self._loader is None else self._loader.bad_samples()
 
     def close(self) -> None:
-        """Ends the threads. Tensors that were handed out stay valid."""
+        """Ends the threads. Tensors that you have received stay valid."""
         if self._loader is not None:
             self._loader.close()
 
@@ -135,8 +135,8 @@ class NativeLoader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _take_pack(self) -> bool:
-        """Whether a pack has become ready: batches come out of it from now on."""
+    def _switch_to_pack(self) -> bool:
+        """Switches to a pack if it has become ready. Returns whether it did."""
         source = None if self._pack is None else self._pack.poll()
         if source is None:
             return False
@@ -148,95 +148,95 @@ class NativeLoader:
 
 
 class ListedLoader(NativeLoader):
-    """Every epoch has the indices of the user's sampler: an engine of its own."""
+    """Takes the indices of the user's sampler in every epoch. Makes a new engine for each epoch."""
 
     _epoch = -1
 
     def __iter__(self) -> Any:
         self._snapshot.check()
-        self._take_pack()
+        self._switch_to_pack()
         self._epoch += 1
-        epochs = self._recipe.epochs
-        numbers = draw_list(self._theirs, self._recipe.known, epochs.sampler)
+        epochs = self._spec.epochs
+        numbers = draw_list(self._dataloader, self._spec.known, epochs.sampler)
         self.close()
-        self._loader = None  # its disk cache, if any, is complete for the next one
+        self._loader = None  # its disk cache, if any, is complete for the next loader
         if len(numbers) < (epochs.batch_size if epochs.drop_last else 1):
             return iter(())
-        self._loader = self._recipe.loader(self._source, numbers)
+        self._loader = self._spec.loader(self._source, numbers)
         self._loader.set_epoch(self._epoch)
         return iter(self._loader)
 
     def set_epoch(self, epoch: int) -> None:
-        """The next iteration is this epoch: of the sampler, and of the augmentations."""
+        """Sets the epoch of the next iteration, for the sampler and the augmentations."""
         self._epoch = epoch - 1
         if hasattr(self.sampler, "set_epoch"):
             self.sampler.set_epoch(epoch)
 
 
 class OrderedLoader(NativeLoader):
-    """Every epoch is a function of its number: it can be resumed anywhere."""
+    """Computes every epoch from its number, so that it can be resumed anywhere."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self._engine = self._recipe.loader(self._source)
+        self._engine = self._spec.loader(self._source)
         self._loader = self._engine
 
     @property
     def epoch(self) -> int:
-        """The number of the epoch in progress, or of the next one when none is."""
+        """The number of the epoch in progress, or of the next one if none is in progress."""
         return self._engine.epoch
 
     def __iter__(self) -> Any:
         self._snapshot.check()
         iterator = iter(self._engine)
-        if self._take_pack():
+        if self._switch_to_pack():
             place = self._engine._run.place
             self._engine.close()
-            self._engine = self._loader = self._recipe.loader(self._source)
-            self._engine._run.go_to(place)
+            self._engine = self._loader = self._spec.loader(self._source)
+            self._engine._run.seek(place)
             iterator = iter(self._engine)
         return OrderedIterator(self, iterator)
 
     def set_epoch(self, epoch: int) -> None:
-        """The next iteration is this epoch, or the one in progress that has given no batch yet."""
+        """Sets the epoch of the next iteration, or of an iteration that has not returned a batch yet."""
         if hasattr(self.sampler, "set_epoch"):
             self.sampler.set_epoch(epoch)
         self._seen_epoch = epoch
         self._engine.set_epoch(epoch)
 
     def follow_sampler(self) -> None:
-        """Scripts and frameworks call set_epoch() of the sampler that they made, some of them after iter()."""
+        """Adopts the epoch of the sampler: some scripts call sampler.set_epoch(), even after iter()."""
         epoch = getattr(self.sampler, "epoch", None)
         if isinstance(epoch, int) and epoch != self._seen_epoch:
             self._seen_epoch = epoch
             self._engine.set_epoch(epoch)
 
     def state_dict(self) -> dict[str, Any]:
-        """A small dict of numbers and strings: what was handed out so far."""
+        """Returns the position after the batches received so far, as a small dict of numbers and strings."""
         return self._engine.state_dict()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Goes on where the state was saved: with its seed, and also when a pack was made meanwhile."""
+        """Continues where the state was saved, with its seed, even if a pack was made meanwhile."""
         seed = state.get("seed") if isinstance(state, dict) else None
-        if self._arguments["seed"] is None and isinstance(seed, int) and seed != self._recipe.seed:
-            self._recipe = self._recipe.with_seed(seed)
+        if self._arguments["seed"] is None and isinstance(seed, int) and seed != self._spec.seed:
+            self._spec = self._spec.with_seed(seed)
             self._engine.close()
-            self._engine = self._loader = self._recipe.loader(self._source)
+            self._engine = self._loader = self._spec.loader(self._source)
         try:
             self._engine.load_state_dict(state)
         except Error:
             if self._source is self._files:
                 raise
-            with self._recipe.loader(self._files) as earlier:
+            with self._spec.loader(self._files) as earlier:
                 earlier.load_state_dict(state)
-                self._engine._run.go_to(earlier._run.place)
+                self._engine._run.seek(earlier._run.place)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self._theirs, self._arguments, self.state_dict())
+        return _again, (self._dataloader, self._arguments, self.state_dict())
 
 
 class OrderedIterator:
-    """Looks at the sampler's epoch before the first batch."""
+    """Checks the sampler's epoch before the first batch."""
 
     def __init__(self, loader: OrderedLoader, batches: Any) -> None:
         self._loader, self._batches = loader, batches
@@ -252,10 +252,10 @@ class OrderedIterator:
         return next(self._batches)
 
 
-def _again(theirs: Any, arguments: dict[str, Any], state: dict[str, Any] | None) -> Any:
+def _again(dataloader: Any, arguments: dict[str, Any], state: dict[str, Any] | None) -> Any:
     from .accelerate import accelerate
 
-    loader = accelerate(theirs, **arguments)
+    loader = accelerate(dataloader, **arguments)
     if state is not None and hasattr(loader, "load_state_dict"):
         loader.load_state_dict(state)
     return loader

@@ -1,4 +1,4 @@
-"""Batches of the engine and of torch's own code, compared."""
+"""Compares batches of the engine with batches of torch's code."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 from ..data.loader import Loader
 from ..data.open_source import Source
 from ..transforms.transform import Transform
-from .datasets.known_datasets import Known
+from .datasets.known_datasets import KnownDataset
 from .datasets.parts import Names
-from .native_loader import Recipe, as_list
-from .reasons import keep
+from .native_loader import LoaderSpec, as_list
+from .reasons import not_translated
 from .translate import is_fixed
 
-_ROUNDING = 1e-5  # of floats: torch divides by 255, the engine multiplies by 1 / 255
-# A loader for a comparison: on the CPU, without traces.
+_ROUNDING = 1e-5  # for floats: torch divides by 255, the engine multiplies by 1 / 255
+# Options of a loader for a comparison: on the CPU, without traces.
 _HERE: dict[str, Any] = {"return_index": True, "device": None, "pin_memory": False, "trace": None}
 _HERE |= {"resident": False, "decode": "auto", "batch_transform": as_list}
 _HERE |= {"cache_dir": None, "cache_dir_limit": None}
@@ -26,7 +26,7 @@ _HERE |= {"cache_dir": None, "cache_dir_limit": None}
 
 @contextlib.contextmanager
 def untouched_random_numbers() -> Iterator[None]:
-    """What is drawn inside does not change what the program draws afterwards."""
+    """Restores the random generators after the block."""
     import numpy as np
     import torch
 
@@ -40,44 +40,46 @@ def untouched_random_numbers() -> Iterator[None]:
 
 
 def allowed_difference(transforms: list[Transform]) -> float | None:
-    """Between values of both ways; None where the transforms leave something to chance."""
+    """Returns the allowed difference of values, or None for random transforms."""
     import PIL
 
     if not is_fixed(transforms):
         return None
-    by_name: dict[str, Any] = {type(one).__name__: one for one in transforms}
+    by_name: dict[str, Any] = {type(transform).__name__: transform for transform in transforms}
     floats = bool({"ToDtype", "Normalize"} & set(by_name))
     rounding, level = (_ROUNDING, 1 / 255) if floats else (0.0, 1.0)
     if "Normalize" in by_name:
         level /= min(by_name["Normalize"].std)
     newer = (
         int(PIL.__version__.split(".")[0]) >= 13
-    )  # resizes some images differently, by one level
+    )  # newer Pillow resizes some images differently, by one level
     return rounding + newer * level
 
 
-def check_one(dataset: Any, recipe: Recipe, source: Source, allowed: float | None) -> None:
-    """The first sample: kind of batch, shape, type, label; with fixed transforms its pixels."""
-    number = recipe.known.numbers[:1]
-    one = {"batch_size": 1, "drop_last": False, "threads": 1}
-    with recipe.loader(source, number, **one, **_HERE) as loader:
-        _compare_all(dataset, recipe.known, loader, allowed, 1)
+def check_first_sample(
+    dataset: Any, spec: LoaderSpec, source: Source, allowed: float | None
+) -> None:
+    """Compares the first sample: structure, shape, type, label and, with fixed transforms, pixels."""
+    number = spec.known.numbers[:1]
+    single = {"batch_size": 1, "drop_last": False, "threads": 1}
+    with spec.loader(source, number, **single, **_HERE) as loader:
+        _compare_all(dataset, spec.known, loader, allowed, 1)
 
 
 def prove_batches(
-    dataset: Any, recipe: Recipe, source: Source, allowed: float | None, batches: int
+    dataset: Any, spec: LoaderSpec, source: Source, allowed: float | None, batches: int
 ) -> str:
-    """The first batches of the first epoch; what was found, for the report."""
-    known, epochs = recipe.known, recipe.epochs
+    """Compares the first batches of the first epoch. Returns the result for the report."""
+    known, epochs = spec.known, spec.epochs
     numbers = None
-    if epochs.listed:  # any samples will do: the sampler is not asked before its time
+    if epochs.listed:  # any samples will do; the sampler is not used before the epoch
         numbers = known.numbers[: batches * epochs.batch_size]
-    with recipe.loader(source, numbers, **_HERE) as loader:
+    with spec.loader(source, numbers, **_HERE) as loader:
         count, values, largest = _compare_all(dataset, known, loader, allowed, batches)
     if allowed is None:
         return (
             f"{count:,} samples of {batches} batches: equal labels, shapes and types; "
-            "pixels are random by the transforms"
+            "pixels differ by random transforms"
         )
     return (
         f"{count:,} samples of {batches} batches: equal labels, and {values:,} equal values "
@@ -86,9 +88,12 @@ def prove_batches(
 
 
 def _compare_all(
-    dataset: Any, known: Known, loader: Loader, allowed: float | None, batches: int
+    dataset: Any, known: KnownDataset, loader: Loader, allowed: float | None, batches: int
 ) -> tuple[int, int, float]:
-    """Samples, values and the largest difference. Raises NotTranslated when there is more than rounding."""
+    """Returns the number of samples and values and the largest difference.
+
+    Raises NotTranslated if a difference exceeds rounding.
+    """
     import numpy as np
 
     index_of = np.zeros(known.total, np.int64)
@@ -99,13 +104,15 @@ def _compare_all(
         theirs = _of_torch(dataset, indices, known.parts[0].names)
         for name, ours, expected in zip(("images", "labels"), (images, labels), theirs):
             if ours.shape != expected.shape or ours.dtype != expected.dtype:
-                raise keep(
+                raise not_translated(
                     f"{name} would be {ours.dtype} of shape {tuple(ours.shape)}, and torch's are {expected.dtype} "
                     f"of shape {tuple(expected.shape)}",
                     "end the transforms with ToImage() and ToDtype(torch.float32, scale=True), or ToTensor()",
                 )
         if not bool((labels == theirs[1]).all()):
-            raise keep(f"the labels of the samples {indices[:8]} differ", "please report this")
+            raise not_translated(
+                f"the labels of the samples {indices[:8]} differ", "please report this"
+            )
         if allowed is not None:
             largest = max(largest, _difference(images, theirs[0], indices, allowed))
             values += images.numel()
@@ -123,13 +130,13 @@ def _of_torch(dataset: Any, indices: list[int], names: Names) -> Any:
         except Exception as error:
             text = str(error).splitlines()[0] if str(error) else ""
             what = f"torch itself fails at sample {indices[0]}: {type(error).__name__}: {text}"
-            raise keep(what, "correct the sample or the transforms") from error
+            raise not_translated(what, "fix the sample or the transforms") from error
     if names:
         if tuple(batch) != tuple(name for name, _ in names):
-            raise keep(f"a batch has the columns {list(batch)}", "please report this")
-        batch = [batch[name] for name, is_image in sorted(names, key=lambda one: not one[1])]
-    if len(batch) != 2 or not all(isinstance(one, torch.Tensor) for one in batch):
-        raise keep("a sample is not an image and a label", "such samples")
+            raise not_translated(f"a batch has the columns {list(batch)}", "please report this")
+        batch = [batch[name] for name, is_image in sorted(names, key=lambda name: not name[1])]
+    if len(batch) != 2 or not all(isinstance(part, torch.Tensor) for part in batch):
+        raise not_translated("a sample is not an image and a label", "return an image and a label")
     return batch
 
 
@@ -140,8 +147,8 @@ def _difference(ours: Any, theirs: Any, indices: list[int], allowed: float) -> f
     most = float(apart.max()) if apart.numel() else 0.0
     if most > allowed:
         image, channel, y, x = (int(n) for n in torch.nonzero(apart == most)[0][:4])
-        raise keep(
+        raise not_translated(
             f"sample {indices[image]} differs by {most:.4g} in channel {channel}, row {y}, column {x}",
-            "please report this; the engine has the pixels of Pillow 12",
+            "please report this; the engine matches the pixels of Pillow 12",
         )
     return most

@@ -1,12 +1,12 @@
-"""Which samples a rank of a distributed run gets."""
+"""Notes about which samples each rank of a distributed run gets."""
 
 from __future__ import annotations
 
 from typing import Any
 
 
-def notes_about_ranks(theirs: Any) -> list[str]:
-    """Returns notes for the report of a DataLoader in a run of several ranks, where its samples may not be shared out."""
+def notes_about_ranks(dataloader: Any) -> list[str]:
+    """Returns notes for the report if the samples may not be divided among the ranks."""
     import torch
     from torch.utils.data import BatchSampler, DataLoader, DistributedSampler, IterableDataset
 
@@ -14,21 +14,23 @@ def notes_about_ranks(theirs: Any) -> list[str]:
     if not (world.is_available() and world.is_initialized()) or world.get_world_size() == 1:
         return []
     ranks = world.get_world_size()
-    if type(theirs).__iter__ is not DataLoader.__iter__:
-        return [_decided_by(theirs, ranks)]  # such as the one that Accelerate's prepare() returns
-    if isinstance(theirs.dataset, IterableDataset):
-        return [_decided_by(theirs.dataset, ranks)]
-    batches = theirs.batch_sampler
+    if type(dataloader).__iter__ is not DataLoader.__iter__:
+        return [
+            _decided_by(dataloader, ranks)
+        ]  # such as the loader returned by Accelerate's prepare()
+    if isinstance(dataloader.dataset, IterableDataset):
+        return [_decided_by(dataloader.dataset, ranks)]
+    batches = dataloader.batch_sampler
     if batches is not None and type(batches) is not BatchSampler:
         return [_decided_by(batches, ranks)]
-    sampler = theirs.sampler if batches is None else batches.sampler
+    sampler = dataloader.sampler if batches is None else batches.sampler
     if isinstance(sampler, DistributedSampler):
         return []
     if not type(sampler).__module__.startswith("torch.utils.data."):
         return [_decided_by(sampler, ranks)]
     return [
-        f"each of the {ranks} ranks gets every sample: frameworks put a DistributedSampler only into "
-        "torch's own DataLoaders; give sampler=DistributedSampler(dataset) to share them out"
+        f"each of the {ranks} ranks gets every sample: frameworks add a DistributedSampler only to torch's "
+        "own DataLoaders; pass sampler=DistributedSampler(dataset) to divide the samples"
     ]
 
 

@@ -1,4 +1,4 @@
-"""Why something stays with torch."""
+"""Reasons why torch's code is kept."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Reason:
-    """One thing that blocks the engine."""
+    """A reason why the engine cannot be used."""
 
     what: str
     instead: str  # advice, as a clause
-    where: str = ""  # "train.py:12", the user's code that it is about
+    where: str = ""  # "train.py:12", the user's code in question
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
@@ -19,12 +19,12 @@ class Reason:
 
 
 class NotTranslated(Exception):
-    """The DataLoader stays as it is."""
+    """The DataLoader cannot be translated and keeps torch's code."""
 
     def __init__(self, *reasons: Reason) -> None:
         super().__init__("; ".join(map(str, reasons)))
         self.reasons = reasons
 
 
-def keep(what: str, instead: str, where: str = "") -> NotTranslated:
+def not_translated(what: str, instead: str, where: str = "") -> NotTranslated:
     return NotTranslated(Reason(what, instead, where))

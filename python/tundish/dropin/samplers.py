@@ -1,6 +1,6 @@
-"""torch's samplers as orders of the engine.
+"""Translates torch's samplers to orders of the engine.
 
-A sampler that the engine has no order for is asked for its own indices at the start of every epoch.
+For a sampler without an equivalent order, its own indices are drawn at the start of every epoch.
 """
 
 from __future__ import annotations
@@ -11,32 +11,35 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..data.order import Listed, Order, Repeated, Subset, Weighted
-from .datasets.known_datasets import Known
-from .reasons import keep
+from .datasets.known_datasets import KnownDataset
+from .reasons import not_translated
 from .where_defined import where_defined
 
-_ENDLESS = 16  # times the length that a sampler promises: it never ends
-_DIFFERS = "the order of an epoch is the engine's: another one than torch's for the same seed"
+_ENDLESS = 16  # a sampler that yields this many times its length never ends
+_DIFFERS = "the order of an epoch is drawn by the engine and differs from torch's for the same seed"
 
 Given = tuple[Any, int, bool]  # sampler, batch_size, drop_last
 
 
 @dataclass(frozen=True)
 class Epochs:
-    """What an epoch has, and in which order."""
+    """The samples of an epoch and their order."""
 
     sampler: Any
     batch_size: int
     drop_last: bool
     about: str  # for the report
     order: Order | None = None
-    listed: bool = False  # the sampler's own indices, anew in every epoch
-    options: dict[str, Any] = field(default_factory=dict)  # of the Loader
+    listed: bool = False  # True if the sampler's own indices are drawn in every epoch
+    options: dict[str, Any] = field(default_factory=dict)  # arguments of the Loader
     differs: str = ""
 
 
-def epochs_of(theirs: Any, known: Known, own_order: bool) -> Epochs:
-    """`own_order`: the engine's order where it has one; else the sampler's indices."""
+def epochs_of(dataloader: Any, known: KnownDataset, own_order: bool) -> Epochs:
+    """Returns the epochs of a DataLoader.
+
+    own_order  use the engine's order where it has an equivalent; otherwise the sampler's indices
+    """
     from torch.utils.data import (
         BatchSampler,
         DistributedSampler,
@@ -46,11 +49,11 @@ def epochs_of(theirs: Any, known: Known, own_order: bool) -> Epochs:
         WeightedRandomSampler,
     )
 
-    batches = theirs.batch_sampler
+    batches = dataloader.batch_sampler
     if type(batches) is not BatchSampler:
-        raise keep(
-            f"{type(batches).__name__} makes batches in a way of its own",
-            "batch_size= and sampler=",
+        raise not_translated(
+            f"{type(batches).__name__} makes its own batches",
+            "use batch_size= and sampler=",
             where_defined(batches),
         )
     sampler = batches.sampler
@@ -60,61 +63,61 @@ def epochs_of(theirs: Any, known: Known, own_order: bool) -> Epochs:
         return Epochs(*given, "SequentialSampler: the same order", _order_of_all(known))
     found = None
     if own_order:
-        find = {RandomSampler: _random, WeightedRandomSampler: _by_weight}
-        find |= {SubsetRandomSampler: _of_some, DistributedSampler: _of_rank}
+        find = {RandomSampler: _random_order, WeightedRandomSampler: _weighted_order}
+        find |= {SubsetRandomSampler: _subset_order, DistributedSampler: _rank_order}
         find_order = find.get(type(sampler))
         found = find_order(sampler, given, known) if find_order else None
     if found is not None:
         return found
     if not hasattr(sampler, "__len__"):
-        raise keep(
-            f"{type(sampler).__name__} does not know its length", "__len__", where_defined(sampler)
+        raise not_translated(
+            f"{type(sampler).__name__} has no length", "define __len__", where_defined(sampler)
         )
-    about = f"{type(sampler).__name__}: its own indices, drawn when an epoch begins"
+    about = f"{type(sampler).__name__}: its own indices, drawn at the start of each epoch"
     return Epochs(*given, about, listed=True)
 
 
 def order_of(numbers: Any) -> Order:
-    """Returns the order of an epoch that has these samples of the parts, each as often as it is listed."""
+    """Returns the order of an epoch with these samples, each as often as it is listed."""
     import numpy as np
 
     is_subset = len(np.unique(numbers)) == len(numbers)
     return Subset(numbers) if is_subset else Listed(numbers)
 
 
-def _order_of_all(known: Known) -> Order | None:
+def _order_of_all(known: KnownDataset) -> Order | None:
     return None if known.is_whole else order_of(known.numbers)
 
 
-# Each gives None where the engine has no such order.
+# Each of these returns None if the engine has no equivalent order.
 
 
-def _random(sampler: Any, given: Given, known: Known) -> Epochs | None:
+def _random_order(sampler: Any, given: Given, known: KnownDataset) -> Epochs | None:
     count, draws = len(known.numbers), sampler.num_samples
     if len(sampler.data_source) != count:
         return None
     if sampler.replacement:
-        order = _weighted([1.0] * count, draws, known)
+        order = _expand_weights([1.0] * count, draws, known)
         return Epochs(*given, "RandomSampler: draws with replacement", order, differs=_DIFFERS)
     chosen = _order_of_all(known)
     if draws > count:
-        return None  # torch puts several permutations one after the other
+        return None  # torch concatenates several permutations
     about = "RandomSampler: every sample once, in a new order in every epoch"
     if draws < count:
         chosen = Repeated(1, of=chosen, draws=draws)
-        about = f"RandomSampler: {draws:,} samples, others in every epoch"
+        about = f"RandomSampler: {draws:,} samples, different in every epoch"
     return Epochs(*given, about, chosen, options={"shuffle": True}, differs=_DIFFERS)
 
 
-def _by_weight(sampler: Any, given: Given, known: Known) -> Epochs | None:
+def _weighted_order(sampler: Any, given: Given, known: KnownDataset) -> Epochs | None:
     if not sampler.replacement or len(sampler.weights) > len(known.numbers):
         return None
     about = "WeightedRandomSampler: draws with replacement, by weight"
-    order = _weighted(sampler.weights, sampler.num_samples, known)
+    order = _expand_weights(sampler.weights, sampler.num_samples, known)
     return Epochs(*given, about, order, differs=_DIFFERS)
 
 
-def _of_some(sampler: Any, given: Given, known: Known) -> Epochs | None:
+def _subset_order(sampler: Any, given: Given, known: KnownDataset) -> Epochs | None:
     import numpy as np
 
     indices = np.asarray(sampler.indices)
@@ -125,7 +128,7 @@ def _of_some(sampler: Any, given: Given, known: Known) -> Epochs | None:
     return Epochs(*given, about, order, options={"shuffle": True}, differs=_DIFFERS)
 
 
-def _of_rank(sampler: Any, given: Given, known: Known) -> Epochs | None:
+def _rank_order(sampler: Any, given: Given, known: KnownDataset) -> Epochs | None:
     _, batch, drop = given
     ranks, count = sampler.num_replicas, len(known.numbers)
     if len(sampler.dataset) != count:
@@ -136,7 +139,7 @@ def _of_rank(sampler: Any, given: Given, known: Known) -> Epochs | None:
 
         order = order_of(known.numbers[np.array(list(sampler))])
         return Epochs(*given, f"{about}, the same samples and order", order)
-    # The engine cuts or fills global batches, torch the samples of a rank and then their batches.
+    # The engine cuts or fills global batches; torch first the samples of a rank, then its batches.
     if drop:
         fits = sampler.drop_last or count % (ranks * batch) == 0 or math.ceil(count / ranks) % batch
     else:
@@ -146,15 +149,15 @@ def _of_rank(sampler: Any, given: Given, known: Known) -> Epochs | None:
     options = {"shuffle": True, "rank": sampler.rank, "world_size": ranks, "seed": sampler.seed}
     options["uneven"] = "drop" if drop else "pad"
     differs = (
-        "a rank has another part of an epoch than torch's, in the engine's order; the parts have no sample in common, "
-        "but for at most world size - 1 that fill up the last batches, as torch's do"
+        "a rank gets another part of an epoch than in torch, in the engine's order; ranks share no samples, "
+        "except for at most world size - 1 that fill the last batches, as in torch"
     )
-    about += ", a new order in every epoch, also without set_epoch()"
+    about += ", a new order in every epoch, even without set_epoch()"
     return Epochs(*given, about, _order_of_all(known), options=options, differs=differs)
 
 
-def _weighted(weights: Any, draws: int, known: Known) -> Weighted:
-    """By number of the parts; an index that repeats adds to the weight of its sample."""
+def _expand_weights(weights: Any, draws: int, known: KnownDataset) -> Weighted:
+    """Returns weighted draws by part number. The weights of a repeated index add up."""
     import numpy as np
 
     out = np.zeros(known.total)
@@ -162,17 +165,17 @@ def _weighted(weights: Any, draws: int, known: Known) -> Weighted:
     return Weighted(out, draws)
 
 
-def draw_list(theirs: Any, known: Known, sampler: Any) -> Any:
-    """Returns the samples of one epoch, by their numbers in the parts.
+def draw_list(dataloader: Any, known: KnownDataset, sampler: Any) -> Any:
+    """Returns the samples of one epoch, by part number.
 
-    Random numbers are drawn as torch's iterator draws them: first the seed of its processes.
+    Draws random numbers in the order of torch's iterator: first the seed of its processes.
     """
     import numpy as np
     import torch
 
-    torch.empty((), dtype=torch.int64).random_(generator=theirs.generator)
+    torch.empty((), dtype=torch.int64).random_(generator=dataloader.generator)
     most = _ENDLESS * (len(known.numbers) + len(sampler))
     indices = list(itertools.islice(sampler, most + 1))
     if len(indices) > most:
-        raise RuntimeError(f"{type(sampler).__name__} gives more than {most:,} indices in an epoch")
+        raise RuntimeError(f"{type(sampler).__name__} yields more than {most:,} indices per epoch")
     return known.numbers[np.array(indices, np.int64)]

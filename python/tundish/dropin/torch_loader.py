@@ -1,4 +1,4 @@
-"""What stands in for a DataLoader whose data set keeps its own code."""
+"""The replacement of a DataLoader whose dataset keeps its own code."""
 
 from __future__ import annotations
 
@@ -6,45 +6,47 @@ from time import perf_counter
 from typing import Any
 
 from .accelerate_report import Report
-from .device_copies import CopiedAhead, CopiedHere, GpuCopies
-from .forwarded_attributes import forwards
+from .device_copies import GpuCopier, PrefetchedCopies, SynchronousCopies
+from .forwarded_attributes import is_forwarded
 from .waits import Waits
 
 
-class KeptLoader:
-    """Iterates torch's DataLoader and forwards every other attribute to it.
+class TorchLoader:
+    """Iterates torch's DataLoader and is_forwarded every other attribute to it.
 
-    With `device` the batches are copied ahead of the loop. stats() says what the loop waited.
+    With `device`, batches are copied ahead of the loop. stats() reports how long the loop waited.
     """
 
-    def __init__(self, theirs: Any, report: Report, device: Any, arguments: dict[str, Any]) -> None:
-        self._theirs = theirs
-        self._arguments = arguments  # of accelerate(), for pickle
+    def __init__(
+        self, dataloader: Any, report: Report, device: Any, arguments: dict[str, Any]
+    ) -> None:
+        self._dataloader = dataloader
+        self._arguments = arguments  # arguments of accelerate(), for pickling
         self.report = report
         self._waits = Waits()
-        self._copies = None if device is None else GpuCopies(device)
-        self._ending: Any = None  # of the copies of the newest iteration, which may be gone
-        ahead = theirs.num_workers > 0
-        self._way = CopiedAhead if ahead else CopiedHere
+        self._copies = None if device is None else GpuCopier(device)
+        self._ending: Any = None  # ends the copies of the newest iteration, which may be gone
+        ahead = dataloader.num_workers > 0
+        self._copy_class = PrefetchedCopies if ahead else SynchronousCopies
         if self._copies is not None:
             report.add_note(
                 f"batches are copied to {device} ahead of the loop"
                 if ahead
-                else f"batches are copied to {device} when the loop asks for them: with num_workers=0 the data set shares "
-                "its thread and random numbers with the loop"
+                else f"batches are copied to {device} when the loop requests them: with num_workers=0 the dataset "
+                "shares its thread and random numbers with the loop"
             )
 
     def __len__(self) -> int:
-        return len(self._theirs)
+        return len(self._dataloader)
 
-    def __iter__(self) -> KeptIterator:
-        self._end_copies()  # left early: torch may use its iterator again
-        batches: Any = iter(self._theirs)
+    def __iter__(self) -> TorchIterator:
+        self._end_copies()  # the previous epoch was left early: torch may reuse its iterator
+        batches: Any = iter(self._dataloader)
         if self._copies is None:
-            return KeptIterator(batches, self._waits)
-        running = self._way(batches, self._copies)
+            return TorchIterator(batches, self._waits)
+        running = self._copy_class(batches, self._copies)
         self._ending = running.ending
-        return KeptIterator(running, self._waits)
+        return TorchIterator(running, self._waits)
 
     def _end_copies(self) -> None:
         ending, self._ending = self._ending, None
@@ -55,39 +57,39 @@ class KeptLoader:
         """Ends the thread that copies batches to a GPU. A later iteration starts a new one."""
         self._end_copies()
 
-    def __enter__(self) -> KeptLoader:
+    def __enter__(self) -> TorchLoader:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def stats(self, reset: bool = False) -> dict[str, float]:
-        """Flat, ready for a logger, with the names of tundish.Loader.stats()."""
+        """Returns statistics for a logger, named as in tundish.Loader.stats()."""
         return self._waits.stats(reset)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or "_theirs" not in self.__dict__:
+        if name.startswith("__") or "_dataloader" not in self.__dict__:
             raise AttributeError(name)
-        return getattr(self._theirs, name)
+        return getattr(self._dataloader, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if forwards(self, name):
-            setattr(self._theirs, name, value)
+        if is_forwarded(self, name):
+            setattr(self._dataloader, name, value)
         else:
             super().__setattr__(name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (self._theirs, self._arguments)
+        return _again, (self._dataloader, self._arguments)
 
     def __repr__(self) -> str:
-        return f"tundish.accelerate({self._theirs!r}): torch makes the batches"
+        return f"tundish.accelerate({self._dataloader!r}): torch makes the batches"
 
 
 _TAKE_EVERY = 1000  # batches
 
 
-class KeptIterator:
-    """Counts the time that the loop waits. A loader of tiny batches makes one in 20 microseconds: little may happen here."""
+class TorchIterator:
+    """Measures how long the loop waits. A batch may take only 20 microseconds, so little may happen here."""
 
     __slots__ = ("__weakref__", "_next", "_waited", "_waits")
 
@@ -95,7 +97,7 @@ class KeptIterator:
         self._next, self._waits, self._waited = batches.__next__, waits, waits.new.append
         waits.begin()
 
-    def __iter__(self) -> KeptIterator:
+    def __iter__(self) -> TorchIterator:
         return self
 
     def __next__(self) -> Any:
@@ -107,7 +109,7 @@ class KeptIterator:
         return batch
 
 
-def _again(theirs: Any, arguments: dict[str, Any]) -> Any:
+def _again(dataloader: Any, arguments: dict[str, Any]) -> Any:
     from .accelerate import accelerate
 
-    return accelerate(theirs, **arguments)
+    return accelerate(dataloader, **arguments)

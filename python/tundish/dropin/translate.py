@@ -1,4 +1,4 @@
-"""The transforms of a data set as those of tundish, or why not, with the line of the user's code."""
+"""Translates the transforms of a dataset, or reports the line of user code that prevents it."""
 
 from __future__ import annotations
 
@@ -9,29 +9,30 @@ from ..transforms.from_timm import from_timm
 from ..transforms.from_torchvision import from_torchvision
 from ..transforms.replacements import instead_of
 from ..transforms.transform import Transform
-from .reasons import NotTranslated, Reason, keep
+from .reasons import NotTranslated, Reason, not_translated
 from .where_defined import where_defined
 
-# Those whose result is a function of the image alone.
+# Transforms without randomness.
 _FIXED = {"Resize", "CenterCrop", "CenterCropOrPad", "Pad", "Grayscale", "FiveCrop", "TenCrop"}
 _FIXED |= {"ToDtype", "Normalize", "TrimBorder"}
 
 
 def translate(transforms: list[Any]) -> list[Transform]:
-    """Of data sets that are concatenated: one list for all of them."""
-    made = [_translate(one) for one in transforms]
-    if any(one != made[0] for one in made):
-        raise keep(
-            "the parts of ConcatDataset have different transforms", "give all of them the same"
+    """Translates the transforms of concatenated datasets, which must be equal, to one list."""
+    made = [_translate(transform) for transform in transforms]
+    if any(other != made[0] for other in made):
+        raise not_translated(
+            "the parts of ConcatDataset have different transforms",
+            "give all parts the same transforms",
         )
     return made[0]
 
 
 def _translate(transform: Any) -> list[Transform]:
     if transform is None:
-        raise keep(
-            "the data set has no transform, and torch cannot collate PIL images",
-            "give it one, such as v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])",
+        raise not_translated(
+            "the dataset has no transform, and torch cannot collate PIL images",
+            "add one, such as v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])",
         )
     steps = _leaves(transform)
     own = [step for step in steps if not _package(step)]
@@ -42,12 +43,14 @@ def _translate(transform: Any) -> list[Transform]:
         return convert(transform)
     except ValueError as error:
         what, _, fix = str(error).partition("; fix: ")
-        raise keep(what, fix or "change the list (docs/migrate-from-dataloader.md)") from None
+        raise not_translated(
+            what, fix or "change the list (docs/migrate-from-dataloader.md)"
+        ) from None
 
 
 def is_fixed(transforms: list[Transform]) -> bool:
-    """Nothing is left to chance: both ways must give the same pixels."""
-    return all(type(one).__name__ in _FIXED for one in transforms)
+    """Returns whether no transform is random, so that both backends must give the same pixels."""
+    return all(type(transform).__name__ in _FIXED for transform in transforms)
 
 
 def _of_user(step: Any) -> Reason:
@@ -57,7 +60,7 @@ def _of_user(step: Any) -> Reason:
 
 
 def _leaves(transform: Any) -> list[Any]:
-    """Without the lists that hold them; a list of the user's own is one of its steps."""
+    """Returns the transforms without the lists that hold them. A user's own list class is one transform."""
     held = transform if isinstance(transform, list | tuple) else None
     if _package(transform) == "torch":  # Sequential, ModuleList
         held = list(transform)
@@ -65,11 +68,11 @@ def _leaves(transform: Any) -> list[Any]:
         held = getattr(transform, "transforms", None)
     if held is None:
         return [transform]
-    return [leaf for one in held for leaf in _leaves(one)]
+    return [leaf for inner in held for leaf in _leaves(inner)]
 
 
 def _package(step: Any) -> str:
-    """The library that it is of; empty for code of the user's, and for what holds such code."""
+    """Returns the library of a transform, or an empty string for user code or code that holds it."""
     module = type(step).__module__
     if type(step).__name__ == "Lambda":
         return ""
@@ -80,10 +83,10 @@ def _package(step: Any) -> str:
 
 
 def described(transforms: list[Transform]) -> str:
-    """With the arguments that are not the default."""
+    """Describes the transforms with their non-default arguments."""
     out = []
-    for one in transforms:
-        given = [(f.name, getattr(one, f.name), f.default) for f in fields(one)]
-        words = [f"{name}={value!r}" for name, value, default in given if value != default]
-        out.append(f"{type(one).__name__}({', '.join(words)})")
+    for transform in transforms:
+        given = [(f.name, getattr(transform, f.name), f.default) for f in fields(transform)]
+        arguments = [f"{name}={value!r}" for name, value, default in given if value != default]
+        out.append(f"{type(transform).__name__}({', '.join(arguments)})")
     return ", ".join(out) or "none"

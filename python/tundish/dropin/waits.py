@@ -1,28 +1,30 @@
-"""How long a loop waited for its batches."""
+"""Measures how long a loop waits for its batches."""
 
 from __future__ import annotations
 
 from collections import deque
 from time import perf_counter
 
-_KEPT = 1000  # waits, for quantiles
+_KEPT = 1000  # number of waits kept for quantiles
 
 
 class Waits:
-    """One thread adds, any thread reads.
+    """Statistics of waiting times. One thread adds values, any thread reads.
 
-    A batch costs its loop one append: `new` is taken into the sums only now and then.
+    Each batch costs the loop one append: `new` is added to the sums only occasionally.
     """
 
     def __init__(self) -> None:
-        self.new: deque[float] = deque()  # seconds that were waited, not in the sums yet
+        self.new: deque[float] = deque()  # seconds waited, not added to the sums yet
         self._batches = 0
         self._wait_s = 0.0
         self._last: deque[float] = deque(maxlen=_KEPT)
-        self._window: tuple[float, float] | None = None  # its begin, and what had been waited then
+        self._window: tuple[float, float] | None = (
+            None  # begin of the window, and the seconds waited before it
+        )
 
     def begin(self) -> None:
-        """A loop asks for its first batch."""
+        """Starts the window when a loop requests its first batch."""
         if self._window is None:
             self._window = (perf_counter(), 0.0)
 
@@ -30,14 +32,14 @@ class Waits:
         for _ in range(len(self.new)):
             try:
                 wait = self.new.popleft()
-            except IndexError:  # another thread takes them, too
+            except IndexError:  # another thread takes values too
                 return
             self._batches += 1
             self._wait_s += wait
             self._last.append(wait)
 
     def stats(self, reset: bool = False) -> dict[str, float]:
-        """As tundish.Loader.stats() names them; quantiles are of the last 1,000 batches."""
+        """Returns statistics named as in tundish.Loader.stats(). Quantiles cover the last 1,000 batches."""
         self.take_new()
         now, waits = perf_counter(), sorted(self._last)
         begin, before = self._window or (now, self._wait_s)

@@ -1,4 +1,4 @@
-"""The file and line of something of the user's, for a report."""
+"""Finds the file and line of user code, for a report."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import functools
 import inspect
 from typing import Any
 
-# What is called of an object, in the order of how much it says.
+# Methods to report for an object, most informative first.
 _METHODS = ("__getitem__", "__call__", "forward", "__iter__", "__init__")
 
 
-def where_defined(thing: Any) -> str:
-    """ "FILE:LINE" of a function, or of the method of an object that is called; empty when it has none."""
-    while isinstance(thing, functools.partial):
-        thing = thing.func
-    thing = inspect.unwrap(getattr(thing, "__func__", thing)) if callable(thing) else thing
-    code = getattr(thing, "__code__", None)
+def where_defined(value: Any) -> str:
+    """Returns "FILE:LINE" of a function or of an object's most informative method, or an empty string."""
+    while isinstance(value, functools.partial):
+        value = value.func
+    value = inspect.unwrap(getattr(value, "__func__", value)) if callable(value) else value
+    code = getattr(value, "__code__", None)
     if code is None:
-        kind = thing if isinstance(thing, type) else type(thing)
+        kind = value if isinstance(value, type) else type(value)
         named = [vars(kind)[name] for name in _METHODS if name in vars(kind)]
         code = next((one.__code__ for one in named if hasattr(one, "__code__")), None)
         if code is None:
@@ -28,5 +28,8 @@ def where_defined(thing: Any) -> str:
 def _of_class(kind: type) -> str:
     try:
         return f"{inspect.getsourcefile(kind)}:{inspect.getsourcelines(kind)[1]}"
-    except (OSError, TypeError):  # of C, of a notebook that has gone, or typed in
+    except (
+        OSError,
+        TypeError,
+    ):  # classes written in C, or typed into a notebook or prompt that is gone
         return ""

@@ -1,1 +1,1 @@
-"""A batch of the engine on its way to the training loop."""
+"""Delivers the engine's batches to the training loop."""

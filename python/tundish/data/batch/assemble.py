@@ -1,4 +1,4 @@
-"""A batch of the library as what the loop gets: a tuple of tensors, or a dict of all fields."""
+"""Assembles a batch of the library for the loop: a tuple of tensors, or a dict of all fields."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from . import batch_fields as fields
 from .pinned import PinnedBatches
 
 
-def number_of(name: str, infos: list[TensorInfo]) -> int:
-    return [one.name.decode() for one in infos].index(name)
+def tensor_index(name: str, infos: list[TensorInfo]) -> int:
+    return [info.name.decode() for info in infos].index(name)
 
 
 @dataclass(frozen=True)
 class Assembler:
     fields: list[tuple[str, str]]  # name and kind
-    arrays: dict[str, tuple[str, tuple[int, ...]]]  # of fields that have them: dtype and shape
+    arrays: dict[str, tuple[str, tuple[int, ...]]]  # fields of equal arrays: dtype and shape
     from_tensor: Callable[[Tensor], Any]
     from_numpy: Callable[[Any], Any]
     pinned: PinnedBatches | None
     as_dict: bool
     return_index: bool
     return_sizes: bool
-    as_list: bool  # the images
+    as_list: bool  # whether images are a list
     new_labels: bool
     label_vectors: bool
 
     @property
     def without_image(self) -> list[str]:
-        """The arrays that a batch has instead of images, in the order of their tensors."""
+        """The arrays that replace images in a batch, in the order of their tensors."""
         if "image" in dict(self.fields).values():
             return []
         vector = "label" if self.label_vectors else None
@@ -49,12 +49,12 @@ class Assembler:
         for name, option in more.items():
             if self.as_dict and option and name in dict(self.fields):
                 raise ValueError(
-                    f"the data have a field {name!r}, which {option}=True would hide: leave it out, or "
+                    f"the data have a field {name!r}, which {option}=True would overwrite: leave out {option}, or "
                     "rename the field"
                 )
 
     def __call__(self, batch: BatchHandle, infos: list[TensorInfo], on_gpu: Any = None) -> Any:
-        """`on_gpu`: the tensors of the batch, when they are on a GPU."""
+        """Assembles a batch. `on_gpu`: the tensors of the batch if they are on a GPU."""
         tensors = Tensors(batch, infos, self, on_gpu)
         instead = self.without_image
         if not self.as_dict and len(instead) < 2:
@@ -88,24 +88,24 @@ class Assembler:
         import numpy as np
 
         name, kind = self.fields[number]
-        which = number_of("samples", infos)
-        raw = fields.of_batch(batch, infos[which].sizes[0], number)
+        which = tensor_index("samples", infos)
+        raw = fields.read_field(batch, infos[which].sizes[0], number)
         try:
             if name in self.arrays:
-                return fields.stack(raw, *self.arrays[name], self.from_numpy)
-            return fields.decode(kind, raw, self.from_numpy)
+                return fields.stack_arrays(raw, *self.arrays[name], self.from_numpy)
+            return fields.decode_field(kind, raw, self.from_numpy)
         except (ValueError, OSError, EOFError) as error:
             samples = np.asarray(Tensor(lib.tundish_batch_tensor(batch, which)))
             raise new_error(
                 405,
                 f"TND-405 the field {name!r} of one of the samples {samples.tolist()} cannot be "
-                f"loaded\n  why: {error}\n  fix: correct the data, or leave out as_dict",
+                f"loaded\n  why: {error}\n  fix: repair the data, or leave out as_dict",
                 of_sample=True,
             ) from error
 
 
 class Tensors:
-    """The tensors of one batch, by name; each is made when it is asked for."""
+    """The tensors of one batch by name, created on demand."""
 
     def __init__(
         self, batch: BatchHandle, infos: list[TensorInfo], made_by: Assembler, on_gpu: Any
@@ -116,16 +116,16 @@ class Tensors:
         self._on_gpu = on_gpu
 
     def images(self) -> Any:
-        """One tensor; with views, and with images_as="list", a list of them."""
+        """Returns one tensor, or a list of tensors with views or images_as="list"."""
         if self._made_by.as_list:
-            return [self._tensor(n) for n, one in enumerate(self._infos) if one.name == b"image"]
+            return [self._tensor(n) for n, info in enumerate(self._infos) if info.name == b"image"]
         if self._infos[0].name == b"images":
             return self._tensor(0)
-        views = [n for n, one in enumerate(self._infos) if one.name.startswith(b"images_")]
+        views = [n for n, info in enumerate(self._infos) if info.name.startswith(b"images_")]
         return [self._tensor(number) for number in views]
 
     def named(self, name: str) -> Any:
-        return self._tensor(number_of(name, self._infos))
+        return self._tensor(tensor_index(name, self._infos))
 
     def _tensor(self, number: int) -> Any:
         if self._on_gpu is not None:

@@ -1,4 +1,4 @@
-"""Fields of a batch besides image and label: bytes of the library to values of Python."""
+"""Converts the fields of a batch besides image and label from bytes to Python values."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ..._c.handles import BatchHandle
 from ..._c.library import lib
 
 
-def of_batch(batch: BatchHandle, count: int, field: int) -> list[bytes]:
-    """The bytes of one field, one for each sample."""
+def read_field(batch: BatchHandle, count: int, field: int) -> list[bytes]:
+    """Returns the bytes of one field, one entry per sample."""
     return [_bytes_of(batch, place, field) for place in range(count)]
 
 
@@ -24,13 +24,13 @@ def _bytes_of(batch: BatchHandle, place: int, field: int) -> bytes:
     return ctypes.string_at(data, size.value) if size.value else b""
 
 
-def stack(
+def stack_arrays(
     raw: list[bytes], dtype: str, shape: tuple[int, ...], from_numpy: Callable[[Any], Any]
 ) -> Any:
-    """Arrays of one shape as one array; a list where a sample has none."""
+    """Stacks arrays of one shape into one array. Returns a list if a sample has none."""
     import numpy as np
 
-    plain = "uint16" if dtype == "bfloat16" else dtype  # which NumPy does not have
+    plain = "uint16" if dtype == "bfloat16" else dtype  # NumPy has no bfloat16
     if all(raw):
         out = from_numpy(np.frombuffer(b"".join(raw), plain).reshape(len(raw), *shape).copy())
         if plain == dtype or isinstance(out, np.ndarray):
@@ -38,10 +38,10 @@ def stack(
         import torch
 
         return out.view(torch.bfloat16)
-    return [np.frombuffer(one, plain).reshape(shape).copy() if one else None for one in raw]
+    return [np.frombuffer(item, plain).reshape(shape).copy() if item else None for item in raw]
 
 
-def decode(kind: str, raw: list[bytes], from_numpy: Callable[[Any], Any]) -> Any:
+def decode_field(kind: str, raw: list[bytes], from_numpy: Callable[[Any], Any]) -> Any:
     import numpy as np
 
     if kind == "text":
@@ -49,6 +49,6 @@ def decode(kind: str, raw: list[bytes], from_numpy: Callable[[Any], Any]) -> Any
     if kind == "number":
         values = [np.frombuffer(v, "<f8")[0] if len(v) == 8 else np.nan for v in raw]
         return from_numpy(np.array(values, np.float64))
-    if kind == "array":  # the engine has checked what it could: head and length
+    if kind == "array":  # the engine has checked header and length
         return [np.load(io.BytesIO(v), allow_pickle=False) if v else None for v in raw]
     return raw

@@ -1,4 +1,4 @@
-"""The user's own function on each batch: Loader(batch_transform=f)."""
+"""Runs the user's function on each batch: Loader(batch_transform=f)."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 
 
 class BatchTransform:
-    """Runs on the thread that takes the batch, after the batch counts as handed out."""
+    """Runs on the thread that takes the batch, after the batch counts as delivered."""
 
     def __init__(self, function: Callable[[Any], Any] | None, path: Any) -> None:
         if function is not None and not callable(function):
             raise TypeError(
                 f"batch_transform must be a function of a batch, or None, not {function!r}"
             )
-        self.function = function  # None: batches stay as they are
+        self.function = function  # None: batches are unchanged
         self._path = path
         self._lock = threading.Lock()  # several threads may take batches
         self._seconds = 0.0
 
     def __call__(self, batch: Any, epoch: int, begin: int, end: int) -> Any:
-        """`begin` and `end`: positions of the epoch that the batches of all ranks cover."""
+        """Calls the function. `begin` and `end`: positions of the global batch in the epoch."""
         assert self.function is not None
         from_s = time.perf_counter()
         try:
@@ -30,7 +30,7 @@ class BatchTransform:
             if out is None:
                 raise TypeError("batch_transform returned None: it must return the batch")
             return out
-        except StopIteration as error:  # the loop would take it for the end of the epoch
+        except StopIteration as error:  # the loop would mistake it for the end of the epoch
             raise _noted(
                 RuntimeError("batch_transform raised StopIteration"), self._note(epoch, begin, end)
             ) from error
@@ -47,7 +47,7 @@ class BatchTransform:
 
     def _note(self, epoch: int, begin: int, end: int) -> str:
         return (
-            f"in batch_transform, on the batch of positions {begin} to {end - 1} of epoch {epoch} "
+            f"in batch_transform, on the batch at positions {begin} to {end - 1} of epoch {epoch} "
             f"of {self._path}"
         )
 
@@ -55,6 +55,6 @@ class BatchTransform:
 def _noted(error: Exception, text: str) -> Exception:
     if hasattr(error, "add_note"):
         error.add_note(text)
-    else:  # Python 3.10 shows no notes; who looks for one finds it in the same place
+    else:  # Python 3.10 does not show notes; readers find them under the same name
         error.__notes__ = [*getattr(error, "__notes__", []), text]  # type: ignore[attr-defined]
     return error

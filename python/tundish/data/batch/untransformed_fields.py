@@ -1,4 +1,4 @@
-"""Array fields beside an image: refused where the image moves and the field would not."""
+"""Refuses array fields beside an image if the image moves and the field would not."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from ..open_source import Source
 from ..settings.loader_options import LoaderOptions
 
-# Transforms after which every pixel is still at its place. Anything else moves pixels or mixes images.
+# Transforms that keep every pixel in place. All others move pixels or mix images.
 _IN_PLACE = frozenset(
     {
         "ColorJitter",
@@ -50,14 +50,14 @@ def array_fields(source: Source) -> list[str]:
 
 
 def check_fields(source: Source, options: LoaderOptions) -> None:
-    """Raises ValueError for an array field that a geometric transform would leave behind."""
+    """Raises ValueError for an array field that would not match a geometrically transformed image."""
     kept = _names(options.untransformed)
     for name in kept:
         if name not in dict(source.fields):
             known = ", ".join(repr(known) for known, _ in source.fields)
-            raise ValueError(f"untransformed names {name!r}, which is no field; there are: {known}")
+            raise ValueError(f"untransformed names {name!r}, which is not a field; fields: {known}")
     if not options.as_dict:
-        return  # a tuple has the image and the label only
+        return  # a tuple holds only the image and the label
     left = [name for name in array_fields(source) if name not in kept]
     moves = _moves_of(options)
     if left and moves:
@@ -77,7 +77,7 @@ def _names(given: Any) -> list[str]:
 
 
 def _moves_of(options: LoaderOptions) -> str:
-    """Returns the first thing that changes geometry; empty if nothing does."""
+    """Returns the first option or transform that changes the geometry, or an empty string."""
     if options.pad_to is not None:
         return "pad_to"
     if options.exif_orientation:
@@ -90,7 +90,7 @@ def _moves_of(options: LoaderOptions) -> str:
 
 def _first_move(transforms: Sequence[Any]) -> str:
     if not isinstance(transforms, Iterable):
-        return ""  # refused elsewhere, with a better message
+        return ""  # refused elsewhere with a better message
     for transform in transforms:
         name = type(transform).__name__
         if name in _LISTS:

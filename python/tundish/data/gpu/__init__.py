@@ -1,1 +1,1 @@
-"""`Loader(device="cuda")`: batches that are finished on a GPU."""
+"""`Loader(device="cuda")`: finishes batches on a GPU."""

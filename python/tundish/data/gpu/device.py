@@ -1,4 +1,4 @@
-"""What `Loader(device=, decode=, resident=)` needs before its first batch."""
+"""Prepares `Loader(device=, decode=, resident=)` before its first batch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .resident import make_resident
 
 
 def device_of(device: Any, backend: str) -> Any:
-    """A torch.device with its number; None for none and for the CPU."""
+    """Returns a torch.device with its index, or None for no device and for the CPU."""
     if device is None or str(device) == "cpu":
         return None
     if backend != "torch":
@@ -27,7 +27,7 @@ def device_of(device: Any, backend: str) -> Any:
         raise new_error(
             509,
             f"TND-509 device={str(device)!r}, but torch sees no GPU\n"
-            "  fix: look at nvidia-smi and torch.cuda.is_available(); tundish needs a driver "
+            "  fix: check nvidia-smi and torch.cuda.is_available(); tundish needs a driver "
             "for CUDA 13. Without device= the batches stay in host memory",
         )
     index = torch.cuda.current_device() if out.index is None else out.index
@@ -35,10 +35,10 @@ def device_of(device: Any, backend: str) -> Any:
 
 
 def can_pin(device: Any) -> bool:
-    """Warns when batches cannot be page-locked: copies then take the host's time."""
+    """Returns whether memory can be page-locked. Warns if not: copies then take the host's time."""
     import torch
 
-    with torch.cuda.device(device):  # memory is locked for this one, and no other is woken up
+    with torch.cuda.device(device):  # locks memory for this GPU without initializing another
         if lib.tundish_can_pin():
             return True
     reason = lib.tundish_last_error().decode()
@@ -49,6 +49,9 @@ def can_pin(device: Any) -> bool:
 def pending_on_gpu(
     loader: LoaderHandle, source: SourceHandle, path: str, device: Any, options: Any
 ) -> PendingGpuBatches:
-    """Before the loader is started. `path` is shown while a resident pack is loaded."""
+    """Returns the pending batches of a GPU. Call it before the loader starts.
+
+    path  shown while a resident pack is loaded
+    """
     kept = make_resident(source, path, device) if options.resident else None
     return PendingGpuBatches(loader, device, kept)

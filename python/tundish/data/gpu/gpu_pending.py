@@ -1,8 +1,8 @@
-"""Batches on their way to a GPU, on a stream of their own, ahead of the loop.
+"""Batches on their way to a GPU, on a separate stream, ahead of the loop.
 
-Each batch is enqueued before the loop asks for it: one copy from page-locked memory, then the
-kernels, into tensors of torch's allocator. The loop's stream waits for them by an event; the host
-does not wait for the GPU, unless it is far ahead of it or an epoch ends.
+Each batch is enqueued before the loop requests it: one copy from page-locked memory, then the kernels, into
+tensors of torch's allocator. The loop's stream waits for a batch by an event. The host does not wait for the
+GPU, unless it is far ahead or an epoch ends.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ Make = Callable[[BatchHandle, list[TensorInfo], "list[Any] | None"], Any]
 
 
 @dataclass(frozen=True)
-class Sent:
-    """A batch that was enqueued."""
+class EnqueuedBatch:
+    """An enqueued batch."""
 
-    out: Any  # what the loop gets
+    out: Any  # the assembled batch
     tensors: list[Any]
     info: BatchInfo
-    ready: Any  # an event of the loader's stream
+    ready: Any  # an event on the loader's stream
 
 
 class PendingGpuBatches:
-    """As PendingBatch, for batches on their way to a GPU: a few of them, in order.
+    """A few batches on their way to a GPU, in order, with the interface of PendingBatch.
 
-    What is assigned in one line without a call is never half done when Ctrl-C comes.
+    Assignments on one line without a call are never half done when Ctrl-C comes.
     """
 
     def __init__(
@@ -60,19 +60,21 @@ class PendingGpuBatches:
         if not handle:
             raise last_error()
         self._uploader: DeviceHandle = handle
-        self._lead = lib.tundish_device_lead()  # batches enqueued besides the one handed out
-        self._waiting: tuple[Sent, ...] = ()
-        self._lag = GpuLag()  # of the batches handed out
-        self._decoded = 0  # of their images, by the GPU
+        self._lead = lib.tundish_device_lead()  # batches enqueued besides the delivered one
+        self._waiting: tuple[EnqueuedBatch, ...] = ()
+        self._lag = GpuLag()  # of the delivered batches
+        self._decoded = 0  # delivered images decoded by the GPU
         self._ready: Any = None  # event of the newest batch
-        self.batch = BatchHandle()  # empty, or what the engine gave
+        self.batch = BatchHandle()  # empty, or the engine's batch
         self.info = BatchInfo()  # of `out`
-        self.out: Any = None  # what the loop gets
-        self.given: tuple[Sent, Any] | None = None  # the same, and the stream that waits for it
-        self._refused = Refused()  # an image that could not be decoded; none most of the time
-        self.error: Exception | None = None  # of the batch after those that wait
+        self.out: Any = None  # the assembled batch
+        self.delivered: tuple[EnqueuedBatch, Any] | None = (
+            None  # the same batch, and the stream that waits for it
+        )
+        self._refused = Refused()  # an image that could not be decoded; usually none
+        self.error: Exception | None = None  # error of the batch after the waiting ones
 
-    def here(self) -> bool:
+    def is_ready(self) -> bool:
         return self.out is not None or bool(self._waiting) or bool(self.batch)
 
     def take_error(self) -> Exception | None:
@@ -80,11 +82,11 @@ class PendingGpuBatches:
         return error
 
     def assemble(self, make: Make) -> None:
-        """Every step may be interrupted, and is then done again. Without a batch: another thread has just taken it."""
+        """Delivers the oldest batch, unless another thread has taken it. Every step can be interrupted and repeated."""
         import torch
 
         if self.out is not None:
-            self._follow(torch.cuda.current_stream(self._device))
+            self._move_to_stream(torch.cuda.current_stream(self._device))
             return
         with torch.cuda.device(self._device):
             self._poll_completed()
@@ -92,35 +94,34 @@ class PendingGpuBatches:
                 self._enqueue(make)
             self._enqueue_more(make)
         if self._waiting:
-            self._hand_over()
+            self._deliver_oldest()
             return
         error = self.take_error()
-        if error is not None:  # the only one failed
+        if error is not None:  # the only batch failed
             raise error
 
-    def end_of_epoch(self) -> bool:
-        """What could not be decoded in its last batches is entered before the epoch is over. True: there
-        was some."""
+    def finish_epoch(self) -> bool:
+        """Reports images of the last batches that could not be decoded. Returns whether there were any."""
         if self._ready is None:
             return False
-        if not self._ready.query():  # of the loader's own stream, which is ahead of the loop's
+        if not self._ready.query():  # event of the loader's stream, which is ahead of the loop's
             self._ready.synchronize()
         return self._poll_completed()
 
     def drop(self) -> None:
-        """What is on its way belongs to an iteration that is over."""
+        """Drops batches of an iteration that is over."""
         lib.tundish_device_forget(self._uploader)
         self._refused.wanted = 0
-        if isinstance(self.error, SampleError):  # another one is of the run
+        if isinstance(self.error, SampleError):  # other errors belong to the run
             self.error = None
-        self._waiting, self.out, self.given = (), None, None
+        self._waiting, self.out, self.delivered = (), None, None
         self.batch.free()
 
     def stats(self, reset: bool) -> dict[str, float]:
         return {**self._lag.stats(reset), "data/gpu_decoded": self._decoded}
 
     def _poll_completed(self) -> bool:
-        """Images that the GPU could not decode become bad samples. True: there was one."""
+        """Reports images that the GPU could not decode as bad samples. Returns whether there were any."""
         refused, found = ctypes.byref(self._refused), False
         while True:
             if lib.tundish_device_poll_completed(self._uploader, refused) != OK:
@@ -128,7 +129,7 @@ class PendingGpuBatches:
             if not self._refused.pending:
                 return found
             found = True
-            # Ctrl-C may come in between: it stays in self._refused until it was entered.
+            # After Ctrl-C in between, the image stays in self._refused until it is reported.
             if lib.tundish_loader_enter_refused(self._loader, refused) != OK:
                 raise last_error()
 
@@ -137,7 +138,7 @@ class PendingGpuBatches:
         return {-1: None, 0: "cpu", 1: "gpu"}[lib.tundish_device_decoding(self._uploader)]
 
     def _enqueue_more(self, make: Make) -> None:
-        """What is ready already; without waiting."""
+        """Enqueues batches that are ready, without waiting."""
         while len(self._waiting) <= self._lead and self.error is None:
             result = lib.tundish_loader_next(self._loader, 0, ctypes.byref(self.batch))
             if result == ERROR:
@@ -148,32 +149,32 @@ class PendingGpuBatches:
 
     def _enqueue(self, make: Make) -> None:
         try:
-            sent = self._send(make)
+            sent = self._enqueue_batch(make)
         except Exception as error:
-            self.batch, self.error = BatchHandle(), error  # raised when it is its turn
+            self.batch, self.error = BatchHandle(), error  # raised in order
             return
         empty = BatchHandle()
         self._waiting, self.batch = (*self._waiting, sent), empty
 
-    def _send(self, make: Make) -> Sent:
+    def _enqueue_batch(self, make: Make) -> EnqueuedBatch:
         import torch
 
         info = BatchInfo()
         lib.tundish_batch_get_info(self.batch, ctypes.byref(info))
-        self._lag.keep_close()
-        # On the stream, so that the allocator knows who writes first; for any kind of loop.
+        self._lag.limit_lead()
+        # On the stream, so that the allocator knows the first writer; outside inference mode.
         infos = tensor_infos(self.batch, info)
         with torch.inference_mode(False), torch.cuda.stream(self._stream):
-            tensors = [self._new_tensor(number, one) for number, one in enumerate(infos)]
+            tensors = [self._new_tensor(number, one_info) for number, one_info in enumerate(infos)]
         pointers = (ctypes.c_void_p * len(tensors))(*[tensor.data_ptr() for tensor in tensors])
         if lib.tundish_device_enqueue(self._uploader, self.batch, pointers) != OK:
             raise last_error()
         ready = self._ready = torch.cuda.Event()
         ready.record(self._stream)
-        return Sent(make(self.batch, infos, tensors), tensors, info, ready)
+        return EnqueuedBatch(make(self.batch, infos, tensors), tensors, info, ready)
 
     def _new_tensor(self, number: int, info: TensorInfo) -> Any:
-        """On the GPU, for the engine to fill; the few numbers of "sizes" are copied here."""
+        """Returns a GPU tensor for the engine to fill. The few numbers of "sizes" are copied here."""
         import torch
 
         dtype = getattr(torch, DTYPES[info.dtype])
@@ -182,13 +183,13 @@ class PendingGpuBatches:
             tensor.copy_(torch.from_dlpack(Tensor(lib.tundish_batch_tensor(self.batch, number))))
         return tensor
 
-    def _hand_over(self) -> None:
-        """The oldest: the loop's stream waits for it, and the allocator knows that it reads it."""
+    def _deliver_oldest(self) -> None:
+        """Delivers the oldest batch: the loop's stream waits for it, and the allocator records the use."""
         import torch
 
         sent = self._waiting[0]
         stream = torch.cuda.current_stream(self._device)
-        self._lag.hand_over(stream, sent.ready)
+        self._lag.wait_for_batch(stream, sent.ready)
         for tensor in sent.tensors:
             tensor.record_stream(stream)
         gpu_decodes = sent.info.gpu_decodes
@@ -196,17 +197,17 @@ class PendingGpuBatches:
         if chosen is not None:
             log.info(chosen.decode())
         waiting, decoded = self._waiting[1:], self._decoded + sent.info.gpu_decoded
-        given = (sent, stream)
+        delivered = (sent, stream)
         self._waiting, self.info, self.out, self._decoded = waiting, sent.info, sent.out, decoded
-        self.given = given
+        self.delivered = delivered
 
-    def _follow(self, stream: Any) -> None:
-        """A batch that was not taken yet is taken by another thread, or in another stream."""
-        given = self.given
-        if given is None or given[1] == stream:
+    def _move_to_stream(self, stream: Any) -> None:
+        """Moves a delivered but untaken batch to the stream of the thread that takes it."""
+        delivered = self.delivered
+        if delivered is None or delivered[1] == stream:
             return
-        sent = given[0]
+        sent = delivered[0]
         stream.wait_event(sent.ready)
         for tensor in sent.tensors:
             tensor.record_stream(stream)
-        self.given = (sent, stream)
+        self.delivered = (sent, stream)

@@ -1,7 +1,7 @@
-"""Batches that a GPU's loop was given and may not have come to yet, and how long it waited for them.
+"""Tracks batches that the GPU may not have reached yet, and how long its stream waited for them.
 
-Nobody waits for the GPU to know that: a wait is counted when the loop's stream has passed it. Only the
-loop's thread asks, and not while it records a graph, which a question from elsewhere would spoil.
+Tracking does not wait for the GPU: a wait is counted once the loop's stream has passed it. Only the loop's
+thread queries events, and not during a graph capture, which a query would break.
 """
 
 from __future__ import annotations
@@ -14,17 +14,22 @@ MOST = 16  # batches; otherwise memory would grow with the loop's lead
 
 
 class GpuLag:
-    """What is assigned in one line without a call is never half done when Ctrl-C comes."""
+    """Events around the waits of the loop's stream, and the sum of the waits.
+
+    Assignments on one line without a call are never half done when Ctrl-C comes.
+    """
 
     def __init__(self) -> None:
-        self._events: tuple[tuple[Any, Any], ...] = ()  # of the loop's stream, around its wait
+        self._events: tuple[tuple[Any, Any], ...] = ()  # on the loop's stream, around each wait
         self._wait_s = 0.0
-        self._lock = threading.Lock()  # while waits are counted: several threads may iterate
-        self._thread = 0  # the loop's
-        self._window: tuple[float, float] | None = None  # its begin, and what had been waited then
+        self._lock = threading.Lock()  # held while waits are counted: several threads may iterate
+        self._thread = 0  # id of the loop's thread
+        self._window: tuple[float, float] | None = (
+            None  # begin of the window, and the seconds waited before it
+        )
 
-    def hand_over(self, stream: Any, ready: Any) -> None:
-        """The loop's stream waits for `ready`."""
+    def wait_for_batch(self, stream: Any, ready: Any) -> None:
+        """Makes the loop's stream wait for `ready`."""
         import torch
 
         before = torch.cuda.Event(enable_timing=True)
@@ -38,8 +43,8 @@ class GpuLag:
         events = (*self._events, (before, passed))
         self._events = events
 
-    def keep_close(self) -> None:
-        """Waits for the GPU when too many batches are behind."""
+    def limit_lead(self) -> None:
+        """Waits for the GPU if it is too many batches behind."""
         self._poll_completed()
         events = self._events
         if len(events) > MOST:
@@ -47,7 +52,7 @@ class GpuLag:
             self._poll_completed()
 
     def stats(self, reset: bool) -> dict[str, float]:
-        """docs/monitoring.md lists the keys."""
+        """Returns the statistics documented in docs/monitoring.md."""
         import torch
 
         if threading.get_ident() == self._thread and not torch.cuda.is_current_stream_capturing():

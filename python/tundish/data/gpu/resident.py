@@ -1,4 +1,4 @@
-"""A resident pack: all lanes records of a data set in the memory of a GPU."""
+"""A resident pack: all lanes records of a dataset in GPU memory."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..._c.functions import ERROR, OK
 from ..._c.handles import ResidentHandle, SourceHandle
 from ..._c.library import lib
 
-_LOAD = 64  # samples that are loaded at a time, so that Ctrl-C is seen in between
+_LOAD = 64  # samples loaded per call; Ctrl-C is handled between calls
 
 
 def make_resident(source: SourceHandle, path: str, device: Any) -> ResidentHandle:
-    """Loads the lanes records of the source. Shows its progress on a terminal."""
+    """Loads the lanes records of the source. Shows progress on a terminal."""
     import torch
 
     with torch.cuda.device(device):

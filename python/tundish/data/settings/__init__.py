@@ -1,1 +1,1 @@
-"""The arguments of a Loader: their values, checks and defaults."""
+"""The arguments of a Loader: values, checks and defaults."""

@@ -1,4 +1,4 @@
-"""What a user may give as an argument, and what becomes of it."""
+"""Checks and converts arguments."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any, NoReturn
 
 from ..._c.close_name import close_name
 
-# Arguments of torch's DataLoader that have no place here, and why.
+# Arguments of torch's DataLoader that the Loader does not have, and what to use instead.
 _NOT_NEEDED = {
-    "num_workers": "the engine uses threads, not processes: threads=N",
+    "num_workers": "the engine uses threads instead of processes: threads=N",
     "collate_fn": "batches are assembled by the engine; as_dict=True gives all fields, batch_transform=f changes each batch",
     "worker_init_fn": "there are no worker processes; randomness is a function of the seed",
     "sampler": "orders are data: order=tundish.Weighted(...), Subset, Balanced, Repeated, Mixture",
     "batch_sampler": "the order is a function of seed and epoch: shuffle=True, seed=N",
     "generator": "randomness is a function of the seed: seed=N",
-    "persistent_workers": "the threads live as long as the loader",
+    "persistent_workers": "the threads run as long as the loader exists",
     "prefetch_factor": "batches ahead of the trainer: prefetch=N",
     "multiprocessing_context": "there are no worker processes",
     "stage": "it is now called copy_to",
@@ -24,7 +24,7 @@ _NOT_NEEDED = {
 
 
 def refuse_unknown(name: str, known: Iterable[str]) -> NoReturn:
-    """`known`: the names that there are."""
+    """Raises TypeError for an unknown argument, with a suggestion. `known`: the valid names."""
     close = close_name(name, known)
     why = f"did you mean {close}?" if close else "see help(tundish.Loader)"
     why = _NOT_NEEDED.get(name, why)
@@ -47,7 +47,7 @@ def whole(value: Any, name: str, least: int | None = None, most: int | None = No
 
 
 def mode(value: Any) -> str:
-    """Of images; the engine checks that of a Loader."""
+    """Returns an image mode of a Dataset. The engine checks the mode of a Loader."""
     if value not in ("RGB", "L", "I;16"):
         raise ValueError(f"mode must be one of RGB, L, I;16, not {value!r}")
     return str(value)
@@ -58,7 +58,7 @@ def positive(value: Any, name: str) -> int:
 
 
 def milliseconds(value: Any, name: str) -> int:
-    """Of a number of seconds; None becomes 0."""
+    """Converts seconds to milliseconds; None becomes 0."""
     if value is None:
         return 0
     try:
@@ -71,7 +71,7 @@ def milliseconds(value: Any, name: str) -> int:
 
 
 def labels(values: Any, count: int) -> Any:
-    """int64 of shape (count,), or float32 of shape (count, K)."""
+    """Returns int64 of shape (count,), or float32 of shape (count, K)."""
     import numpy as np
 
     array = np.ascontiguousarray(np.asarray(values))
@@ -88,12 +88,12 @@ def labels(values: Any, count: int) -> Any:
     array = array.astype(np.float32)
     if not np.isfinite(array).all():
         row, column = np.argwhere(~np.isfinite(array))[0]
-        raise ValueError(f"labels[{row}, {column}] is {array[row, column]}: no finite float32")
+        raise ValueError(f"labels[{row}, {column}] is {array[row, column]}, not a finite float32")
     return array
 
 
 def fitting_classes(names: list[str], labels: Any) -> list[str]:
-    """Names of classes, where they can be those of labels that were given instead of the stored ones."""
+    """Returns the class names if they fit the labels given instead of the stored ones, else an empty list."""
     if labels is None or not names:
         return names
     import numpy as np
@@ -104,7 +104,7 @@ def fitting_classes(names: list[str], labels: Any) -> list[str]:
 
 
 def backend(name: str) -> tuple[str, Any, Any]:
-    """Its name and two functions: from a Tensor of the library, and from a NumPy array."""
+    """Returns the name of the backend and its functions: from a Tensor, and from a NumPy array."""
     if name not in ("auto", "torch", "numpy"):
         raise ValueError(f"backend must be auto, torch or numpy, not {name!r}")
     if name != "numpy":

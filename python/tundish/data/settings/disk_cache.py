@@ -1,4 +1,4 @@
-"""Loader(cache_dir=...): samples of a slow source, kept on a local disk by the engine."""
+"""Loader(cache_dir=...): the engine keeps samples of a slow source on a local disk."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from typing import Any
 from ..._c.errors import last_error
 from ..._c.library import lib
 from ..open_source import Source
-from .memory_budget import count_of
+from .memory_budget import parse_bytes
 
 _COUNTS = ("hits", "misses", "damaged", "bytes")
 _FILES = (".part", ".records")
 
 
 def cached_on_disk(source: Source, folder: Any, limit: Any) -> Source:
-    """The same samples; each is read from `folder` once it is there."""
+    """Returns a source that keeps its samples in `folder` and reads them from there."""
     folder = os.fspath(folder)
     most = (
-        default_limit(folder) if limit is None else count_of(limit, "cache_dir_limit", '"200GiB"')
+        default_limit(folder)
+        if limit is None
+        else parse_bytes(limit, "cache_dir_limit", '"200GiB"')
     )
     name = os.fsencode(folder)
     if b"\0" in name or not name:
@@ -32,7 +34,7 @@ def cached_on_disk(source: Source, folder: Any, limit: Any) -> Source:
 
 
 def default_limit(folder: str) -> int:
-    """Half of what the disk has for the cache: what is free, and what the cache has already."""
+    """Returns half of the disk space available to the cache: free space plus the cache's current size."""
     used = 0
     for path, _, names in os.walk(folder):
         for name in names:
@@ -41,13 +43,13 @@ def default_limit(folder: str) -> int:
                     used += os.stat(os.path.join(path, name)).st_size
                 except OSError:  # another process removed it
                     continue
-    while not os.path.isdir(folder):  # it is made later
+    while not os.path.isdir(folder):  # the folder is created later
         folder = os.path.dirname(os.path.abspath(folder))
     return max(1, (shutil.disk_usage(folder).free + used) // 2)
 
 
 def disk_stats(source: Source) -> dict[str, float]:
-    """For Loader.stats(); nothing without a cache_dir."""
+    """Returns statistics for Loader.stats(); empty without a cache_dir."""
     if not source.on_disk:
         return {}
     counts = (ctypes.c_uint64 * len(_COUNTS))()

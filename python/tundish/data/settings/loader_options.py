@@ -1,7 +1,7 @@
 """The arguments of tundish.Loader, with their defaults.
 
-The engine checks most of them (src/state/loader_options.h has the same names); what only Python knows
-about, such as torch, paths and ranks, is settled here.
+The engine checks most of them (src/state/loader_options.h has the same names). Options that only Python can
+resolve, such as torch objects, paths and ranks, are resolved here.
 """
 
 from __future__ import annotations
@@ -23,32 +23,31 @@ if TYPE_CHECKING:
     from ...transforms.transform import Transform
 
 _ENGINE = {
-    one["name"]: one["about"] for one in json.loads(lib.tundish_reference())["options"]["fields"]
+    option["name"]: option["about"]
+    for option in json.loads(lib.tundish_reference())["options"]["fields"]
 }
 
 
 def _option(default: Any, about: str) -> Any:
-    """An option that only Python knows, or that Python resolves."""
+    """An option that Python resolves."""
     return field(default=default, metadata={"about": about})
 
 
-def _of_engine(name: str, default: Any) -> Any:
-    """An option that goes to the engine as it is: described there."""
+def _engine_option(name: str, default: Any) -> Any:
+    """An option passed to the engine unchanged, with the engine's description."""
     return field(default=default, metadata={"about": _ENGINE[name]})
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoaderOptions:
-    """Everyday arguments first."""
+    """All arguments, everyday ones first."""
 
-    batch_size: int = _of_engine("batch_size", 1)
-    transforms: Sequence[Transform] = _of_engine("transforms", ())
-    views: Sequence[Sequence[Transform]] = _of_engine("views", ())
-    shuffle: bool = _of_engine("shuffle", False)
-    seed: int = _of_engine("seed", 0)
-    device: Any = _option(
-        None, '"cuda": batches come as tensors on that GPU, made ahead of the loop'
-    )
+    batch_size: int = _engine_option("batch_size", 1)
+    transforms: Sequence[Transform] = _engine_option("transforms", ())
+    views: Sequence[Sequence[Transform]] = _engine_option("views", ())
+    shuffle: bool = _engine_option("shuffle", False)
+    seed: int = _engine_option("seed", 0)
+    device: Any = _option(None, '"cuda": batches are tensors on that GPU, made ahead of the loop')
     drop_last: bool = _option(
         False, 'leave out a last batch that is not full; same as uneven="drop"'
     )
@@ -57,88 +56,94 @@ class LoaderOptions:
     )
     labels: Any = _option(
         None,
-        "to use instead of the stored labels: an integer for each sample, or a 2-D array with a row of "
-        "numbers for each",
+        "replace the stored labels: one integer per sample, or a 2-D array with one row of "
+        "numbers per sample",
     )
-    return_index: bool = _option(False, "also yield the numbers of the samples")
+    return_index: bool = _option(False, "also yield the sample numbers")
     as_dict: bool = _option(False, "yield a dict of all fields instead of a tuple")
     untransformed: Sequence[str] = _option(
         (),
-        "with as_dict=True: array fields to leave as stored although a transform changes the geometry of the image; "
-        "others are refused",
+        "with as_dict=True: array fields to keep as stored even if a transform changes the "
+        "geometry of the image; other fields are refused",
     )
     batch_transform: Callable[[Any], Any] | None = _option(
         None,
-        "a function of what the loop gets (the tuple or the dict), whose result the loop gets instead; "
-        "runs on the loop's thread, with device= on its current stream; not part of a saved state",
+        "function applied to each batch (the tuple or the dict), whose result the loop gets; runs "
+        "on the loop's thread, with device= on its current stream; not part of a saved state",
     )
-    mode: str = _of_engine("mode", "RGB")
+    mode: str = _engine_option("mode", "RGB")
     # Images of different sizes.
     pad_to: Any = _option(
         None,
-        "(height, width) or one number: images of different sizes, each at the top left of one of that size",
+        "(height, width) or one number: pad images of different sizes to that size, with the "
+        "image at the top left",
     )
-    pad_to_fill: Any = _option(0, "level of the rest, or one per channel")
-    return_sizes: bool = _of_engine("return_sizes", False)
-    images_as: str = _of_engine("images_as", "tensor")
-    memory_format: str = _of_engine("memory_format", "channels_last")
-    exif_orientation: bool = _of_engine("exif_orientation", False)
+    pad_to_fill: Any = _option(0, "level of the padding, or one level per channel")
+    return_sizes: bool = _engine_option("return_sizes", False)
+    images_as: str = _engine_option("images_as", "tensor")
+    memory_format: str = _engine_option("memory_format", "channels_last")
+    exif_orientation: bool = _engine_option("exif_orientation", False)
     # Ranks.
     rank: int | None = _option(None, "default: from torch.distributed, torchrun or Slurm")
     world_size: int | None = _option(None, "default: from torch.distributed, torchrun or Slurm")
-    uneven: str | None = _of_engine("uneven", None)
+    uneven: str | None = _engine_option("uneven", None)
     # Bad data.
-    on_error: str | None = _of_engine("on_error", None)
-    max_bad: float | None = _of_engine("max_bad", None)
+    on_error: str | None = _engine_option("on_error", None)
+    max_bad: float | None = _engine_option("max_bad", None)
     hang_warning: float | None = _option(
-        30.0, "seconds after which a read or decode that does not end is named; None: never"
+        30.0, "seconds after which a warning names a read or decode that has not ended; None: never"
     )
     # Speed and memory.
     threads: int | str | None = _option(
         "auto",
-        '"auto": found by measurement and changed while training goes on, within the CPUs of this process, '
-        "shared with the other local ranks; a number; None: one for each of these CPUs",
+        '"auto": chosen by measurement and adjusted during training, within the CPUs of this '
+        "process, shared with the other local ranks; a number; None: one per CPU",
     )
     prefetch: int | str = _option(
         "auto",
-        'batches kept ready ahead of the trainer. "auto": 4, and with threads="auto" up to 16 where the trainer waits '
-        "while threads have nothing to do, as memory has room",
+        'batches kept ready ahead of the trainer. "auto": 4, and with threads="auto" up to 16 if '
+        "the trainer waits while threads are idle and memory permits",
     )
     memory: str | int | None = _option(
         None,
-        'the most that the loader may use, "8GiB" or bytes; "auto": half of what this process may '
-        "take, shared with the other local ranks; None: no limit",
+        'maximum memory of the loader, "8GiB" or bytes; "auto": half of what this process may '
+        "use, shared with the other local ranks; None: no limit",
     )
     cache: str | None = _option(
         None,
-        'samples kept in what is left of memory: "encoded" (as stored), "decoded" (as pixels), "auto" '
-        '(decoded if all fit so); without memory= that is "auto"',
+        'samples kept in the remaining memory: "encoded" (as stored), "decoded" (as pixels), '
+        '"auto" (decoded if all fit); without memory=, the limit is memory="auto"',
     )
     cache_dir: str | os.PathLike[str] | None = _option(
         None,
-        "a folder on a local disk that keeps samples of a slow source once they were read; processes and runs share it",
+        "folder on a local disk that keeps samples of a slow source after the first read; "
+        "processes and runs share it",
     )
     cache_dir_limit: str | int | None = _option(
         None,
-        'the most that cache_dir may take, "200GiB" or bytes; None: half of what that disk has free',
+        'maximum size of cache_dir, "200GiB" or bytes; None: half of the free disk space',
     )
     copy_to: str | os.PathLike[str] | None = _option(
-        None, 'a folder, such as "/dev/shm": the pack is copied there first, until the loader ends'
+        None,
+        'folder, such as "/dev/shm", to which the pack is copied first; the copy is removed when '
+        "the loader ends",
     )
-    pin_memory: bool = _of_engine("pin_memory", False)
-    decode: str = _of_engine("decode", "auto")
-    resident: bool = _of_engine("resident", False)
+    pin_memory: bool = _engine_option("pin_memory", False)
+    decode: str = _engine_option("decode", "auto")
+    resident: bool = _engine_option("resident", False)
     # Monitoring.
     trace: str | os.PathLike[str] | None = _option(
         None, "file for a trace of every thread, written by close() and at exit"
     )
-    backend: str = _option("auto", '"auto", "torch" or "numpy": what batches are made of')
+    backend: str = _option("auto", '"auto", "torch" or "numpy": type of the batches')
 
     def __post_init__(self) -> None:
         if self.drop_last and self.uneven not in (None, "drop"):
-            raise ValueError(f"drop_last=True contradicts uneven={self.uneven!r}: give one of them")
+            raise ValueError(
+                f"drop_last=True contradicts uneven={self.uneven!r}: pass only one of them"
+            )
         if self.pad_to is not None and self.images_as == "list":
-            raise ValueError('pad_to contradicts images_as="list": give one of them')
+            raise ValueError('pad_to contradicts images_as="list": pass only one of them')
         if self.cache_dir is None and self.cache_dir_limit is not None:
             raise ValueError("cache_dir_limit needs cache_dir=")
         if self.pad_to is None and self.pad_to_fill != 0:
@@ -146,8 +151,8 @@ class LoaderOptions:
 
 
 def make_options(given: dict[str, Any]) -> LoaderOptions:
-    """Refuses names that are no argument, with what to use instead."""
-    known = {one.name for one in fields(LoaderOptions)}
+    """Returns the options. Refuses unknown names, with a suggestion."""
+    known = {option.name for option in fields(LoaderOptions)}
     for name in given:
         if name not in known:
             checks.refuse_unknown(name, known)
@@ -155,29 +160,31 @@ def make_options(given: dict[str, Any]) -> LoaderOptions:
 
 
 def arguments_text() -> str:
-    """For help(tundish.Loader): every argument in a line of its own."""
-    return "\n".join(f"    {one.name:<16} {one.metadata['about']}" for one in fields(LoaderOptions))
+    """Returns the text for help(tundish.Loader), one line per argument."""
+    return "\n".join(
+        f"    {option.name:<16} {option.metadata['about']}" for option in fields(LoaderOptions)
+    )
 
 
 def signature() -> inspect.Signature:
-    """Of Loader(...), for help() and editors."""
+    """Returns the signature of Loader(...) for help() and editors."""
     either, keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     parameters = [
         inspect.Parameter(
-            one.name, either if one.name == "batch_size" else keyword, default=one.default
+            option.name, either if option.name == "batch_size" else keyword, default=option.default
         )
-        for one in fields(LoaderOptions)
+        for option in fields(LoaderOptions)
     ]
     return inspect.Signature([inspect.Parameter("path", either), *parameters])
 
 
-def as_given(options: LoaderOptions) -> dict[str, Any]:
-    """What make_options() takes to make them again."""
-    return {one.name: getattr(options, one.name) for one in fields(options)}
+def given_options(options: LoaderOptions) -> dict[str, Any]:
+    """Returns the arguments with which make_options() recreates the options."""
+    return {option.name: getattr(options, option.name) for option in fields(options)}
 
 
-# Given to the engine as they are, by the same name.
-_AS_THEY_ARE = (
+# Passed to the engine unchanged, under the same name.
+_PASSED_UNCHANGED = (
     "batch_size",
     "shuffle",
     "mode",
@@ -192,23 +199,23 @@ _AS_THEY_ARE = (
 
 
 def _mixes(transform: dict[str, Any]) -> bool:
-    """Whether it works on batches: these are the end of a list."""
+    """Returns whether a transform works on batches. Such transforms come last."""
     inside = transform.get("transforms", ())
     return transform["name"] in ("MixUp", "CutMix", "TimmMixup") or any(map(_mixes, inside))
 
 
 def engine_options(
-    options: LoaderOptions, sizes: Sequence[int], **settled: Any
+    options: LoaderOptions, sizes: Sequence[int], **resolved: Any
 ) -> tuple[dict[str, Any], LoaderLists]:
-    """What tundish_loader_new() takes: a dict for JSON, and lists beside it.
+    """Returns the arguments of tundish_loader_new(): a dict for JSON, and lists.
 
-    sizes     samples of each path
-    settled   what the loader has settled: rank, world_size, threads, memory, pin_memory, ...
+    sizes    number of samples of each path
+    resolved  values resolved by the loader: rank, world_size, threads, memory, pin_memory, ...
     """
-    from ...transforms import PadTo  # here: it is half of the time that `import tundish` would take
+    from ...transforms import PadTo  # imported here: it takes half the time of `import tundish`
     from ...transforms.transform import transforms_json, views_json
 
-    out = {name: plain(getattr(options, name)) for name in _AS_THEY_ARE}
+    out = {name: plain(getattr(options, name)) for name in _PASSED_UNCHANGED}
     out["transforms"] = transforms_json(options.transforms)
     out["views"] = views_json(options.views)
     if options.pad_to is not None:
@@ -219,7 +226,7 @@ def engine_options(
     out["seed"] = checks.whole(options.seed, "seed") % 2**64
     out["all_fields"] = bool(options.as_dict)
     out["uneven"] = "drop" if options.drop_last else plain(options.uneven)
-    out.update(settled)
+    out.update(resolved)
     lists = LoaderLists()
     if options.order is not None:
         add_order(options.order, out, lists, sizes)

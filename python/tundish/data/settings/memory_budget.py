@@ -1,4 +1,4 @@
-"""Loader(memory=...): how many bytes a loader may use."""
+"""Loader(memory=...): the number of bytes that a loader may use."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ for _power, _letter in enumerate("KMGT", 1):
     _UNITS[f"{_letter}IB"] = 1024**_power
 
 
-def of_options(options: Any) -> int:
-    """Of a loader's options; a cache alone asks for "auto"."""
+def budget_of(options: Any) -> int:
+    """Returns the budget in a loader's options. A cache without memory= uses "auto"."""
     automatic = options.memory is None and options.cache is not None
     return budget("auto" if automatic else options.memory)
 
 
 def budget(value: Any) -> int:
-    """Bytes, 0 for none: "8GiB", "500MB", a number, "auto", None."""
+    """Returns bytes for "8GiB", "500MB", a number, "auto" or None; 0 means no limit."""
     if value is None:
         return 0
     if value == "auto":
         return default_budget()
-    return count_of(value, "memory", '"8GiB", "500MB", "auto"')
+    return parse_bytes(value, "memory", '"8GiB", "500MB", "auto"')
 
 
-def count_of(value: Any, name: str, examples: str) -> int:
-    """Bytes: "8GiB", "500MB", a number."""
+def parse_bytes(value: Any, name: str, examples: str) -> int:
+    """Returns bytes for "8GiB", "500MB" or a number."""
     if isinstance(value, str):
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", value, re.IGNORECASE)
         if not found or found[2].upper() not in _UNITS:
@@ -42,15 +42,17 @@ def count_of(value: Any, name: str, examples: str) -> int:
 
 
 def default_budget() -> int:
-    """Half of what the process may still take (cgroup limits, available memory), divided by the
-    ranks on this machine. Memory that other loaders of the process may still take is not counted as free."""
-    promised = sum(loader.unused_memory() for loader in list(_loaders))
+    """Returns half of the memory that the process may still use, divided by the local ranks.
+
+    Considers cgroup limits and available memory. The unused budgets of other loaders do not count as free.
+    """
+    reserved = sum(loader.unused_memory() for loader in list(_loaders))
     left = int(lib.tundish_memory_left()) // local_world_size()
-    return max(1, (left - promised) // 2)
+    return max(1, (left - reserved) // 2)
 
 
 class Budgeted(Protocol):
-    """A loader that has a budget."""
+    """A loader with a memory budget."""
 
     def unused_memory(self) -> int: ...
 
@@ -58,13 +60,13 @@ class Budgeted(Protocol):
 _loaders: weakref.WeakSet[Budgeted] = weakref.WeakSet()
 
 
-def promise(loader: Budgeted) -> None:
-    """From now on default_budget() leaves this loader what it was given, as long as it lives."""
+def reserve(loader: Budgeted) -> None:
+    """Reserves the loader's unused budget in default_budget() while the loader exists."""
     _loaders.add(loader)
 
 
 def text(count: int) -> str:
-    """1610612736 -> "1.5 GiB"."""
+    """Formats a number of bytes: 1610612736 -> "1.5 GiB"."""
     for power, unit in ((3, "GiB"), (2, "MiB"), (1, "KiB")):
         if count >= 1024**power:
             return f"{count / 1024**power:.4g} {unit}"

@@ -1,4 +1,4 @@
-"""Which rank this process is: from torch.distributed, torchrun or Slurm."""
+"""Determines the rank of this process from torch.distributed, torchrun or Slurm."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ def _from_environment(rank: str, world_size: str) -> tuple[int, int] | None:
     if None in values:
         found, missing = (rank, world_size) if values[1] is None else (world_size, rank)
         raise ValueError(
-            f"{found} is set and {missing} is not: give rank= and world_size= to the Loader"
+            f"{found} is set and {missing} is not: pass rank= and world_size= to the Loader"
         )
     try:
         return int(str(values[0])), int(str(values[1]))
     except ValueError:
         raise ValueError(
-            f"the environment says {rank}={values[0]!r}, {world_size}={values[1]!r}, "
-            "which are not numbers: give rank= and world_size= to the Loader"
+            f"the environment has {rank}={values[0]!r}, {world_size}={values[1]!r}, "
+            "which are not numbers: pass rank= and world_size= to the Loader"
         ) from None
 
 
 def _from_torch() -> tuple[int, int] | None:
-    torch = sys.modules.get("torch")  # a program that uses it has imported it
+    torch = sys.modules.get("torch")  # a program that uses torch has imported it
     if torch is None or not torch.distributed.is_available():
         return None
     if not torch.distributed.is_initialized():
@@ -37,23 +37,23 @@ def _from_torch() -> tuple[int, int] | None:
 
 
 def _from_slurm() -> tuple[int, int] | None:
-    # srun sets both. A batch script has SLURM_PROCID=0 and SLURM_NTASKS as well, but is alone.
+    # srun sets both variables. A batch script also has SLURM_PROCID=0 and SLURM_NTASKS, but runs alone.
     if "SLURM_STEP_NUM_TASKS" not in os.environ:
         return None
     return _from_environment("SLURM_PROCID", "SLURM_STEP_NUM_TASKS")
 
 
 def rank_and_world_size(rank: int | None, world_size: int | None) -> tuple[int, int]:
-    """What was given wins; then torch.distributed, torchrun, Slurm; else one process.
+    """Returns rank and world size: the arguments, else torch.distributed, torchrun, Slurm or (0, 1).
 
-    Two that contradict each other are an error that prints both.
+    Raises ValueError with both values if two sources contradict each other.
     """
     if rank is not None or world_size is not None:
         if rank is None or world_size is None:
-            raise ValueError("give both rank and world_size, or neither")
+            raise ValueError("pass both rank and world_size, or neither")
         return checks.whole(rank, "rank"), checks.whole(world_size, "world_size")
     torch = _from_torch()
-    # Lightning's own launcher sets WORLD_SIZE alone; torch.distributed knows both.
+    # Lightning's own launcher sets only WORLD_SIZE; torch.distributed has both.
     half = ("RANK" in os.environ) != ("WORLD_SIZE" in os.environ)
     torchrun = None if torch and half else _from_environment("RANK", "WORLD_SIZE")
     slurm = _from_slurm()
@@ -70,23 +70,24 @@ _TORCHRUN = "the environment (RANK, WORLD_SIZE)"
 _SLURM = "Slurm (SLURM_PROCID, SLURM_STEP_NUM_TASKS)"
 
 
-def _refuse(one: str, first: tuple[int, int], other: str, second: tuple[int, int]) -> NoReturn:
+def _refuse(source: str, first: tuple[int, int], other: str, second: tuple[int, int]) -> NoReturn:
     raise ValueError(
-        f"{one} says rank {first[0]} of {first[1]}, {other} says rank {second[0]} of {second[1]}: "
-        "give rank= and world_size= to the Loader"
+        f"{source} has rank {first[0]} of {first[1]}, {other} has rank {second[0]} of {second[1]}: "
+        "pass rank= and world_size= to the Loader"
     )
 
 
 def _started_by(slurm: tuple[int, int], known: tuple[int, int]) -> bool:
-    """Whether the ranks may be processes that Slurm's tasks started: torchrun in a job, or some
-    processes per task."""
+    """Returns whether Slurm's tasks may have started the ranks: torchrun in a job, or several per task."""
     each, rest = divmod(known[1], slurm[1])
     return "TORCHELASTIC_RUN_ID" in os.environ or (rest == 0 and known[0] // each == slurm[0])
 
 
 def cpus_of_rank(usable: int) -> int:
-    """How many of the usable CPUs are this rank's. `tundish run` gives each rank CPUs of its own and
-    says how many: they are not to be divided once more."""
+    """Returns how many of the usable CPUs belong to this rank.
+
+    `tundish run` assigns CPUs to each rank and sets their number, which is not divided again.
+    """
     value = os.environ.get("TUNDISH_CPUS_PER_RANK", "")
     if value.isdigit() and int(value) > 0:
         return max(1, min(usable, int(value)))
@@ -94,7 +95,7 @@ def cpus_of_rank(usable: int) -> int:
 
 
 def local_world_size() -> int:
-    """Processes of this run on this machine, which share its CPUs."""
+    """Returns the number of processes of this run on this machine. They share its CPUs."""
     for name in ("LOCAL_WORLD_SIZE", "SLURM_NTASKS_PER_NODE"):
         value = os.environ.get(name, "")
         if value.isdigit() and int(value) > 0:

@@ -1,1 +1,1 @@
-"""Detects changes to data sets, samplers and files after accelerate() looked at them."""
+"""Detects changes to datasets, samplers and files after accelerate() examined them."""

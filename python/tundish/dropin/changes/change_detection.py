@@ -1,10 +1,10 @@
-"""A data set or sampler that was changed after accelerate() looked at it: torch would see that, the engine would not."""
+"""Detects a dataset or sampler that changed after accelerate() examined it. The engine would miss the change."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..datasets.known_datasets import Known, add_facts
+from ..datasets.known_datasets import KnownDataset, add_facts
 from ..loader_arguments import check_arguments
 from ..reasons import NotTranslated
 from ..translate import translate
@@ -16,34 +16,34 @@ _OBJECTS = ("data_source", "dataset", "sampler")
 
 
 class Snapshot:
-    """What batches depend on, by value."""
+    """A snapshot of everything that batches depend on, compared by value."""
 
-    def __init__(self, theirs: Any, known: Known, listed: bool) -> None:
-        self._theirs, self._known, self._listed = theirs, known, listed
+    def __init__(self, dataloader: Any, known: KnownDataset, listed: bool) -> None:
+        self._dataloader, self._known, self._listed = dataloader, known, listed
         self._transforms = translate(known.transforms)
         self._facts: dict[str, Any] = {}
         self._add_facts(self._facts)
 
     def check(self) -> None:
-        """Raises RuntimeError if something is not as it was."""
+        """Raises RuntimeError if something changed."""
         now: dict[str, Any] = {}
         try:
-            check_arguments(self._theirs)
+            check_arguments(self._dataloader)
             self._add_facts(now)
         except NotTranslated as kept:
             raise _changed(f"the DataLoader ({kept.reasons[0].what})") from None
         except (AttributeError, TypeError, ValueError) as error:
-            self._compare(now)  # names what was replaced by something unknown
-            raise _changed(f"the data set ({error})") from error
+            self._compare(now)  # names an object that was replaced by something unknown
+            raise _changed(f"the dataset ({error})") from error
         self._compare(now)
         if len(now) != len(self._facts):
-            raise _changed("the data set")
+            raise _changed("the dataset")
         try:
             transforms = translate(self._known.transforms)
         except NotTranslated:
-            raise _changed("the transforms of the data set") from None
+            raise _changed("the transforms of the dataset") from None
         if transforms != self._transforms:
-            raise _changed("the transforms of the data set")
+            raise _changed("the transforms of the dataset")
 
     def _compare(self, now: dict[str, Any]) -> None:
         for name, fact in now.items():
@@ -51,10 +51,10 @@ class Snapshot:
                 raise _changed(name)
 
     def _add_facts(self, out: dict[str, Any]) -> None:
-        add_facts(out, self._theirs.dataset)
-        batches = self._theirs.batch_sampler
+        add_facts(out, self._dataloader.dataset)
+        batches = self._dataloader.batch_sampler
         _add_settings(out, batches, "batch_sampler")
-        if not self._listed:  # otherwise the sampler is asked anew
+        if not self._listed:  # otherwise the sampler is read again
             _add_settings(out, batches.sampler, "sampler")
 
 
@@ -70,5 +70,5 @@ def _add_settings(out: dict[str, Any], sampler: Any, name: str) -> None:
 
 def _changed(name: str) -> RuntimeError:
     return RuntimeError(
-        f"{name} changed after tundish.accelerate() looked at it: call tundish.accelerate() again"
+        f"{name} changed after tundish.accelerate() was called: call tundish.accelerate() again"
     )

@@ -1,4 +1,4 @@
-"""Facts about a data set that its samples depend on, in a form that can be compared later."""
+"""Facts that the samples of a dataset depend on, in a comparable form."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Identity:
-    """An object that may only be replaced by itself. Keeps the object alive, so that its id stays its own."""
+    """Wraps an object for comparison by identity. Keeps it alive, so that its id is not reused."""
 
     def __init__(self, held: Any) -> None:
         self._held = held
@@ -19,7 +19,7 @@ class Identity:
 
 
 def contents(values: Any) -> Any:
-    """Returns a copy of a list, array or tensor. A change of one element makes `is_equal` false."""
+    """Returns a copy of a list, array or tensor, so that `is_equal` detects a changed element."""
     if hasattr(values, "clone"):
         return values.clone()
     if isinstance(values, list) and list in set(map(type, values)):
@@ -28,7 +28,7 @@ def contents(values: Any) -> Any:
 
 
 def checksum(pixels: Any) -> Any:
-    """Returns shape, type and CRC-32 of a large array or tensor: a copy would double the memory."""
+    """Returns shape, type and CRC-32 of a large array or tensor; a copy would double the memory."""
     import numpy as np
 
     array = np.ascontiguousarray(np.asarray(pixels))

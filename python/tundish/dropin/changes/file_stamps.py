@@ -1,4 +1,4 @@
-"""Stamps of files: what the file system says about each of them, to notice that one was changed."""
+"""Stamps of files: their metadata in the file system, to detect changed files."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from typing import Any
 
 _FORMAT = "tundish stamps 2"
-_COLUMNS = 4  # of a row, each 8 bytes
-_MOST_ABOUT = 4096  # bytes of the line before the rows
-# A file that was changed so shortly before its stamp was taken could be changed again within one tick of the file system's clock.
+_COLUMNS = 4  # per row, 8 bytes each
+_MOST_ABOUT = 4096  # maximum bytes of the line before the rows
+# A file changed this shortly before its stamp was taken could change again within one tick of the file system's clock.
 _TICK_NS = 2_000_000_000
 
 
 @dataclass(frozen=True)
 class Stamps:
-    """Size, modification time, status change time and inode of each file. Programs can set the first time, not the second."""
+    """Size, modification time, status change time and inode of each file. Programs can set only the modification time."""
 
     values: Any  # int64 of shape (files, 4)
     taken_ns: int
@@ -28,7 +28,7 @@ class Stamps:
 
     @staticmethod
     def of(paths: list[str]) -> Stamps:
-        """Raises OSError when a file is missing."""
+        """Takes the stamps of files. Raises OSError if a file is missing."""
         import numpy as np
 
         taken, names = time.time_ns(), hashlib.blake2b(digest_size=16)
@@ -41,7 +41,7 @@ class Stamps:
         return Stamps(values, taken, names.hexdigest())
 
     def unsure(self, now: Stamps) -> Any:
-        """Returns the numbers of the files whose bytes may have changed since these stamps were taken."""
+        """Returns the indices of files whose bytes may have changed since these stamps were taken."""
         import numpy as np
 
         if self.paths != now.paths or self.values.shape != now.values.shape:
@@ -52,13 +52,13 @@ class Stamps:
 
 
 def stamps_path(pack: str) -> str:
-    """Returns the hidden file beside a pack that holds the stamps of its files."""
+    """Returns the path of the hidden file beside a pack that holds its stamps."""
     folder, name = os.path.split(pack)
     return os.path.join(folder, f".{name}.stamps")
 
 
 def save_stamps(pack: str, pack_id: str, stamps: Stamps) -> bool:
-    """Returns False where the folder cannot be written to: then the files are compared again in the next run."""
+    """Saves stamps. Returns False if the folder is not writable; the next run compares the files again."""
     about = {"format": _FORMAT, "pack": pack_id, "paths": stamps.paths, "taken": stamps.taken_ns}
     target = stamps_path(pack)
     scratch = ""
@@ -78,15 +78,17 @@ def save_stamps(pack: str, pack_id: str, stamps: Stamps) -> bool:
 
 
 def load_stamps(pack: str, pack_id: str, owner: int, files: int) -> Stamps | None:
-    """Returns None where there are none, those of another pack, or some that another user may have written.
+    """Loads the stamps of a pack.
 
-    owner  the user who owns the files: whoever can change them need not forge stamps
-    files  how many there are: a file of stamps that has another size is not read
+    Returns None if there are none, if they belong to another pack, or if another user could have written them.
+
+    owner  the user who owns the files; whoever can change the files need not forge stamps
+    files  number of files; a stamp file of another size is not read
     """
     import numpy as np
 
     try:
-        # A pipe would wait for a writer.
+        # Opening a pipe would otherwise block until a writer appears.
         number = os.open(stamps_path(pack), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(number, "rb") as file:
             status, rows = os.fstat(number), files * _COLUMNS * 8

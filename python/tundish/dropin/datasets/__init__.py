@@ -1,1 +1,1 @@
-"""Data sets of torchvision, timm and Hugging Face that the engine can read itself."""
+"""Datasets of torchvision, timm and Hugging Face that the engine reads itself."""

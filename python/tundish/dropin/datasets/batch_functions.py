@@ -1,11 +1,11 @@
-"""A function given to `set_transform` of a Hugging Face data set, where it is one of two known forms.
+"""Reads a function given to `set_transform` of a Hugging Face dataset, if it has one of two known forms.
 
     def augment(batch):                                                def augment(batch):
         batch["x"] = [t(i.convert("RGB")) for i in batch["image"]]         x = [t(i.convert("RGB")) for i in batch["image"]]
         del batch["image"]                                                 return {"x": x, "labels": batch["label"]}
         return batch
 
-Any other statement, name or call makes it a function that only Python can run. Nothing of it is executed here.
+Any other statement, name or call means that only Python can run the function. This module never executes the function.
 """
 
 from __future__ import annotations
@@ -19,24 +19,28 @@ from typing import Any
 
 @dataclass(frozen=True)
 class BatchFunction:
-    """What a function makes of the columns of a batch."""
+    """The columns that a function returns for a batch."""
 
-    columns: dict[str, str]  # of each column of the result, the column that it comes from
-    image: str  # the column of the result that holds the transformed images
-    transform: Any  # what is called for each image
-    mode: str | None  # "RGB": after image.convert("RGB"); None: as they are
+    columns: dict[str, str]  # source column of each result column
+    image: str  # result column with the transformed images
+    transform: Any  # called for each image
+    mode: str | None  # "RGB": after image.convert("RGB"); None: the image's own mode
 
 
 def read_function(function: Any, columns: list[str]) -> BatchFunction | None:
-    """None: it has another form, or its text is not what was compiled."""
+    """Returns the meaning of a function, or None if it has another form or its source differs from its code."""
     definition = _definition(function)
     if definition is None or not _has_one_argument(definition.args):
         return None
     reader = _Reader(function, definition.args.args[0].arg, columns)
     body = definition.body
     if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
-        body = body[1:]  # its documentation
-    if not body or not all(reader.take(one) for one in body[:-1]) or not reader.end(body[-1]):
+        body = body[1:]  # skip the docstring
+    if (
+        not body
+        or not all(reader.read_statement(statement) for statement in body[:-1])
+        or not reader.read_return(body[-1])
+    ):
         return None
     if reader.image is None or reader.image not in reader.out:
         return None
@@ -61,10 +65,10 @@ def _definition(function: Any) -> ast.FunctionDef | None:
 
 
 def _is_compiled(definition: ast.FunctionDef, code: Any) -> bool:
-    """The file may have been edited since: what runs must be this text."""
+    """Returns whether `definition` compiles to `code`. The file may have been edited since."""
     names = code.co_freevars
     inner = ast.Module([definition], [])
-    if names:  # as it was: inside a function that has these names
+    if names:  # recompile it inside a function that defines these names
         text = "def outer():\n" + "".join(f"  {name} = 0\n" for name in names)
         outer = ast.parse(text).body[0]
         assert isinstance(outer, ast.FunctionDef)
@@ -72,22 +76,22 @@ def _is_compiled(definition: ast.FunctionDef, code: Any) -> bool:
         inner = ast.Module([outer], [])
     made: Any = compile(ast.fix_missing_locations(inner), "", "exec", dont_inherit=True)
     for _ in range(2 if names else 1):
-        made = next(one for one in made.co_consts if inspect.iscode(one))
+        made = next(constant for constant in made.co_consts if inspect.iscode(constant))
     return _same_code(made, code)
 
 
-def _same_code(one: Any, other: Any) -> bool:
+def _same_code(first: Any, other: Any) -> bool:
     parts = ("co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars")
-    if any(getattr(one, part) != getattr(other, part) for part in parts):
+    if any(getattr(first, part) != getattr(other, part) for part in parts):
         return False
-    if len(one.co_consts) != len(other.co_consts):
+    if len(first.co_consts) != len(other.co_consts):
         return False
-    for mine, theirs in zip(one.co_consts, other.co_consts, strict=True):
+    for mine, theirs in zip(first.co_consts, other.co_consts, strict=True):
         if inspect.iscode(mine) and inspect.iscode(theirs):
             if not _same_code(mine, theirs):
                 return False
         elif isinstance(mine, str) and mine.endswith(("<listcomp>", other.co_name)):
-            continue  # a qualified name
+            continue  # qualified name
         elif type(mine) is not type(theirs) or mine != theirs:
             return False
     return True
@@ -99,7 +103,7 @@ def _has_one_argument(arguments: ast.arguments) -> bool:
 
 
 class _Reader:
-    """Follows the columns of the batch from statement to statement."""
+    """Tracks the columns of the batch from statement to statement."""
 
     def __init__(self, function: Any, batch: str, columns: list[str]) -> None:
         self._function, self._batch = function, batch
@@ -111,10 +115,10 @@ class _Reader:
         self._held: tuple[str, str | None] = (
             "",
             None,
-        )  # a local name, and the column of its images
+        )  # a local name, and the source column of its images
 
-    def take(self, statement: ast.stmt) -> bool:
-        """batch["x"] = [...], x = [...], or del batch["x"]."""
+    def read_statement(self, statement: ast.stmt) -> bool:
+        """Reads batch["x"] = [...], x = [...] or del batch["x"]. Returns False for another form."""
         if isinstance(statement, ast.Delete) and len(statement.targets) == 1:
             name = self._column(statement.targets[0])
             return name is not None and self.out.pop(name, None) is not None
@@ -128,8 +132,8 @@ class _Reader:
         name = self._column(target)
         return name is not None and self._assign(self.out, name, value)
 
-    def end(self, statement: ast.stmt) -> bool:
-        """return batch, or return {...}."""
+    def read_return(self, statement: ast.stmt) -> bool:
+        """Reads return batch or return {...}. Returns False for another form."""
         if not isinstance(statement, ast.Return):
             return False
         value = statement.value
@@ -138,10 +142,10 @@ class _Reader:
         if not isinstance(value, ast.Dict) or self.image is not None:
             return False
         made: dict[str, str] = {}
-        for key, one in zip(value.keys, value.values, strict=True):
+        for key, item in zip(value.keys, value.values, strict=True):
             if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
                 return False
-            if not self._assign(made, key.value, one):
+            if not self._assign(made, key.value, item):
                 return False
         self.out = made
         return True
@@ -164,7 +168,7 @@ class _Reader:
         return True
 
     def _images(self, value: ast.ListComp) -> str | None:
-        """The column of [t(i.convert("RGB")) for i in batch["column"]]; t is kept."""
+        """Returns the column in [t(i.convert("RGB")) for i in batch["column"]] and keeps t, or returns None."""
         loop, call = value.generators[0], value.elt
         if len(value.generators) != 1 or loop.ifs or loop.is_async:
             return None
@@ -177,26 +181,26 @@ class _Reader:
         return self._column(loop.iter) if self._image(call.args[0], loop.target.id) else None
 
     def _image(self, value: ast.expr, name: str) -> bool:
-        """i, or i.convert("RGB")."""
+        """Returns whether the expression is i or i.convert("RGB")."""
         if isinstance(value, ast.Name):
             return value.id == name
         if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
             return False
         self.mode = "RGB"
-        words = [one.value for one in value.args if isinstance(one, ast.Constant)]
+        modes = [arg.value for arg in value.args if isinstance(arg, ast.Constant)]
         method, owner = value.func.attr, value.func.value
         is_convert = method == "convert" and isinstance(owner, ast.Name) and owner.id == name
-        return is_convert and words == ["RGB"] and len(value.args) == 1 and not value.keywords
+        return is_convert and modes == ["RGB"] and len(value.args) == 1 and not value.keywords
 
     def _column(self, value: ast.expr) -> str | None:
-        """The name in batch["name"]."""
+        """Returns the name in batch["name"], or None."""
         if not isinstance(value, ast.Subscript) or not isinstance(value.slice, ast.Constant):
             return None
         owned = isinstance(value.value, ast.Name) and value.value.id == self._batch
         return value.slice.value if owned and isinstance(value.slice.value, str) else None
 
     def _find(self, name: str) -> bool:
-        """The object that a name of the function refers to."""
+        """Finds the object that a name in the function refers to. Returns whether there is one."""
         code = self._function.__code__
         if name in code.co_freevars:
             cell = self._function.__closure__[code.co_freevars.index(name)]

@@ -1,6 +1,6 @@
-"""Image data sets of the library `datasets` that are on disk: Arrow files with the images, or with their paths.
+"""Image datasets of the library `datasets` on disk: Arrow files with the images or with their paths.
 
-What is in a sample is decided by the data set's format: `with_format("torch")`, or the transform of `set_transform`.
+The format of the dataset defines a sample: `with_format("torch")`, or the transform of `set_transform`.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..changes.dataset_facts import Identity
-from ..reasons import keep
+from ..reasons import not_translated
 from ..translate import is_fixed, translate
 from ..where_defined import where_defined
 from .batch_functions import BatchFunction, read_function
 from .mapped_files import MappedFiles, places_of
 from .parts import ENDINGS, Files, Names, Ranges, labels_of
 
-_MOST_LOOKED_AT = 100_000  # images whose header is read to know their mode
+_MOST_LOOKED_AT = 100_000  # limit for reading image headers to find their mode
 
 
 @dataclass(frozen=True)
 class _Format:
-    """What a sample is made of."""
+    """The contents of a sample."""
 
     names: Names
-    image: str  # the column
+    image: str  # column of the images
     label: str
     transform: Any
-    mode: str | None  # None: that of each image
+    mode: str | None  # None: the mode of each image
 
 
 def is_known(dataset: Any) -> bool:
@@ -38,12 +38,12 @@ def is_known(dataset: Any) -> bool:
 
 
 def transform_of(dataset: Any) -> Any:
-    """What is done to an image, now. Raises NotTranslated."""
+    """Returns the transform currently applied to each image. Raises NotTranslated if there is no known one."""
     return _format_of(dataset).transform
 
 
 def settings_of(dataset: Any) -> Any:
-    """Returns the rows and the format of a data set: the user can give it another format."""
+    """Returns the rows and the format of a dataset, which the user can change."""
     rows = Identity(dataset.data), Identity(getattr(dataset, "_indices", None))
     form = dataset.format
     function = (form["format_kwargs"] or {}).get("transform")
@@ -51,20 +51,20 @@ def settings_of(dataset: Any) -> Any:
 
 
 def part_of(dataset: Any) -> Files | Ranges:
-    """Raises NotTranslated."""
+    """Returns the samples of a dataset. Raises NotTranslated if the engine cannot read them."""
     if type(dataset) is not sys.modules["datasets"].Dataset:
         name = type(dataset).__name__
-        raise keep(f"{name} derives from datasets.Dataset", "datasets.Dataset itself")
+        raise not_translated(f"{name} derives from datasets.Dataset", "use datasets.Dataset itself")
     return _part(dataset, _format_of(dataset), upright=True)
 
 
 def part_of_reader(dataset: Any, image: str, label: str) -> Files | Ranges:
-    """Of a data set that timm reads: RGB images as they are stored. Raises NotTranslated."""
+    """Returns the samples of a dataset that timm reads: RGB images as stored. Raises NotTranslated."""
     return _part(dataset, _Format((), image, label, None, "RGB"), upright=False)
 
 
 def _part(dataset: Any, form: _Format, upright: bool) -> Files | Ranges:
-    name = f"Hugging Face data set ({form.image}, {form.label})"
+    name = f"Hugging Face dataset ({form.image}, {form.label})"
     rows = _rows_of(dataset)
     labels = labels_of(_column(dataset, form.label, rows).to_numpy(), name)
     images = _Images(_column(dataset, form.image, rows), name)
@@ -80,77 +80,83 @@ def _format_of(dataset: Any) -> _Format:
     kinds = {name: type(feature).__name__ for name, feature in dataset.features.items()}
     transform = (dataset.format["format_kwargs"] or {}).get("transform")
     if dataset.format["output_all_columns"] and len(columns) < len(kinds):
-        raise keep("output_all_columns adds columns as they are", "leave it out")
+        raise not_translated("output_all_columns adds unformatted columns", "leave it out")
     if kind == "torch":
         if dataset.format["format_kwargs"]:
-            raise keep('with_format("torch") has arguments', "leave them out")
+            raise not_translated('with_format("torch") has arguments', "leave them out")
         made: Any = BatchFunction(
-            {one: one for one in columns}, _image_of(kinds), _to_levels(), None
+            {column: column for column in columns}, _image_of(kinds), _to_levels(), None
         )
     elif kind == "custom" and _is_torchvision(transform):
-        made = BatchFunction({one: one for one in columns}, _image_of(kinds), transform, None)
+        made = BatchFunction(
+            {column: column for column in columns}, _image_of(kinds), transform, None
+        )
         if not is_fixed(translate([transform])):
-            raise keep(
+            raise not_translated(
                 "a transform given to set_transform draws once for all images of a batch",
-                "a function that calls it for each image (docs/drop-in.md#hugging-face-data-sets)",
+                "use a function that calls it for each image (docs/drop-in.md#hugging-face-data-sets)",
                 where_defined(transform),
             )
     elif kind == "custom":
         made = read_function(transform, columns)
     else:
-        raise keep(
-            f"samples are dicts in the format {kind or 'of Python'}, and torch cannot collate PIL images",
-            "set_transform() (docs/drop-in.md#hugging-face-data-sets)",
+        raise not_translated(
+            f"samples are dicts in the format {kind or 'python'}, and torch cannot collate PIL images",
+            "use set_transform() (docs/drop-in.md#hugging-face-data-sets)",
         )
     if made is None:
-        raise keep(
-            "the function of set_transform is Python of another form than the known ones",
-            "one of the two in docs/drop-in.md#hugging-face-data-sets",
+        raise not_translated(
+            "the function of set_transform has none of the known forms",
+            "use one of the two forms in docs/drop-in.md#hugging-face-data-sets",
             where_defined(transform),
         )
     return _checked(made, kinds, dataset.features)
 
 
 def _checked(made: BatchFunction, kinds: dict[str, str], features: Any) -> _Format:
-    """A batch of one column of images and one of labels."""
+    """Checks that a batch has one column of images and one column of labels."""
     image = made.columns[made.image]
     others = [name for name in made.columns if name != made.image]
     if kinds.get(image) != "Image" or not features[image].decode:
-        raise keep(f"the column {image!r} holds no decoded images", "a column of datasets.Image()")
+        raise not_translated(
+            f"the column {image!r} holds no decoded images", "use a column of datasets.Image()"
+        )
     label = made.columns[others[0]] if len(others) == 1 else ""
     whole = kinds.get(label) == "ClassLabel" or "int" in str(
         getattr(features.get(label), "dtype", "")
     )
     if not whole or kinds[label] not in ("ClassLabel", "Value"):
-        raise keep(
+        raise not_translated(
             f"a batch has the columns {', '.join(map(repr, made.columns))}",
             "remove all but the images and one column of whole numbers (remove_columns)",
         )
     names = tuple((name, name == made.image) for name in made.columns)
     own = features[image].mode
     if own not in (None, "RGB", "L"):
-        raise keep(f"the images have the mode {own}", "RGB or L")
+        raise not_translated(f"the images have the mode {own}", "use RGB or L")
     return _Format(names, image, label, made.transform, made.mode or own)
 
 
 def _image_of(kinds: dict[str, str]) -> str:
     images = [name for name, kind in kinds.items() if kind == "Image"]
     if len(images) != 1:
-        raise keep(f"the data set has {len(images)} columns of images", "one")
+        raise not_translated(
+            f"the dataset has {len(images)} columns of images", "use one column of images"
+        )
     return images[0]
 
 
 def _to_levels() -> Any:
-    """What the format "torch" does to an image."""
+    """Returns the transform that the format "torch" applies to an image."""
     try:
         from torchvision.transforms import v2
     except ImportError:
-        raise keep('the format "torch" needs torchvision here', "install it") from None
+        raise not_translated('the format "torch" needs torchvision here', "install it") from None
     return v2.PILToTensor()
 
 
 def _is_torchvision(transform: Any) -> bool:
-    """Only those of v2 take a dict."""
+    """Returns whether this is a transform of torchvision v2. Only v2 transforms take a dict."""
     return type(transform).__module__.startswith("torchvision.transforms.v2")
 
 
@@ -158,21 +164,23 @@ def _is_torchvision(transform: Any) -> bool:
 
 
 def _rows_of(dataset: Any) -> Any:
-    """Numbers of the rows that it has, in its order; None: all."""
+    """Returns the row numbers of the dataset in order, or None for all rows."""
     indices = getattr(dataset, "_indices", None)
     return None if indices is None else indices.column(0).to_numpy()
 
 
 def _column(dataset: Any, name: str, rows: Any) -> Any:
-    """Of the whole table; rows of it are chosen later, so that it stays where it is mapped."""
+    """Returns a column of the whole table. Rows are chosen later, so that the column stays memory-mapped."""
     column = dataset.data.column(name)
     if column.null_count:
-        raise keep(f"the column {name!r} has {column.null_count:,} empty cells", "fill them")
+        raise not_translated(
+            f"the column {name!r} has {column.null_count:,} empty cells", "fill them"
+        )
     return _Chosen(column, rows)
 
 
 class _Chosen:
-    """A column and which of its rows count."""
+    """A column and the rows to use."""
 
     def __init__(self, column: Any, rows: Any) -> None:
         self.column, self.rows = column, rows
@@ -199,14 +207,14 @@ class _Images:
         return values if rows is None else [values[row] for row in rows.tolist()]
 
     def part(self, labels: Any, mode: str, names: Names, upright: bool) -> Files | Ranges:
-        without = sum(one.null_count for one in self._bytes)
+        without = sum(binary.null_count for binary in self._bytes)
         if without == sum(map(len, self._bytes)):
             self._check_endings()
             paths = [os.path.abspath(path) for path in self._paths]
             root = os.path.commonpath([os.path.dirname(path) for path in paths])
             return Files(self._name, root, paths, labels, mode, names, upright)
         if without:
-            raise keep(f"{self._name} has images and paths of images", "embed all images")
+            raise not_translated(f"{self._name} has images and paths of images", "embed all images")
         return self._ranges(labels, mode, names, upright)
 
     def _ranges(self, labels: Any, mode: str, names: Names, upright: bool) -> Ranges:
@@ -216,21 +224,21 @@ class _Images:
         for binary in self._bytes:
             place = places_of(binary, files)
             if place is None:
-                raise keep(
+                raise not_translated(
                     f"{self._name} is in memory",
                     "save_to_disk() and load_from_disk(), or load_dataset() without keep_in_memory",
                 )
             found.append(place)
         choose = self._chosen.choose
-        offsets, sizes = (choose(np.concatenate([one[n] for one in found])) for n in (1, 2))
+        offsets, sizes = (choose(np.concatenate([chunk[n] for chunk in found])) for n in (1, 2))
         paths = self._of_rows([path for path, begins, _ in found for _ in begins])
         if not sizes.all():
-            raise keep(f"{self._name} has images without bytes", "remove them")
+            raise not_translated(f"{self._name} has images without bytes", "remove them")
         self._check_endings(self._first_bytes)
         return Ranges(self._name, paths, offsets, sizes, labels, mode, names, upright)
 
     def _check_endings(self, first_bytes: Any = None) -> None:
-        """Bytes whose file has no name are looked at."""
+        """Checks file endings, and the first bytes of images without a known ending."""
         others = [
             number
             for number, path in enumerate(self._paths)
@@ -239,8 +247,8 @@ class _Images:
         if first_bytes is not None:
             others = [number for number in others if not first_bytes(number).startswith(_MAGIC)]
         if others:
-            raise keep(
-                f"the engine does not decode image {others[0]} ({self._paths[others[0]]!r}, nor {len(others) - 1:,} others)",
+            raise not_translated(
+                f"the engine does not decode image {others[0]} ({self._paths[others[0]]!r}, and {len(others) - 1:,} more)",
                 "convert TIFF and PPM files to PNG",
             )
 
@@ -248,7 +256,7 @@ class _Images:
         return bytes(self._content(number)[:12])
 
     def _content(self, number: int) -> Any:
-        """The bytes of an image, where they are."""
+        """Returns the bytes of an image without copying them."""
         row = number if self._chosen.rows is None else int(self._chosen.rows[number])
         for binary in self._bytes:
             if row < len(binary):
@@ -257,7 +265,7 @@ class _Images:
         raise IndexError(number)
 
     def common_mode(self) -> str:
-        """Of the images as they are stored. Raises NotTranslated where they differ."""
+        """Returns the mode that all stored images share. Raises NotTranslated if they differ."""
         import io
 
         from PIL import Image
@@ -266,7 +274,9 @@ class _Images:
             'cast_column("image", datasets.Image(mode="RGB")), or .convert("RGB") in the function'
         )
         if len(self._paths) > _MOST_LOOKED_AT:
-            raise keep("whether all images are RGB is not known", advice)
+            raise not_translated(
+                "the dataset is too large to check that all images are RGB", advice
+            )
         modes: dict[str, int] = {}
         for number, path in enumerate(self._paths):
             content = self._content(number)
@@ -274,9 +284,9 @@ class _Images:
                 modes.setdefault(image.mode, number)
         if len(modes) > 1 or not set(modes) <= {"RGB", "L"}:
             found = ", ".join(f"{mode} (sample {number})" for mode, number in modes.items())
-            raise keep(f"the images have the modes {found}", advice)
+            raise not_translated(f"the images have the modes {found}", advice)
         return next(iter(modes), "RGB")
 
 
-# JPEG, PNG, BMP, GIF; WebP is known by its second word, so that a name is needed.
+# JPEG, PNG, BMP, GIF. WebP's signature does not start at the first byte, so WebP needs a file ending.
 _MAGIC = (b"\xff\xd8\xff", b"\x89PNG\r\n", b"BM", b"GIF8")

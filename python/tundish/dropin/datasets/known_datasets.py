@@ -1,4 +1,4 @@
-"""Data sets whose samples the engine can read itself, and torch's wrappers around them."""
+"""Datasets whose samples the engine reads itself, and torch's wrappers around them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..changes.dataset_facts import Identity, contents
-from ..reasons import keep
+from ..reasons import not_translated
 from ..where_defined import where_defined
 from . import (
     hugging_face_datasets as hugging_face_sets,
@@ -21,12 +21,12 @@ from .parts import Part, Pixels
 
 
 @dataclass(frozen=True)
-class Known:
-    """A data set as parts, concatenated, and which of their samples it has."""
+class KnownDataset:
+    """A dataset as a concatenation of parts, and the samples of the parts that it has."""
 
     parts: list[Part]
-    numbers: Any  # int64: of each index, the number in the parts; may repeat
-    bases: list[Any]  # the data set of each part
+    numbers: Any  # int64: part number of each index; may repeat
+    bases: list[Any]  # dataset of each part
 
     @property
     def transforms(self) -> list[Any]:
@@ -43,7 +43,7 @@ class Known:
 
     @property
     def is_whole(self) -> bool:
-        """Every sample of the parts once, in order."""
+        """Whether the dataset has every sample of the parts once, in order."""
         import numpy as np
 
         return len(self.numbers) == self.total and bool(
@@ -51,33 +51,35 @@ class Known:
         )
 
 
-def look_at(dataset: Any) -> Known:
-    """Raises NotTranslated for any other data set."""
+def recognize_dataset(dataset: Any) -> KnownDataset:
+    """Returns the parts of a dataset. Raises NotTranslated for an unknown dataset."""
     bases: list[tuple[Any, Part]] = []
     numbers = _numbers(dataset, bases)
     if len(numbers) == 0:
-        raise keep("the data set has no samples", "fill it")
+        raise not_translated("the dataset has no samples", "add samples")
     parts = [part for _, part in bases]
     if (
         len({isinstance(part, Pixels) for part in parts}) > 1
         or len({part.mode for part in parts}) > 1
     ):
-        raise keep(
-            "ConcatDataset of files and arrays, or of colours and greys", "one loader for each kind"
+        raise not_translated(
+            "ConcatDataset of files and arrays, or of colors and grays", "use one loader per kind"
         )
     if len({(part.names, part.upright) for part in parts}) > 1:
-        raise keep("the parts of ConcatDataset give different samples", "one loader for each kind")
-    return Known(parts, numbers, [base for base, _ in bases])
+        raise not_translated(
+            "the parts of ConcatDataset return different samples", "use one loader per kind"
+        )
+    return KnownDataset(parts, numbers, [base for base, _ in bases])
 
 
 def _numbers(dataset: Any, bases: list[tuple[Any, Part]]) -> Any:
-    """Samples of `dataset` by their number in the bases, which it finds."""
+    """Returns the samples of `dataset` by part number. Appends new parts to `bases`."""
     import numpy as np
     from torch.utils.data import ConcatDataset, Subset
 
     if type(dataset) in (Subset, ConcatDataset) and "__getitems__" in vars(dataset):
-        raise keep(
-            f"{type(dataset).__name__} has a __getitems__ of its own",
+        raise not_translated(
+            f"{type(dataset).__name__} overrides __getitems__",
             "leave it out",
             where_defined(vars(dataset)["__getitems__"]),
         )
@@ -85,14 +87,16 @@ def _numbers(dataset: Any, bases: list[tuple[Any, Part]]) -> Any:
         inner = _numbers(dataset.dataset, bases)
         chosen = np.asarray(dataset.indices)
         if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
-            raise keep("the indices of Subset are not whole numbers", "give a flat list of them")
+            raise not_translated(
+                "the indices of Subset are not whole numbers", "use a flat list of whole numbers"
+            )
         return inner[chosen.astype(np.int64)]
     if type(dataset) is ConcatDataset:
         inner = [_numbers(part, bases) for part in dataset.datasets]
         if list(dataset.cumulative_sizes) != np.cumsum([len(part) for part in inner]).tolist():
-            raise keep(
-                "the data sets of ConcatDataset were changed after it was made",
-                "make the ConcatDataset again",
+            raise not_translated(
+                "the datasets of ConcatDataset were changed after it was made",
+                "create the ConcatDataset again",
             )
         return np.concatenate(inner)
     begin = 0
@@ -106,12 +110,12 @@ def _numbers(dataset: Any, bases: list[tuple[Any, Part]]) -> Any:
 
 
 def add_facts(out: dict[str, Any], dataset: Any) -> None:
-    """Adds what the samples of a known data set depend on, besides its transforms: by the name of each attribute."""
+    """Adds the facts that the samples of a known dataset depend on, except transforms, by attribute name."""
     _add_facts(out, dataset, "dataset", set())
 
 
 def _add_facts(out: dict[str, Any], dataset: Any, name: str, seen: set[int]) -> None:
-    """`seen`: ids of data sets whose facts were added under another name."""
+    """Adds the facts of one dataset. `seen`: ids of datasets added under another name."""
     from torch.utils.data import ConcatDataset, Subset
 
     out[name] = Identity(dataset)
@@ -141,9 +145,9 @@ def _part_of(dataset: Any) -> Part:
         return hugging_face_sets.part_of(dataset)
     part = torchvision_sets.part_of(dataset) or timm_sets.part_of(dataset)
     if part is None:
-        raise keep(
-            f"{type(dataset).__name__} is a data set of its own",
-            "tundish.pack(dataset, 'train.tnd') and tundish.Loader, if it gives images and labels "
+        raise not_translated(
+            f"{type(dataset).__name__} is a custom dataset",
+            "tundish.pack(dataset, 'train.tnd') and tundish.Loader, if it returns images and labels "
             "(docs/formats/python.md)",
             where_defined(dataset),
         )

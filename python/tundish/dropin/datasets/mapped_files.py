@@ -1,4 +1,4 @@
-"""Which file the memory of an Arrow array is mapped from, and where in it."""
+"""Finds the file and offset that the memory of an Arrow array is mapped from."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from typing import Any
 
 
 class MappedFiles:
-    """The files that this process has mapped now."""
+    """The files currently mapped by this process."""
 
     def __init__(self) -> None:
         self._begins: list[int] = []
         self._maps: list[tuple[int, int, str]] = []  # end, offset in the file, path
         with open("/proc/self/maps", "rb") as lines:
             for line in lines:
-                words = line.split(None, 5)
-                if len(words) == 6 and words[5].startswith(b"/"):
-                    self._add(words)
+                fields = line.split(None, 5)
+                if len(fields) == 6 and fields[5].startswith(b"/"):
+                    self._add(fields)
 
-    def _add(self, words: list[bytes]) -> None:
-        """Only of a file that still has its name: another may have taken its place."""
-        begin, end = (int(one, 16) for one in words[0].split(b"-"))
-        path = os.fsdecode(words[5].rstrip(b"\n"))
+    def _add(self, fields: list[bytes]) -> None:
+        """Adds a mapping if the file still has its name: another file may have replaced it."""
+        begin, end = (int(address, 16) for address in fields[0].split(b"-"))
+        path = os.fsdecode(fields[5].rstrip(b"\n"))
         try:
-            same = os.stat(path).st_ino == int(words[4])
+            same = os.stat(path).st_ino == int(fields[4])
         except OSError:
             return
         if not same:
             return
-        offset = int(words[2], 16)
-        if self._maps:  # the system may show one mapping as several
+        offset = int(fields[2], 16)
+        if self._maps:  # the system may list one mapping in several lines
             last_end, last_offset, last_path = self._maps[-1]
             follows = last_offset + last_end - self._begins[-1] == offset
             if last_end == begin and last_path == path and follows:
@@ -40,7 +40,7 @@ class MappedFiles:
         self._maps.append((end, offset, path))
 
     def find(self, address: int, size: int) -> tuple[str, int] | None:
-        """The path, and the offset of the first byte; None: this memory is of no file."""
+        """Returns the path and the offset of the first byte, or None if the memory is not mapped from a file."""
         at = bisect.bisect_right(self._begins, address) - 1
         if at < 0:
             return None
@@ -51,7 +51,7 @@ class MappedFiles:
 
 
 def places_of(binary: Any, files: MappedFiles) -> tuple[str, Any, Any] | None:
-    """The file of an Arrow array of binary values, and the offset and the size of each value in it."""
+    """Returns the file of an Arrow array of binary values, and the offset and size of each value."""
     import numpy as np
 
     wide = "large" in str(binary.type)

@@ -1,4 +1,4 @@
-"""Samples of a known data set as a source of the engine."""
+"""Opens the samples of a known dataset as a source of the engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .parts import Files, Part, Ranges
 
 
 def open_parts(parts: list[Part]) -> Source:
-    """The list or array is written once; the engine keeps what it has opened, so that the file can go."""
+    """Opens parts as a source. Writes a temporary list or array, which the engine keeps open."""
     with tempfile.TemporaryDirectory(prefix="tundish-") as folder:
         sources: list[Any] = [
             _open(part, os.path.join(folder, str(n))) for n, part in enumerate(parts)
@@ -27,7 +27,7 @@ def labels_of(parts: list[Part]) -> Any:
 
 
 def list_name(files: Files | Ranges) -> str:
-    """Errors show it."""
+    """Returns the file name that errors show."""
     if isinstance(files, Ranges):
         return "images.csv"
     return f"{os.path.basename(files.root) or 'files'}.csv"

@@ -1,4 +1,4 @@
-"""Samples that the engine can read itself."""
+"""Kinds of samples that the engine reads itself."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..reasons import keep
+from ..reasons import not_translated
 from ..where_defined import where_defined
 
-# What the engine decodes with Pillow's pixels (docs/image-formats.md).
+# Formats that the engine decodes to the same pixels as Pillow (docs/image-formats.md).
 ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".gif")
 
 
-# Of a batch that is a dict: each name, and whether it is that of the images. Empty: a list of images and labels.
+# For a batch that is a dict: each name, and whether it holds the images. Empty for a list of images and labels.
 Names = tuple[tuple[str, bool], ...]
 
 
 @dataclass(frozen=True)
 class Files:
-    """Images in files of their own."""
+    """Images in separate files."""
 
-    name: str  # of the data set, for a report
+    name: str  # name of the dataset, for a report
     root: str
     paths: list[str]
     labels: Any  # int64
     mode: str = "RGB"
     names: Names = ()
-    upright: bool = False  # images are turned as their EXIF says
+    upright: bool = False  # whether images are rotated by EXIF
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -36,7 +36,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Ranges:
-    """Images that are parts of files: Arrow's."""
+    """Images inside larger files: Arrow."""
 
     name: str
     paths: list[str]  # of each image
@@ -70,12 +70,12 @@ Part = Files | Ranges | Pixels
 
 
 def files_of(name: str, root: Any, samples: Sequence[tuple[str, int]]) -> Files:
-    # Paths that are absolute stay the strings that the data set has: there may be millions.
+    # Absolute paths stay the dataset's own string objects: there may be millions.
     paths = [path if path.startswith("/") else os.path.abspath(path) for path, _ in samples]
     others = [path for path in paths if not path.lower().endswith(ENDINGS)]
     if others:
-        raise keep(
-            f"the engine does not decode {others[0]!r} (nor {len(others) - 1:,} others)",
+        raise not_translated(
+            f"the engine does not decode {others[0]!r} (and {len(others) - 1:,} more)",
             "convert TIFF and PPM files to PNG",
         )
     labels = labels_of([label for _, label in samples], name)
@@ -87,23 +87,25 @@ def labels_of(values: Any, name: str) -> Any:
 
     labels = np.asarray(values)
     if labels.ndim != 1 or labels.dtype.kind not in "iu" or (labels.size and labels.min() < 0):
-        raise keep(f"the labels of {name} are not whole numbers from 0 on", "number the classes")
+        raise not_translated(
+            f"the labels of {name} are not whole numbers from 0 on", "number the classes"
+        )
     return labels.astype(np.int64)
 
 
-def check_class(dataset: Any, kind: type) -> None:
-    """It derives from `kind`, and does nothing else than that; its labels are the stored ones."""
+def check_overrides(dataset: Any, kind: type) -> None:
+    """Checks that a dataset behaves like `kind` and returns its stored labels."""
     for name in ("__getitem__", "__getitems__", "__len__"):
         own = getattr(type(dataset), name, None)
         if own is not getattr(kind, name, None) or name in vars(dataset):
-            raise keep(
+            raise not_translated(
                 f"{type(dataset).__name__} overrides {name} of {kind.__name__}",
-                f"{kind.__name__} itself, or tundish.pack(dataset, 'train.tnd')",
+                f"use {kind.__name__} itself, or tundish.pack(dataset, 'train.tnd')",
                 where_defined(vars(dataset).get(name, own)),
             )
     if dataset.target_transform is not None:
-        raise keep(
-            "the data set has a target_transform, which only Python can run",
-            "change the labels of the data set once, or those of the batch in the loop",
+        raise not_translated(
+            "the dataset has a target_transform, which only Python can run",
+            "change the labels of the dataset once, or the labels of the batch in the loop",
             where_defined(dataset.target_transform),
         )

@@ -1,4 +1,4 @@
-"""timm's ImageDataset over a folder or a Hugging Face data set, as timm.data.create_dataset makes it."""
+"""timm's ImageDataset over a folder or a Hugging Face dataset, as timm.data.create_dataset makes it."""
 
 from __future__ import annotations
 
@@ -6,35 +6,37 @@ import sys
 from typing import Any
 
 from ..changes.dataset_facts import Identity, contents
-from ..reasons import keep
+from ..reasons import not_translated
 from ..where_defined import where_defined
 from .hugging_face_datasets import part_of_reader, settings_of
-from .parts import Files, Ranges, check_class, files_of
+from .parts import Files, Ranges, check_overrides, files_of
 
 
 def part_of(dataset: Any) -> Files | Ranges | None:
-    """None: it is no data set of timm."""
+    """Returns the samples, or None if this is not a dataset of timm."""
     kind = getattr(sys.modules.get("timm.data.dataset"), "ImageDataset", None)
     if kind is None or not isinstance(dataset, kind):
         return None
-    check_class(dataset, kind)
+    check_overrides(dataset, kind)
     reader = dataset.reader
     plain = dataset.input_img_mode == "RGB" and not dataset.load_bytes
     if not plain or getattr(dataset, "additional_features", None) is not None:
-        raise keep("ImageDataset with another image mode, bytes or further features", "RGB images")
+        raise not_translated(
+            "ImageDataset with another image mode, bytes or further features", "use RGB images"
+        )
     if type(reader).__name__ == "ReaderHfds" and not reader.remap_class:
         return part_of_reader(reader.dataset, reader.image_key, reader.label_key)
     if type(reader).__name__ != "ReaderImageFolder":
-        raise keep(
-            f"{type(reader).__name__} reads no folder of images",
-            "tundish.pack and tundish.Loader (docs/sources.md)",
+        raise not_translated(
+            f"{type(reader).__name__} does not read a folder of images",
+            "use tundish.pack and tundish.Loader (docs/sources.md)",
             where_defined(reader),
         )
     return files_of(f"ImageDataset({str(reader.root)!r})", reader.root, reader.samples)
 
 
 def facts_of(dataset: Any) -> dict[str, Any] | None:
-    """Returns what the samples of timm's ImageDataset depend on; None: it is no data set of timm."""
+    """Returns the facts that the samples depend on, or None if this is not a dataset of timm."""
     kind = getattr(sys.modules.get("timm.data.dataset"), "ImageDataset", None)
     if kind is None or not isinstance(dataset, kind):
         return None

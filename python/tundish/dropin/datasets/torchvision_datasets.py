@@ -1,4 +1,4 @@
-"""Data sets of torchvision: ImageFolder and its like, CIFAR, MNIST."""
+"""Datasets of torchvision: ImageFolder and similar ones, CIFAR, MNIST."""
 
 from __future__ import annotations
 
@@ -6,31 +6,33 @@ import sys
 from typing import Any
 
 from ..changes.dataset_facts import Identity, checksum, contents
-from ..reasons import keep
+from ..reasons import not_translated
 from ..where_defined import where_defined
-from .parts import Files, Part, Pixels, check_class, files_of, labels_of
+from .parts import Files, Part, Pixels, check_overrides, files_of, labels_of
 
-_OF_FILES = ("ImageFolder", "ImageNet", "DatasetFolder")
-_OF_COLOURS = ("CIFAR10", "CIFAR100")
-_OF_GREYS = ("MNIST", "FashionMNIST", "KMNIST", "EMNIST")
+_FILE_DATASETS = ("ImageFolder", "ImageNet", "DatasetFolder")
+_COLOR_DATASETS = ("CIFAR10", "CIFAR100")
+_GRAY_DATASETS = ("MNIST", "FashionMNIST", "KMNIST", "EMNIST")
 
 
 def part_of(dataset: Any) -> Part | None:
-    """None: it is no data set of torchvision that is known here."""
+    """Returns the samples, or None if this is not a known dataset of torchvision."""
     module = sys.modules.get("torchvision.datasets")
-    known = [getattr(module, name, None) for name in _OF_FILES + _OF_COLOURS + _OF_GREYS]
-    kind = next((one for one in type(dataset).__mro__ if one in known), None)
+    known = [
+        getattr(module, name, None) for name in _FILE_DATASETS + _COLOR_DATASETS + _GRAY_DATASETS
+    ]
+    kind = next((base for base in type(dataset).__mro__ if base in known), None)
     if kind is None:
         return None
-    check_class(dataset, kind)
+    check_overrides(dataset, kind)
     name = f"{type(dataset).__name__}({str(dataset.root)!r})"
-    if kind.__name__ in _OF_FILES:
+    if kind.__name__ in _FILE_DATASETS:
         return _files(dataset, name)
-    return _pixels(dataset, name, kind.__name__ in _OF_GREYS)
+    return _pixels(dataset, name, kind.__name__ in _GRAY_DATASETS)
 
 
 def facts_of(dataset: Any) -> dict[str, Any]:
-    """Returns what the samples of a known data set depend on, besides its transforms."""
+    """Returns the facts that the samples of a known dataset depend on, except transforms."""
     if not hasattr(dataset, "samples"):
         return {"data": checksum(dataset.data), "targets": contents(dataset.targets)}
     import torchvision
@@ -45,20 +47,23 @@ def _files(dataset: Any, name: str) -> Files:
     from torchvision.datasets.folder import default_loader
 
     if dataset.loader is not default_loader:
-        raise keep(
-            f"{name} has a loader= of its own",
+        raise not_translated(
+            f"{name} has a custom loader=",
             "leave it out: the engine decodes JPEG, PNG, WebP, BMP and GIF with Pillow's pixels",
             where_defined(dataset.loader),
         )
     if torchvision.get_image_backend() != "PIL":
-        raise keep("torchvision's image backend is not PIL", 'set_image_backend("PIL")')
+        raise not_translated("torchvision's image backend is not PIL", 'set_image_backend("PIL")')
     return files_of(name, dataset.root, dataset.samples)
 
 
-def _pixels(dataset: Any, name: str, grey: bool) -> Pixels:
+def _pixels(dataset: Any, name: str, gray: bool) -> Pixels:
     pixels = dataset.data.numpy() if hasattr(dataset.data, "numpy") else dataset.data
     shape: Any = getattr(pixels, "shape", ())
-    right = len(shape) == 3 if grey else len(shape) == 4 and shape[3] == 3
+    right = len(shape) == 3 if gray else len(shape) == 4 and shape[3] == 3
     if not right or str(pixels.dtype) != "uint8":
-        raise keep(f"{name} has other images than {type(dataset).__name__} has", "its own images")
-    return Pixels(name, pixels, labels_of(dataset.targets, name), "L" if grey else "RGB")
+        raise not_translated(
+            f"{name} does not have the images of {type(dataset).__name__}",
+            "keep the original images",
+        )
+    return Pixels(name, pixels, labels_of(dataset.targets, name), "L" if gray else "RGB")

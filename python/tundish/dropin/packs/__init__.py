@@ -1,1 +1,1 @@
-"""Packs beside the files of a data set: found, verified, or made in the background."""
+"""Packs beside the files of a dataset: found and verified, or made in the background."""

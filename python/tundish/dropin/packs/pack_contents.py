@@ -1,4 +1,4 @@
-"""Whether a pack holds the files of a data set: their names, order, labels and bytes."""
+"""Checks whether a pack holds the files of a dataset: names, order, labels and bytes."""
 
 from __future__ import annotations
 
@@ -17,66 +17,71 @@ from ..datasets.parts import Files
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """Why a pack cannot be used, or how it is known that it can."""
+class PackCheck:
+    """The result of a check: why a pack cannot be used, or why it can."""
 
     problem: str = ""
-    about: str = ""  # for the report, of a pack that can be used
-    waits: bool = False  # another rank compares the files
+    about: str = ""  # for the report, if the pack can be used
+    waits: bool = False  # True while another rank compares the files
 
 
-def check_pack(path: str, files: Files, before: Stamps | None, may_read: bool) -> Verdict:
+def check_pack(path: str, files: Files, before: Stamps | None, may_read: bool) -> PackCheck:
     """Compares a pack with the files that it should hold.
 
-    A file whose stamp is the one that it had when it was packed, or compared before, is trusted. Every other file is read and compared
-    byte for byte with the pack, wherever it is now and whatever its times are.
+    Trusts a file whose stamp has not changed since it was packed or compared. Reads every other file and
+    compares it byte for byte with the pack, whatever its location and times.
 
-    before    stamps from before the files were packed; None: those of an earlier comparison count, which are saved beside the pack
-    may_read  whether this process may read all files; another one of the machine does otherwise
+    before    stamps from before the files were packed; None loads the stamps of an earlier comparison, saved
+              beside the pack
+    may_read  whether this process may read all files; otherwise another process of the machine does
     """
-    about, problem = _json_of("info", path)
+    about, problem = _run_json("info", path)
     problem = problem or _problem_of_kind(path, about) or _problem_of_names(path, files)
     if problem:
-        return Verdict(problem)
+        return PackCheck(problem)
     try:
         now = Stamps.of(files.paths)
     except OSError as error:
-        return Verdict(f"{error.filename} cannot be read: {error.strerror}")
-    pack_id = str(about["id"] or "")  # several files have none
+        return PackCheck(f"{error.filename} cannot be read: {error.strerror}")
+    pack_id = str(about["id"] or "")  # a pack of several files has none
     known = before
     if known is None and pack_id:
         known = load_stamps(path, pack_id, os.stat(files.paths[0]).st_uid, len(files))
     unsure = list(range(len(files))) if known is None else known.unsure(now).tolist()
     if unsure and not may_read:
-        return Verdict(waits=True)
+        return PackCheck(waits=True)
     if unsure:
         problem = compare_bytes(path, files, unsure) or _problem_of_stamps(files, now)
         if problem:
-            return Verdict(problem)
+            return PackCheck(problem)
     if unsure or before is not None:
         saved = bool(pack_id) and save_stamps(path, pack_id, now)
     else:
         saved = True
-    return Verdict(about=_about(len(files), len(unsure), saved))
+    return PackCheck(about=_about(len(files), len(unsure), saved))
 
 
 def _about(files: int, read: int, saved: bool) -> str:
     if not read:
         return "no file has changed since it was packed or compared"
     text = f"{read:,} of {files:,} files were compared byte for byte"
-    return text if saved else f"{text}, and will be again: nothing can be written beside the pack"
+    return (
+        text
+        if saved
+        else f"{text}; the result cannot be saved, because the folder of the pack is not writable"
+    )
 
 
 def compare_bytes(path: str, files: Files, numbers: list[int]) -> str:
-    """Reads these files and their records. Returns the first difference, or nothing."""
+    """Reads these files and their records. Returns the first difference, or an empty string."""
     log.info("tundish.accelerate: comparing %s files with %s", f"{len(numbers):,}", path)
     with tempfile.TemporaryDirectory(prefix="tundish-") as folder:
         listed = os.path.join(folder, list_name(files))
         write_list(files, listed)
-        wanted = os.path.join(folder, "numbers")
-        with open(wanted, "w", encoding="ascii") as out:
+        number_list = os.path.join(folder, "numbers")
+        with open(number_list, "w", encoding="ascii") as out:
             out.writelines(f"{number}\n" for number in numbers)
-        found, problem = _json_of("diff", listed, path, "--numbers", wanted)
+        found, problem = _run_json("diff", listed, path, "--numbers", number_list)
     if problem:
         return problem
     schema = [text for text in found["fields"] if "field image " in text]
@@ -94,9 +99,12 @@ def compare_bytes(path: str, files: Files, numbers: list[int]) -> str:
     return ""
 
 
-def _json_of(verb: str, *words: str) -> tuple[Any, str]:
-    """Returns what a verb of the program prints, or why it failed. Exit codes 1 and 3 of diff are differences."""
-    argv = [find_program(), verb, "--json", *words]
+def _run_json(verb: str, *arguments: str) -> tuple[Any, str]:
+    """Runs a verb of the program. Returns its JSON output, or why it failed.
+
+    Exit codes 1 and 3 of diff mean differences.
+    """
+    argv = [find_program(), verb, "--json", *arguments]
     out = subprocess.run(argv, capture_output=True, check=False)
     if out.returncode in ((0, 1, 3) if verb == "diff" else (0,)):
         try:
@@ -104,11 +112,14 @@ def _json_of(verb: str, *words: str) -> tuple[Any, str]:
         except ValueError:
             pass
     error = out.stderr.decode(errors="replace").strip() or out.stdout.decode(errors="replace")
-    return None, f"{words[-1] if verb == 'diff' else words[0]} cannot be read: {error.strip()}"
+    return (
+        None,
+        f"{arguments[-1] if verb == 'diff' else arguments[0]} cannot be read: {error.strip()}",
+    )
 
 
 def _problem_of_kind(path: str, about: Any) -> str:
-    """A pack of preprocessed images never has the bytes of the files: no file needs to be read to know it."""
+    """Returns why preprocessed images differ from the files, which need not be read to know it."""
     if about["preprocess"] is None:
         return ""
     options = json.dumps(about["preprocess"].get("options", about["preprocess"]), sort_keys=True)
@@ -125,7 +136,7 @@ def _problem_of_names(path: str, files: Files) -> str:
         return f"{path} cannot be read: {out.stderr.decode(errors='replace').strip()}"
     rows = [json.loads(line) for line in out.stdout.splitlines()]
     if len(rows) != len(files):
-        return f"{path} has {len(rows):,} samples, the data set {len(files):,}"
+        return f"{path} has {len(rows):,} samples, the dataset {len(files):,}"
     for row, file, label in zip(rows, files.paths, files.labels.tolist(), strict=True):
         key = bytes.fromhex(row["key_hex"]) if "key_hex" in row else row["key"].encode()
         if row["label"] != label or not os.fsencode(file).endswith(b"/" + key):

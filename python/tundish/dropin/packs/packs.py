@@ -1,4 +1,4 @@
-"""A pack beside the files of a data set: found, or made in the background."""
+"""A pack beside the files of a dataset: found, or made in the background."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..datasets.parts import Files
 from ..reasons import NotTranslated
 from .pack_contents import check_pack
 
-_END_S = 10.0  # that a program may take to tidy up
+_END_S = 10.0  # seconds for the program to clean up
 
 
 def path_of(files: Files, pack: str) -> str:
@@ -32,28 +32,29 @@ def path_of(files: Files, pack: str) -> str:
 
 
 class PackBeside:
-    """Ready at once when the pack exists and fits; otherwise made by a process, and ready later.
+    """A pack that is ready if it exists and matches the files; otherwise a process makes it.
 
-    Of several ranks the first one makes it, and the first one of each machine compares it with the files. A pack whose path was given is
-    never overwritten. `accept` is called with the opened pack and raises Error, ValueError or NotTranslated where it gives other batches.
+    Rank 0 makes the pack, and the first rank of each machine compares it with the files. A pack with a
+    user-given path is never overwritten. `accept` is called with the opened pack; it raises Error, ValueError
+    or NotTranslated if the pack yields other batches.
     """
 
     def __init__(
         self, files: Files, pack: str, report: Report, accept: Callable[[Source], None]
     ) -> None:
         self.path = path_of(files, pack)
-        self.about = ""  # how it is known that the pack has these files
+        self.about = ""  # why the pack is known to hold these files
         self._files, self._report, self._accept = files, report, accept
-        self._looked_at: Any = None  # the pack and its stamps that were found unfit
-        self._before: Stamps | None = None  # of the files, before they were packed
+        self._rejected: Any = None  # the rejected pack and its stamps
+        self._before: Stamps | None = None  # stamps of the files before they were packed
         self._process: Any = None
-        self._folder = ""  # of what the process reads and answers
+        self._folder = ""  # input and output of the process
         self._end: Any = None
 
     def start(self, pack: str) -> Source | None:
-        """The pack, or None while it is made."""
+        """Returns the source of the pack, or None while it is being made."""
         source = self._open()
-        stale = self._looked_at is not None
+        stale = self._rejected is not None
         if (
             source is None
             and (pack == "auto" or not stale)
@@ -74,55 +75,55 @@ class PackBeside:
         return self._open()
 
     def _open(self) -> Source | None:
-        """The pack is checked now: a file may have been changed since it was packed."""
+        """Opens and checks the pack. A file may have changed since it was packed."""
         identity = _identity(self.path)
-        if identity is None or identity == self._looked_at:
+        if identity is None or identity == self._rejected:
             return None
-        verdict = check_pack(self.path, self._files, self._before, _compares())
-        problem = verdict.problem
-        if verdict.waits:
-            self._looked_at = identity
+        check = check_pack(self.path, self._files, self._before, _compares())
+        problem = check.problem
+        if check.waits:
+            self._rejected = identity
             return None
         if not problem:
             try:
                 source = Source(self.path)
                 again = _identity(self.path)
                 if again is None or again[0] != identity[0]:
-                    return None  # replaced meanwhile: the next epoch looks again
+                    return None  # replaced meanwhile; the next epoch checks again
                 self._accept(source)
             except (Error, ValueError, NotTranslated) as error:
                 problem = str(error)
             else:
-                self.about = verdict.about
+                self.about = check.about
                 return source
-        self._looked_at, self._before = identity, None
+        self._rejected, self._before = identity, None
         self._report.add_note(f"the pack is not used: {problem}")
         return None
 
-    def _make(self, words: list[str]) -> None:
+    def _make(self, options: list[str]) -> None:
         try:
             self._before = Stamps.of(self._files.paths)
         except OSError:
-            self._before = None  # the program names the file
+            self._before = None  # the program reports the missing file
         scratch = contextlib.ExitStack()
         self._folder = folder = scratch.enter_context(scratch_folder("tundish-packing-"))
         listed = os.path.join(folder, list_name(self._files))
         write_list(self._files, listed)
         nice = ["nice", "-n", "10"] if shutil.which("nice") else []
-        words = [*nice, find_program(), "pack", "--json", "--progress=never", *words]
+        argv = [*nice, find_program(), "pack", "--json", "--progress=never", *options]
         with open(os.path.join(folder, "answer"), "wb") as answer:
             self._process = subprocess.Popen(
-                [*words, "--output", self.path, "--", listed],
+                [*argv, "--output", self.path, "--", listed],
                 stdout=answer,
                 stderr=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is for the training; _end_all() ends it
+                start_new_session=True,  # shields it from Ctrl-C; _end_all() ends it
             )
         self._end = weakref.finalize(self, _end_all, self._process, scratch)
         self._report.add_note(f"packing the files in the background into {self.path}")
 
 
 def _identity(path: str) -> tuple[Any, int] | None:
-    """Returns which pack is there, and when its stamps were saved; None: there is no pack."""
+    """Identifies the pack file and its saved stamps. Returns None if there is no pack."""
     try:
         found = os.stat(path)
     except OSError:
@@ -135,14 +136,14 @@ def _identity(path: str) -> tuple[Any, int] | None:
 
 
 def _compares() -> bool:
-    """Whether this process reads the files to compare them: one of each machine does."""
+    """Returns whether this process compares the files: one process per machine does."""
     if rank_and_world_size(None, None)[0] == 0:
         return True
     return os.environ.get("LOCAL_RANK", os.environ.get("SLURM_LOCALID")) == "0"
 
 
 def _end_all(process: Any, scratch: contextlib.ExitStack) -> None:
-    """An interrupted pack goes on where it stopped, in the next run."""
+    """Interrupts a running pack, which continues in the next run."""
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
         try:
