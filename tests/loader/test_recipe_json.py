@@ -33,7 +33,7 @@ def test_the_lists_of_views_come_back_as_they_were():
     ]
     assert T.to_json(again) == T.to_json(views)
     assert json.loads(T.to_json(views)) == [json.loads(T.to_json(view)) for view in views]
-    with pytest.raises(TypeError, match="one list for each view"):
+    with pytest.raises(TypeError, match="one list per view"):
         T.to_json([RECIPE, T.CenterCrop(8)])
 
 

@@ -167,7 +167,7 @@ def test_what_contradicts_itself_is_refused(folder, options, message):
 
 
 def test_a_flat_list_is_named(folder):
-    with pytest.raises(TypeError, match="one list for each view"):
+    with pytest.raises(TypeError, match="one list per view"):
         loader(folder, views=GLOBAL)
 
 

@@ -100,7 +100,7 @@ EVALUATIONS = [
 ]  # fmt: skip
 
 REFUSED = [
-    ({"is_training": True, "auto_augment": "augmix-m5"}, "timm's AugMixAugment: a mix"),
+    ({"is_training": True, "auto_augment": "augmix-m5"}, "timm's AugMixAugment: mixes"),
     ({"patchify": True}, "timm's Patchify"),
     ({"interpolation": "lanczos"}, "torchvision's Resize: interpolation lanczos"),
     ({"naflex": True}, "timm's ResizeToSequence"),
@@ -165,8 +165,8 @@ print(json.dumps([answer(text) for text in json.loads(sys.argv[1])]))
 ORDERS = [
     ("[MaybeToTensor(), Resize(9)]", "Resize: it works on a tensor of floats"),
     ("[PILToTensor(), TrimBorder(2)]", "TrimBorder: it works on a tensor of levels"),
-    ("[PILToTensor(), MaybeToTensor()]", "MaybeToTensor: the image is a tensor of levels already"),
-    ("[MaybeToTensor(), MaybeToTensor()]", "the image is a tensor of floats already"),
+    ("[PILToTensor(), MaybeToTensor()]", "MaybeToTensor: the image is already a tensor of levels"),
+    ("[MaybeToTensor(), MaybeToTensor()]", "the image is already a tensor of floats"),
     ("[MaybePILToTensor(), Normalize([0.5], [0.5])]", "Normalize: it works on a tensor of levels"),
     ("[Normalize([0.5], [0.5]), MaybeToTensor()]", "Normalize: it works on a PIL image"),
     ("[RandomApply([ToTensor()])]", "RandomApply: it holds a conversion"),

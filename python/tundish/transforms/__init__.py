@@ -1,4 +1,4 @@
-"""The transforms: torchvision v2's names, arguments and defaults, carried out by the engine.
+"""Transforms with the names, arguments and defaults of torchvision v2, run by the engine.
 
 from tundish import transforms as T
 
@@ -43,26 +43,26 @@ from .transform import Transform as Transform
 
 Spread = (
     float | Sequence[float] | None
-)  # of a factor: how far from 1 (of a hue: from 0), or its range
+)  # for a factor: maximum distance from 1 (for a hue: from 0), or its range
 
 
 @dataclass(frozen=True)
 class RandomHorizontalFlip(Transform):
-    """Exchanges left and right with probability p."""
+    """Flips the image left to right with probability p."""
 
     p: float = 0.5
 
 
 @dataclass(frozen=True)
 class RandomVerticalFlip(Transform):
-    """Exchanges top and bottom with probability p."""
+    """Flips the image top to bottom with probability p."""
 
     p: float = 0.5
 
 
 @dataclass(frozen=True)
 class RandomRotation(Transform):
-    """Turned by a random angle, counter-clockwise."""
+    """Rotates by a random angle, counter-clockwise."""
 
     degrees: float | Sequence[float]
     interpolation: Any = "nearest"
@@ -73,7 +73,7 @@ class RandomRotation(Transform):
 
 @dataclass(frozen=True)
 class RandomAffine(Transform):
-    """Turned, moved, scaled and sheared by random amounts."""
+    """Rotates, translates, scales and shears by random amounts."""
 
     degrees: float | Sequence[float]
     translate: Sequence[float] | None = None
@@ -86,7 +86,7 @@ class RandomAffine(Transform):
 
 @dataclass(frozen=True)
 class RandomPerspective(Transform):
-    """As if seen from a random side, with probability p."""
+    """Applies a random perspective with probability p."""
 
     distortion_scale: float = 0.5
     p: float = 0.5
@@ -96,7 +96,7 @@ class RandomPerspective(Transform):
 
 @dataclass(frozen=True)
 class ElasticTransform(Transform):
-    """Every pixel moves by a random distance, and its neighbours with it: alpha says how far, sigma how smoothly."""
+    """Displaces pixels at random: alpha sets the distance, sigma the smoothness."""
 
     alpha: float | Sequence[float] = 50.0
     sigma: float | Sequence[float] = 5.0
@@ -116,14 +116,14 @@ class ColorJitter(Transform):
 
 @dataclass(frozen=True)
 class Grayscale(Transform):
-    """Colours become greys, in three equal channels."""
+    """Converts to gray, in three equal channels."""
 
     num_output_channels: int = 1
 
 
 @dataclass(frozen=True)
 class RandomGrayscale(Transform):
-    """Colours become greys, with probability p."""
+    """Converts to gray, in three equal channels, with probability p."""
 
     p: float = 0.1
 
@@ -141,12 +141,12 @@ class RandomPhotometricDistort(Transform):
 
 @dataclass(frozen=True)
 class RandomChannelPermutation(Transform):
-    """Puts red, green and blue in random order."""
+    """Permutes red, green and blue at random."""
 
 
 @dataclass(frozen=True)
 class RandomAdjustSharpness(Transform):
-    """Sharpens or smooths with probability p."""
+    """Changes the sharpness with probability p."""
 
     sharpness_factor: float
     p: float = 0.5
@@ -154,28 +154,28 @@ class RandomAdjustSharpness(Transform):
 
 @dataclass(frozen=True)
 class RandomAutocontrast(Transform):
-    """Stretches the levels of each channel to 0..255, with probability p."""
+    """Stretches the levels of each channel to 0..255 with probability p."""
 
     p: float = 0.5
 
 
 @dataclass(frozen=True)
 class RandomEqualize(Transform):
-    """Makes the levels of each channel equally frequent, with probability p."""
+    """Equalizes the histogram of each channel with probability p."""
 
     p: float = 0.5
 
 
 @dataclass(frozen=True)
 class RandomInvert(Transform):
-    """Inverts the colours with probability p."""
+    """Inverts the colors with probability p."""
 
     p: float = 0.5
 
 
 @dataclass(frozen=True)
 class RandomPosterize(Transform):
-    """Keeps the highest bits of each level, with probability p."""
+    """Keeps only the highest bits of each level, with probability p."""
 
     bits: int
     p: float = 0.5
@@ -183,7 +183,7 @@ class RandomPosterize(Transform):
 
 @dataclass(frozen=True)
 class RandomSolarize(Transform):
-    """Inverts the levels from a threshold on, with probability p."""
+    """Inverts levels at or above a threshold, with probability p."""
 
     threshold: float
     p: float = 0.5
@@ -191,7 +191,7 @@ class RandomSolarize(Transform):
 
 @dataclass(frozen=True)
 class GaussianBlur(Transform):
-    """Blurs with a Gaussian kernel of fixed size, whose sigma is drawn from a range."""
+    """Blurs with a Gaussian kernel of fixed size and random sigma."""
 
     kernel_size: int | Sequence[int]
     sigma: float | Sequence[float] = (0.1, 2.0)
@@ -199,7 +199,7 @@ class GaussianBlur(Transform):
 
 @dataclass(frozen=True)
 class PillowGaussianBlur(Transform):
-    """Pillow's ImageFilter.GaussianBlur with probability p, its radius drawn from a range: the blur of timm and DINO."""
+    """Applies Pillow's ImageFilter.GaussianBlur with probability p and a random radius, as in timm and DINO."""
 
     radius: float | Sequence[float] = (0.1, 2.0)
     p: float = 0.5
@@ -207,7 +207,7 @@ class PillowGaussianBlur(Transform):
 
 @dataclass(frozen=True)
 class RandAugment(Transform):
-    """A few operations of a list of 14, each as strong as the others."""
+    """Applies random operations from a list of 14, all with the same magnitude."""
 
     num_ops: int = 2
     magnitude: int = 9
@@ -218,7 +218,7 @@ class RandAugment(Transform):
 
 @dataclass(frozen=True)
 class TrivialAugmentWide(Transform):
-    """One operation of a list of 14, as strong as chance says."""
+    """Applies one random operation from a list of 14 with a random magnitude."""
 
     num_magnitude_bins: int = 31
     interpolation: Any = "nearest"
@@ -227,7 +227,7 @@ class TrivialAugmentWide(Transform):
 
 @dataclass(frozen=True)
 class AutoAugment(Transform):
-    """Two operations that were found by a search on a data set."""
+    """Applies two operations of a policy that was learned on a dataset."""
 
     policy: Any = "imagenet"
     interpolation: Any = "nearest"
@@ -236,7 +236,7 @@ class AutoAugment(Transform):
 
 @dataclass(frozen=True)
 class AugMix(Transform):
-    """A weighted sum of the image and of results of several chains of operations."""
+    """Mixes the image with the results of several chains of operations."""
 
     severity: int = 3
     mixture_width: int = 3
@@ -249,7 +249,7 @@ class AugMix(Transform):
 
 @dataclass(frozen=True)
 class RandomApply(Transform):
-    """All of its transforms with probability p, or none."""
+    """Applies all of its transforms with probability p, otherwise none."""
 
     transforms: Sequence[Transform]
     p: float = 0.5
@@ -257,7 +257,7 @@ class RandomApply(Transform):
 
 @dataclass(frozen=True)
 class RandomChoice(Transform):
-    """One of its transforms."""
+    """Applies one of its transforms, chosen at random."""
 
     transforms: Sequence[Transform]
     p: Sequence[float] | None = None
@@ -265,7 +265,7 @@ class RandomChoice(Transform):
 
 @dataclass(frozen=True)
 class RandomOrder(Transform):
-    """All of its transforms, in a random order."""
+    """Applies all of its transforms in random order."""
 
     transforms: Sequence[Transform]
 
@@ -274,7 +274,8 @@ class RandomOrder(Transform):
 class RandomErasing(Transform):
     """Overwrites a random window with a value or with normal numbers ("random"), with probability p.
 
-    Before ToDtype and Normalize on levels, after them on the elements of the batch."""
+    Works on levels before ToDtype and Normalize, and on the elements of the batch after them.
+    """
 
     p: float = 0.5
     scale: Sequence[float] = (0.02, 0.33)
@@ -285,7 +286,7 @@ class RandomErasing(Transform):
 
 @dataclass(frozen=True)
 class GaussianNoise(Transform):
-    """Adds a normal random number to each level; mean and sigma are shares of 255."""
+    """Adds normal noise to each level. Mean and sigma are fractions of 255."""
 
     mean: float = 0.0
     sigma: float = 0.1
@@ -294,14 +295,14 @@ class GaussianNoise(Transform):
 
 @dataclass(frozen=True)
 class JPEG(Transform):
-    """Compresses as a JPEG and decompresses, as Pillow does it; the quality is drawn from a range."""
+    """Compresses to JPEG with a random quality and decompresses, as Pillow does."""
 
     quality: int | Sequence[int]
 
 
 @dataclass(frozen=True)
 class MixUp(Transform):
-    """Blends each image of the batch with the one before it, and their labels."""
+    """Blends each image of the batch with the previous one, and their labels."""
 
     alpha: float = 1.0
     num_classes: int | None = None
@@ -309,7 +310,7 @@ class MixUp(Transform):
 
 @dataclass(frozen=True)
 class CutMix(Transform):
-    """Pastes a random box of the image before it into each image of the batch, and mixes their labels."""
+    """Pastes a random box of the previous image into each image of the batch, and mixes their labels."""
 
     alpha: float = 1.0
     num_classes: int | None = None
@@ -317,7 +318,7 @@ class CutMix(Transform):
 
 @dataclass(frozen=True)
 class Normalize(Transform):
-    """(x - mean) / std per channel, in float32; uint8 images are first scaled to 0..1."""
+    """Computes (x - mean) / std per channel in float32. Scales uint8 images to 0..1 first."""
 
     mean: Sequence[float] = (0.485, 0.456, 0.406)
     std: Sequence[float] = (0.229, 0.224, 0.225)
@@ -325,17 +326,17 @@ class Normalize(Transform):
 
 @dataclass(frozen=True)
 class ToDtype(Transform):
-    """Another element type: float32, float16, bfloat16 or uint8; with scale, levels 0..255 become 0..1."""
+    """Converts to float32, float16, bfloat16 or uint8. With scale, levels 0..255 become 0..1."""
 
     dtype: Any
     scale: bool = False
 
 
 def __getattr__(name: str) -> Any:
-    """Of a name that is not here."""
+    """Raises AttributeError for an unknown name, with a suggestion."""
     text = f"module {__name__!r} has no attribute {name!r}"
-    if name[:1].isupper():  # a transform, perhaps of torchvision
-        have = [one.__name__ for one in Transform.__subclasses__()]
+    if name[:1].isupper():  # perhaps a transform of torchvision
+        have = [kind.__name__ for kind in Transform.__subclasses__()]
         advice = meant_or_instead(name, [*have, "Schedule"])
         text = f"tundish has no transform {name}: {advice}{'' if advice.endswith('?') else '.'} It has: {', '.join(have)}"
     elif not name.startswith("_") and (close := close_name(name, __all__)):
@@ -353,4 +354,4 @@ __all__ = [
     "plan",
     "to_json",
 ]
-__all__ += [one.__name__ for one in Transform.__subclasses__()]
+__all__ += [kind.__name__ for kind in Transform.__subclasses__()]

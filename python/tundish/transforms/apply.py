@@ -1,4 +1,4 @@
-"""Transforms on one image in memory, without a loader: to look at what a recipe does.
+"""Applies transforms to one image in memory, without a loader, to show their effect.
 
 picture = np.asarray(Image.open("a.jpg").convert("RGB"))
 T.apply([T.RandomResizedCrop(224), T.RandomSolarize(128)], picture, sample=7)
@@ -27,13 +27,16 @@ def plan(
     view: int = 0,
     crop: int = 0,
 ) -> dict[str, Any]:
-    """What a loader would do to an image of that (height, width), with every number drawn.
+    """Returns what a loader would do to an image of this (height, width), with all random numbers drawn.
 
-    A dict: image and size are (width, height) before and after, dtype that of the elements, steps what is
-    done, in order. The numbers are those of a loader with this seed, in this epoch, for this sample;
-    `repeat` is the number of its repetition with tundish.Repeated. `view`: with views=, the number of the
-    list. `crop`: with FiveCrop and TenCrop, which of the images. MixUp and CutMix, which work on batches, do
-    nothing here.
+    The dict has: image and size, the (width, height) before and after; dtype, the element type; steps, the
+    operations in order. A loader with this seed, epoch and sample draws the same random numbers.
+
+    repeat  number of the repetition with tundish.Repeated
+    view    number of the list with views=
+    crop    number of the image with FiveCrop and TenCrop
+
+    MixUp and CutMix work on batches and do nothing here.
 
         T.plan([T.RandomResizedCrop(224)], (375, 500), sample=7)["steps"]
     """
@@ -51,10 +54,10 @@ def apply(
     view: int = 0,
     crop: int = 0,
 ) -> Any:
-    """A uint8 array (height, width, 3) as a loader would give it: a NumPy array (height, width, 3).
+    """Transforms a uint8 array (height, width, 3) and returns a NumPy array (height, width, 3).
 
-    The draw is that of a loader with this seed, in this epoch, for this sample; `repeat` is the number of
-    its repetition with tundish.Repeated.
+    Draws the random numbers of a loader with this seed, epoch and sample; `repeat` is the number of the
+    repetition with tundish.Repeated.
 
         picture = np.asarray(Image.open("a.jpg").convert("RGB"))
         T.apply([T.RandomResizedCrop(224), T.RandomSolarize(128)], picture, sample=7)
@@ -71,7 +74,7 @@ def apply(
     draw = Draw(pixels.shape[1], pixels.shape[0], seed, epoch, sample, repeat, view, crop)
     planned = _plan(text, draw)
     if planned["dtype"] == "bfloat16":
-        raise ValueError("NumPy has no bfloat16: leave out ToDtype, or use float32")
+        raise ValueError("NumPy does not have bfloat16: leave out ToDtype, or use float32")
     width, height = planned["size"]
     out = np.empty((height, width, 3), planned["dtype"])
     if lib.tundish_transform(text, draw, pixels.ctypes.data, out.ctypes.data, out.nbytes) != 0:
@@ -88,7 +91,7 @@ def _plan(text: bytes, draw: Draw) -> dict[str, Any]:
 
 
 def _plans(text: bytes, draw: Draw, count: int) -> list[dict[str, Any]]:
-    """Of this sample and those that follow it."""
+    """Returns the plans of this sample and the following ones."""
     planned = lib.tundish_plans(text, draw, count)
     if planned is None:
         raise last_error()

@@ -1,4 +1,4 @@
-"""A list of transforms, or the lists of several views, as JSON text, and back: a recipe as a file.
+"""Converts transforms, or the lists of several views, to JSON text and back, to store a recipe in a file.
 
 open("recipe.json", "w").write(T.to_json(transforms))
 transforms = T.from_json(open("recipe.json").read())
@@ -18,9 +18,9 @@ from .transform import Transform, transforms_json, views_json
 
 
 def to_json(transforms: Sequence[Transform] | Sequence[Sequence[Transform]]) -> str:
-    """The list as JSON text, for `tundish view --transforms` and T.from_json().
+    """Converts a list of transforms to JSON text, for `tundish view --transforms` and T.from_json().
 
-    Also the lists of several views, as Loader(views=...) takes them; `tundish view --view N` shows one.
+    Accepts the lists of several views too, as in Loader(views=...); `tundish view --view N` shows one.
     """
     views = isinstance(transforms, list | tuple) and isinstance(
         next(iter(transforms), None), list | tuple
@@ -30,25 +30,25 @@ def to_json(transforms: Sequence[Transform] | Sequence[Sequence[Transform]]) -> 
 
 
 def from_json(text: str) -> list[Any]:
-    """The list that T.to_json() was given, or the lists. The engine checks the arguments when they are used."""
+    """Converts the text of T.to_json() back to its list or lists. Arguments are checked when they are used."""
     listed = json.loads(text)
     if not isinstance(listed, list):
         raise ValueError(f"a list of transforms is a JSON array, not {type(listed).__name__}")
-    if listed and all(isinstance(one, list) for one in listed):
-        return [[_transform(one) for one in view] for view in listed]
-    return [_transform(one) for one in listed]
+    if listed and all(isinstance(entry, list) for entry in listed):
+        return [[_transform(entry) for entry in view] for view in listed]
+    return [_transform(entry) for entry in listed]
 
 
-def _transform(one: Any) -> Transform:
+def _transform(entry: Any) -> Transform:
     known = {kind.__name__: kind for kind in Transform.__subclasses__()}
-    if not isinstance(one, dict) or not isinstance(one.get("name"), str):
+    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
         raise ValueError(
-            f'a transform is written as {{"name": "Resize", "size": 224}}, not {one!r}'
+            f'a transform is written as {{"name": "Resize", "size": 224}}, not {entry!r}'
         )
-    name = one["name"]
+    name = entry["name"]
     if name not in known:
         raise ValueError(f"tundish has no transform {name}: {meant_or_instead(name, known)}")
-    given = {key: schedule.from_json(value) for key, value in one.items() if key != "name"}
+    given = {key: schedule.from_json(value) for key, value in entry.items() if key != "name"}
     arguments = [field.name for field in fields(known[name])]
     for unknown in sorted(set(given) - set(arguments)):
         close = close_name(unknown, arguments)

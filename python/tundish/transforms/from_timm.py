@@ -1,8 +1,8 @@
-"""timm's recipes as a list of Tundish's transforms.
+"""Translates timm's transforms to a list of Tundish's transforms.
 
 transforms = T.from_timm(timm.data.create_transform(224, is_training=True, auto_augment="rand-m9-mstd0.5-inc1"))
 
-timm is not imported: what it made is recognised by its classes.
+Does not import timm: timm's transforms are recognized by their classes.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _TO_FLOATS = ("ToTensor", "MaybeToTensor")
 _TO_LEVELS = ("PILToTensor", "MaybePILToTensor")
 _FLIPS = ("RandomHorizontalFlip", "RandomVerticalFlip")
 
-# Lists of operations by the digest of their text (_digest): the end of a config string of RandAugment, and a policy
-# of AutoAugment.
+# Lists of operations by the digest of their text (_digest): the end of a RandAugment config string, and
+# AutoAugment policies.
 _LISTS = {
     "399fd450562a2912": "",
     "72e3925fa9fada98": "-inc1",
@@ -43,9 +43,10 @@ _POLICIES = {
 
 
 def from_timm(transform: Any) -> list[Transform]:
-    """The Compose that timm.data.create_transform() returns, for training or for evaluation, as a list for a Loader.
+    """Translates the result of timm.data.create_transform(), for training or evaluation, to a list for a Loader.
 
-    Raises ValueError that names every step which cannot be translated."""
+    Raises ValueError with the names of all steps that cannot be translated.
+    """
     if not _is("torchvision", "Compose", transform):
         raise ValueError(
             f"from_timm takes the Compose that timm.data.create_transform() returns, not {type(transform).__name__}"
@@ -58,151 +59,159 @@ def from_timm(transform: Any) -> list[Transform]:
     out = _translated(transform.transforms, refused)
     if refused:
         raise ValueError("from_timm cannot translate " + "; ".join(refused))
-    # Normalize scales by itself.
+    # Normalize includes the scaling.
     scales = T.ToDtype("float32", scale=True)
     follows = [*out[1:], None]
     pairs = zip(out, follows, strict=True)
-    return [one for one, then in pairs if one != scales or not isinstance(then, T.Normalize)]
+    return [
+        transform
+        for transform, following in pairs
+        if transform != scales or not isinstance(following, T.Normalize)
+    ]
 
 
 def _check_order(steps: Iterable[Any], refused: list[str]) -> None:
-    """Refuses what works on a tensor, where its pixels differ, and values of what is no tensor of floats."""
+    """Refuses steps that would give other pixels on a tensor, and steps that need a float tensor before ToTensor."""
     state = "a PIL image"
-    for one in steps:
-        name = type(one).__name__
+    for original in steps:
+        name = type(original).__name__
         if name in _TO_FLOATS or name in _TO_LEVELS:
             if state != "a PIL image":
-                refused.append(f"{_name(one)}: the image is {state} already; leave it out")
+                refused.append(f"{_name(original)}: the image is already {state}; leave it out")
                 continue
             state = "a tensor of floats" if name in _TO_FLOATS else "a tensor of levels"
         elif name in ("Normalize", "RandomErasing"):
             if state != "a tensor of floats":
-                refused.append(f"{_name(one)}: it works on {state}; put ToTensor() before it")
-        elif state != "a PIL image" and name not in _FLIPS and _known(one):
-            refused.append(f"{_name(one)}: it works on {state}, where pixels differ; put it first")
+                refused.append(f"{_name(original)}: it works on {state}; put ToTensor() before it")
+        elif state != "a PIL image" and name not in _FLIPS and _known(original):
+            refused.append(
+                f"{_name(original)}: it works on {state}, where pixels differ; put it first"
+            )
 
 
-def _known(one: Any) -> bool:
-    return (_package(one), type(one).__name__) in _TRANSLATIONS
+def _known(original: Any) -> bool:
+    return (_package(original), type(original).__name__) in _TRANSLATIONS
 
 
 def _translated(steps: Iterable[Any], refused: list[str]) -> list[Transform]:
     out: list[Transform] = []
-    for one in steps:
-        translate = _TRANSLATIONS.get((_package(one), type(one).__name__))
+    for original in steps:
+        translate = _TRANSLATIONS.get((_package(original), type(original).__name__))
         if translate is None:
-            refused.append(_name(one))
+            refused.append(_name(original))
             continue
-        if found := modification(one):
+        if found := modification(original):
             refused.append(
-                f"{_name(one)}: {found}, and only its class and arguments are translated"
+                f"{_name(original)}: {found}, and only its class and arguments are translated"
             )
             continue
         try:
-            out += translate(one)
+            out += translate(original)
         except ValueError as error:
-            refused.append(f"{_name(one)}: {error}")
+            refused.append(f"{_name(original)}: {error}")
     return out
 
 
-def _package(one: Any) -> str:
-    return type(one).__module__.partition(".")[0]
+def _package(original: Any) -> str:
+    return type(original).__module__.partition(".")[0]
 
 
-def _name(one: Any) -> str:
-    return f"{_package(one)}'s {type(one).__name__}"
+def _name(original: Any) -> str:
+    return f"{_package(original)}'s {type(original).__name__}"
 
 
-def _is(package: str, name: str, one: Any) -> bool:
-    return (_package(one), type(one).__name__) == (package, name)
+def _is(package: str, name: str, original: Any) -> bool:
+    return (_package(original), type(original).__name__) == (package, name)
 
 
 def _filter(mode: Any) -> str:
-    """Of InterpolationMode, of a filter of Pillow, or of several, among which timm draws."""
+    """Returns the name of an InterpolationMode, a Pillow filter, or "random" for timm's random choice."""
     if isinstance(mode, list | tuple):
-        names = [_filter(one) for one in mode]
+        names = [_filter(choice) for choice in mode]
         if names != ["bilinear", "bicubic"]:
             raise ValueError(f"a random choice of the interpolations {', '.join(names)}")
         return "random"
     name = mode.value if isinstance(getattr(mode, "value", None), str) else mode.name.lower()
     if name not in _FILTERS:
-        raise ValueError(f"interpolation {name} (there are {', '.join(_FILTERS)})")
+        raise ValueError(f"interpolation {name} (supported: {', '.join(_FILTERS)})")
     return str(name)
 
 
 def _numbers(values: Any) -> tuple[float, ...]:
-    """Of a tensor or a list."""
+    """Converts a tensor or list to a tuple of floats."""
     return tuple(float(value) for value in values)
 
 
 def _pair(value: Any) -> Any:
-    """Of an argument that torchvision keeps as a list, or as None."""
+    """Converts an argument that torchvision keeps as a list. Numbers and None are unchanged."""
     return value if value is None or isinstance(value, int | float) else tuple(value)
 
 
-# --- torchvision's ------------------------------------------------------------------------------
+# --- transforms of torchvision ------------------------------------------------------------------
 
 
-def _resize(one: Any) -> list[Transform]:
-    return [T.Resize(_pair(one.size), _filter(one.interpolation), one.max_size)]
+def _resize(original: Any) -> list[Transform]:
+    return [T.Resize(_pair(original.size), _filter(original.interpolation), original.max_size)]
 
 
-def _random_apply(one: Any) -> list[Transform]:
+def _random_apply(original: Any) -> list[Transform]:
     refused: list[str] = []
     conversions = (*_TO_FLOATS, *_TO_LEVELS, "Normalize", "RandomErasing")
-    if any(type(step).__name__ in conversions for step in one.transforms):
-        raise ValueError("it holds a conversion, and all images of a batch are converted alike")
-    inner = _translated(one.transforms, refused)
+    if any(type(step).__name__ in conversions for step in original.transforms):
+        raise ValueError("it holds a conversion, but all images of a batch are converted alike")
+    inner = _translated(original.transforms, refused)
     if refused:
         raise ValueError("; ".join(refused))
-    return [T.RandomApply(inner, float(one.p))]
+    return [T.RandomApply(inner, float(original.p))]
 
 
-def _color_jitter(one: Any) -> list[Transform]:
-    given = (one.brightness, one.contrast, one.saturation, one.hue)
+def _color_jitter(original: Any) -> list[Transform]:
+    given = (original.brightness, original.contrast, original.saturation, original.hue)
     return [T.ColorJitter(*(_pair(value) for value in given))]
 
 
-# --- timm's -------------------------------------------------------------------------------------
+# --- transforms of timm -------------------------------------------------------------------------
 
 
-def _random_resized_crop(one: Any) -> list[Transform]:
-    name = _filter(one.interpolation)
+def _random_resized_crop(original: Any) -> list[Transform]:
+    name = _filter(original.interpolation)
     crops = [
-        T.RandomResizedCrop(_pair(one.size), _pair(one.scale), _pair(one.ratio), each)
+        T.RandomResizedCrop(
+            _pair(original.size), _pair(original.scale), _pair(original.ratio), each
+        )
         for each in (("bilinear", "bicubic") if name == "random" else (name,))
     ]
     return [T.RandomChoice(crops)] if name == "random" else [*crops]
 
 
-def _resize_keep_ratio(one: Any) -> list[Transform]:
+def _resize_keep_ratio(original: Any) -> list[Transform]:
     return [
         T.ResizeKeepRatio(
-            _pair(one.size),
-            one.longest,
-            _filter(one.interpolation),
-            one.random_scale_prob,
-            _pair(one.random_scale_range),
-            one.random_scale_area,
-            one.random_aspect_prob,
-            _pair(one.random_aspect_range),
+            _pair(original.size),
+            original.longest,
+            _filter(original.interpolation),
+            original.random_scale_prob,
+            _pair(original.random_scale_range),
+            original.random_scale_area,
+            original.random_aspect_prob,
+            _pair(original.random_aspect_range),
         )
     ]
 
 
-def _random_erasing(one: Any) -> list[Transform]:
-    # timm keeps the logarithms. num_splits is for whole batches: it does nothing in a Compose.
-    low, high = (round(math.exp(value), 12) for value in one.log_aspect_ratio)
+def _random_erasing(original: Any) -> list[Transform]:
+    # timm keeps the logarithms. num_splits applies to whole batches and has no effect in a Compose.
+    low, high = (round(math.exp(value), 12) for value in original.log_aspect_ratio)
     return [
         T.TimmRandomErasing(
-            probability=one.probability,
-            min_area=one.min_area,
-            max_area=one.max_area,
+            probability=original.probability,
+            min_area=original.min_area,
+            max_area=original.max_area,
             min_aspect=low,
             max_aspect=None if math.isclose(high, 1 / low, rel_tol=1e-9) else high,
-            mode=one.mode or "const",
-            min_count=one.min_count,
-            max_count=one.max_count,
+            mode=original.mode or "const",
+            min_count=original.min_count,
+            max_count=original.max_count,
         )
     ]
 
@@ -212,12 +221,12 @@ def _digest(text: str) -> str:
 
 
 def _decimal(value: float) -> str:
-    """Without an exponent, whose sign would end a section."""
+    """Formats a number without an exponent, because its sign would end a section."""
     return f"{Decimal(repr(float(value))):f}"
 
 
 def _check_operations(ops: list[Any]) -> None:
-    """An operation of timm finds its functions by its name when it is constructed."""
+    """Refuses operations whose functions were replaced: timm looks them up by name on construction."""
     for op in ops:
         module = sys.modules[type(op).__module__]
         functions = (module.NAME_TO_OP[op.name], module.LEVEL_TO_ARG[op.name])
@@ -234,7 +243,7 @@ def _without_functions(op: Any) -> Any:
 
 
 def _same(ops: list[Any], name: str) -> Any:
-    """What all operations have in common."""
+    """Returns the value that all operations share. Raises ValueError if it differs."""
     values = [getattr(op, name) for op in ops]
     if any(value != values[0] for value in values):
         raise ValueError(f"operations with different {name}")
@@ -242,7 +251,7 @@ def _same(ops: list[Any], name: str) -> Any:
 
 
 def _look(ops: list[Any]) -> dict[str, Any]:
-    """Fill and interpolation of the operations that move pixels."""
+    """Returns fill and interpolation of the geometric operations."""
     look, hparams = _same(ops, "kwargs"), _same(ops, "hparams")
     return {
         "img_mean": _pair(look["fillcolor"]),
@@ -251,71 +260,83 @@ def _look(ops: list[Any]) -> dict[str, Any]:
     }
 
 
-def _rand_augment(one: Any) -> list[Transform]:
-    _check_operations(one.ops)
-    weights = [1.0] * len(one.ops) if one.choice_weights is None else one.choice_weights
-    text = ",".join(f"{op.name} {weight:.6f}" for op, weight in zip(one.ops, weights, strict=True))
+def _rand_augment(original: Any) -> list[Transform]:
+    _check_operations(original.ops)
+    weights = (
+        [1.0] * len(original.ops) if original.choice_weights is None else original.choice_weights
+    )
+    text = ",".join(
+        f"{op.name} {weight:.6f}" for op, weight in zip(original.ops, weights, strict=True)
+    )
     ending = _LISTS.get(_digest(text))
     if ending is None:
-        raise ValueError("a list of operations of your own")
-    magnitude, std = float(_same(one.ops, "magnitude")), _same(one.ops, "magnitude_std")
+        raise ValueError("a custom list of operations")
+    magnitude, std = float(_same(original.ops, "magnitude")), _same(original.ops, "magnitude_std")
     if not magnitude.is_integer():
-        raise ValueError(f"magnitude {magnitude}, which is not a whole number")
-    config = f"rand-m{int(magnitude)}-n{one.num_layers}-p{_decimal(_same(one.ops, 'prob'))}"
+        raise ValueError(f"magnitude {magnitude} is not a whole number")
+    config = (
+        f"rand-m{int(magnitude)}-n{original.num_layers}-p{_decimal(_same(original.ops, 'prob'))}"
+    )
     if std > 0:
         config += f"-mstd{_decimal(std) if std < math.inf else 101}"
-    if limit := _same(one.ops, "magnitude_max"):
+    if limit := _same(original.ops, "magnitude_max"):
         config += f"-mmax{limit}"
-    return [T.TimmRandAugment(config + ending, **_look(one.ops))]
+    return [T.TimmRandAugment(config + ending, **_look(original.ops))]
 
 
-def _auto_augment(one: Any) -> list[Transform]:
+def _auto_augment(original: Any) -> list[Transform]:
     lines = (
         ",".join(f"{op.name} {float(op.prob)} {float(op.magnitude)}" for op in part)
-        for part in one.policy
+        for part in original.policy
     )
     config = _POLICIES.get(_digest(";".join(lines)))
     if config is None:
-        raise ValueError("a policy of your own")
-    ops = [op for part in one.policy for op in part]
+        raise ValueError("a custom policy")
+    ops = [op for part in original.policy for op in part]
     _check_operations(ops)
     std = _same(ops, "magnitude_std")
     if std == math.inf or _same(ops, "magnitude_max"):
-        raise ValueError("magnitude_max, or a uniform magnitude")
+        raise ValueError("magnitude_max or a uniform magnitude")
     if std > 0:
         config += f"-mstd{_decimal(std)}"
     return [T.TimmAutoAugment(config, **_look(ops))]
 
 
 def _augmix(_: Any) -> list[Transform]:
-    raise ValueError("a mix of several images of one; RandAugment and AutoAugment are possible")
+    raise ValueError("mixes several versions of an image; use RandAugment or AutoAugment")
 
 
 _TRANSLATIONS: dict[tuple[str, str], Callable[[Any], list[Transform]]] = {
     ("torchvision", "Resize"): _resize,
-    ("torchvision", "CenterCrop"): lambda one: [T.CenterCrop(_pair(one.size))],
-    ("torchvision", "RandomHorizontalFlip"): lambda one: [T.RandomHorizontalFlip(float(one.p))],
-    ("torchvision", "RandomVerticalFlip"): lambda one: [T.RandomVerticalFlip(float(one.p))],
-    ("torchvision", "RandomGrayscale"): lambda one: [T.RandomGrayscale(float(one.p))],
+    ("torchvision", "CenterCrop"): lambda original: [T.CenterCrop(_pair(original.size))],
+    ("torchvision", "RandomHorizontalFlip"): lambda original: [
+        T.RandomHorizontalFlip(float(original.p))
+    ],
+    ("torchvision", "RandomVerticalFlip"): lambda original: [
+        T.RandomVerticalFlip(float(original.p))
+    ],
+    ("torchvision", "RandomGrayscale"): lambda original: [T.RandomGrayscale(float(original.p))],
     ("torchvision", "RandomApply"): _random_apply,
     ("torchvision", "ColorJitter"): _color_jitter,
-    ("torchvision", "GaussianBlur"): lambda one: [
-        T.GaussianBlur(_pair(one.kernel_size), _pair(one.sigma))
+    ("torchvision", "GaussianBlur"): lambda original: [
+        T.GaussianBlur(_pair(original.kernel_size), _pair(original.sigma))
     ],
-    ("torchvision", "Normalize"): lambda one: [T.Normalize(_numbers(one.mean), _numbers(one.std))],
+    ("torchvision", "Normalize"): lambda original: [
+        T.Normalize(_numbers(original.mean), _numbers(original.std))
+    ],
     ("torchvision", "ToTensor"): lambda _: [T.ToDtype("float32", scale=True)],
     ("torchvision", "PILToTensor"): lambda _: [],
     ("timm", "MaybeToTensor"): lambda _: [T.ToDtype("float32", scale=True)],
     ("timm", "MaybePILToTensor"): lambda _: [],
     ("timm", "RandomResizedCropAndInterpolation"): _random_resized_crop,
     ("timm", "ResizeKeepRatio"): _resize_keep_ratio,
-    ("timm", "CenterCropOrPad"): lambda one: [
-        T.CenterCropOrPad(_pair(one.size), _pair(one.fill), one.padding_mode)
+    ("timm", "CenterCropOrPad"): lambda original: [
+        T.CenterCropOrPad(_pair(original.size), _pair(original.fill), original.padding_mode)
     ],
-    ("timm", "RandomCropOrPad"): lambda one: [
-        T.RandomCropOrPad(_pair(one.size), _pair(one.fill), one.padding_mode)
+    ("timm", "RandomCropOrPad"): lambda original: [
+        T.RandomCropOrPad(_pair(original.size), _pair(original.fill), original.padding_mode)
     ],
-    ("timm", "TrimBorder"): lambda one: [T.TrimBorder(one.border_size)],
+    ("timm", "TrimBorder"): lambda original: [T.TrimBorder(original.border_size)],
     ("timm", "RandAugment"): _rand_augment,
     ("timm", "AutoAugment"): _auto_augment,
     ("timm", "AugMixAugment"): _augmix,

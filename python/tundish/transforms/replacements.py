@@ -1,4 +1,4 @@
-"""What to use in the place of a transform of torchvision that Tundish does not have."""
+"""Advice on what to use instead of a torchvision transform that Tundish does not have."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from .._c.close_name import close_name
 _NOTHING = "leave it out: batches are tensors"
 _DATASET = "tundish.Dataset in torch's DataLoader (docs/migrate-from-dataloader.md)"
 _OTHERS = f"apply it to the batch in the training loop, or use {_DATASET}"
-_BOXES = f"a pack has images and labels, no boxes or points: use {_DATASET}"
+_BOXES = f"a pack has images and labels, but no boxes or points: use {_DATASET}"
 _INSTEAD = {
-    "Compose": "give the Loader a list: transforms=[T.RandomResizedCrop(224), T.Normalize()]; "
+    "Compose": "pass the Loader a list: transforms=[T.RandomResizedCrop(224), T.Normalize()]; "
     "T.from_torchvision(compose) makes one",
     "Identity": "leave it out",
     "RGB": "leave it out: images are RGB",
@@ -33,11 +33,11 @@ _INSTEAD = {
 
 
 def instead_of(name: str) -> str:
-    """An advice, as a clause: "leave it out: ..."."""
+    """Returns advice as a clause: "leave it out: ..."."""
     return _INSTEAD.get(name, _OTHERS)
 
 
 def meant_or_instead(name: str, known: Iterable[str]) -> str:
-    """The same of a name that somebody wrote, who may have misspelled one of those known."""
+    """Returns a similar known name, for a misspelled name, or the advice of instead_of()."""
     close = None if name in _INSTEAD else close_name(name, known)
     return f"did you mean {close}?" if close else instead_of(name)

@@ -1,4 +1,4 @@
-"""A size that changes as the training goes on: small images first, which are faster."""
+"""A size that changes during training: small images first, which are faster."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .._c.plain import plain
 
 @dataclass(frozen=True)
 class Schedule:
-    """A size by epoch, for the `size` of a crop or a resize.
+    """A size by epoch, for the `size` of a crop or resize.
 
     T.RandomResizedCrop(T.Schedule({0: 128, 10: 160, 18: 192}))
 
-    From epoch 0 on 128, from epoch 10 on 160, from epoch 18 on 192. One of the epochs must be 0. A size is a
-    number or (height, width), as without a Schedule. Memory is reserved for the largest one.
+    This gives 128 from epoch 0, 160 from epoch 10, 192 from epoch 18. One epoch must be 0. A size is a number or
+    (height, width), as without a Schedule. Memory is reserved for the largest size.
 
-    It stands in the list itself: RandomApply, RandomChoice and RandomOrder hold no transform whose size changes.
-    T.Schedule({0: 128}) changes nothing, and is 128 wherever it stands.
+    Put it at the top level of the list: RandomApply, RandomChoice and RandomOrder cannot hold a transform with a
+    changing size. T.Schedule({0: 128}) never changes and is allowed everywhere.
     """
 
     sizes: Mapping[int, int | Sequence[int]]
@@ -28,15 +28,15 @@ class Schedule:
     def __post_init__(self) -> None:
         if not isinstance(self.sizes, Mapping):
             raise TypeError(
-                f"Schedule takes a size by epoch, {{0: 128, 10: 160}}, not {self.sizes!r}"
+                f"Schedule takes a dict of sizes by epoch, {{0: 128, 10: 160}}, not {self.sizes!r}"
             )
         epochs = {operator.index(epoch): size for epoch, size in self.sizes.items()}
         if min(epochs, default=0) < 0:
-            raise ValueError(f"Schedule: an epoch is 0 or later, not {min(epochs)}")
+            raise ValueError(f"Schedule: epochs must be 0 or later, not {min(epochs)}")
         if 0 not in epochs:
             first = "".join(f", {epoch}: {size!r}" for epoch, size in sorted(epochs.items())[:1])
             raise ValueError(
-                f"Schedule: the size of epoch 0, with which a training begins, is missing: write "
+                f"Schedule: the size of epoch 0 is missing: write "
                 f"T.Schedule({{0: 128{first}{', ...' if len(epochs) > 1 else ''}}})"
             )
         object.__setattr__(self, "sizes", dict(sorted(epochs.items())))
@@ -46,7 +46,7 @@ class Schedule:
 
 
 def from_json(value: Any) -> Any:
-    """A Schedule where the JSON of an argument is an object."""
+    """Converts an argument from JSON: an object becomes a Schedule."""
     if not isinstance(value, dict):
         return value
     try:

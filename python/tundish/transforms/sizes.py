@@ -14,7 +14,7 @@ Size = int | Sequence[int] | Schedule
 
 @dataclass(frozen=True)
 class RandomResizedCrop(Transform):
-    """A random part of random aspect ratio, resized to one size."""
+    """Crops a random window of random aspect ratio and resizes it to a fixed size."""
 
     size: Size
     scale: Sequence[float] = (0.08, 1.0)
@@ -25,7 +25,7 @@ class RandomResizedCrop(Transform):
 
 @dataclass(frozen=True)
 class Resize(Transform):
-    """To (height, width), or the shorter side to a length and the other in proportion."""
+    """Resizes to (height, width), or the shorter side to a length with the aspect ratio kept."""
 
     size: Size
     interpolation: Any = "bilinear"
@@ -36,14 +36,14 @@ class Resize(Transform):
 
 @dataclass(frozen=True)
 class CenterCrop(Transform):
-    """The middle; a smaller image is padded with zeros."""
+    """Crops the center. Pads a smaller image with zeros."""
 
     size: Size
 
 
 @dataclass(frozen=True)
 class Pad(Transform):
-    """Pixels added around the image."""
+    """Pads the image on its sides."""
 
     padding: int | Sequence[int]
     fill: int | Sequence[int] = 0
@@ -52,7 +52,7 @@ class Pad(Transform):
 
 @dataclass(frozen=True)
 class PadTo(Transform):
-    """The image at the top left, and a level where it does not reach; a larger image is an error."""
+    """Places the image at the top left and fills the rest with a level. Raises an error for a larger image."""
 
     size: int | Sequence[int]
     fill: int | Sequence[int] = 0
@@ -60,14 +60,14 @@ class PadTo(Transform):
 
 @dataclass(frozen=True)
 class FiveCrop(Transform):
-    """The four corners and the middle: a batch is (N, 5, C, H, W)."""
+    """Crops the four corners and the center: a batch is (N, 5, C, H, W)."""
 
     size: Size
 
 
 @dataclass(frozen=True)
 class TenCrop(Transform):
-    """The four corners and the middle, then the same of the mirrored image: a batch is (N, 10, C, H, W)."""
+    """Crops the four corners and the center of the image and its mirror image: a batch is (N, 10, C, H, W)."""
 
     size: Size
     vertical_flip: bool = False
@@ -75,7 +75,7 @@ class TenCrop(Transform):
 
 @dataclass(frozen=True)
 class RandomCrop(Transform):
-    """A random window of fixed size, after optional padding."""
+    """Crops a random window of fixed size, after optional padding."""
 
     size: Size
     padding: int | Sequence[int] | None = None
@@ -86,7 +86,7 @@ class RandomCrop(Transform):
 
 @dataclass(frozen=True)
 class ScaleJitter(Transform):
-    """As large as fits into a target size (width, height), times a random factor; the ratio stays."""
+    """Scales the image to fit a target size (width, height) times a random factor, with the aspect ratio kept."""
 
     target_size: Sequence[int]
     scale_range: Sequence[float] = (0.1, 2.0)
@@ -96,7 +96,7 @@ class ScaleJitter(Transform):
 
 @dataclass(frozen=True)
 class RandomShortestSize(Transform):
-    """The shorter side to one of several lengths, and the other in proportion."""
+    """Resizes the shorter side to one of several lengths, with the aspect ratio kept."""
 
     min_size: int | Sequence[int]
     max_size: int | None = None
@@ -106,7 +106,7 @@ class RandomShortestSize(Transform):
 
 @dataclass(frozen=True)
 class RandomResize(Transform):
-    """The shorter side to a random length from min_size to max_size - 1, and the other in proportion."""
+    """Resizes the shorter side to a random length from min_size to max_size - 1, with the aspect ratio kept."""
 
     min_size: int
     max_size: int

@@ -1,4 +1,4 @@
-"""What timm has and torchvision has not, with timm's names and arguments. Where torchvision has the name, it begins with Timm."""
+"""Transforms of timm that torchvision does not have. Names that torchvision also has begin with Timm."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from .transform import Transform
 
 @dataclass(frozen=True)
 class TimmRandAugment(Transform):
-    """timm's RandAugment, with timm's config string.
+    """timm's RandAugment, configured by timm's config string.
 
-    Sections after "rand": m magnitude, n operations, p probability of each, mstd spread of the magnitude
-    (above 100: uniform), mmax its limit, inc1: stronger with the magnitude, tweights, t3a, t3aw: other lists."""
+    Sections after "rand": m is the magnitude, n the number of operations, p their probability, mstd the
+    standard deviation of the magnitude (above 100: uniform), mmax its limit. inc1 makes all operations stronger with
+    the magnitude; tweights, t3a and t3aw select other lists.
+    """
 
     config: str = "rand-m9-mstd0.5-inc1"
     img_mean: int | Sequence[int] = (124, 116, 104)
@@ -48,7 +50,7 @@ class TimmRandomErasing(Transform):
 
 @dataclass(frozen=True)
 class ResizeKeepRatio(Transform):
-    """Resizes so that the image covers a size, or fits into it; perhaps scaled and stretched at random."""
+    """Resizes to cover a size or fit into it, optionally scaled and stretched at random."""
 
     size: int | Sequence[int]
     longest: float = 0.0
@@ -62,7 +64,7 @@ class ResizeKeepRatio(Transform):
 
 @dataclass(frozen=True)
 class CenterCropOrPad(Transform):
-    """The middle; a smaller image is padded."""
+    """Crops the center. Pads a smaller image."""
 
     size: int | Sequence[int] | Schedule
     fill: int | Sequence[int] = 0
@@ -71,7 +73,7 @@ class CenterCropOrPad(Transform):
 
 @dataclass(frozen=True)
 class RandomCropOrPad(Transform):
-    """A random window; a smaller image is padded around a random place."""
+    """Crops a random window. Pads a smaller image at a random position."""
 
     size: int | Sequence[int] | Schedule
     fill: int | Sequence[int] = 0
@@ -80,14 +82,14 @@ class RandomCropOrPad(Transform):
 
 @dataclass(frozen=True)
 class TrimBorder(Transform):
-    """Leaves out a border of the image."""
+    """Removes a border from the image."""
 
     border_size: int
 
 
 @dataclass(frozen=True)
 class TimmMixup(Transform):
-    """timm's Mixup: MixUp or CutMix by chance, with label smoothing."""
+    """timm's Mixup: MixUp or CutMix at random, with label smoothing."""
 
     mixup_alpha: float = 1.0
     cutmix_alpha: float = 0.0

@@ -1,6 +1,6 @@
-"""The arguments of a transform of torchvision, as the class of the same name here takes them.
+"""Converts the arguments of a torchvision transform for the class of the same name here.
 
-torchvision is not imported: its classes are recognised by their names, and its objects are only read.
+Does not import torchvision: its classes are recognized by name, and its objects are only read.
 """
 
 from __future__ import annotations
@@ -13,26 +13,33 @@ from .._c.plain import plain
 from .transform import Transform
 
 _FILTERS = ("nearest", "bilinear", "bicubic")
-_OF_PILLOW = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # Pillow's constants
+_PILLOW_FILTERS = (
+    "nearest",
+    "lanczos",
+    "bilinear",
+    "bicubic",
+    "box",
+    "hamming",
+)  # Pillow's constants
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What torchvision's list works on at a place: the class of the image."""
+    """The class of the image at a position of torchvision's list."""
 
     package: str
     name: str
 
     def described(self) -> str:
         if self is EITHER:
-            return "both a tv_tensors.Image and a plain tensor, and chance decides which it gets"
+            return "a tv_tensors.Image or a plain tensor, at random"
         return f"{self.package}'s {self.name}"
 
-    def entry(self, table: Mapping[Any, Any]) -> tuple[Any, ...]:
-        """Of a dict by class, with "others" for the rest: (value,), or () when there is none."""
+    def lookup(self, table: Mapping[Any, Any]) -> tuple[Any, ...]:
+        """Looks a class up in a dict, with "others" as default. Returns (value,), or () without an entry."""
         if self is EITHER:
-            found = IMAGE.entry(table)
-            return found if found == TENSOR.entry(table) else ()  # one entry for both
+            found = IMAGE.lookup(table)
+            return found if found == TENSOR.lookup(table) else ()  # the same entry for both
         for key, value in table.items():
             package = key.__module__.split(".")[0] if isinstance(key, type) else ""
             if package == self.package and key.__name__ == self.name:
@@ -43,129 +50,127 @@ class Kind:
 PIL = Kind("PIL", "Image")
 IMAGE = Kind("torchvision", "Image")  # tv_tensors.Image
 TENSOR = Kind("torch", "Tensor")
-EITHER = Kind("torchvision or torch", "Image or Tensor")  # chance decides
+EITHER = Kind("torchvision or torch", "Image or Tensor")  # decided at random
 
 
-def united(one: Kind, other: Kind) -> Kind:
-    """The kind of an image that chance makes one or the other."""
-    return one if one is other else EITHER
+def united(first: Kind, other: Kind) -> Kind:
+    """Returns the kind of an image that is one or the other at random."""
+    return first if first is other else EITHER
 
 
-def kind_after(theirs: Any, kind: Kind) -> Kind:
-    """The kind that a transform makes of an image: v1 returns plain tensors, unless it returns what it was given."""
-    if kind in (PIL, TENSOR) or is_v2(theirs) or type(theirs).__name__ == "RandomErasing":
+def kind_after(original: Any, kind: Kind) -> Kind:
+    """Returns the kind after a transform. v1 returns plain tensors, unless it returns its input."""
+    if kind in (PIL, TENSOR) or is_v2(original) or type(original).__name__ == "RandomErasing":
         return kind
-    p = getattr(theirs, "p", 1)
+    p = getattr(original, "p", 1)
     return TENSOR if p >= 1 else kind if p <= 0 else EITHER
 
 
 @dataclass(frozen=True)
 class ImageState:
-    """What torchvision's list has made of the image so far."""
+    """The state of the image in torchvision's list so far."""
 
     kind: Kind = PIL
     dtype: str = "uint8"
     normalized: bool = False
-    made_by: str = ""  # what made it a tensor
-    least_side: int = 0  # no side is shorter, as far as is known
+    made_by: str = ""  # transform that made it a tensor
+    least_side: int = 0  # known lower bound of both sides
 
 
 @dataclass(frozen=True)
-class Place:
-    """A transform of torchvision and where it is in the list."""
+class ListEntry:
+    """A torchvision transform and its position in the list."""
 
     path: str
-    theirs: Any
+    original: Any
 
     def refuse(self, why: str, fix: str) -> NoReturn:
-        text = " ".join(repr(self.theirs).split())
+        text = " ".join(repr(self.original).split())
         shown = text if len(text) <= 200 else f"{text[:200]}..."
         raise ValueError(f"{self.path} cannot be translated: {shown}: {why}; fix: {fix}")
 
 
 def without_lists(value: Any) -> Any:
-    return tuple(without_lists(one) for one in value) if isinstance(value, list) else value
+    return tuple(without_lists(item) for item in value) if isinstance(value, list) else value
 
 
-def _interpolation(value: Any, place: Place, kind: Kind) -> str:
+def _interpolation(value: Any, entry: ListEntry, kind: Kind) -> str:
     mode = plain(value)
-    if isinstance(mode, int) and 0 <= mode < len(_OF_PILLOW):
-        mode = _OF_PILLOW[mode]
+    if isinstance(mode, int) and 0 <= mode < len(_PILLOW_FILTERS):
+        mode = _PILLOW_FILTERS[mode]
     if mode not in _FILTERS:
         advice = f"use one of {', '.join(_FILTERS)}"
         if mode == "nearest-exact":
-            advice = 'use "nearest", which gives the same pixels of a PIL image'
-        place.refuse(f"interpolation={mode!r} is not offered", advice)
+            advice = 'use "nearest", which gives the same pixels for a PIL image'
+        entry.refuse(f"interpolation={mode!r} is not supported", advice)
     return str(mode)
 
 
-def _fill(value: Any, place: Place, kind: Kind) -> Any:
-    name = type(place.theirs).__name__
+def _fill(value: Any, entry: ListEntry, kind: Kind) -> Any:
+    name = type(entry.original).__name__
     if name == "AugMix":
-        kind = TENSOR  # also of a PIL image, which torchvision makes a tensor of
+        kind = TENSOR  # even for a PIL image, which torchvision converts to a tensor
     of_tensors = kind is not PIL or name == "ElasticTransform"
     if isinstance(value, Mapping):
-        found = kind.entry(value)
+        found = kind.lookup(value)
         if not found:
-            place.refuse(f"fill has no entry for {kind.described()}", "give one number, or three")
+            entry.refuse(f"fill has no entry for {kind.described()}", "pass one number, or three")
         value = found[0]
     levels = without_lists(plain(value))
     if levels is None:
         return None
     many = levels if isinstance(levels, tuple) else (levels,)
     if of_tensors and any(level != int(level) for level in many):
-        place.refuse(f"fill={value!r} is not a whole level", "give whole numbers from 0 to 255")
+        entry.refuse(f"fill={value!r} is not a whole level", "pass whole numbers from 0 to 255")
     whole = tuple(int(level) for level in many)  # as torchvision does for PIL images
     return whole if len(whole) == 3 else whole[0] if len(whole) == 1 else levels
 
 
-def _padding(value: Any, place: Place, kind: Kind) -> Any:
+def _padding(value: Any, entry: ListEntry, kind: Kind) -> Any:
     sides = without_lists(plain(value))
     if isinstance(sides, tuple) and len(sides) == 1:
         return sides[0]
-    crop = type(place.theirs).__name__ == "RandomCrop" and is_v2(place.theirs)
+    crop = type(entry.original).__name__ == "RandomCrop" and is_v2(entry.original)
     if crop and isinstance(sides, tuple) and len(sides) == 4:
-        left, right, top, bottom = sides  # as v2's RandomCrop keeps them
+        left, right, top, bottom = sides  # the order in v2's RandomCrop
         sides = (left, top, right, bottom)
     if isinstance(sides, tuple) and len(set(sides)) == 1:
         return sides[0]
     return sides
 
 
-def _size(value: Any, place: Place, kind: Kind) -> Any:
+def _size(value: Any, entry: ListEntry, kind: Kind) -> Any:
     size = without_lists(plain(value))
     if size is None:
-        place.refuse(
-            "size=None is not offered", "give Resize the length of the shorter side as size"
-        )
+        entry.refuse("size=None is not supported", "pass the length of the shorter side as size")
     if isinstance(size, tuple):
         if len(size) == 1:
             return size[0]
-        if type(place.theirs).__name__ != "Resize" and size[0] == size[1]:
+        if type(entry.original).__name__ != "Resize" and size[0] == size[1]:
             return size[0]
     return size
 
 
-def _sides(value: Any, place: Place, kind: Kind) -> Any:
+def _sides(value: Any, entry: ListEntry, kind: Kind) -> Any:
     sides = without_lists(plain(value))
     return sides[0] if isinstance(sides, tuple) and len(sides) == 1 else sides  # v2 keeps a list
 
 
-def _value(value: Any, place: Place, kind: Kind) -> Any:
-    if value is None:  # what v2 makes of "random"
+def _value(value: Any, entry: ListEntry, kind: Kind) -> Any:
+    if value is None:  # v2's value for "random"
         return "random"
     numbers = without_lists(plain(value))
     return numbers[0] if isinstance(numbers, tuple) and len(numbers) == 1 else numbers
 
 
-def _weights(value: Any, place: Place, kind: Kind) -> Any:
+def _weights(value: Any, entry: ListEntry, kind: Kind) -> Any:
     numbers = without_lists(plain(value))
     if isinstance(numbers, tuple) and len(set(numbers)) == 1:
-        return None  # v2 keeps equal numbers when none were given
+        return None  # v2 keeps equal weights if none were given
     return numbers
 
 
-_CONVERT: dict[str, Callable[[Any, Place, Kind], Any]] = {
+_CONVERT: dict[str, Callable[[Any, ListEntry, Kind], Any]] = {
     "interpolation": _interpolation,
     "fill": _fill,
     "padding": _padding,
@@ -175,53 +180,54 @@ _CONVERT: dict[str, Callable[[Any, Place, Kind], Any]] = {
 }
 
 
-def is_v2(theirs: Any) -> bool:
-    return ".v2" in type(theirs).__module__
+def is_v2(original: Any) -> bool:
+    return ".v2" in type(original).__module__
 
 
-def arguments(ours: type[Transform], place: Place, kind: Kind) -> dict[str, Any]:
-    """Those of `place.theirs` for `ours`, the class of that name; not what it holds."""
+def arguments(target: type[Transform], entry: ListEntry, kind: Kind) -> dict[str, Any]:
+    """Returns the arguments of `entry.original` for `target`, the class of the same name, without inner transforms."""
     out: dict[str, Any] = {}
-    for field in fields(ours):
-        # Pillow antialiases every resize; torchvision ignores the argument. It has no draft mode.
+    for field in fields(target):
+        # Pillow antialiases every resize, and torchvision ignores the argument and has no draft mode.
         if field.name in ("antialias", "draft", "transforms"):
             continue
-        if not hasattr(place.theirs, field.name):
-            place.refuse(
-                f"it has no attribute {field.name}, as torchvision 0.28 has",
-                "write the transform of tundish.transforms with its arguments",
+        if not hasattr(entry.original, field.name):
+            entry.refuse(
+                f"it has no attribute {field.name}, unlike in torchvision 0.28",
+                "use the transform of tundish.transforms with its arguments",
             )
-        value = getattr(place.theirs, field.name)
+        value = getattr(entry.original, field.name)
         convert = _CONVERT.get(field.name)
-        if field.name == "p" and ours.__name__ == "RandomChoice":
+        if field.name == "p" and target.__name__ == "RandomChoice":
             convert = _weights
-        out[field.name] = convert(value, place, kind) if convert else without_lists(plain(value))
+        out[field.name] = convert(value, entry, kind) if convert else without_lists(plain(value))
     return out
 
 
 def three_numbers(value: Any) -> Any:
-    """One number stands for all channels."""
+    """Returns one number per channel; a single number applies to all channels."""
     numbers = without_lists(plain(value))
     if not isinstance(numbers, tuple):
         return (numbers,) * 3
     return numbers * 3 if len(numbers) == 1 else numbers
 
 
-def least_side(ours: Any, before: int) -> int:
-    """No side is shorter after a transform of Tundish, as far as is known."""
-    size = getattr(ours, "size", None)
+def least_side(target: Any, before: int) -> int:
+    """Returns a lower bound of both sides after a Tundish transform; 0 if unknown."""
+    size = getattr(target, "size", None)
     if size is None:
-        return 0 if {"target_size", "min_size"} & set(vars(ours)) else before
+        return 0 if {"target_size", "min_size"} & set(vars(target)) else before
     if isinstance(size, int):
-        return 0 if getattr(ours, "max_size", None) else size
+        return 0 if getattr(target, "max_size", None) else size
     return int(min(size))
 
 
-def is_fixed_affine(ours: Any) -> bool:
-    """Tells whether chance only moves the image, by whole pixels, after it was turned, scaled or sheared by fixed numbers.
+def is_fixed_affine(target: Any) -> bool:
+    """Returns whether the only random part is a shift by whole pixels, after a fixed rotation, scale or shear.
 
-    Pixels then lie on exact boundaries, where the last bit of a coefficient decides."""
-    degrees, shear, scale = (getattr(ours, name) for name in ("degrees", "shear", "scale"))
+    Pixels then lie on exact boundaries, where the last bit of a coefficient decides.
+    """
+    degrees, shear, scale = (getattr(target, name) for name in ("degrees", "shear", "scale"))
     ranges = [degrees, scale or (1, 1), *((shear or (0, 0))[i : i + 2] for i in (0, 2))]
-    fixed = all(len(set(one)) <= 1 for one in ranges)
+    fixed = all(len(set(bounds)) <= 1 for bounds in ranges)
     return fixed and any(number != 0 for number in (*degrees, *(shear or ())))

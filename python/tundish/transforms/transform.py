@@ -1,6 +1,6 @@
-"""A transform as the engine takes it.
+"""The base class of transforms.
 
-The engine describes and checks every argument (src/augment/); a class here only holds what was given.
+The engine describes and checks every argument (src/augment/). The classes here only hold arguments.
 """
 
 from __future__ import annotations
@@ -16,20 +16,22 @@ from .schedule import Schedule
 
 @dataclass(frozen=True)
 class Transform:
-    """Base class of the transforms: one step on the way from a decoded image to a batch."""
+    """Base class of transforms: steps from a decoded image to a batch."""
 
-    # As the reference's picture and the benchmark show it, where an argument has no default.
+    # Used in the reference's picture and the benchmark, if an argument has no default.
     example: ClassVar[str] = ""
 
     def _json(self) -> dict[str, Any]:
-        """As the engine takes it: its name and its arguments."""
+        """Returns name and arguments for the engine."""
         out: dict[str, Any] = {"name": type(self).__name__}
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name == "antialias":  # torchvision's, and the only way to resize here
+            if (
+                field.name == "antialias"
+            ):  # an argument of torchvision; True is the only way to resize here
                 if value is False:
                     raise ValueError(
-                        "antialias=False is not offered: every resize here is antialiased"
+                        "antialias=False is not supported: every resize is antialiased"
                     )
             elif field.name == "transforms":
                 out[field.name] = transforms_json(value)
@@ -40,30 +42,30 @@ class Transform:
 
 
 def transforms_json(transforms: Sequence[Transform]) -> list[dict[str, Any]]:
-    """All of them, in order, as the engine takes them."""
+    """Returns all transforms in order, for the engine."""
     if isinstance(transforms, Transform):
         raise TypeError(f"transforms must be a list: transforms=[{transforms!r}]")
-    if not isinstance(transforms, Iterable):  # Compose of torchvision, or a function
+    if not isinstance(transforms, Iterable):  # torchvision's Compose, or a function
         raise TypeError(
             f"transforms must be a list of tundish.transforms, not {type(transforms).__name__}: write "
-            "[T.RandomResizedCrop(224), T.Normalize()] with the steps that it has, or use T.from_torchvision"
+            "[T.RandomResizedCrop(224), T.Normalize()] with its steps, or use T.from_torchvision"
         )
     for transform in transforms:
         if not isinstance(transform, Transform):
             raise TypeError(
-                f"{transform!r} is not a transform of tundish. Use those of tundish.transforms, which "
-                f"take torchvision's arguments, or T.from_torchvision. If it is not among them, {instead_of(type(transform).__name__)}"
+                f"{transform!r} is not a transform of tundish. Use tundish.transforms, which takes torchvision's "
+                f"arguments, or T.from_torchvision. If Tundish does not have the transform, {instead_of(type(transform).__name__)}"
             )
     return [transform._json() for transform in transforms]
 
 
 def views_json(views: Sequence[Sequence[Transform]]) -> list[list[dict[str, Any]]]:
-    """One list for each view, as the engine takes them."""
+    """Returns one list per view, for the engine."""
     if isinstance(views, Transform) or not isinstance(views, Iterable):
         raise TypeError("views must be lists of transforms: views=[[...], [...]]")
     if any(isinstance(view, Transform) for view in views):
         raise TypeError(
-            "views must be lists of transforms, one list for each view: views=[[...], [...]]; for one "
+            "views must be lists of transforms, one list per view: views=[[...], [...]]; for a single "
             "view use transforms=[...]"
         )
     return [transforms_json(view) for view in views]

@@ -1,8 +1,8 @@
-"""Detects transforms of torchvision and timm whose behavior was changed after construction.
+"""Detects transforms of torchvision and timm that were modified after construction.
 
-A translation reads a transform's class and arguments. Hooks, methods set on the instance or on the class, and edited
-derived attributes change the pixels without changing either, so such transforms are refused. Functions of
-torchvision.transforms.functional that were replaced are not detected.
+A translation reads a transform's class and arguments. Hooks, methods set on the instance or the class, and edited
+derived attributes change the pixels but neither class nor arguments, so such transforms are refused. Replaced
+functions of torchvision.transforms.functional are not detected.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from .._c.plain import plain
 _PACKAGES = ("torch", "torchvision", "timm")
 
 
-def modification(theirs: Any) -> str:
-    """Returns what makes the transform behave unlike its class and arguments, or an empty string."""
+def modification(original: Any) -> str:
+    """Returns the modification of a transform, or an empty string."""
     for find in (_hooks, _patched_class, _overrides, _derived):
-        found = find(theirs)
+        found = find(original)
         if found:
             return found
     return ""
 
 
-def _is_module(theirs: Any) -> bool:
-    return any(one.__module__ == "torch.nn.modules.module" for one in type(theirs).__mro__)
+def _is_module(original: Any) -> bool:
+    return any(base.__module__ == "torch.nn.modules.module" for base in type(original).__mro__)
 
 
-def _hooks(theirs: Any) -> str:
-    if not _is_module(theirs):
+def _hooks(original: Any) -> str:
+    if not _is_module(original):
         return ""
-    for name, value in vars(theirs).items():
+    for name, value in vars(original).items():
         if "_hooks" in name and isinstance(value, Mapping) and value:
             return f"it has a hook ({name})"
     for name, value in vars(sys.modules["torch.nn.modules.module"]).items():
@@ -46,13 +46,13 @@ def _hooks(theirs: Any) -> str:
 
 
 def _is_own_hook(hook: Any) -> bool:
-    """The doctor's hooks and wrappers only measure."""
+    """Returns whether a hook belongs to tundish: the doctor's hooks and wrappers only measure."""
     names = getattr(hook, "__globals__", {})
     return str(names.get("__name__")).partition(".")[0] == "tundish" or hook is True
 
 
-def _classes(theirs: Any) -> Iterator[type]:
-    return (one for one in type(theirs).__mro__ if one is not object)
+def _classes(original: Any) -> Iterator[type]:
+    return (base for base in type(original).__mro__ if base is not object)
 
 
 def _function(value: Any) -> Any:
@@ -63,30 +63,30 @@ def _function(value: Any) -> Any:
 
 
 def _is_foreign(value: Any) -> bool:
-    """Tells whether a value is callable and was not defined by a known package."""
+    """Returns whether a value is a callable that no known package defines."""
     function = _function(value)
     if isinstance(function, FunctionType):
         return str(function.__globals__.get("__name__")).partition(".")[0] not in _PACKAGES
     if isinstance(function, type):
         return False
-    return callable(function) and not hasattr(function, "__origin__")  # typing's aliases
+    return callable(function) and not hasattr(function, "__origin__")  # aliases of typing
 
 
 # Methods of torch.nn.Module and its lists that run when a transform is called.
 _CALLS = {"__call__", "_call_impl", "_wrapped_call_impl", "forward", "__getattr__", "__iter__"}
 
 
-def _patched_class(theirs: Any) -> str:
-    for one in _classes(theirs):
-        if one.__module__.partition(".")[0] not in _PACKAGES:
+def _patched_class(original: Any) -> str:
+    for base in _classes(original):
+        if base.__module__.partition(".")[0] not in _PACKAGES:
             continue
-        for name, value in vars(one).items():
-            if one.__module__.partition(".")[0] == "torch" and name not in _CALLS:
-                continue  # transformers, for instance, adds methods to torch.nn.Module
+        for name, value in vars(base).items():
+            if base.__module__.partition(".")[0] == "torch" and name not in _CALLS:
+                continue  # transformers, for example, adds methods to torch.nn.Module
             if _is_foreign(value) and not _is_own_hook(_function(value)):
-                return f"{one.__name__}.{name} was replaced"
-            if name == "_AUGMENTATION_SPACE" and _edited_space(one.__name__, value):
-                return f"{one.__name__}.{name} was edited"
+                return f"{base.__name__}.{name} was replaced"
+            if name == "_AUGMENTATION_SPACE" and _edited_space(base.__name__, value):
+                return f"{base.__name__}.{name} was edited"
     return ""
 
 
@@ -100,66 +100,66 @@ _SPACES = {
 
 
 def _edited_space(name: str, space: Any) -> bool:
-    """v2 keeps the operations of a policy in a dict of the class."""
-    wanted = _SPACES.get(name)
-    if wanted is not None and set(space) != wanted:
+    """Returns whether the operations were edited. v2 keeps them in a dict of the class."""
+    expected = _SPACES.get(name)
+    if expected is not None and set(space) != expected:
         return True
     return any(_is_foreign(part) for entry in space.values() for part in entry if callable(part))
 
 
-def _overrides(theirs: Any) -> str:
-    """Finds attributes of the instance that hide methods and constants of its class, and unknown functions."""
+def _overrides(original: Any) -> str:
+    """Finds instance attributes that hide methods or constants of the class, and unknown functions."""
     given = {"transforms", "_labels_getter"}
-    for one in _classes(theirs):
-        given |= set(inspect.signature(one).parameters)
-    for name, value in vars(theirs).items():
-        hidden = [one for one in _classes(theirs) if name in vars(one)]
+    for base in _classes(original):
+        given |= set(inspect.signature(base).parameters)
+    for name, value in vars(original).items():
+        hidden = [base for base in _classes(original) if name in vars(base)]
         if hidden and (callable(value) or name.isupper() or name.startswith("_")):
             return f"{name} was set on this instance"
         if callable(value) and name not in given:
-            return f"it has a function of its own, {name}"
+            return f"it has a custom function, {name}"
     return ""
 
 
 # --- attributes that a constructor computes from its arguments ------------------------------------
 
 
-def _derived(theirs: Any) -> str:
-    values = vars(theirs)
+def _derived(original: Any) -> str:
+    values = vars(original)
     if "_fill" in values and _fills(values["fill"]) != _fills(values["_fill"]):
-        return "_fill is not what fill says"
+        return "_fill does not match fill"
     if "_log_ratio" in values and not _near(
-        plain(values["_log_ratio"]), [math.log(one) for one in values["ratio"]]
+        plain(values["_log_ratio"]), [math.log(ratio) for ratio in values["ratio"]]
     ):
-        return "_log_ratio is not what ratio says"
-    if type(theirs).__name__ in ("MixUp", "CutMix"):
+        return "_log_ratio does not match ratio"
+    if type(original).__name__ in ("MixUp", "CutMix"):
         dist = values["_dist"]
         both = [float(dist.concentration0), float(dist.concentration1)]
         if not _near(both, [float(values["alpha"])] * 2):
-            return "_dist is not what alpha says"
-    return _policies(theirs)
+            return "_dist does not match alpha"
+    return _policies(original)
 
 
-def _near(made: Any, wanted: list[float]) -> bool:
-    pairs = zip(made, wanted, strict=True)
-    return all(math.isclose(one, two, rel_tol=1e-5, abs_tol=1e-6) for one, two in pairs)
+def _near(made: Any, expected: list[float]) -> bool:
+    pairs = zip(made, expected, strict=True)
+    return all(math.isclose(a, b, rel_tol=1e-5, abs_tol=1e-6) for a, b in pairs)
 
 
 def _fills(fill: Any) -> Any:
-    """Returns a fill in the form in which v2 keeps it."""
+    """Returns a fill in the format of v2."""
     table = fill if isinstance(fill, Mapping) else {"others": fill}
     out = {}
     for key, value in table.items():
         number = value is None or isinstance(value, int | float)
-        out[key] = value if number else [float(one) for one in value]
+        out[key] = value if number else [float(channel) for channel in value]
     return out
 
 
-def _policies(theirs: Any) -> str:
-    """AutoAugment computes its list of operations from its policy."""
-    made = vars(theirs).get("policies") or vars(theirs).get("_policies")
-    if type(theirs).__name__ != "AutoAugment" or made is None:
+def _policies(original: Any) -> str:
+    """Detects edited policies. AutoAugment computes its list of operations from its policy."""
+    made = vars(original).get("policies") or vars(original).get("_policies")
+    if type(original).__name__ != "AutoAugment" or made is None:
         return ""
-    fresh = type(theirs)(theirs.policy)
-    wanted = vars(fresh).get("policies") or vars(fresh).get("_policies")
-    return "" if made == wanted else "its policies were edited"
+    fresh = type(original)(original.policy)
+    expected = vars(fresh).get("policies") or vars(fresh).get("_policies")
+    return "" if made == expected else "its policies were edited"
