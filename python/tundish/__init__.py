@@ -3,7 +3,7 @@
     import tundish
     from tundish import transforms as T
 
-    with tundish.doctor() as doctor:  # what bounds the step of this loop?
+    with tundish.doctor() as doctor:  # what limits the step of this loop?
         train(model, dataloader)
     print(doctor.verdict)
 
@@ -19,38 +19,38 @@
         loss = step((images, labels))
 
 Diagnose
-    doctor                  says what bounds the step of a training loop
-    layers                  measures every layer of a model, and what the machine could do
+    doctor                  shows what limits the step of a training loop
+    layers                  measures every layer of a model against the limits of the machine
     check                   finds lines that make a script slow or wrong, without running it
-    tundish.diagnosis       what these return, and the doctor as a callback
+    tundish.diagnosis       results of these functions, and the doctor as a callback
 
 Load data
-    accelerate              makes an existing DataLoader of torch faster
-    Loader                  yields batches of a pack, a folder or another data set
-    Dataset                 gives single samples, for torch's DataLoader
-    DataSource              a path, and what the bytes behind it do not say
+    accelerate              makes an existing torch DataLoader faster
+    Loader                  yields batches of a pack, a folder or another dataset
+    Dataset                 returns single samples, for torch's DataLoader
+    DataSource              a path with facts that the files do not contain
     Subset, Weighted, Balanced, Repeated, Mixture    orders of samples, for Loader(order=...)
     Replayed                a batch of an earlier run, made again by loader.replay()
     tundish.transforms      augmentations with the names and arguments of torchvision v2
 
 Write data
-    pack                    writes a data set into one file, which loads faster
-    write_manifest          lists the packs that were written by several machines
-    convert                 writes a data set in another format
+    pack                    writes a dataset into one file, which loads faster
+    write_manifest          lists packs written by several machines
+    convert                 writes a dataset in another format
 
 Train
-    tune                    measures training tricks on a model; gives a Plan of those that pay
-    load_plan, Plan         apply the tricks of such a file
+    tune                    measures training tricks on a model; returns a Plan of those that pay off
+    load_plan, Plan         apply the tricks of a saved plan
     seed_everything         makes a run repeatable
     replace_data_parallel   one process per GPU for a script that uses nn.DataParallel
-    tundish.optim           optimizers that take one pass over memory
+    tundish.optim           optimizers that take a single pass over memory
     tundish.tuning          single tricks, memory, batch size and learning rate
 
 Errors
-    Error                   base class: wrong data, a missing file, a machine that cannot do it
+    Error                   base class: wrong data, a missing file, an unsupported machine
     SampleError, ArgumentError, MissingError
 
-The command `tundish` does most of this without Python code: `tundish --help`.
+The command `tundish` does most of this without Python code: see `tundish --help`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -63,7 +63,7 @@ from .data.dataset import Dataset
 from .data.loader import Loader
 from .data.order import Balanced, Mixture, Order, Repeated, Subset, Weighted
 from .data.replay import Replayed
-from .program import tell_library as _tell_library
+from .program import register_program as _register_program
 
 if TYPE_CHECKING:
     from . import diagnosis, optim, transforms, tuning
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from .tuning.tune import tune
 
 __version__ = _version()
-_tell_library()
+_register_program()
 __all__ = [
     "ArgumentError",
     "Balanced",

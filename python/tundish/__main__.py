@@ -1,6 +1,6 @@
-"""`python -m tundish VERB ...`: the same as the program `tundish`.
+"""`python -m tundish VERB ...` runs the program `tundish`.
 
-The program is C++; the parts that need PyTorch are here, and the program calls them.
+The program is written in C++ and calls this module for the verbs that need PyTorch.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ._cli.error_output import print_error
 from ._cli.exit_codes import FAILED, INTERRUPTED
 from .program import find_program
 
-# The verbs that are written in Python: module and function. src/cli/main.cpp lists them too.
+# Verbs written in Python: module and function. src/cli/main.cpp lists them too.
 _VERBS = {
     "check": ("tundish.diagnosis.lint.check_verb", "main"),
-    "demo-page": ("tundish.demo", "main"),  # how the program's own demo goes on
+    "demo-page": ("tundish.demo", "main"),  # second half of the program's own demo
     "doctor": ("tundish.diagnosis.cli.doctor_verb", "main"),
     "run": ("tundish.launch.run_verb", "main"),
     "tune": ("tundish.tuning.cli.tune_verb", "main"),
@@ -27,7 +27,7 @@ _VERBS = {
 
 
 def main(argv: list[str]) -> int:
-    """Runs one verb and returns its exit code, 130 after Ctrl-C."""
+    """Runs a verb and returns its exit code, 130 after Ctrl-C."""
     try:
         return _run(argv)
     except KeyboardInterrupt:
@@ -48,9 +48,9 @@ def _run(argv: list[str]) -> int:
 
 
 def _import_or_exit(module: str) -> ModuleType:
-    """Imports a verb's module; Ctrl-C meanwhile ends the process.
+    """Imports a verb's module. Ctrl-C during the import ends the process.
 
-    An exception would not do: Python wraps a KeyboardInterrupt raised in __set_name__ in a RuntimeError.
+    An exception is not enough: Python wraps a KeyboardInterrupt raised in __set_name__ in a RuntimeError.
     """
     raises = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if raises:

@@ -1,4 +1,4 @@
-"""Public names that a package imports when they are first used (PEP 562)."""
+"""Public names of a package that are imported on first use (PEP 562)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def lazy_names(
     """Returns `__getattr__` and `__dir__` for `package`.
 
     modules        the module of each public name, relative to the package
-    subpackages    subpackages that are imported when they are first used
-    without_torch  names that can be imported without PyTorch; `dir()` and `help()` omit the others
-                   where PyTorch is not installed
+    subpackages    subpackages that are imported on first use
+    without_torch  names that can be imported without PyTorch; if PyTorch is not installed, `dir()` and
+                   `help()` omit all other names
     """
 
     def get(name: str) -> Any:
@@ -33,7 +33,7 @@ def lazy_names(
                 obj=sys.modules[package],
             )
         value = getattr(importlib.import_module(modules[name], package), name)
-        setattr(sys.modules[package], name, value)  # the next use does not call get()
+        setattr(sys.modules[package], name, value)  # later uses do not call get()
         return value
 
     def names() -> list[str]:

@@ -1,4 +1,4 @@
-"""Where the C++ program `tundish` is: in the installed package, or beside the interpreter."""
+"""Finds the C++ program `tundish` in the installed package or beside the interpreter."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def find_program() -> str:
     raise MissingError(f"no program at {where}\n  fix: run ./dev build, or install the wheel")
 
 
-def tell_library() -> None:
-    """Formats whose structure is read by a second process (HDF5) need the program; others do not."""
-    with contextlib.suppress(MissingError):  # opening such a file says so
+def register_program() -> None:
+    """Tells the library where the program is. Formats read by a second process (HDF5) need it."""
+    with contextlib.suppress(MissingError):  # opening such a file raises the error
         lib.tundish_set_program(os.fsencode(find_program()))

@@ -97,14 +97,14 @@ def test_the_death_of_the_reading_process_is_an_error_with_its_signal(folder, tm
     script.chmod(0o755)
     unzip("hdf5/hdf5.zip", tmp_path)
     from tundish._c.library import lib
-    from tundish.program import tell_library
+    from tundish.program import register_program
 
     lib.tundish_set_program(os.fsencode(script))
     try:
         with pytest.raises(tundish.Error, match=r"TND-317[\s\S]*signal 11 \(SEGV\)"):
             tundish.Dataset(tmp_path / "missing.h5")
     finally:
-        tell_library()
+        register_program()
 
 
 def test_changed_bytes_end_in_an_error_or_in_samples(tmp_path):

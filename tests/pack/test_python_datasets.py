@@ -260,16 +260,16 @@ def test_bad_samples_are_named_with_number_and_reason(tmp_path):
         (50, "TND-320"),
         (61, "TND-320"),
     ]
-    assert "field 'label': expected an integer, came str" in report["refused"][1]["message"]
-    assert "expected a tuple of 2 values, came ndarray" in report["refused"][2]["message"]
+    assert "field 'label': expected an integer, got str" in report["refused"][1]["message"]
+    assert "expected a tuple of 2 values, got ndarray" in report["refused"][2]["message"]
 
 
 @pytest.mark.parametrize(
     ("dataset", "text"),
     [
         ([], "no samples"),
-        ({"image": 1}, "a dict is one sample"),
-        (object(), "is no data set"),
+        ({"image": 1}, "a dict is a single sample"),
+        (object(), "is not a dataset"),
         (
             [{"a": pixels(0), "b": pixels(0)}],
             "TND-318 several fields could be the image; there are: a, b",
@@ -288,7 +288,7 @@ def test_what_is_no_data_set_is_refused(dataset, text, tmp_path):
 def test_shapes_of_arrays_may_vary_when_it_is_said(tmp_path):
     dataset = [{"x": pixels(i), "a": np.zeros(40 if i == 21 else 3)} for i in range(40)]
     report = tundish.pack(dataset, tmp_path / "a.tnd", skip_bad=True)
-    assert "expected float64 (3,), came float64 (40,)" in report["refused"][0]["message"]
+    assert "expected float64 (3,), got float64 (40,)" in report["refused"][0]["message"]
     assert len(packed(dataset, tmp_path, force=True, same_shape=False)[21]["a"]) == 40
 
 
@@ -351,7 +351,7 @@ def test_a_class_of_the_script_itself(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
     words = [sys.executable, tmp_path / "script.py", tmp_path / "a.tnd"]
     alone = subprocess.run([*words, "default"], capture_output=True, text=True)
-    assert "defined in the script" in alone.stdout, alone.stderr
+    assert "defined in the running script" in alone.stdout, alone.stderr
     result = subprocess.run([*words[:2], tmp_path / "b.tnd"], capture_output=True, text=True)
     assert "if __name__ == '__main__'" in result.stderr
     guarded = SCRIPT.replace("data = ", "if __name__ == '__main__':\n  data = ").replace(

@@ -1,1 +1,1 @@
-"""The C interface, include/tundish.h, as Python sees it."""
+"""Python bindings of the C interface in include/tundish.h."""

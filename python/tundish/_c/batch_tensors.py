@@ -1,4 +1,4 @@
-"""The tensors of a batch of the library, as it describes them."""
+"""Descriptions of the tensors of a batch."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from .structs import BatchInfo, TensorInfo
 
 
 def tensor_infos(batch: BatchHandle, info: BatchInfo) -> list[TensorInfo]:
-    """Of all tensors of the batch."""
+    """Returns the descriptions of all tensors of the batch."""
     infos = [TensorInfo() for _ in range(info.tensors)]
-    for number, one in enumerate(infos):
-        lib.tundish_batch_tensor_info(batch, number, ctypes.byref(one))
+    for number, tensor in enumerate(infos):
+        lib.tundish_batch_tensor_info(batch, number, ctypes.byref(tensor))
     return infos

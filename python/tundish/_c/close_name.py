@@ -1,4 +1,4 @@
-"""What somebody may have meant by a name that does not exist."""
+"""Suggests a known name for a misspelled one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def close_name(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is spelled almost so, in whatever letters."""
-    small = {one.lower(): one for one in known}
+    """Returns the known name with the most similar spelling, ignoring case, or None."""
+    small = {candidate.lower(): candidate for candidate in known}
     found = difflib.get_close_matches(name.lower(), small, 1, 0.75)
     return small[found[0]] if found else None

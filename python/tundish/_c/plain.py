@@ -1,4 +1,4 @@
-"""What users write as what JSON can hold; the engine then says what is wrong with it."""
+"""Converts argument values to JSON values. The engine checks them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def plain(value: Any) -> Any:
-    """torch.float16 -> "float16", InterpolationMode.BILINEAR -> "bilinear", arrays and tuples -> lists."""
+    """Converts torch.float16 to "float16", InterpolationMode.BILINEAR to "bilinear", arrays and tuples to lists."""
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)  # JSON has no infinity
     if value is None or isinstance(value, bool | int | str):
@@ -17,5 +17,5 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):  # a number or an array of NumPy or torch
         return plain(value.tolist())
     if isinstance(value, list | tuple | range):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     return str(value).removeprefix("torch.").removesuffix("_format")

@@ -1,4 +1,4 @@
-"""The structs of include/tundish.h: what Python and the engine hand each other. A test compares them."""
+"""The structs of include/tundish.h, which Python and the engine exchange. A test compares them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ctypes import (
 )
 from typing import Any
 
-# By the numbers of tundish_tensor_info.dtype.
+# Indexed by tundish_tensor_info.dtype.
 DTYPES = (
     *(
         "uint8",
@@ -53,11 +53,11 @@ class LoaderLists(ctypes.Structure):
     ]
 
     def put(self, name: str, length: str, array: Any) -> None:
-        """A NumPy array of the list's own type; it is kept as long as the struct."""
+        """Sets a list to a NumPy array of its type, and keeps the array alive with the struct."""
         kind: Any = {"f8": c_double, "f4": c_float, "u8": c_uint64, "i8": c_int64}[
             array.dtype.str[1:]
         ]
-        self.__dict__[name + "_kept"] = array  # a struct keeps the address, not the array
+        self.__dict__[name + "_kept"] = array  # a struct keeps only the address
         setattr(self, name, array.ctypes.data_as(POINTER(kind)))
         setattr(self, length, len(array))
 
@@ -123,7 +123,7 @@ class TensorInfo(ctypes.Structure):
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """Its strides, in elements."""
+        """The strides, in elements."""
         return tuple(self.strides[: self.dimensions])
 
 

@@ -1,15 +1,15 @@
-"""The second half of `tundish demo`: the loader against torch's, a small network, a page.
+"""The second half of `tundish demo`: compares the loader with torch's, trains a small network, writes a page.
 
-The program makes, packs and verifies the data set in a folder and then calls
-`python -m tundish demo-page --work FOLDER`. There it finds
+The program makes, packs and verifies the dataset in a folder and then calls
+`python -m tundish demo-page --work FOLDER`. The folder holds:
 
     demo.json   {"pack": "...", "folder": "...", "steps": [["packing", "what was done"], ...]}
-                "pack" is in FOLDER. "folder" holds the images as loose files: relative to FOLDER
-                when the demo made them, absolute when the user gave them, null when they came from
-                an archive. Without this file the only *.tnd is taken.
+                "pack" is in FOLDER. "folder" holds the images as loose files: relative to FOLDER if the
+                        demo made them, absolute if the user gave them, null if they came from an archive.
+                        Without this file, the only *.tnd is used.
 
-and writes `report.html` beside it, into a folder that carries the program's marker and no other.
-Results on stdout, messages on stderr.
+It writes `report.html` beside it, only into a folder with the program's marker. Results go to stdout,
+messages to stderr.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ _MARKER = "made-by-tundish-demo.txt"  # src/cli/samples/demo_folder.h
 
 @dataclass
 class Report:
-    """All that the summary and the page show."""
+    """The data of the summary and the page."""
 
     pack: str
     images: int
     bytes: int
-    steps: list[tuple[str, str]] = field(default_factory=list)  # word and text: what was done
+    steps: list[tuple[str, str]] = field(default_factory=list)  # label and text of each step so far
     rates: Rates = field(default_factory=dict)
     training: Training | None = None
     doctor: dict[str, Diagnosis] = field(default_factory=dict)  # "before" and "after" the switch
@@ -60,7 +60,7 @@ class Report:
 
 
 def _arguments() -> Arguments:
-    text = "The second half of tundish demo, which calls it: the loader against torch's, a page."
+    text = "The second half of tundish demo, which calls it: compares loaders, writes a page."
     json_keys = """{pack, images, bytes, images_per_s, speedup, training, doctor, machine, versions,
 page}, on one line"""
     arguments = Arguments(
@@ -79,7 +79,7 @@ page}, on one line"""
     arguments.option("--seconds", "S", about, positive_number(), 2.5)
     about = "timed runs of each loader (3)"
     arguments.option("--rounds", "N", about, whole_number(1, 1000), 3)
-    about = "training steps; 0: as many as the set needs (0)"
+    about = "training steps; 0: enough for the dataset (0)"
     arguments.option("--steps", "N", about, whole_number(0, 10**9), 0)
     return arguments
 
@@ -100,28 +100,28 @@ def main(argv: Sequence[str]) -> int:
 def _run(options: Options) -> int:
     work = Path(options.work)
 
-    def say(word: str, text: str) -> None:
+    def show(label: str, text: str) -> None:
         if not options.quiet:
-            print(f"  {word:<9} {text}", file=sys.stderr, flush=True)
+            print(f"  {label:<9} {text}", file=sys.stderr, flush=True)
 
     pack, folder, steps = _find(work)
     data = tundish.Dataset(pack)
     report = Report(pack.name, len(data), pack.stat().st_size, steps, machine=machine())
     files = sorted(str(f) for f in folder.rglob("*") if f.suffix.lower() in _ENDINGS)
 
-    say("timing", "RandomResizedCrop(224) + flip, one core and all cores, interleaved")
+    show("timing", "RandomResizedCrop(224) + flip, one core and all cores, interleaved")
     report.rates = compare.compare(
-        str(pack), files, lambda text: say("", text), options.seconds, options.rounds
+        str(pack), files, lambda text: show("", text), options.seconds, options.rounds
     )
-    report.training = _train(str(pack), data, options.steps, say)
+    report.training = _train(str(pack), data, options.steps, show)
     if report.training is not None and compare.THEIRS in report.rates:
-        say("doctor", "what bounds that training, with torch's DataLoader and with Tundish")
+        show("doctor", "what limits this training, with torch's DataLoader and with Tundish")
         limits = {"most_seconds": 0.25 * options.steps} if options.steps else {}
         report.doctor = diagnose.diagnose(str(pack), files, **limits)
-    report.machine |= machine() | {"busy": report.machine["busy"]}  # now with the GPU
+    report.machine |= machine() | {"busy": report.machine["busy"]}  # with the GPU, now in use
     report.versions = versions()
 
-    from . import demo_page as page  # it knows Report
+    from . import demo_page as page  # it imports Report
 
     target = work / "report.html"
     target.write_text(page.page(report), encoding="utf-8")
@@ -133,15 +133,15 @@ def _run(options: Options) -> int:
 
 
 def _find(work: Path) -> tuple[Path, Path, list[tuple[str, str]]]:
-    """Pack, folder of loose files, and what was done so far."""
+    """Returns the pack, the folder of loose files, and the steps so far."""
     if not (work / _MARKER).exists():
-        found = f"{work} was not made by it, and holds what it must not replace"
+        found = f"{work} was not made by tundish demo and must not be overwritten"
         raise Error(f"{found}\n  fix: run tundish demo --work NEW-FOLDER")
     about = work / "demo.json"
     given = json.loads(about.read_text(encoding="utf-8")) if about.exists() else {}
     packs = [work / given["pack"]] if "pack" in given else sorted(work.glob("*.tnd"))
     if len(packs) != 1:
-        found = f"{work} should hold one .tnd file, it holds {len(packs)}"
+        found = f"{work} must hold one .tnd file, but holds {len(packs)}"
         raise Error(f"{found}\n  fix: run tundish demo first")
     folder = work / given["folder"] if given.get("folder") else _unpack(packs[0], work / "files")
     steps = [(str(word), str(text)) for word, text in given.get("steps", [])]
@@ -149,13 +149,13 @@ def _find(work: Path) -> tuple[Path, Path, list[tuple[str, str]]]:
 
 
 def _unpack(pack: Path, folder: Path) -> Path:
-    """The files of a pack that was made from an archive or a list."""
-    words = [find_program(), "unpack", str(pack), "-o", str(folder), "--force", "--quiet"]
-    subprocess.run(words, stdout=subprocess.DEVNULL, check=False)  # damaged ones are left out
+    """Unpacks a pack made from an archive or a list. Returns the folder."""
+    argv = [find_program(), "unpack", str(pack), "-o", str(folder), "--force", "--quiet"]
+    subprocess.run(argv, stdout=subprocess.DEVNULL, check=False)  # leaves out damaged images
     return folder
 
 
-def _train(pack: str, data: tundish.Dataset, steps: int, say: Any) -> Training | None:
+def _train(pack: str, data: tundish.Dataset, steps: int, show: Any) -> Training | None:
     reason = train.why_not(len(data), len(data.classes))
     if not reason:
         try:
@@ -163,28 +163,28 @@ def _train(pack: str, data: tundish.Dataset, steps: int, say: Any) -> Training |
         except ImportError:
             reason = "torch is not installed (pip install torch)"
     if reason:
-        say("training", f"left out: {reason}")
+        show("training", f"left out: {reason}")
         return None
-    say("training", f"a small network on {len(data):,} images, every fifth held out")
+    show("training", f"a small network on {len(data):,} images, every fifth held out")
     return train.train(pack, steps) if steps else train.train(pack)
 
 
 def _as_json(report: Report, page: Path) -> dict[str, Any]:
     rates = {
-        name: {str(cores): round(rate, 1) for cores, rate in of.items()}
-        for name, of in report.rates.items()
+        name: {str(cores): round(rate, 1) for cores, rate in by_cores.items()}
+        for name, by_cores in report.rates.items()
     }
     out: dict[str, Any] = {"pack": report.pack, "images": report.images, "bytes": report.bytes}
     out |= {"images_per_s": rates, "speedup": speedup(report.rates)}
     if report.training is not None:
         out["training"] = report.training.__dict__
     if report.doctor:
-        out["doctor"] = {when: one.report for when, one in report.doctor.items()}
+        out["doctor"] = {when: diagnosis.report for when, diagnosis in report.doctor.items()}
     return out | {"machine": report.machine, "versions": report.versions, "page": str(page)}
 
 
 def speedup(rates: Rates) -> dict[str, float]:
-    """How many times the rate of torch's DataLoader, by cores; empty when that was not timed."""
+    """Returns the speedup over torch's DataLoader by cores; empty if that was not timed."""
     if THEIRS not in rates:
         return {}
     return {

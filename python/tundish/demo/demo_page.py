@@ -1,4 +1,4 @@
-"""What the demo shows at the end: one screen of text, and one page that needs no other file."""
+"""The demo's results: a screen of text, and a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ for epoch in range(90):
 
 
 def headline(report: Report) -> str:
-    """The one sentence: how much faster, where."""
+    """Returns the result in one sentence."""
     rates = report.rates
     if THEIRS not in rates:
         return f"{rates[OURS][1]:,.0f} images per second from one core"
@@ -43,14 +43,14 @@ def headline(report: Report) -> str:
 
 
 def summary(report: Report, page: Path) -> str:
-    """One screen for the terminal."""
+    """Returns one screen of text for the terminal."""
     width, lines = 34, ["", f"  {headline(report)}", ""]
-    most = max(rate for of in report.rates.values() for rate in of.values())
+    most = max(rate for by_cores in report.rates.values() for rate in by_cores.values())
     for cores in sorted(report.rates[OURS]):
-        for name, of in report.rates.items():
-            bar = "█" * max(1, round(width * of[cores] / most))
+        for name, by_cores in report.rates.items():
+            bar = "█" * max(1, round(width * by_cores[cores] / most))
             label = f"{name}, {cores} core{'s' if cores > 1 else ''}"
-            lines.append(f"  {label:<36} {bar:<{width}} {of[cores]:>7,.0f} img/s")
+            lines.append(f"  {label:<36} {bar:<{width}} {by_cores[cores]:>7,.0f} img/s")
     lines += [
         "",
         f"  work      RandomResizedCrop({SIDE}) + flip, uint8 batches of {BATCH}, {report.images:,} images",
@@ -64,9 +64,10 @@ def summary(report: Report, page: Path) -> str:
     lines += [f"  machine   {describe(report.machine)}", f"  versions  {_versions(report)}"]
     lines += [f"  note      {note(report.machine)}"] if note(report.machine) else []
     lines.append(f"  page      {page}")
-    for when, one in report.doctor.items():
+    for when, diagnosis in report.doctor.items():
         by = "torch's DataLoader" if when == "before" else "tundish.Loader"
-        lines += ["", f"  doctor    {when}, {by}: {_step(one)}", f"            {one.sentence}"]
+        lines += ["", f"  doctor    {when}, {by}: {_step(diagnosis)}"]
+        lines.append(f"            {diagnosis.sentence}")
     return "\n".join([*lines, ""])
 
 
@@ -75,8 +76,8 @@ def page(report: Report) -> str:
         (
             f"{cores} core{'s' if cores > 1 else ''}",
             [
-                Bar(name, of[cores], f"{of[cores]:,.0f} images/s", name == OURS)
-                for name, of in report.rates.items()
+                Bar(name, by_cores[cores], f"{by_cores[cores]:,.0f} images/s", name == OURS)
+                for name, by_cores in report.rates.items()
             ],
         )
         for cores in sorted(report.rates[OURS])
@@ -90,10 +91,10 @@ def page(report: Report) -> str:
     if report.training is not None:
         t = report.training
         parts += [
-            "<h2>It trains</h2>",
+            "<h2>Training</h2>",
             f"<p>A small convolutional network learns {t.classes} classes from the pack in {t.seconds:.0f} s on "
-            f"{escape(t.device)}: {t.accuracy:.0%} of {t.held_out:,} images it has not seen are right, chance is "
-            f"{t.chance:.0%}. It waited {t.waited:.1f} s for data.</p>",
+            f"{escape(t.device)}: {t.accuracy:.0%} of {t.held_out:,} unseen images are classified correctly; chance is "
+            f"{t.chance:.0%}. Training waited {t.waited:.1f} s for data.</p>",
             html.card(
                 line_chart(
                     t.losses, "training loss by step", f"loss by step, {len(t.losses)} steps"
@@ -107,39 +108,42 @@ def page(report: Report) -> str:
     if THEIRS in report.rates:
         rows.append((
             "measured",
-            "both loaders read the same images from a warm page cache, in turns; the figure is the "
+            "both loaders read the same images from a warm page cache, taking turns; the figure is the "
             "median. One core: one thread, or one worker process, pinned to it together with the main process. "
             "./dev bench load compares more loaders, and their pixels.",
         ))  # fmt: skip
-    parts += ["<h2>What was done</h2>", html.table(rows)]
+    parts += ["<h2>How it was measured</h2>", html.table(rows)]
     return html.page("Tundish demo", parts)
 
 
 def _doctor(report: Report) -> list[str]:
-    """The step before and after the switch, one scale for both."""
-    known = [one for one in report.doctor.values() if one.step_s and one.ceiling_s is not None]
+    """Returns the step before and after the switch, on one scale."""
+    known = [d for d in report.doctor.values() if d.step_s and d.ceiling_s is not None]
     if not known:
         return []
-    longest = max(one.step_s or 0.0 for one in known)
+    longest = max(diagnosis.step_s or 0.0 for diagnosis in known)
     rows = []
-    parts = ["<h2>What the doctor says</h2>"]
-    for when, one in report.doctor.items():
+    parts = ["<h2>The doctor's verdict</h2>"]
+    for when, diagnosis in report.doctor.items():
         by = "torch's DataLoader" if when == "before" else "tundish.Loader"
-        parts.append(f"<p>{when}, {by}: {escape(one.sentence)}</p>")
-        if one.step_s and one.ceiling_s is not None:
+        parts.append(f"<p>{when}, {by}: {escape(diagnosis.sentence)}</p>")
+        if diagnosis.step_s and diagnosis.ceiling_s is not None:
             ours = when == "after"
-            rows.append(html.BarRow(f"step {when}", 0, one.step_s / longest, _step(one), ours))
-            free = f"{one.ceiling_s * 1e3:.1f} ms"
-            rows.append(html.BarRow("if data were free", 0, one.ceiling_s / longest, free))
+            length = diagnosis.step_s / longest
+            rows.append(html.BarRow(f"step {when}", 0, length, _step(diagnosis), ours))
+            free = f"{diagnosis.ceiling_s * 1e3:.1f} ms"
+            rows.append(html.BarRow("if data were free", 0, diagnosis.ceiling_s / longest, free))
     return [*parts, html.bars(rows, "milliseconds of a training step")]
 
 
-def _step(one: Diagnosis) -> str:
-    return "no step" if one.step_s is None else f"{one.step_s * 1e3:.1f} ms per step"
+def _step(diagnosis: Diagnosis) -> str:
+    if diagnosis.step_s is None:
+        return "no step"
+    return f"{diagnosis.step_s * 1e3:.1f} ms per step"
 
 
 def _late(losses: list[float]) -> float:
-    """The mean of the last tenth: single steps are noisy."""
+    """Returns the mean of the last tenth, because single steps are noisy."""
     last = losses[-max(1, len(losses) // 10) :]
     return sum(last) / len(last)
 

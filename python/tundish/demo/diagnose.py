@@ -1,4 +1,4 @@
-"""The doctor's verdict on the demo's training: fed by torch's DataLoader, and fed by Tundish."""
+"""Runs the doctor on the demo's training, fed by torch's DataLoader and fed by Tundish."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tundish import transforms as T
 from .torch_comparison import Crops
 from .train import BATCH, SIDE, network
 
-MOST_SECONDS = 15.0  # of each of the two
+MOST_SECONDS = 15.0  # for each of the two runs
 LEAST_STEPS = 5
 STEPS = 10
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Of one of the two: what the doctor says, and the JSON of its report."""
+    """The doctor's verdict on one of the two runs, and the JSON of its report."""
 
     sentence: str
     step_s: float | None
@@ -31,7 +31,7 @@ class Diagnosis:
 
 
 class Photos(Crops):
-    """The same data set with floats and labels, for training."""
+    """The same dataset with float images and labels, for training."""
 
     def __init__(self, files: Sequence[str]) -> None:
         super().__init__(files, SIDE)
@@ -46,7 +46,7 @@ class Photos(Crops):
 def diagnose(
     pack: str, files: Sequence[str], most_seconds: float = MOST_SECONDS
 ) -> dict[str, Diagnosis]:
-    """By torch's DataLoader with a worker for every CPU ("before"), and by tundish.Loader ("after")."""
+    """Diagnoses torch's DataLoader with a worker per CPU ("before") and tundish.Loader ("after")."""
     import torch
     from torch.utils.data import DataLoader
 

@@ -1,4 +1,4 @@
-"""The loader against torch's DataLoader with Pillow: same files, same transforms, same clock."""
+"""Compares the loader with torch's DataLoader and Pillow: same files, same transforms, same clock."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ SIDE, BATCH = 224, 64
 OURS, THEIRS = "tundish", "torch DataLoader + Pillow"
 
 Rates = dict[str, dict[int, float]]  # contestant, cores: images per second
-Say = Callable[[str], None]
+Show = Callable[[str], None]
 
 
 class Crops:
-    """A map-style data set as people write it: open, convert, RandomResizedCrop, flip, to tensor."""
+    """A typical map-style dataset: open, convert, RandomResizedCrop, flip, to tensor."""
 
     def __init__(self, files: Sequence[str], side: int = SIDE) -> None:
         self.files, self.side = files, side
@@ -33,7 +33,7 @@ class Crops:
         return self.crop(index)[0]
 
     def crop(self, index: int) -> tuple[Any, int]:
-        """The pixels, and the number of the file they come from."""
+        """Returns the pixels and the number of their file."""
         import numpy as np
         import torch
         from PIL import Image
@@ -41,7 +41,7 @@ class Crops:
         try:
             with Image.open(self.files[index]) as file:
                 image = file.convert("RGB")
-        except OSError:  # a damaged file: its neighbour instead
+        except OSError:  # a damaged file: use the next one
             return self.crop((index + 1) % len(self.files))
         image = image.crop(random_crop(*image.size))
         image = image.resize((self.side, self.side), Image.Resampling.BILINEAR)
@@ -51,7 +51,7 @@ class Crops:
 
 
 def random_crop(width: int, height: int) -> tuple[int, int, int, int]:
-    """torchvision's RandomResizedCrop: left, top, right, bottom."""
+    """Returns torchvision's RandomResizedCrop window: left, top, right, bottom."""
     for _ in range(10):
         area = width * height * random.uniform(0.08, 1.0)
         ratio = math.exp(random.uniform(math.log(3 / 4), math.log(4 / 3)))
@@ -64,15 +64,15 @@ def random_crop(width: int, height: int) -> tuple[int, int, int, int]:
 
 
 def compare(
-    pack: str, files: Sequence[str], say: Say, seconds: float = 2.5, rounds: int = 3
+    pack: str, files: Sequence[str], show: Show, seconds: float = 2.5, rounds: int = 3
 ) -> Rates:
-    """Images per second on one core and on all, medians of interleaved rounds."""
+    """Returns images per second on one core and on all cores, as medians of interleaved rounds."""
     cpus = sorted(os.sched_getaffinity(0))
     contestants: dict[str, Callable[[int, float], float]] = {OURS: lambda n, s: _ours(pack, n, s)}
     if files and _has_pillow_and_torch():
-        contestants[THEIRS] = lambda n, s: _theirs(files, n, s)
+        contestants[THEIRS] = lambda n, s: _dataloader(files, n, s)
     else:
-        say(
+        show(
             "Pillow or torch is not installed: only this loader is timed (pip install pillow torch)"
         )
     runs: dict[str, dict[int, list[float]]] = {name: {} for name in contestants}
@@ -84,7 +84,10 @@ def compare(
                     runs[name].setdefault(cores, []).append(rate(cores, seconds))
     finally:
         os.sched_setaffinity(0, cpus)
-    return {name: {n: statistics.median(r) for n, r in of.items()} for name, of in runs.items()}
+    return {
+        name: {cores: statistics.median(rates) for cores, rates in by_cores.items()}
+        for name, by_cores in runs.items()
+    }
 
 
 def _ours(pack: str, threads: int, seconds: float) -> float:
@@ -95,7 +98,7 @@ def _ours(pack: str, threads: int, seconds: float) -> float:
         return _rate((images for _ in range(10**6) for images, _ in loader), seconds)
 
 
-def _theirs(files: Sequence[str], workers: int, seconds: float) -> float:
+def _dataloader(files: Sequence[str], workers: int, seconds: float) -> float:
     from torch.utils.data import DataLoader, RandomSampler
 
     data = Crops(files)
@@ -104,7 +107,7 @@ def _theirs(files: Sequence[str], workers: int, seconds: float) -> float:
 
 
 def _rate(batches: Iterable[Any], seconds: float) -> float:
-    """Images per second, from the second batch on, for at least this long and two batches."""
+    """Returns images per second from the second batch on, over `seconds` and at least two batches."""
     images, begin = 0, 0.0
     for number, batch in enumerate(batches):
         now = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Trains a small network from a pack for some seconds, to see that it learns."""
+"""Trains a small network from a pack for some seconds, to show that it learns."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ import tundish
 from tundish import transforms as T
 
 SIDE, BATCH, STEPS = 64, 64, 120
-MOST_SECONDS = 60  # on a slow machine it stops here
-HOLD_OUT = 5  # every fifth sample is kept for the test
+MOST_SECONDS = 60  # time limit for slow machines
+HOLD_OUT = 5  # every fifth sample is held out for the test
 
 
 @dataclass(frozen=True)
 class Training:
     losses: list[float]  # of every step
-    accuracy: float  # on samples it has not seen
+    accuracy: float  # on unseen samples
     chance: float
     classes: int
     held_out: int
     seconds: float
-    waited: float  # seconds of these in which the network waited for data
+    waited: float  # seconds in which the network waited for data
     device: str
 
 
 def why_not(count: int, classes: int) -> str:
-    """Why there is nothing to learn from such a data set; empty when there is."""
+    """Returns why such a dataset cannot be learned, or an empty string."""
     if classes < 2:
-        return "the images have no classes to tell apart"
+        return "the images do not have several classes"
     if count < max(20 * classes, 2 * BATCH):
-        return f"{count:,} images of {classes:,} classes are too few to learn from"
+        return f"{count:,} images of {classes:,} classes are too few for training"
     return ""
 
 
@@ -48,13 +48,15 @@ def network(classes: int) -> Any:
 
 
 def train(pack: str, steps: int = STEPS) -> Training:
-    """Same pack, same steps: same batches, and on one machine the same result."""
+    """Trains the network. The same pack and steps give the same batches and, on one machine, the same result."""
     import torch
     from torch.nn.functional import cross_entropy
 
     torch.manual_seed(0)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    torch.set_num_threads(max(1, len(os.sched_getaffinity(0)) // 2))  # the others decode
+    torch.set_num_threads(
+        max(1, len(os.sched_getaffinity(0)) // 2)
+    )  # leaves the other CPUs for decoding
     augment = [
         T.RandomResizedCrop(SIDE, scale=(0.3, 1.0)),
         T.RandomHorizontalFlip(),
@@ -93,7 +95,7 @@ def train(pack: str, steps: int = STEPS) -> Training:
 
 
 def _test(pack: str, model: Any, device: Any) -> tuple[int, int]:
-    """Right answers, and samples, of the part that was held out."""
+    """Returns the numbers of correct predictions and of samples, on the held-out samples."""
     import torch
 
     transforms = [T.Resize(SIDE * 9 // 8), T.CenterCrop(SIDE), T.Normalize()]

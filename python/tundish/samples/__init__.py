@@ -1,11 +1,13 @@
-"""The samples of a Python data set, for the program that packs them: `tundish.pack(dataset, ...)`.
+"""Serves the samples of a Python dataset to the program that packs them: `tundish.pack(dataset, ...)`.
 
-values     what a value is: an image, an array, a text, ...
-fields     the fields of a data set, and one value as the bytes of its field
-describe   which fields a data set has, from some of its samples
-hugging_face  data sets of the library `datasets`
-messages   what goes over a socket to the program
-serve      answers the program's questions for samples
-workers    the processes that serve, or the thread of this one
-worker     such a process
+sample_values   kinds of values: an image, an array, a text, ...
+sample_fields   the fields of a dataset, and the encoding of values
+dataset_schema  finds the fields of a dataset from some of its samples
+images          encodes images
+layout          the common structure of all samples
+hugging_face    datasets of the library `datasets`
+messages        messages to the program over a socket
+serve           answers the program's requests for samples
+worker_pool     the processes that serve, or a thread of this process
+worker_process  a serving process
 """

@@ -1,4 +1,4 @@
-"""Which fields a data set has: from some of its samples, of which the first decides."""
+"""Finds the fields of a dataset from some of its samples. The first sample decides."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .sample_fields import (
 )
 from .sample_values import is_array, is_bytes, is_file, is_pil, looks_like_image, type_text
 
-# As src/source/field_names.cpp: most telling first.
+# In the order of src/source/field_names.cpp: most specific first.
 _IMAGE_NAMES = [
     "image",
     "images",
@@ -64,10 +64,10 @@ def describe(
     classes: Sequence[str] = (),
     same_shape: bool | None = None,
 ) -> tuple[Layout, list[str]]:
-    """The layout of all samples, and the names of the classes that go with it.
+    """Returns the layout of all samples and the names of the classes for it.
 
-    same_shape  of arrays that are no images: True: all have the shape of the first; False: each has
-                its own; None: True when the given samples say so
+    same_shape  for arrays that are not images: True: all have the shape of the first; False: each has its own;
+                None: True if the given samples agree
     """
     shape = shape_of(samples[0])
     values = values_of(samples[0])
@@ -105,8 +105,8 @@ def _warn_of_float_pictures(fields: Sequence[Field], values: Sequence[Any]) -> N
         pixels = sides[1:] if sides[0] in (1, 3, 4) else sides[:2] if sides[2] in (1, 3, 4) else ()
         if "float" in str(value.dtype) and pixels and min(pixels) >= 8:
             warnings.warn(
-                f"'{field.name}' is packed as a plain array ({type_text(value)}), not as a picture: it is neither "
-                "resized nor augmented. Pictures are uint8: leave ToTensor() and Normalize() out of the data set",
+                f"'{field.name}' is packed as a plain array ({type_text(value)}), not as an image: it is neither "
+                "resized nor augmented. Images are uint8: leave ToTensor() and Normalize() out of the dataset",
                 stacklevel=5,
             )
 
@@ -116,7 +116,7 @@ def _check(layout: Layout) -> None:
     if len(names) > 64:
         raise ArgumentError(f"a sample has {len(names)} fields, at most 64 are allowed")
     if len(set(names)) < len(names) or "" in names:
-        raise ArgumentError(f"every field needs a name of its own: {', '.join(names)}")
+        raise ArgumentError(f"every field needs a unique name: {', '.join(names)}")
     if all(field.type == LABEL for field in layout.fields):
         raise ArgumentError("a sample needs a field beside its label")
 
@@ -127,20 +127,20 @@ def _may_be_image(value: Any) -> bool:
     return is_pil(value) or is_file(value) or (is_array(value) and image_axes(value) != "")
 
 
-def _named(wanted: str, role: str, names: list[str] | None, values: list[Any]) -> int:
+def _named(requested: str, role: str, names: list[str] | None, values: list[Any]) -> int:
     known = names or [f"field{i}" for i in range(len(values))]
-    if wanted not in known:
-        raise _unclear(f"no field is called '{wanted}', which is to be the {role}", known)
-    return known.index(wanted)
+    if requested not in known:
+        raise _unclear(f"there is no field '{requested}' to use as the {role}", known)
+    return known.index(requested)
 
 
-def _image_of(values: list[Any], names: list[str] | None, wanted: str) -> int:
-    """-1: there is none."""
-    if wanted:
-        found = _named(wanted, "image", names, values)
+def _image_of(values: list[Any], names: list[str] | None, requested: str) -> int:
+    """Returns the index of the image, or -1 if there is none."""
+    if requested:
+        found = _named(requested, "image", names, values)
         if _may_be_image(values[found]) or is_bytes(values[found]):
             return found
-        raise _unclear(f"'{wanted}' cannot be an image: {type_text(values[found])}", names or [])
+        raise _unclear(f"'{requested}' cannot be an image: {type_text(values[found])}", names or [])
     fit = [i for i, value in enumerate(values) if _may_be_image(value)]
     if names is None or len(fit) < 2:
         return fit[0] if fit else -1
@@ -150,18 +150,18 @@ def _image_of(values: list[Any], names: list[str] | None, wanted: str) -> int:
     return found
 
 
-def _label_of(values: list[Any], names: list[str] | None, wanted: str, classes: bool) -> int:
-    """-1: there is none. A vector counts only where classes are known."""
+def _label_of(values: list[Any], names: list[str] | None, requested: str, classes: bool) -> int:
+    """Returns the index of the label, or -1 if there is none. Vectors count only if classes are known."""
     fit = [
         i
         for i, value in enumerate(values)
         if integer_of(value) is not None or (classes and _vector_length(value))
     ]
-    if wanted:
-        found = _named(wanted, "label", names, values)
+    if requested:
+        found = _named(requested, "label", names, values)
         if found in fit:
             return found
-        raise _unclear(f"'{wanted}' cannot be a label: {type_text(values[found])}", names or [])
+        raise _unclear(f"'{requested}' cannot be a label: {type_text(values[found])}", names or [])
     if names is not None:
         return _usual(fit, names, _LABEL_NAMES)
     whole = [i for i in fit if integer_of(values[i]) is not None]
@@ -169,7 +169,7 @@ def _label_of(values: list[Any], names: list[str] | None, wanted: str, classes: 
 
 
 def _usual(fit: list[int], names: list[str], usual: list[str]) -> int:
-    """The whole name counts before the part after the last slash, as in the engine."""
+    """Returns the most usual name. Full names count before the part after the last slash, as in the engine."""
     whole = [names[i].lower() for i in fit]
     for found in (whole, [name.rpartition("/")[2] for name in whole]):
         for word in usual:
@@ -184,7 +184,7 @@ def _vector_length(value: Any) -> int:
 
 
 def _other(name: str, value: Any) -> Field:
-    """Of a value that is neither the image nor the label."""
+    """Returns the field of a value that is neither the image nor the label."""
     if isinstance(value, str):
         return Field(name, TEXT)
     if is_bytes(value) or is_file(value):
@@ -194,15 +194,15 @@ def _other(name: str, value: Any) -> Field:
     array = array_of(value)
     if array is None:
         raise ArgumentError(
-            f"field '{name}' is {type_text(value)}, which a pack cannot hold: a field is an image, "
-            "a number, str, bytes, an array, a tensor or a list of numbers of one length\n"
-            "  fix: leave it out, or turn it into one of these (json.dumps for lists of dicts)"
+            f"field '{name}' is {type_text(value)}, which a pack cannot hold: a field must be an image, "
+            "a number, str, bytes, an array, a tensor or a list of numbers of equal length\n"
+            "  fix: leave it out, or convert it to one of these (json.dumps for lists of dicts)"
         )
     return Field(name, ARRAY, element=array.element, shape=tuple(array.data.shape))
 
 
 def _with_shapes(layout: Layout, samples: Sequence[Any], same_shape: bool | None) -> Layout:
-    """Arrays whose shapes differ between the samples, or are said to, have no shape."""
+    """Removes the shape of arrays that differ between samples, or that the user declares different."""
     fields = list(layout.fields)
     for i, field in enumerate(fields):
         if field.type != ARRAY or same_shape or not field.shape:

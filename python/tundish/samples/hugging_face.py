@@ -1,4 +1,4 @@
-"""Data sets of the library `datasets`, known by what they can do: it is never imported here."""
+"""Datasets of the library `datasets`, recognized by their attributes. The library is never imported here."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ def is_hugging_face(dataset: Any) -> bool:
 
 
 def without_decoding(dataset: Any) -> Any:
-    """The data set whose images are {"bytes", "path"}: an image keeps the bytes of its file.
+    """Returns the dataset with images as {"bytes", "path"}, so that images keep the bytes of their files.
 
-    A data set with a format or transform of the user's stays as it is: the user wants its result.
+    A dataset with the user's own format or transform is returned unchanged: the user wants the result.
     """
     features = dataset.features
     if not isinstance(features, Mapping) or _has_format(dataset):
@@ -30,7 +30,7 @@ def _has_format(dataset: Any) -> bool:
 
 
 def class_names(dataset: Any) -> dict[str, list[str]]:
-    """Of each column that is a ClassLabel."""
+    """Returns the class names of each ClassLabel column."""
     features = dataset.features
     if not isinstance(features, Mapping):
         return {}

@@ -1,4 +1,4 @@
-"""An image of a sample as bytes that the engine decodes to the same pixels."""
+"""Encodes an image of a sample to bytes that the engine decodes to the same pixels."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from .sample_values import (
     type_text,
 )
 
-# (H, W, C), (C, H, W), (H, W); the last is `channels_last` too
+# (H, W, C), (C, H, W), (H, W). The last layout also counts as `channels_last`.
 _CHANNELS = (1, 3, 4)
-# What a PNG holds without loss, beside the L and RGB that are stored as arrays.
+# Modes that a PNG stores without loss; L and RGB are stored as arrays.
 _PNG_MODES = ("1", "P", "LA", "RGBA", "I;16")
 
 
 class WrongValue(Exception):
-    """The value of a sample is not what its field holds; the text says what was expected."""
+    """A sample value does not match its field. The text has the expected type."""
 
 
 def image_axes(value: Any) -> str:
-    """ "HW", "HWC" or "CHW" when the array may be an image, else "".
+    """Returns "HW", "HWC" or "CHW" if the array may be an image, otherwise "".
 
-    Where both fit, tensors are CHW and NumPy's arrays HWC, as torchvision and Pillow make them.
+    If both HWC and CHW fit, tensors are CHW and NumPy arrays HWC, as torchvision and Pillow make them.
     """
     shape = tuple(value.shape)
     if str(value.dtype).removeprefix("torch.") != "uint8" or 0 in shape:
@@ -47,7 +47,7 @@ def image_axes(value: Any) -> str:
 
 
 def image_bytes(value: Any, axes: str) -> bytes:
-    """`axes`: of the arrays of this field, as those of the first sample."""
+    """Returns the bytes of an image. `axes`: layout of this field's arrays in the first sample."""
     if is_bytes(value):
         return bytes(value)
     if is_file(value):
@@ -64,12 +64,12 @@ def image_bytes(value: Any, axes: str) -> bytes:
             if axes == "HW" or data.shape[2] in _CHANNELS:
                 return _pixels(data)
         expected = f"an image, uint8 ({', '.join(axes)})" if axes else "an image"
-        raise WrongValue(f"expected {expected}, came {type_text(value)}")
-    raise WrongValue(f"expected an image, came {type_text(value)}")
+        raise WrongValue(f"expected {expected}, got {type_text(value)}")
+    raise WrongValue(f"expected an image, got {type_text(value)}")
 
 
 def _pixels(data: Any) -> bytes:
-    """A .npy file; of four channels a PNG, which .npy images do not have."""
+    """Returns a .npy file, or a PNG for four channels, which .npy images do not support."""
     if data.ndim == 3 and data.shape[2] == 4:
         from PIL import Image
 
@@ -84,7 +84,7 @@ def _pil_bytes(image: Any) -> bytes:
         return _png(image)
     raise WrongValue(
         f"an image of mode {image.mode} cannot be stored without loss; "
-        "give image.convert('RGB'), or a NumPy array as another field"
+        "return image.convert('RGB'), or a NumPy array as another field"
     )
 
 
@@ -95,14 +95,14 @@ def _png(image: Any) -> bytes:
 
 
 def _unchanged_file(image: Any) -> bytes | None:
-    """The file that the image was opened from, while no pixel of it was touched.
+    """Returns the file that the image was opened from, if its pixels were not accessed.
 
-    Pillow reads pixels when they are first used, and keeps the file open until then. Image.draft()
-    and Image.seek() change what will be read; the header of the file shows that.
+    Pillow reads pixels on first use and keeps the file open until then. Image.draft() and Image.seek() change what
+    will be read; the header of the file shows that.
     """
     from PIL import Image, ImageFile
 
-    pixels = vars(image).get("_im", vars(image).get("im", image))  # the second: older Pillow
+    pixels = vars(image).get("_im", vars(image).get("im", image))  # "im" in older Pillow
     if not isinstance(image, ImageFile.ImageFile) or pixels is not None:
         return None
     file = getattr(image, "fp", None)

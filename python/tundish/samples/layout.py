@@ -1,4 +1,4 @@
-"""What every sample of a data set looks like, and a sample as the payload of a message."""
+"""The common structure of all samples of a dataset, and the encoding of a sample for a message."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .sample_values import is_file
 
 
 def shape_of(sample: Any) -> list[str] | int | None:
-    """Names of a dict or named tuple, length of a tuple or list; None: the sample is one value."""
+    """Returns names for a dict or named tuple, the length of a tuple or list, or None for a single value."""
     if isinstance(sample, Mapping) and not is_file(sample):
         return [str(name) for name in sample]
     if isinstance(sample, tuple) and hasattr(sample, "_fields"):
@@ -29,14 +29,14 @@ def values_of(sample: Any) -> list[Any]:
 
 @dataclass(frozen=True)
 class Layout:
-    """The fields in the order of the values of the first sample."""
+    """The fields, in the order of the values of the first sample."""
 
     fields: tuple[Field, ...]
-    names: tuple[str, ...] | None  # of a dict's values; None: a tuple or one value
-    single: bool  # a sample is one value
+    names: tuple[str, ...] | None  # keys of a dict; None for a tuple or single value
+    single: bool  # whether a sample is a single value
 
     def encode(self, sample: Any) -> bytes:
-        """Raises WrongValue: expected this, came that."""
+        """Encodes a sample. Raises WrongValue with the expected and the actual type."""
         parts: list[bytes] = []
         for field, value in zip(self.fields, self._values(sample), strict=True):
             try:
@@ -56,11 +56,11 @@ class Layout:
         shape = shape_of(sample)
         if self.names is None:
             if shape != len(self.fields):
-                came = f"{shape}" if isinstance(shape, int) else type(sample).__name__
-                raise WrongValue(f"expected a tuple of {len(self.fields)} values, came {came}")
+                got = f"{shape}" if isinstance(shape, int) else type(sample).__name__
+                raise WrongValue(f"expected a tuple of {len(self.fields)} values, got {got}")
             return values_of(sample)
         if not isinstance(shape, list) or set(shape) != set(self.names):
-            came = ", ".join(shape) if isinstance(shape, list) else type(sample).__name__
-            raise WrongValue(f"expected the fields {', '.join(self.names)}, came {came}")
+            got = ", ".join(shape) if isinstance(shape, list) else type(sample).__name__
+            raise WrongValue(f"expected the fields {', '.join(self.names)}, got {got}")
         by_name = dict(zip(shape, values_of(sample), strict=True))
         return [by_name[name] for name in self.names]

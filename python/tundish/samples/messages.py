@@ -1,4 +1,4 @@
-"""What goes over a socket to the program: src/source/formats/python/message.h describes it."""
+"""Messages to the program over a socket, as described in src/source/formats/python/message.h."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SAMPLE, RAISED, DIFFERS, END, DESCRIPTION, FAILED = range(6)
 def description(
     fields: Sequence[Field], classes: Sequence[str], count: int | None, identity: str
 ) -> bytes:
-    """`count`: None for an iterator, whose samples come in order."""
+    """Returns the description of a dataset. `count`: None for an iterator, whose samples come in order."""
     parts = [struct.pack("<BQ", count is not None, count or 0), _text(identity)]
     parts.append(struct.pack("<I", len(fields)))
     for field in fields:
@@ -37,8 +37,8 @@ def _text(text: str) -> bytes:
     return struct.pack("<I", len(data)) + data
 
 
-def next_question(connection: socket.socket) -> int | None:
-    """The number that the program asks for; None when it has ended or closed the connection."""
+def receive_request(connection: socket.socket) -> int | None:
+    """Returns the requested number, or None if the program ended or closed the connection."""
     data = b""
     while len(data) < 8:
         try:
@@ -52,7 +52,7 @@ def next_question(connection: socket.socket) -> int | None:
 
 
 def send_answer(connection: socket.socket, kind: int, payload: bytes) -> bool:
-    """False: the program no longer listens."""
+    """Sends an answer. Returns False if the program closed the connection."""
     try:
         connection.sendall(struct.pack("<IIQ", _MAGIC, kind, len(payload)))
         connection.sendall(payload)

@@ -1,4 +1,4 @@
-"""The fields of a data set; one value as the bytes of its field."""
+"""The fields of a dataset, and the encoding of values to the bytes of a field."""
 
 from __future__ import annotations
 
@@ -21,20 +21,22 @@ from .sample_values import (
     type_text,
 )
 
-# FieldType of src/source/source.h
+# Values of FieldType in src/source/source.h.
 IMAGE, LABEL, TEXT, BYTES, NUMBER, ARRAY = range(6)
 MAX_FIELD_BYTES = 256 << 20  # Limits::max_bytes
-MAX_SAMPLE_BYTES = (1 << 30) - 4096  # an answer of src/source/formats/python/message.h
+MAX_SAMPLE_BYTES = (1 << 30) - 4096  # maximum answer in src/source/formats/python/message.h
 
 
 @dataclass(frozen=True)
 class Field:
     name: str
     type: int
-    axes: str = ""  # of an image whose first one is an array: "HWC", "CHW", "HW"
-    element: str = ""  # of an array
-    shape: tuple[int, ...] | None = None  # of an array; None: every sample has its own
-    label_vector: int = 0  # classes; the array is a vector of float32 with a number for each
+    axes: str = ""  # layout of an image whose first value is an array: "HWC", "CHW", "HW"
+    element: str = ""  # element type of an array
+    shape: tuple[int, ...] | None = None  # shape of an array; None if every sample has its own
+    label_vector: int = (
+        0  # number of classes; the array is a float32 vector with one number per class
+    )
 
     def text(self) -> str:
         if self.type == ARRAY and self.label_vector:
@@ -45,7 +47,7 @@ class Field:
 
 
 def encode_value(field: Field, value: Any) -> bytes:
-    """Raises WrongValue when it is not of the field's type."""
+    """Encodes a value. Raises WrongValue if the value is not of the field's type."""
     data = _ENCODERS[field.type](field, value)
     if len(data) > MAX_FIELD_BYTES:
         raise WrongValue(f"{len(data):,} bytes, at most {MAX_FIELD_BYTES:,} are allowed")
@@ -53,7 +55,7 @@ def encode_value(field: Field, value: Any) -> bytes:
 
 
 def integer_of(value: Any) -> int | None:
-    """None: it is no whole number. A bool is none."""
+    """Returns a whole number, or None. A bool is not a number here."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if is_array(value) and value.ndim == 0 and "int" in str(value.dtype):
@@ -70,7 +72,7 @@ def float_of(value: Any) -> float | None:
 
 
 def _wrong(field: Field, value: Any) -> WrongValue:
-    return WrongValue(f"expected {field.text()}, came {type_text(value)}")
+    return WrongValue(f"expected {field.text()}, got {type_text(value)}")
 
 
 def _label(field: Field, value: Any) -> bytes:
@@ -103,7 +105,7 @@ def _number(field: Field, value: Any) -> bytes:
 
 
 def array_of(value: Any) -> Array | None:
-    """Also of a Pillow image, of which it holds the pixels (of mode P their numbers)."""
+    """Converts a value to an array. A Pillow image becomes its pixels (in mode P the palette indices)."""
     if is_bytes(value) or isinstance(value, str) or value is None:
         return None
     if isinstance(value, int) and not isinstance(value, bool):
@@ -120,10 +122,10 @@ def _array(field: Field, value: Any) -> bytes:
             raise _wrong(field, value)
         vector = array.data.astype("<f4")
         if not np.isfinite(vector).all():
-            raise WrongValue("a vector of labels has a number that is not finite")
+            raise WrongValue("a label vector has a number that is not finite")
         return npy_bytes(vector)
-    wanted = field.shape if field.shape is not None else array.data.shape
-    if (array.element, tuple(array.data.shape)) != (field.element, tuple(wanted)):
+    expected = field.shape if field.shape is not None else array.data.shape
+    if (array.element, tuple(array.data.shape)) != (field.element, tuple(expected)):
         raise _wrong(field, value)
     return bytes(array.data.tobytes() if field.shape is not None else npy_bytes(array.data))
 

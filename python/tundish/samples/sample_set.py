@@ -1,4 +1,4 @@
-"""A data set of Python made ready to be packed: what its samples look like, and how to get them."""
+"""A Python dataset prepared for packing: the structure of its samples, and access to them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PROBES = 16
 
 
 class SampleSet:
-    """`dataset` as it is asked for samples; `count` is None for an iterator."""
+    """Wraps a dataset for packing. `count` is None for an iterator."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class SampleSet:
         self.has_jpegs = _has_jpegs(self.layout, good)
 
     def answers(self) -> Answers:
-        """In this process; once for an iterator."""
+        """Returns the answers served by this process. Call it only once for an iterator."""
         if self.count is None:
             return answers_in_order(self._samples, self.layout)
         return answers_by_number(self.dataset, self.layout)
@@ -76,18 +76,18 @@ class SampleSet:
 
 
 class _Failed:
-    """The exception of a sample that could not be read."""
+    """The exception raised for a sample that could not be read."""
 
     def __init__(self, text: str) -> None:
         self.text = text
 
 
 def _count(dataset: Any) -> int | None:
-    """None for what can only be iterated."""
+    """Returns the number of samples, or None for a dataset that can only be iterated."""
     if isinstance(dataset, Mapping):
-        raise ArgumentError("a dict is one sample; give a list of samples, or a data set")
+        raise ArgumentError("a dict is a single sample; pass a list of samples or a dataset")
     if isinstance(dataset, bytes):
-        raise ArgumentError("bytes are no data set; the name of a file is a str or a Path")
+        raise ArgumentError("bytes are not a dataset; pass a file name as a str or a Path")
     kinds = {kind.__name__ for kind in type(dataset).__mro__}
     by_number = hasattr(dataset, "__getitem__") and "IterableDataset" not in kinds
     if by_number and hasattr(dataset, "__len__"):
@@ -100,12 +100,12 @@ def _count(dataset: Any) -> int | None:
     if isinstance(dataset, Iterable):
         return None
     raise ArgumentError(
-        f"{type(dataset).__name__} is no data set: it needs __len__ and __getitem__, or __iter__"
+        f"{type(dataset).__name__} is not a dataset: it needs __len__ and __getitem__, or __iter__"
     )
 
 
 def _spread_samples(dataset: Any, count: int) -> list[tuple[int, Any]]:
-    """The first, the last, and some between; one that cannot be read is refused later."""
+    """Returns the first, the last and some samples between. Unreadable samples are refused later."""
     numbers = sorted({k * (count - 1) // max(1, _PROBES - 1) for k in range(_PROBES)})
     probes = []
     for number in numbers:
@@ -119,12 +119,12 @@ def _spread_samples(dataset: Any, count: int) -> list[tuple[int, Any]]:
 
 
 def _digest(layout: Layout, probes: list[tuple[int, Any]]) -> str:
-    """What an interrupted pack is recognised by, beside the number of samples and their fields."""
+    """Returns a digest that identifies an interrupted pack, besides its sample count and fields."""
     digest = hashlib.blake2b(digest_size=16)
     for number, sample in probes:
         data = b"?"
         if not isinstance(sample, _Failed):
-            # A Pillow image whose file is damaged is refused later.
+            # A Pillow image with a damaged file is refused later.
             with contextlib.suppress(Exception):
                 data = encoded(layout, number, sample)[1]
         digest.update(number.to_bytes(8, "little") + len(data).to_bytes(8, "little") + data)
@@ -132,7 +132,7 @@ def _digest(layout: Layout, probes: list[tuple[int, Any]]) -> str:
 
 
 def _classes(dataset: Any) -> Sequence[str]:
-    """Of torchvision's data sets, also inside torch's Subset."""
+    """Returns the class names of torchvision's datasets, even inside torch's Subset."""
     for _ in range(10):
         names = getattr(dataset, "classes", None)
         if isinstance(names, list | tuple) and all(isinstance(name, str) for name in names):
@@ -147,7 +147,7 @@ def _names_of_label(dataset: Any, layout: Layout) -> list[str]:
 
 
 def _has_jpegs(layout: Layout, samples: Sequence[Any]) -> bool:
-    """Otherwise no sample need be read to find good tables for JPEGs."""
+    """Returns whether there are JPEGs. Without JPEGs no sample is read to find good JPEG tables."""
     place = next((i for i, field in enumerate(layout.fields) if field.type == IMAGE), -1)
     if place < 0:
         return False

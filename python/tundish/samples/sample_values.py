@@ -1,4 +1,4 @@
-"""What a value of a sample is. torch and Pillow are never imported here: a value of theirs shows that they are."""
+"""Kinds of sample values. Never imports torch or Pillow: their values exist only if they are imported."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _IMAGE_STARTS = (
 
 
 class Array(NamedTuple):
-    """Elements in C order, little-endian. bfloat16, which NumPy does not have, as its uint16."""
+    """Elements in C order, little-endian. bfloat16, which NumPy does not have, is stored as uint16."""
 
     element: str
     data: Any
@@ -58,7 +58,7 @@ def is_bytes(value: object) -> bool:
 
 
 def is_file(value: object) -> bool:
-    """An image or sound that `datasets` has not decoded: its bytes, or where they are."""
+    """Returns whether `datasets` has not decoded the value: it holds the bytes or the path of a file."""
     return isinstance(value, dict) and value.keys() == {"bytes", "path"}
 
 
@@ -79,7 +79,7 @@ def looks_like_image(data: bytes | bytearray | memoryview) -> bool:
 
 
 def type_text(value: object) -> str:
-    """For messages: "str", "uint8 (32, 32, 3)"."""
+    """Describes a value for messages: "str", "uint8 (32, 32, 3)"."""
     if is_array(value):
         array: Any = value
         element = str(array.dtype).removeprefix("torch.")
@@ -91,7 +91,7 @@ def type_text(value: object) -> str:
 
 
 def to_array(value: Any) -> Array | None:
-    """Of arrays, tensors, numbers, and lists of numbers; None for what holds something else."""
+    """Converts arrays, tensors, numbers and lists of numbers. Returns None for other values."""
     element = ""
     if is_tensor(value):
         torch = sys.modules["torch"]
@@ -105,7 +105,7 @@ def to_array(value: Any) -> Array | None:
             value = value.numpy()
     try:
         data = np.asarray(value)
-    except (TypeError, ValueError, OverflowError):  # a list of lists of different lengths
+    except (TypeError, ValueError, OverflowError):  # lists of different lengths
         return None
     if data.dtype.newbyteorder("=").name not in ELEMENT_NUMBER:
         return None
@@ -114,7 +114,7 @@ def to_array(value: Any) -> Array | None:
 
 
 def npy_bytes(data: Any) -> bytes:
-    """The array as a .npy file."""
+    """Returns the array as the bytes of a .npy file."""
     out = io.BytesIO()
     np.lib.format.write_array(out, data, version=(1, 0))
     return out.getvalue()

@@ -1,4 +1,4 @@
-"""Answers the program's questions for samples, until it closes the connection."""
+"""Answers the program's requests for samples until it closes the connection."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ Answers = Callable[[int], Answer]
 
 
 def serve(connection: socket.socket, description: bytes | None, answers: Answers) -> None:
-    """What `answers` raises is the last answer; exceptions of data sets are not among it."""
+    """Serves requests. An exception from `answers` is sent as the last answer.
+
+    Exceptions of datasets are not raised by `answers`.
+    """
     with connection:
-        while (number := messages.next_question(connection)) is not None:
+        while (number := messages.receive_request(connection)) is not None:
             if number == messages.ASK_DESCRIPTION and description is not None:
                 kind, payload = messages.DESCRIPTION, description
             else:
@@ -31,12 +34,12 @@ def serve(connection: socket.socket, description: bytes | None, answers: Answers
 
 
 def failed(text: str) -> Answer:
-    """With the exception that is handled now: nothing more will come."""
+    """Returns the last answer, with the exception that is being handled."""
     return messages.FAILED, (text + exception_text()).encode("utf-8", "backslashreplace")
 
 
 def exception_text() -> str:
-    """Python's traceback of the exception that is handled now, most recent call last."""
+    """Returns Python's traceback of the exception that is being handled, most recent call last."""
     return "\n" + traceback.format_exc(limit=-20).strip()
 
 
@@ -51,7 +54,7 @@ def answers_by_number(dataset: Any, layout: Layout) -> Answers:
 
 
 def answers_in_order(samples: Iterator[Any], layout: Layout) -> Answers:
-    """The program asks for 0, 1, 2, ... An iterator that has raised cannot go on."""
+    """Returns answers to the requests 0, 1, 2, ... An iterator that raised cannot continue."""
 
     def answer(number: int) -> Answer:
         try:
@@ -59,7 +62,7 @@ def answers_in_order(samples: Iterator[Any], layout: Layout) -> Answers:
         except StopIteration:
             return messages.END, b""
         except Exception:
-            return failed(f"sample {number}: an iterator cannot go on after an exception")
+            return failed(f"sample {number}: an iterator cannot continue after an exception")
         try:
             return encoded(layout, number, sample)
         except Exception:

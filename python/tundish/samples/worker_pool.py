@@ -1,4 +1,4 @@
-"""Who serves the samples: processes, or a thread of this one."""
+"""Serves samples with processes, or with a thread of this process."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from .serve import serve
 # Read by src/cli/pack/sockets_to_python.cpp.
 _VARIABLE = "TUNDISH_SAMPLE_SOCKETS"
 _START = "from tundish.samples.worker_process import main; main()"
-# What takes less in one process is not worth starting others, each of which imports torch.
+# Reading that takes less time in one process is not worth starting others, each of which imports torch.
 _WORTH_SECONDS = 10.0
-# How long all processes together, and the thread, may take to end.
+# Maximum seconds for all processes, and for the thread, to end.
 _END_SECONDS = 10.0
 _THREAD_END_SECONDS = 1.0
 
 
 class Workers:
-    """Serves from its making on. `sockets` are the program's ends; stop() ends what serves."""
+    """Serves samples from its creation on. `sockets` are the program's ends. stop() ends the serving."""
 
     def __init__(self, samples: SampleSet, processes: int | None) -> None:
         if worker.is_worker:
             raise ArgumentError(
-                "this process was started by tundish.pack() and imports the script once more\n"
+                "this process was started by tundish.pack() and imports the script again\n"
                 "  fix: call tundish.pack() below `if __name__ == '__main__':`, or with processes=0"
             )
         self.sockets: list[socket.socket] = []
@@ -54,14 +54,15 @@ class Workers:
             raise
 
     def popen_options(self) -> dict[str, Any]:
-        """For the program that asks for the samples."""
+        """Returns options for starting the program that requests the samples."""
         numbers = [connection.fileno() for connection in self.sockets]
         return {"pass_fds": numbers, "env": os.environ | {_VARIABLE: ",".join(map(str, numbers))}}
 
     def stop(self) -> None:
-        """Ends what serves, after the program has ended.
+        """Ends the serving after the program has ended.
 
-        Returns also if the data set still makes a sample in a thread: Ctrl-C must not wait for it. That thread ends with its sample.
+        Returns even if a thread is still making a sample, because Ctrl-C must not wait for it. The thread ends with its
+        sample.
         """
         for connection in self.sockets:
             connection.close()
@@ -72,15 +73,15 @@ class Workers:
         for process in self._processes:
             try:
                 process.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:  # code of a library that does not let go of the GIL
+            except subprocess.TimeoutExpired:  # library code that does not release the GIL
                 process.kill()
                 process.wait()
         if self._thread is not None:
             self._thread.join(_THREAD_END_SECONDS)
 
     def deaths(self) -> str:
-        """How processes ended that should not have; call it when one did, before stop()."""
-        deadline = time.monotonic() + 2  # its sockets are closed before it has ended
+        """Describes processes that ended unexpectedly. Call it after such an end and before stop()."""
+        deadline = time.monotonic() + 2  # the sockets of a process close before it ends
         while not any(codes := [process.poll() for process in self._processes]):
             if not codes or time.monotonic() > deadline:
                 return ""
@@ -89,11 +90,11 @@ class Workers:
         return "; ".join(found)
 
     def _serve_here(self, samples: SampleSet) -> None:
-        ours, theirs = socket.socketpair()
-        self.sockets.append(theirs)
+        own_end, program_end = socket.socketpair()
+        self.sockets.append(program_end)
         self._thread = threading.Thread(
             target=serve,
-            args=[ours, samples.description, samples.answers()],
+            args=[own_end, samples.description, samples.answers()],
             name="tundish samples",
             daemon=True,
         )
@@ -103,16 +104,16 @@ class Workers:
         read_end, self._lifeline = os.pipe()
         try:
             for _ in range(count):
-                ours, theirs = socket.socketpair()
-                self.sockets.append(theirs)
-                with ours:
-                    self._processes.append(_start_one(ours, read_end, pickled))
+                own_end, program_end = socket.socketpair()
+                self.sockets.append(program_end)
+                with own_end:
+                    self._processes.append(_start_one(own_end, read_end, pickled))
         finally:
             os.close(read_end)
 
 
 class _Pickled:
-    """A data set as a pickle in a file without a name, and the script that has its classes."""
+    """A pickled dataset in an unnamed file, and the script that defines its classes."""
 
     def __init__(self, data: bytes, script: str) -> None:
         self.file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, closed by __exit__
@@ -131,24 +132,24 @@ def _start_one(
     connection: socket.socket, lifeline: int, pickled: _Pickled
 ) -> subprocess.Popen[bytes]:
     descriptors = [connection.fileno(), lifeline, pickled.file.fileno()]
-    words = child_command(_START)
-    words += [*map(str, descriptors), pickled.script]
-    # One thread each, as torch's DataLoader has it; a session of its own, so that Ctrl-C reaches
-    # the calling process alone.
+    argv = child_command(_START)
+    argv += [*map(str, descriptors), pickled.script]
+    # One thread each, as in torch's DataLoader; a separate session, so that Ctrl-C reaches only the calling
+    # process.
     env = {"OMP_NUM_THREADS": "1"} | os.environ
     return subprocess.Popen(
-        words, pass_fds=descriptors, env=env, stdin=subprocess.DEVNULL, start_new_session=True
+        argv, pass_fds=descriptors, env=env, stdin=subprocess.DEVNULL, start_new_session=True
     )
 
 
 def _plan(samples: SampleSet, processes: int | None) -> tuple[int, str, _Pickled | None]:
-    """How many processes; why there are none; what they are given."""
+    """Returns the number of processes, why there are none, and their input."""
     if processes is not None and processes < 0:
-        raise ArgumentError(f"processes={processes}: a number from 0 on is wanted")
+        raise ArgumentError(f"processes must be 0 or more, not {processes}")
     if samples.count is None:
         if processes:
             raise ArgumentError(
-                f"processes={processes}: {samples.name} can only be iterated, by one process; "
+                f"processes={processes}: {samples.name} can only be iterated in a single process; "
                 "processes need __len__ and __getitem__"
             )
         return 0, "it can only be iterated", None
@@ -166,23 +167,23 @@ def _plan(samples: SampleSet, processes: int | None) -> tuple[int, str, _Pickled
     except Exception as error:
         if chosen:
             raise ArgumentError(
-                f"processes={processes}: the data set cannot be pickled: {error}\n  fix: processes=0"
+                f"processes={processes}: the dataset cannot be pickled: {error}\n  fix: pass processes=0"
             ) from error
         return 0, f"it cannot be pickled: {error}", None
     script = ""
     if b"__main__" in data:
-        # Importing the script once more would do again what it does.
+        # Importing the script again would repeat its side effects.
         script = getattr(sys.modules.get("__main__"), "__file__", None) or ""
         if not chosen:
             return (
                 0,
-                "its class is defined in the script that runs; a module allows processes",
+                "its class is defined in the running script; a class in a module allows processes",
                 None,
             )
         if not script:
             raise ArgumentError(
-                f"processes={processes}: the class of the data set is defined in this session, where "
-                "no other process finds it\n  fix: move it to a module, or processes=0"
+                f"processes={processes}: the class of the dataset is defined in this session, where "
+                "no other process finds it\n  fix: move it to a module, or pass processes=0"
             )
     return min(processes, samples.count), "", _Pickled(data, script)
 

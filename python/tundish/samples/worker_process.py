@@ -1,6 +1,6 @@
-"""A process that serves samples of a data set which it was given as a pickle.
+"""A process that serves samples of a pickled dataset.
 
-It ends when the program closes the connection, and at once when the process that started it ends.
+It ends when the program closes the connection, and immediately if its parent process ends.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from typing import Any
 
 from .serve import Answer, Answers, answers_by_number, failed, serve
 
-# The process is a worker: its script was imported once more, and may not pack.
+# True in a worker, whose script was imported again and must not pack.
 is_worker = False
 
 
 def main() -> None:
-    """The words: socket, lifeline, pickle (descriptors), path of the script to import or nothing."""
+    """Entry point. argv: socket, lifeline, pickle (descriptors), path of a script to import or ""."""
     global is_worker
     is_worker = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    connection, lifeline, pickled = (int(word) for word in sys.argv[1:4])
+    connection, lifeline, pickled = (int(argument) for argument in sys.argv[1:4])
     threading.Thread(target=_end_with_starter, args=[lifeline], daemon=True).start()
     description = None
     try:
         if sys.argv[4]:
-            # multiprocessing's own way to make classes of the script known in another process
+            # multiprocessing's way to define the script's classes in another process
             multiprocessing.spawn.prepare({"init_main_from_path": sys.argv[4]})
         dataset, layout, description = _load(pickled)
         answers = answers_by_number(dataset, layout)
     except BaseException:
         answers = _always(
-            failed("the data set cannot be loaded in another process; processes=0 needs none: ")
+            failed("the dataset cannot be loaded in another process; pass processes=0: ")
         )
     serve(socket.socket(fileno=connection), description, answers)
     sys.stdout.flush()
-    os._exit(0)  # threads of the data set are of no further use
+    os._exit(0)  # threads of the dataset are no longer needed
 
 
 def _always(answer: Answer) -> Answers:
