@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "core/interruption.h"
+#include "source/disk_cache/file_times.h"
 #include "source/formats/python/connection.h"
 
 namespace tundish {
@@ -55,7 +56,7 @@ std::string text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-class PythonSamples : public Source {
+class PythonSamples : public Source, public FileTimes {
  public:
   PythonSamples(const std::string& name, std::vector<std::unique_ptr<Connection>> connections)
       : name_(name), connections_(std::move(connections)) {
@@ -77,6 +78,7 @@ class PythonSamples : public Source {
   std::uint64_t bytes(std::uint64_t) const override { return 0; }
   std::uint64_t memory() const override { return 8 * labels_.size(); }
   std::string path() const override { return name_; }
+  std::string file_times() const override { return ""; }  // no file is known
   std::string key(std::uint64_t i) const override { return fmt::format("{:08}", i); }
 
   // The label is known once the sample was read.
