@@ -76,6 +76,15 @@ def test_a_filter_that_is_not_read_is_refused_by_its_number(folder):
     assert "HDF5: image: filter 6" in message
 
 
+@pytest.mark.parametrize("size", [512, 2048])
+def test_a_user_block_is_refused_by_its_name(folder, tmp_path, size):
+    file = tmp_path / "group.h5"
+    file.write_bytes(bytes(size) + (folder / "group.h5").read_bytes())
+    code, message = error_of("info", file, exit_code=1)
+    assert code == "TND-315"
+    assert "user block" in message
+
+
 def test_what_is_unclear_names_the_arrays(folder):
     code, message = error_of("info", "--list", folder / "kinds.h5", exit_code=1)
     assert code == "TND-318"

@@ -279,9 +279,10 @@ class ChunkedArraySource : public Source, public ReadMemory {
       if (i % 4096 == 0) check_stop(path_);
       column.named.array->read_sample(bytes, column.axis, i);
       std::int64_t label = 0;
-      if (!label_of(label, bytes, column.sample.element) || label < -1) {
+      const bool fits = label_of(label, bytes, column.sample.element);
+      if (!fits || label < -1) {
         throw Error(ErrorCode::label_unreadable, {.file = path_, .record = i, .key = key(i)},
-                    fmt::format("{} is no label", label));
+                    fits ? fmt::format("{} is no label", label) : "the label is over 2^63 - 1");
       }
       labels_.push_back(label);
     }
