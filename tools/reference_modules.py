@@ -23,7 +23,7 @@ has their formulas. The arguments are the original's. In addition all optimizers
 TUNING = """[tune.md](tune.md), [tricks.md](tricks.md), [training-memory.md](training-memory.md) and
 [seeds.md](seeds.md) show how to use them."""
 TRICKS = """A plan file and `tundish tune` use these names. [tricks.md](tricks.md) explains each trick, and
-which of them `tundish.tune` tries."""
+says when `tundish.tune` tries it."""
 DIAGNOSIS = """[doctor.md](doctor.md), [profile.md](profile.md) and [check.md](check.md) show how to use them."""
 
 # Dataclasses that users make themselves; the other ones are results of functions.
