@@ -207,7 +207,7 @@ def diagnosing(package: Any) -> str:
         f"## Diagnosing\n\n{about}\n\n### doctor\n\n`{line}`\n\n{documentation(package.doctor)}\n"
     )
     line = signature("tundish.layers", package.layers)
-    about = "[doctor-layers.md](doctor-layers.md) explains the table."
+    about = "[profile.md](profile.md#which-layers-take-the-time) explains the table."
     return f"{text}\n### layers\n\n`{line}`\n\n{documentation(package.layers)}\n\n{about}\n"
 
 

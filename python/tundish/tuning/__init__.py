@@ -8,10 +8,10 @@
 
 Job, Step                   what is trained, and one training step that tricks change
 Trick, Grade                base class of a trick of your own, and how exact its numbers must be
-Bf16, Compile, TF32, ...    the tricks that `tundish.tune` tries (docs/tricks.md)
+Bf16, Compile, TF32, ...    training tricks; docs/tricks.md lists the ones that `tundish.tune` tries
 TunePlan, FrameworkPlan     a plan in Lightning, Accelerate and other frameworks (docs/tune.md)
-find_batch_size, choose_blocks, scale_learning_rate, tune_loader    docs/batch-size.md
-predict_memory, measure_peak, find_long_lived                       docs/memory-of-training.md
+find_batch_size, scale_learning_rate, tune_loader                   docs/tune.md
+predict_memory, measure_peak, find_long_lived, choose_blocks        docs/training-memory.md
 find_nondeterministic, find_difference                              docs/seeds.md
 """
 
