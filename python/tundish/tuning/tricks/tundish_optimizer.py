@@ -69,7 +69,8 @@ class TundishOptimizer(Trick):
 
     def code(self) -> list[str]:
         return [
-            "optimizer = tundish.optim.AdamW(model.parameters(), ...)  # or your optimizer's name: same arguments and state (NovoGrad differs)"
+            "optimizer = tundish.optim.AdamW(model.parameters(), ...)  # or your optimizer's name",
+            "# NovoGrad alone differs in arguments and state",
         ]
 
 
