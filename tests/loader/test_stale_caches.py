@@ -106,6 +106,22 @@ def test_a_group_that_links_to_itself_has_a_cache(tmp_path: Path) -> None:
         assert levels(group, cache) == [10] * SAMPLES
 
 
+def test_targets_in_the_file_beside_the_images_are_read_again(tmp_path: Path) -> None:
+    """Targets that are no whole numbers are a field, which the cache keeps."""
+    images, targets, cache = tmp_path / "x.npy", tmp_path / "y.npy", tmp_path / "cache"
+    np.save(images, np.zeros((SAMPLES, 4, 4, 3), np.uint8))
+    found = []
+    for shift in (0, 100):
+        np.save(targets, np.arange(SAMPLES) + shift + 0.5)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # its samples have no labels
+            with tundish.Loader(
+                images, SAMPLES, shuffle=False, cache_dir=cache, as_dict=True
+            ) as loader:
+                found.append(np.asarray(next(iter(loader))["label"]).tolist())
+    assert found == [[0.5, 1.5, 2.5, 3.5], [100.5, 101.5, 102.5, 103.5]]
+
+
 def test_a_file_that_was_missing_when_the_list_was_opened_is_not_cached(tmp_path: Path) -> None:
     """No time stamp says which file was read: the list was described before there was one."""
     listed, late, cache = tmp_path / "list.csv", tmp_path / "1.png", tmp_path / "cache"
