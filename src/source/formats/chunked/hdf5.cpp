@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kName = "HDF5";
 constexpr const char* kIndexName = "hdf5";
-constexpr std::uint32_t kIndexVersion = 3;
+constexpr std::uint32_t kIndexVersion = 4;
 
 class Hdf5Loader : public ChunkLoader {
  public:
