@@ -86,9 +86,7 @@ def test_what_has_no_numbers_is_left_out_with_a_warning(folder):
 
 
 def test_an_array_without_numbers_that_is_named_is_refused_with_the_reason(folder):
-    with pytest.raises(
-        tundish.Error, match="TND-315[^:]*: [^:]*[\\s\\S]*compound: its elements are compounds"
-    ):
+    with pytest.raises(tundish.Error, match=r"TND-315[\s\S]*compound: its elements are compounds"):
         read(folder / "others.h5", label="compound")
 
 
