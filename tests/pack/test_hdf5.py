@@ -45,6 +45,7 @@ def test_chunks_never_written_have_the_fill_value(folder):
     assert np.array_equal(pixels(folder / "missing.h5"), wanted)
 
 
+@pytest.mark.filterwarnings("ignore:.*array words is left out. it holds texts")
 @pytest.mark.filterwarnings("ignore:.*weights is left out. it has 5 samples, not 11")
 def test_a_group_has_image_and_label_and_trains_as_its_pack(folder, tmp_path):
     file = folder / "group.h5"

@@ -91,6 +91,8 @@ class PythonSamples : public Source, public FileTimes {
     return fmt::format("{} {}", about_.count, about_.identity);
   }
 
+  std::string file_times() const override { return ""; }  // the path is a name, not that of a file
+
   void read(Sample& out, std::uint64_t i, FieldSet fields) const override {
     if (!random_access()) throw Error(ErrorCode::no_random_access, {.file = name_}, "");
     if (!fetch(out, i)) {
