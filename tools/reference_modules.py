@@ -21,7 +21,7 @@ from reference_text import documentation, methods, shown, signature, table
 OPTIM = """[optimizers.md](optimizers.md) shows how to use them, [optimizer-reference.md](optimizer-reference.md)
 has their formulas. The arguments are the original's. In addition all optimizers but `Muon` take the options below."""
 TUNING = """[tune.md](tune.md), [tricks.md](tricks.md), [training-memory.md](training-memory.md) and
-[seeds.md](seeds.md) show how to use them."""
+[resume.md](resume.md#seed-everything) show how to use them."""
 TRICKS = """A plan file and `tundish tune` use these names. [tricks.md](tricks.md) explains each trick, and
 says when `tundish.tune` tries it."""
 DIAGNOSIS = """[doctor.md](doctor.md), [profile.md](profile.md) and [check.md](check.md) show how to use them."""

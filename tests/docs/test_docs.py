@@ -137,7 +137,8 @@ model = lambda images: torch.zeros(len(images), 3)
 torchvision.models.resnet18 = lambda num_classes: torch.nn.Sequential(
     torch.nn.AdaptiveAvgPool2d(1), torch.nn.Flatten(), torch.nn.Linear(3, num_classes))
 """
-PAGES = [f for f in (ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))) if python_blocks(f)]
+USER_PAGES = [*sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("docs/formats/*.md"))]
+PAGES = [f for f in (ROOT / "README.md", *USER_PAGES) if python_blocks(f)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda f: f.name)

@@ -117,7 +117,7 @@ class NativeLoader:
     _loader: Loader | None = None
 
     def stats(self, reset: bool = False) -> dict[str, float]:
-        """Flat, ready for a logger: docs/monitoring.md lists the keys. Sums are since the newest engine was made."""
+        """Flat, ready for a logger: docs/loader-performance.md lists the keys. Sums are since the newest engine was made."""
         return {} if self._loader is None else self._loader.stats(reset)
 
     def bad_samples(self) -> list[dict[str, Any]]:

@@ -42,7 +42,7 @@ def _translate(transform: Any) -> list[Transform]:
         return convert(transform)
     except ValueError as error:
         what, _, fix = str(error).partition("; fix: ")
-        raise keep(what, fix or "change the list (docs/migrate-from-dataloader.md)") from None
+        raise keep(what, fix or "change the list (docs/transforms.md)") from None
 
 
 def is_fixed(transforms: list[Transform]) -> bool:

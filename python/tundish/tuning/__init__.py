@@ -12,7 +12,7 @@ Bf16, Compile, TF32, ...    training tricks; docs/tricks.md lists the ones that 
 TunePlan, FrameworkPlan     a plan in Lightning, Accelerate and other frameworks (docs/tune.md)
 find_batch_size, scale_learning_rate, tune_loader                   docs/tune.md
 predict_memory, measure_peak, find_long_lived, choose_blocks        docs/training-memory.md
-find_nondeterministic, find_difference                              docs/seeds.md
+find_nondeterministic, find_difference                              docs/resume.md
 """
 
 from typing import TYPE_CHECKING

@@ -47,7 +47,7 @@ class GpuLag:
             self._poll_completed()
 
     def stats(self, reset: bool) -> dict[str, float]:
-        """docs/monitoring.md lists the keys."""
+        """docs/loader-performance.md lists the keys."""
         import torch
 
         if threading.get_ident() == self._thread and not torch.cuda.is_current_stream_capturing():

@@ -92,7 +92,7 @@ def _format_of(dataset: Any) -> _Format:
         if not is_fixed(translate([transform])):
             raise keep(
                 "a transform given to set_transform draws once for all images of a batch",
-                "a function that calls it for each image (docs/drop-in.md#hugging-face-data-sets)",
+                "a function that calls it for each image (docs/migrate-from-dataloader.md#hugging-face-datasets)",
                 where_defined(transform),
             )
     elif kind == "custom":
@@ -100,12 +100,12 @@ def _format_of(dataset: Any) -> _Format:
     else:
         raise keep(
             f"samples are dicts in the format {kind or 'of Python'}, and torch cannot collate PIL images",
-            "set_transform() (docs/drop-in.md#hugging-face-data-sets)",
+            "set_transform() (docs/migrate-from-dataloader.md#hugging-face-datasets)",
         )
     if made is None:
         raise keep(
             "the function of set_transform is Python of another form than the known ones",
-            "one of the two in docs/drop-in.md#hugging-face-data-sets",
+            "one of the two in docs/migrate-from-dataloader.md#hugging-face-datasets",
             where_defined(transform),
         )
     return _checked(made, kinds, dataset.features)

@@ -10,7 +10,7 @@ from typing import Any
 from ..reasons import keep
 from ..where_defined import where_defined
 
-# What the engine decodes with Pillow's pixels (docs/image-formats.md).
+# What the engine decodes with Pillow's pixels (docs/formats/images.md).
 ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".gif")
 
 
