@@ -19,7 +19,7 @@ from .learning_rates import is_on_gpu, rate_address
 from .saved_state import checked_load, removed_after
 from .step_hooks import Stepping
 from .step_options import WithOptions, check_group, read_options
-from .tensor_checks import check_whole, name_of
+from .tensor_checks import check_whole, fp32_number, name_of
 from .tensor_probe import DIFFERENT, MOVED
 from .tensor_table import (
     Bucket,
@@ -219,7 +219,7 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
             for one in (getattr(self, "grad_scale", None), getattr(self, "found_inf", None))
         )
         if options.max_norm > 0 and self._norm is None:
-            self._norm = torch.zeros((), device=self._device)
+            self._norm = fp32_number(0.0, self._device)
         return engine.step(scale, found_inf, self._norm)
 
     def _is_bound(self, table: Table | None, parameters: list[Any]) -> bool:
@@ -315,7 +315,7 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
             if key not in buckets:
                 buckets[key] = len(table.buckets)
                 counted = self._counts_steps or table.on_gpu
-                count = torch.tensor(float(done), device=self._device) if counted else None
+                count = fp32_number(float(done), self._device) if counted else None
                 names = self._state_names(group)
                 table.buckets.append(Bucket(group, done, active, names, count, state))
             bucket = table.buckets[buckets[key]]

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from ..._c.errors import ArgumentError
+from .tensor_checks import fp32_number
 
 
 def read_group_states(owner: str, saved: dict[str, Any]) -> dict[str, Any]:
@@ -46,9 +47,9 @@ def with_steps(keys: list[Any], states: dict[Any, Any], step: float) -> dict[Any
     for key in keys:
         own = states[key].get("step")
         if own is None:
-            out[key] = {**states[key], "step": torch.tensor(step)}
+            out[key] = {**states[key], "step": fp32_number(step, "cpu")}
         elif missing:
-            out[key] = {**states[key], "step": torch.tensor(float(own) + missing)}
+            out[key] = {**states[key], "step": fp32_number(float(own) + missing, "cpu")}
     return out
 
 
