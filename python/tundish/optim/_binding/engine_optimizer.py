@@ -187,7 +187,11 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
                 out.lr_at = rate_address(bucket.group)
                 out.step_at = bucket.count.data_ptr() if bucket.active else None
             out.step = bucket.step + 1
-        if self._call(engine):
+        if not self._call(engine):
+            if table.drop_fresh():
+                self._table = None
+        else:
+            table.fresh = []
             for bucket in () if table.on_gpu else table.buckets:
                 if bucket.active:
                     bucket.step += 1
@@ -307,8 +311,11 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
             name = name_of(self.param_groups, number, place)
             group = self.param_groups[number]
             active = parameter.grad is not None
-            needed = active or self._options.ema_decay > 0
-            state = self.state[parameter] if needed else self.state.get(parameter, {})
+            names, state = self._state_names(group), self.state.get(parameter, {})
+            needed = self._options.keep_state(parameter, state, active) or (
+                active and bool(self._counts_steps or names)
+            )
+            state = self.state[parameter] if needed else state
             done = self._steps_made(state, group, known)
             states = self._own_states(parameter, state, group, name) if active else []
             key = (number, done, active)
@@ -316,9 +323,10 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
                 buckets[key] = len(table.buckets)
                 counted = self._counts_steps or table.on_gpu
                 count = fp32_number(float(done), self._device) if counted else None
-                names = self._state_names(group)
                 table.buckets.append(Bucket(group, done, active, names, count, state))
             bucket = table.buckets[buckets[key]]
+            if states and not done and not self._counts_steps:
+                table.fresh.append((state, names))
             if self._counts_steps and active:
                 state["step"] = bucket.count
             extra = extra_states(parameter, state, self._options, name) if needed else {}

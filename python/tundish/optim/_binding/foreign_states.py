@@ -21,7 +21,10 @@ def read_group_states(owner: str, saved: dict[str, Any]) -> dict[str, Any]:
     for number, group in enumerate(saved["param_groups"]):
         group = dict(group)
         step, norms = group.pop("step", None), group.pop("exp_avg_sq", None)
-        keys = [key for key in group["params"] if states.get(key)]
+        # A parameter that only has an average was never updated.
+        keys = [
+            key for key in group["params"] if (states.get(key) or {}).keys() - {"ema", "master"}
+        ]
         if step is not None:
             states.update(with_steps(keys, states, float(step)))
         if norms is not None and owner != "NovoGrad":
