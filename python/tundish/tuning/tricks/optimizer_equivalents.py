@@ -109,13 +109,18 @@ def _norms(groups: Groups, states: States) -> None:
     """timm's NovoGrad keeps the square of a norm and a number of steps."""
     for state in states.values():
         if "exp_avg_sq" in state:
-            state["exp_avg_sq"] = state["exp_avg_sq"].sqrt()
+            square = state["exp_avg_sq"]
+            state["exp_avg_sq"] = norm = square.sqrt()
+            norm._square = square  # the bits that no step has changed
 
 
 def _squared_norms(groups: Groups, states: States) -> None:
     for state in states.values():
         if "exp_avg_sq" in state:
-            state["exp_avg_sq"] = state["exp_avg_sq"].square()
+            norm = state["exp_avg_sq"]
+            square = getattr(norm, "_square", None)
+            is_old = square is not None and torch.equal(square.sqrt(), norm)
+            state["exp_avg_sq"] = square if is_old else norm.square()
             state["step"] = int(state["step"])
 
 
