@@ -123,8 +123,10 @@ def load_plan(path: str | os.PathLike[str], own: Sequence[str] = ()) -> Plan:
         check_value(list[dict[str, Any]], tricks, "tricks")
         check_object(Fingerprint, part(values, "fingerprint"), "fingerprint")
         check_report(part(values, "report"))
+        made = [trick_of(one, f"tricks[{i}]", own, name) for i, one in enumerate(tricks)]
+        check_once(made)
         return Plan(
-            [trick_of(one, f"tricks[{i}]", own, name) for i, one in enumerate(tricks)],
+            made,
             Fingerprint.from_json(values["fingerprint"]),
             report_from_json(values["report"]),
         )
@@ -149,6 +151,13 @@ def trick_of(values: dict[str, Any], where: str, own: Sequence[str], name: str) 
         raise
     except Exception as error:  # of a user's own trick: anything
         raise BadField(f"{where}: {error}") from error
+
+
+def check_once(tricks: list[Trick]) -> None:
+    """A trick that is applied twice could be undone once."""
+    for i, trick in enumerate(tricks):
+        if any(type(trick) is type(other) for other in tricks[:i]):
+            raise BadField(f"tricks[{i}] is {trick.name}, which the plan has already")
 
 
 def with_own(values: dict[str, Any], own: Sequence[str], name: str) -> dict[str, Any]:

@@ -31,6 +31,7 @@ class Averaged:
                 f"{type(self).__name__}.averaged() needs averages\n  fix: ema_decay=0.999, say"
             )
         averages = [(p, state["ema"]) for p, state in self.state.items() if "ema" in state]
+        was_averaged = self._is_averaged
         kept = [parameter.detach().clone() for parameter, _ in averages]
         try:
             with torch.no_grad():
@@ -39,7 +40,7 @@ class Averaged:
             self._is_averaged = True
             yield
         finally:
-            self._is_averaged = False
+            self._is_averaged = was_averaged
             with torch.no_grad():
                 for (parameter, _), before in zip(averages, kept):
                     parameter.copy_(before)

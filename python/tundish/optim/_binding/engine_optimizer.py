@@ -19,7 +19,7 @@ from .learning_rates import is_on_gpu, rate_address
 from .saved_state import checked_load, removed_after
 from .step_hooks import Stepping
 from .step_options import WithOptions, check_group, read_options
-from .tensor_checks import check_whole, name_of
+from .tensor_checks import check_whole, fp32_number, name_of
 from .tensor_probe import DIFFERENT, MOVED
 from .tensor_table import (
     Bucket,
@@ -187,7 +187,11 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
                 out.lr_at = rate_address(bucket.group)
                 out.step_at = bucket.count.data_ptr() if bucket.active else None
             out.step = bucket.step + 1
-        if self._call(engine):
+        if not self._call(engine):
+            if table.drop_fresh():
+                self._table = None
+        else:
+            table.fresh = []
             for bucket in () if table.on_gpu else table.buckets:
                 if bucket.active:
                     bucket.step += 1
@@ -219,7 +223,7 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
             for one in (getattr(self, "grad_scale", None), getattr(self, "found_inf", None))
         )
         if options.max_norm > 0 and self._norm is None:
-            self._norm = torch.zeros((), device=self._device)
+            self._norm = fp32_number(0.0, self._device)
         return engine.step(scale, found_inf, self._norm)
 
     def _is_bound(self, table: Table | None, parameters: list[Any]) -> bool:
@@ -307,18 +311,22 @@ class EngineOptimizer(WithOptions, Averaged, Stepping):
             name = name_of(self.param_groups, number, place)
             group = self.param_groups[number]
             active = parameter.grad is not None
-            needed = active or self._options.ema_decay > 0
-            state = self.state[parameter] if needed else self.state.get(parameter, {})
+            names, state = self._state_names(group), self.state.get(parameter, {})
+            needed = self._options.keep_state(parameter, state, active) or (
+                active and bool(self._counts_steps or names)
+            )
+            state = self.state[parameter] if needed else state
             done = self._steps_made(state, group, known)
             states = self._own_states(parameter, state, group, name) if active else []
             key = (number, done, active)
             if key not in buckets:
                 buckets[key] = len(table.buckets)
                 counted = self._counts_steps or table.on_gpu
-                count = torch.tensor(float(done), device=self._device) if counted else None
-                names = self._state_names(group)
+                count = fp32_number(float(done), self._device) if counted else None
                 table.buckets.append(Bucket(group, done, active, names, count, state))
             bucket = table.buckets[buckets[key]]
+            if states and not done and not self._counts_steps:
+                table.fresh.append((state, names))
             if self._counts_steps and active:
                 state["step"] = bucket.count
             extra = extra_states(parameter, state, self._options, name) if needed else {}

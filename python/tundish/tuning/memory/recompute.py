@@ -17,6 +17,7 @@ import torch
 from ..._c.errors import ArgumentError
 from ..batch_structure import tensors_of
 from ..job import Job, JobSource
+from ..numerics.preserved_state import write_values
 from ..step import Step
 from .recomputed_block import changing_buffers
 
@@ -180,7 +181,7 @@ def measure_blocks(job: Job, clock: Clock = time.perf_counter) -> tuple[int, lis
         watched = _watch(step, batch, clock)
     finally:
         for buffer, before in buffers:
-            buffer.copy_(before)
+            write_values(buffer, before)
         _set_random_state(step.device, state)
     blocks = []
     for name in watched.inputs:

@@ -34,7 +34,9 @@ class ChannelsLast(Trick):
         # Checkpoints stay ordinary: fused kernels refuse a state that is laid out unlike its weights.
         optimizer: Any = step.optimizer
         hooks = [
-            optimizer.register_state_dict_post_hook(lambda _, saved: strides.ordinary(saved)),
+            optimizer.register_state_dict_post_hook(
+                lambda _, saved: strides.ordinary(saved), prepend=True
+            ),
             optimizer.register_load_state_dict_post_hook(as_weights),
         ]
         step.kept["channels_last"] = strides, hooks

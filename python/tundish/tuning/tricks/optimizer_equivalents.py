@@ -63,6 +63,11 @@ def twin_of(optimizer: Any) -> Twin | None:
 # --- counts of steps: ours are tensors in the states, one for many parameters ---------------------
 
 
+def _count(steps: float) -> Any:
+    """A count of steps as torch keeps it, whatever the default dtype and device are."""
+    return torch.tensor(steps, dtype=torch.float32, device="cpu")
+
+
 def _own_counts(groups: Groups, states: States) -> None:
     """torch would count a shared tensor once for each parameter."""
     for group in groups:
@@ -86,7 +91,7 @@ def _counts_from_groups(groups: Groups, states: States) -> None:
     for group in groups:
         for key in group["params"]:
             if states.get(key) and "step" not in states[key]:
-                states[key]["step"] = torch.tensor(float(group.get("step", 0)))
+                states[key]["step"] = _count(float(group.get("step", 0)))
 
 
 def _counts_to_groups(groups: Groups, states: States) -> None:
@@ -94,7 +99,7 @@ def _counts_to_groups(groups: Groups, states: States) -> None:
         found = [states.get(key, {}).pop("step", None) for key in group["params"]]
         counts = {id(count): count for count in found if count is not None}  # each waits for a GPU
         if counts:
-            group["step"] = torch.tensor(max(map(float, counts.values())))
+            group["step"] = _count(max(map(float, counts.values())))
 
 
 # --- other forms of states ------------------------------------------------------------------------
@@ -104,13 +109,18 @@ def _norms(groups: Groups, states: States) -> None:
     """timm's NovoGrad keeps the square of a norm and a number of steps."""
     for state in states.values():
         if "exp_avg_sq" in state:
-            state["exp_avg_sq"] = state["exp_avg_sq"].sqrt()
+            square = state["exp_avg_sq"]
+            state["exp_avg_sq"] = norm = square.sqrt()
+            norm._square = square  # the bits that no step has changed
 
 
 def _squared_norms(groups: Groups, states: States) -> None:
     for state in states.values():
         if "exp_avg_sq" in state:
-            state["exp_avg_sq"] = state["exp_avg_sq"].square()
+            norm = state["exp_avg_sq"]
+            square = getattr(norm, "_square", None)
+            is_old = square is not None and torch.equal(square.sqrt(), norm)
+            state["exp_avg_sq"] = square if is_old else norm.square()
             state["step"] = int(state["step"])
 
 

@@ -86,7 +86,10 @@ class Kernels:
         self._made: list[tuple[Any, Any, Any]] = []  # parameter, momentum, the state before it
         self._enforce()
         self._hooks = [
-            self._optimizer.register_state_dict_post_hook(lambda _, saved: self._ordinary(saved)),
+            # Before the hooks of earlier plans: what was applied last is taken back first.
+            self._optimizer.register_state_dict_post_hook(
+                lambda _, saved: self._ordinary(saved), prepend=True
+            ),
             self._optimizer.register_load_state_dict_post_hook(lambda _: self._enforce()),
         ]
 
