@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..data.order import Listed, Order, Repeated, Subset, Weighted
-from .datasets.known_datasets import Known
+from .datasets.known_datasets import Known, fits
 from .reasons import keep
 from .where_defined import where_defined
 
@@ -118,8 +118,10 @@ def _of_some(sampler: Any, given: Given, known: Known) -> Epochs | None:
     import numpy as np
 
     indices = np.asarray(sampler.indices)
-    if len(indices) == 0:
+    if indices.ndim != 1 or len(indices) == 0 or indices.dtype.kind not in "iu":
         return None
+    if not fits(indices, len(known.numbers)):
+        return None  # an error of torch, once such an index is drawn
     order = order_of(known.numbers[indices])
     about = "SubsetRandomSampler: its samples once, in a new order in every epoch"
     return Epochs(*given, about, order, options={"shuffle": True}, differs=_DIFFERS)

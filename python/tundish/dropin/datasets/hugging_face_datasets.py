@@ -16,7 +16,7 @@ from ..translate import is_fixed, translate
 from ..where_defined import where_defined
 from .batch_functions import BatchFunction, read_function
 from .mapped_files import MappedFiles, places_of
-from .parts import ENDINGS, Files, Names, Ranges, labels_of
+from .parts import ENDINGS, Files, Names, Ranges, absolute, labels_of
 
 _MOST_LOOKED_AT = 100_000  # images whose header is read to know their mode
 
@@ -202,7 +202,7 @@ class _Images:
         without = sum(one.null_count for one in self._bytes)
         if without == sum(map(len, self._bytes)):
             self._check_endings()
-            paths = [os.path.abspath(path) for path in self._paths]
+            paths = [absolute(path) for path in self._paths]
             root = os.path.commonpath([os.path.dirname(path) for path in paths])
             return Files(self._name, root, paths, labels, mode, names, upright)
         if without:

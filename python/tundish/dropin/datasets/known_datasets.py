@@ -86,6 +86,8 @@ def _numbers(dataset: Any, bases: list[tuple[Any, Part]]) -> Any:
         chosen = np.asarray(dataset.indices)
         if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
             raise keep("the indices of Subset are not whole numbers", "give a flat list of them")
+        if not fits(chosen, len(inner)):
+            raise keep("an index of Subset is out of range", "give those of its data set")
         return inner[chosen.astype(np.int64)]
     if type(dataset) is ConcatDataset:
         inner = [_numbers(part, bases) for part in dataset.datasets]
@@ -103,6 +105,11 @@ def _numbers(dataset: Any, bases: list[tuple[Any, Part]]) -> Any:
     part = _part_of(dataset)
     bases.append((dataset, part))
     return begin + np.arange(len(part))
+
+
+def fits(indices: Any, count: int) -> bool:
+    """Tells whether all indices are of a list of `count` elements."""
+    return not indices.size or (int(indices.max()) < count and int(indices.min()) >= -count)
 
 
 def add_facts(out: dict[str, Any], dataset: Any) -> None:

@@ -70,21 +70,37 @@ Part = Files | Ranges | Pixels
 
 
 def files_of(name: str, root: Any, samples: Sequence[tuple[str, int]]) -> Files:
-    # Paths that are absolute stay the strings that the data set has: there may be millions.
-    paths = [path if path.startswith("/") else os.path.abspath(path) for path, _ in samples]
+    try:
+        paths = [absolute(path) for path, _ in samples]
+        labels = labels_of([label for _, label in samples], name)
+    except (TypeError, ValueError):
+        raise keep(
+            f"the samples of {name} are no pairs of a path and a label", "such pairs"
+        ) from None
     others = [path for path in paths if not path.lower().endswith(ENDINGS)]
     if others:
         raise keep(
             f"the engine does not decode {others[0]!r} (nor {len(others) - 1:,} others)",
             "convert TIFF and PPM files to PNG",
         )
-    labels = labels_of([label for _, label in samples], name)
     return Files(name, os.path.abspath(root), paths, labels)
+
+
+def absolute(path: Any) -> str:
+    """Returns a path that names the same file after chdir(). "link/.." stays: os.path.abspath() would drop the link."""
+    text = path if isinstance(path, str) else os.fsdecode(path)
+    # Paths that are absolute stay the strings that the data set has: there may be millions.
+    return text if text.startswith("/") else os.path.join(os.getcwd(), text)
 
 
 def labels_of(values: Any, name: str) -> Any:
     import numpy as np
 
+    if isinstance(values, list):
+        kinds = {getattr(value, "dtype", type(value)) for value in values}
+        # torch makes int64 of both. Other batches have the type of their own labels.
+        if len(kinds) > 1 and kinds != {int, np.dtype(np.int64)}:
+            raise keep(f"the labels of {name} have several types", "give all labels one type")
     labels = np.asarray(values)
     if labels.ndim != 1 or labels.dtype.kind not in "iu" or (labels.size and labels.min() < 0):
         raise keep(f"the labels of {name} are not whole numbers from 0 on", "number the classes")
