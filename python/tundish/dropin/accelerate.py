@@ -21,7 +21,7 @@ from .packs.packs import PackBeside
 from .proof import allowed_difference, check_one, prove_batches
 from .rank_notes import notes_about_ranks
 from .reasons import NotTranslated, Reason
-from .samplers import Epochs, epochs_of
+from .samplers import Epochs, epochs_of, shares_random_numbers
 from .torch_loader import KeptLoader
 from .translate import described, is_fixed, translate
 
@@ -161,6 +161,12 @@ def _native(theirs: Any, wanted: Wanted, arguments: dict[str, Any]) -> NativeLoa
         source = open_parts(known.parts)
         prove(source)
         _describe(report, known, transforms, epochs)
+        if (
+            epochs.listed
+            and not is_fixed(transforms)
+            and shares_random_numbers(theirs, epochs.sampler)
+        ):
+            report.differs.append(_OTHER_NUMBERS)
         pack, packed = _pack_of(known, wanted.pack, report, prove)
         kind = ListedLoader if epochs.listed else OrderedLoader
         return kind(theirs, recipe, source, packed, report, arguments, pack)
@@ -215,6 +221,10 @@ _WHY_NO_PACK = {
     Ranges: "the images are in Arrow files, not in files of their own",
     Pixels: "arrays in memory need none",
 }
+_OTHER_NUMBERS = (
+    "with num_workers=0 torch's transforms take random numbers from the sampler, and the engine's do not: "
+    "from the second epoch on its order is another one"
+)
 _WHAT = {Files: "files", Ranges: "images in Arrow files", Pixels: "images in memory"}
 
 

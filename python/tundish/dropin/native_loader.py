@@ -151,13 +151,16 @@ class ListedLoader(NativeLoader):
     """Every epoch has the indices of the user's sampler: an engine of its own."""
 
     _epoch = -1
+    _has_iterator = False
 
     def __iter__(self) -> Any:
         self._snapshot.check()
         self._take_pack()
         self._epoch += 1
         epochs = self._recipe.epochs
-        numbers = draw_list(self._theirs, self._recipe.known, epochs.sampler)
+        makes_iterator = not self._has_iterator
+        self._has_iterator = self._theirs.persistent_workers  # torch iterates with it again
+        numbers = draw_list(self._theirs, self._recipe.known, epochs.sampler, makes_iterator)
         self.close()
         self._loader = None  # its disk cache, if any, is complete for the next one
         if len(numbers) < (epochs.batch_size if epochs.drop_last else 1):

@@ -164,15 +164,24 @@ def _weighted(weights: Any, draws: int, known: Known) -> Weighted:
     return Weighted(out, draws)
 
 
-def draw_list(theirs: Any, known: Known, sampler: Any) -> Any:
+def shares_random_numbers(theirs: Any, sampler: Any) -> bool:
+    """Tells whether a sampler draws from the random numbers from which torch's transforms draw."""
+    from torch.utils.data import DistributedSampler
+
+    own = getattr(sampler, "generator", None) is not None or type(sampler) is DistributedSampler
+    return theirs.num_workers == 0 and not own
+
+
+def draw_list(theirs: Any, known: Known, sampler: Any, makes_iterator: bool) -> Any:
     """Returns the samples of one epoch, by their numbers in the parts.
 
-    Random numbers are drawn as torch's iterator draws them: first the seed of its processes.
+    Random numbers are drawn as torch draws them: a new iterator draws the seed of its processes first.
     """
     import numpy as np
     import torch
 
-    torch.empty((), dtype=torch.int64).random_(generator=theirs.generator)
+    if makes_iterator:
+        torch.empty((), dtype=torch.int64).random_(generator=theirs.generator)
     most = _ENDLESS * (len(known.numbers) + len(sampler))
     indices = list(itertools.islice(sampler, most + 1))
     if len(indices) > most:
