@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .._c.errors import Error
+from .._c.errors import Error, SampleError
 from ..data.gpu.device import device_of
 from ..data.loader import Loader
 from ..data.open_source import Source
@@ -171,7 +172,8 @@ def _native(theirs: Any, wanted: Wanted, arguments: dict[str, Any]) -> NativeLoa
         kind = ListedLoader if epochs.listed else OrderedLoader
         return kind(theirs, recipe, source, packed, report, arguments, pack)
     except (Error, ValueError) as error:
-        if _is_of_options(arguments, known, epochs, options):
+        is_sample = isinstance(error, SampleError)  # torch may read what the engine does not
+        if not is_sample and _is_of_options(arguments, known, epochs, options):
             raise
         reason = Reason(f"the engine refuses: {error}", "what the message says")
         raise NotTranslated(reason) from error
@@ -228,7 +230,17 @@ _OTHER_NUMBERS = (
 _WHAT = {Files: "files", Ranges: "images in Arrow files", Pixels: "images in memory"}
 
 
+def _loads_cut_off_images(known: Known) -> bool:
+    pillow = sys.modules.get("PIL.ImageFile")
+    in_memory = isinstance(known.parts[0], Pixels)
+    return bool(getattr(pillow, "LOAD_TRUNCATED_IMAGES", False)) and not in_memory
+
+
 def _describe(report: Report, known: Known, transforms: list[Any], epochs: Epochs) -> None:
+    if _loads_cut_off_images(known):
+        report.differs.append(
+            "PIL.ImageFile.LOAD_TRUNCATED_IMAGES has no effect: an image that is cut off is a bad sample"
+        )
     for part in known.parts:
         what = _WHAT[type(part)]
         report.translated.append(f"{part.name}: {len(part):,} {what}")
