@@ -137,6 +137,8 @@ def _derived(theirs: Any) -> str:
         both = [float(dist.concentration0), float(dist.concentration1)]
         if not _near(both, [float(values["alpha"])] * 2):
             return "_dist is not what alpha says"
+    if type(theirs).__name__ == "AugMix" and values["_PARAMETER_MAX"] != 10:
+        return "_PARAMETER_MAX was edited"
     return _policies(theirs)
 
 
