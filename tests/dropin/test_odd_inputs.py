@@ -3,6 +3,7 @@
 import os
 import pathlib
 import shutil
+from array import array
 
 import numpy as np
 import pytest
@@ -67,6 +68,39 @@ def test_labels_of_several_types_are_kept(root, kind):
 def test_labels_of_python_and_numpy_are_one_type(root):
     folder = relabelled(root, lambda n, path, label: (path, label if n < 4 else np.int64(label)))
     assert same_batches(accelerated(DataLoader(folder, 4)), DataLoader(folder, 4))
+
+
+def replaced_loader(path):
+    return Image.new("RGB", (30, 30))
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "replacement"),
+    [
+        (datasets.DatasetFolder, "__getitem__", lambda self, index: (torch.zeros(3, 16, 16), 0)),
+        (datasets.folder, "pil_loader", replaced_loader),
+        (datasets.folder, "default_loader", replaced_loader),
+        (Subset, "__getitem__", lambda self, index: self.dataset[0]),
+        (Subset, "__getitems__", lambda self, indices: [self.dataset[0]] * len(indices)),
+    ],
+)
+def test_a_replaced_function_of_a_library_is_kept(root, monkeypatch, owner, name, replacement):
+    monkeypatch.setattr(owner, name, replacement)
+    subset = Subset(datasets.ImageFolder(root, v2.Compose(FIXED), replaced_loader), [1, 0])
+    if name != "default_loader":
+        subset.dataset.loader = datasets.folder.default_loader
+    loader = tundish.accelerate(DataLoader(subset, 2))
+    assert not loader.report.native
+    assert f"{__file__}:{replacement.__code__.co_firstlineno}" in str(loader.report)
+
+
+def test_any_sequence_of_indices_is_compared_by_value(numbered):
+    subset = Subset(numbered, array("q", [0, 1, 2]))
+    loader = accelerated(DataLoader(subset, 3))
+    list(loader)
+    subset.indices[0] = 5
+    with pytest.raises(RuntimeError, match=r"dataset\.indices changed"):
+        list(loader)
 
 
 # --- indices -------------------------------------------------------------------------------------

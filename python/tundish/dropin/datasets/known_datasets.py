@@ -17,7 +17,7 @@ from . import (
 from . import (
     torchvision_datasets as torchvision_sets,
 )
-from .parts import Part, Pixels
+from .parts import Part, Pixels, check_package
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,8 @@ def _numbers(dataset: Any, bases: list[tuple[Any, Part]]) -> Any:
             where_defined(vars(dataset)["__getitems__"]),
         )
     if type(dataset) is Subset:
+        check_package(Subset.__getitem__)
+        check_package(Subset.__getitems__)
         inner = _numbers(dataset.dataset, bases)
         chosen = np.asarray(dataset.indices)
         if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
@@ -90,6 +92,7 @@ def _numbers(dataset: Any, bases: list[tuple[Any, Part]]) -> Any:
             raise keep("an index of Subset is out of range", "give those of its data set")
         return inner[chosen.astype(np.int64)]
     if type(dataset) is ConcatDataset:
+        check_package(ConcatDataset.__getitem__)
         inner = [_numbers(part, bases) for part in dataset.datasets]
         if list(dataset.cumulative_sizes) != np.cumsum([len(part) for part in inner]).tolist():
             raise keep(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...transforms.unmodified import is_foreign, is_own_hook
 from ..reasons import keep
 from ..where_defined import where_defined
 
@@ -107,6 +108,17 @@ def labels_of(values: Any, name: str) -> Any:
     return labels.astype(np.int64)
 
 
+def check_package(function: Any) -> None:
+    """Refuses a function that stands in the place of one of a library."""
+    if is_foreign(function) and not is_own_hook(function):
+        name = getattr(function, "__qualname__", repr(function))
+        raise keep(
+            f"{name} replaces a function of a data set's library",
+            "leave it out",
+            where_defined(function),
+        )
+
+
 def check_class(dataset: Any, kind: type) -> None:
     """It derives from `kind`, and does nothing else than that; its labels are the stored ones."""
     for name in ("__getitem__", "__getitems__", "__len__"):
@@ -117,6 +129,8 @@ def check_class(dataset: Any, kind: type) -> None:
                 f"{kind.__name__} itself, or tundish.pack(dataset, 'train.tnd')",
                 where_defined(vars(dataset).get(name, own)),
             )
+        if own is not None:
+            check_package(own)
     if dataset.target_transform is not None:
         raise keep(
             "the data set has a target_transform, which only Python can run",
