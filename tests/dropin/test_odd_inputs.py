@@ -10,7 +10,7 @@ import pytest
 import torch
 import tundish
 from PIL import Image
-from torch.utils.data import DataLoader, Subset, SubsetRandomSampler
+from torch.utils.data import ConcatDataset, DataLoader, Subset, SubsetRandomSampler
 from torchvision import datasets
 from torchvision.transforms import v2
 
@@ -101,6 +101,16 @@ def test_any_sequence_of_indices_is_compared_by_value(numbered):
     subset.indices[0] = 5
     with pytest.raises(RuntimeError, match=r"dataset\.indices changed"):
         list(loader)
+
+
+def test_labels_without_an_image_move_no_other_label():
+    first, second = (torch_sets.in_memory(datasets.CIFAR10, FIXED, count=4) for _ in range(2))
+    first.targets = [*range(4), 9]
+    joined = ConcatDataset([first, second])
+    assert same_batches(accelerated(DataLoader(joined, 3)), DataLoader(joined, 3))
+    second.targets = second.targets[:3]
+    loader = tundish.accelerate(DataLoader(joined, 3))
+    assert "has more images than labels" in str(loader.report)
 
 
 # --- indices -------------------------------------------------------------------------------------

@@ -63,4 +63,7 @@ def _pixels(dataset: Any, name: str, grey: bool) -> Pixels:
     right = len(shape) == 3 if grey else len(shape) == 4 and shape[3] == 3
     if not right or str(pixels.dtype) != "uint8":
         raise keep(f"{name} has other images than {type(dataset).__name__} has", "its own images")
-    return Pixels(name, pixels, labels_of(dataset.targets, name), "L" if grey else "RGB")
+    labels = labels_of(dataset.targets, name)[: len(pixels)]
+    if len(labels) < len(pixels):
+        raise keep(f"{name} has more images than labels", "a label for each image")
+    return Pixels(name, pixels, labels, "L" if grey else "RGB")
