@@ -121,7 +121,9 @@ def test_a_pickled_data_set_refuses_other_data(make, photos, tmp_path):
     assert len(pickle.loads(text)) == photos.count
     make.write(tmp_path / "in/x/0.png", make.png(0, 9, 9))
     tundish.pack(tmp_path / "in", pack, force=True, progress=False)
-    with pytest.raises(tundish.Error, match=r"TND-603.*is not the data set that was pickled") as caught:
+    with pytest.raises(
+        tundish.Error, match=r"TND-603.*is not the data set that was pickled"
+    ) as caught:
         pickle.loads(text)
     assert "make the tundish.Dataset again" in str(caught.value)
 
