@@ -14,18 +14,23 @@ _SEED = (
     "lightning_fabric.utilities.seed.pl_worker_init_function",
 )
 
+# What decides which batches a DataLoader gives.
+_ITERATION = ("__iter__", "_get_iterator", "_index_sampler")
+
 
 def check_arguments(theirs: Any) -> None:
     """Raises NotTranslated. Those that only concern processes have no meaning for threads: num_workers,
     persistent_workers, prefetch_factor, multiprocessing_context, timeout, in_order."""
     from torch.utils.data import DataLoader, IterableDataset, default_collate
 
-    if type(theirs).__iter__ is not DataLoader.__iter__:
-        raise keep(
-            f"{type(theirs).__name__} iterates in a way of its own",
-            "give the DataLoader that it was made from",
-            where_defined(type(theirs).__iter__),
-        )
+    for name in _ITERATION:
+        own = vars(theirs).get(name, getattr(type(theirs), name))
+        if own is not getattr(DataLoader, name):
+            raise keep(
+                f"{type(theirs).__name__} iterates in a way of its own",
+                "give the DataLoader that it was made from",
+                where_defined(getattr(own, "fget", own)),
+            )
     if isinstance(theirs.dataset, IterableDataset):
         raise keep(
             "an IterableDataset yields its samples in an order of its own",

@@ -151,13 +151,16 @@ class ListedLoader(NativeLoader):
     """Every epoch has the indices of the user's sampler: an engine of its own."""
 
     _epoch = -1
+    _has_iterator = False
 
     def __iter__(self) -> Any:
         self._snapshot.check()
         self._take_pack()
         self._epoch += 1
         epochs = self._recipe.epochs
-        numbers = draw_list(self._theirs, self._recipe.known, epochs.sampler)
+        makes_iterator = not self._has_iterator
+        self._has_iterator = self._theirs.persistent_workers  # torch iterates with it again
+        numbers = draw_list(self._theirs, self._recipe.known, epochs.sampler, makes_iterator)
         self.close()
         self._loader = None  # its disk cache, if any, is complete for the next one
         if len(numbers) < (epochs.batch_size if epochs.drop_last else 1):
@@ -175,6 +178,8 @@ class ListedLoader(NativeLoader):
 
 class OrderedLoader(NativeLoader):
     """Every epoch is a function of its number: it can be resumed anywhere."""
+
+    _files_print: str | None = None  # the fingerprint of a loader that reads the files
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -213,26 +218,45 @@ class OrderedLoader(NativeLoader):
 
     def state_dict(self) -> dict[str, Any]:
         """A small dict of numbers and strings: what was handed out so far."""
-        return self._engine.state_dict()
+        state = self._engine.state_dict()
+        if self._source is self._files:
+            return state
+        if self._files_print is None:
+            with self._recipe.loader(self._files) as loader:
+                self._files_print = loader.state_dict()["fingerprint"]
+        return {**state, _OF_FILES: self._files_print}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Goes on where the state was saved: with its seed, and also when a pack was made meanwhile."""
+        """Goes on where the state was saved: with its seed, whether batches come from a pack or from the files."""
         seed = state.get("seed") if isinstance(state, dict) else None
         if self._arguments["seed"] is None and isinstance(seed, int) and seed != self._recipe.seed:
-            self._recipe = self._recipe.with_seed(seed)
+            self._recipe, self._files_print = self._recipe.with_seed(seed), None
             self._engine.close()
             self._engine = self._loader = self._recipe.loader(self._source)
         try:
             self._engine.load_state_dict(state)
         except Error:
-            if self._source is self._files:
+            of_files = _state_of_files(state)
+            if self._source is self._files and of_files is state:
                 raise
-            with self._recipe.loader(self._files) as earlier:
-                earlier.load_state_dict(state)
-                self._engine._run.go_to(earlier._run.place)
+            with self._recipe.loader(self._files) as files:
+                files.load_state_dict(of_files)
+                self._engine._run.go_to(files._run.place)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self._theirs, self._arguments, self.state_dict())
+
+
+_OF_FILES = (
+    "fingerprint_of_files"  # in a state: another rank may read the files instead of the pack
+)
+
+
+def _state_of_files(state: Any) -> Any:
+    """Returns the state that a loader would have saved that reads the files."""
+    if not isinstance(state, dict) or _OF_FILES not in state:
+        return state
+    return {**state, "fingerprint": state[_OF_FILES]}
 
 
 class OrderedIterator:

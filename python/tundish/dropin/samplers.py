@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..data.order import Listed, Order, Repeated, Subset, Weighted
-from .datasets.known_datasets import Known
+from .datasets.known_datasets import Known, fits
 from .reasons import keep
 from .where_defined import where_defined
 
@@ -118,8 +118,10 @@ def _of_some(sampler: Any, given: Given, known: Known) -> Epochs | None:
     import numpy as np
 
     indices = np.asarray(sampler.indices)
-    if len(indices) == 0:
+    if indices.ndim != 1 or len(indices) == 0 or indices.dtype.kind not in "iu":
         return None
+    if not fits(indices, len(known.numbers)):
+        return None  # an error of torch, once such an index is drawn
     order = order_of(known.numbers[indices])
     about = "SubsetRandomSampler: its samples once, in a new order in every epoch"
     return Epochs(*given, about, order, options={"shuffle": True}, differs=_DIFFERS)
@@ -162,15 +164,24 @@ def _weighted(weights: Any, draws: int, known: Known) -> Weighted:
     return Weighted(out, draws)
 
 
-def draw_list(theirs: Any, known: Known, sampler: Any) -> Any:
+def shares_random_numbers(theirs: Any, sampler: Any) -> bool:
+    """Tells whether a sampler draws from the random numbers from which torch's transforms draw."""
+    from torch.utils.data import DistributedSampler
+
+    own = getattr(sampler, "generator", None) is not None or type(sampler) is DistributedSampler
+    return theirs.num_workers == 0 and not own
+
+
+def draw_list(theirs: Any, known: Known, sampler: Any, makes_iterator: bool) -> Any:
     """Returns the samples of one epoch, by their numbers in the parts.
 
-    Random numbers are drawn as torch's iterator draws them: first the seed of its processes.
+    Random numbers are drawn as torch draws them: a new iterator draws the seed of its processes first.
     """
     import numpy as np
     import torch
 
-    torch.empty((), dtype=torch.int64).random_(generator=theirs.generator)
+    if makes_iterator:
+        torch.empty((), dtype=torch.int64).random_(generator=theirs.generator)
     most = _ENDLESS * (len(known.numbers) + len(sampler))
     indices = list(itertools.islice(sampler, most + 1))
     if len(indices) > most:

@@ -33,7 +33,7 @@ def _translate(transform: Any) -> list[Transform]:
             "the data set has no transform, and torch cannot collate PIL images",
             "give it one, such as v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])",
         )
-    steps = _leaves(transform)
+    steps = leaves(transform)
     own = [step for step in steps if not _package(step)]
     if own:
         raise NotTranslated(*[_of_user(step) for step in own])
@@ -56,7 +56,7 @@ def _of_user(step: Any) -> Reason:
     return Reason(f"the transform {name} is Python", instead_of("Lambda"), where_defined(function))
 
 
-def _leaves(transform: Any) -> list[Any]:
+def leaves(transform: Any) -> list[Any]:
     """Without the lists that hold them; a list of the user's own is one of its steps."""
     held = transform if isinstance(transform, list | tuple) else None
     if _package(transform) == "torch":  # Sequential, ModuleList
@@ -65,7 +65,7 @@ def _leaves(transform: Any) -> list[Any]:
         held = getattr(transform, "transforms", None)
     if held is None:
         return [transform]
-    return [leaf for one in held for leaf in _leaves(one)]
+    return [leaf for one in held for leaf in leaves(one)]
 
 
 def _package(step: Any) -> str:

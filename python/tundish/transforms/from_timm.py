@@ -16,6 +16,8 @@ from decimal import Decimal
 from typing import Any
 
 from .. import transforms as T
+from .._c.plain import plain
+from .torchvision_arguments import OF_PILLOW
 from .transform import Transform
 from .unmodified import modification
 
@@ -118,13 +120,15 @@ def _is(package: str, name: str, one: Any) -> bool:
 
 
 def _filter(mode: Any) -> str:
-    """Of InterpolationMode, of a filter of Pillow, or of several, among which timm draws."""
+    """Returns the name of an InterpolationMode or a filter of Pillow, or "random" where timm draws one of two."""
     if isinstance(mode, list | tuple):
         names = [_filter(one) for one in mode]
         if names != ["bilinear", "bicubic"]:
             raise ValueError(f"a random choice of the interpolations {', '.join(names)}")
         return "random"
-    name = mode.value if isinstance(getattr(mode, "value", None), str) else mode.name.lower()
+    name = plain(mode)
+    if isinstance(name, int) and 0 <= name < len(OF_PILLOW):
+        name = OF_PILLOW[name]
     if name not in _FILTERS:
         raise ValueError(f"interpolation {name} (there are {', '.join(_FILTERS)})")
     return str(name)
@@ -191,6 +195,8 @@ def _resize_keep_ratio(one: Any) -> list[Transform]:
 
 
 def _random_erasing(one: Any) -> list[Transform]:
+    if (one.rand_color, one.per_pixel) != (one.mode == "rand", one.mode == "pixel"):
+        raise ValueError("rand_color and per_pixel are not what mode says")
     # timm keeps the logarithms. num_splits is for whole batches: it does nothing in a Compose.
     low, high = (round(math.exp(value), 12) for value in one.log_aspect_ratio)
     return [

@@ -13,7 +13,7 @@ from .._c.plain import plain
 from .transform import Transform
 
 _FILTERS = ("nearest", "bilinear", "bicubic")
-_OF_PILLOW = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # Pillow's constants
+OF_PILLOW = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # Pillow's constants
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ def without_lists(value: Any) -> Any:
 
 def _interpolation(value: Any, place: Place, kind: Kind) -> str:
     mode = plain(value)
-    if isinstance(mode, int) and 0 <= mode < len(_OF_PILLOW):
-        mode = _OF_PILLOW[mode]
+    if isinstance(mode, int) and 0 <= mode < len(OF_PILLOW):
+        mode = OF_PILLOW[mode]
     if mode not in _FILTERS:
         advice = f"use one of {', '.join(_FILTERS)}"
         if mode == "nearest-exact":

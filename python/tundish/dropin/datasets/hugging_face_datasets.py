@@ -12,13 +12,17 @@ from typing import Any
 
 from ..changes.dataset_facts import Identity
 from ..reasons import keep
-from ..translate import is_fixed, translate
+from ..translate import is_fixed, leaves, translate
 from ..where_defined import where_defined
 from .batch_functions import BatchFunction, read_function
 from .mapped_files import MappedFiles, places_of
-from .parts import ENDINGS, Files, Names, Ranges, labels_of
+from .parts import ENDINGS, Files, Names, Ranges, absolute, labels_of
 
 _MOST_LOOKED_AT = 100_000  # images whose header is read to know their mode
+
+
+# Transforms of v2 that make plain tensors of images.
+_MAKES_TENSOR = {"PILToTensor", "ToTensor", "ToPureTensor"}
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,13 @@ def _format_of(dataset: Any) -> _Format:
                 "a function that calls it for each image (docs/migrate-from-dataloader.md#hugging-face-datasets)",
                 where_defined(transform),
             )
+        names = [type(step).__name__ for step in leaves(transform)]
+        if _MAKES_TENSOR.intersection(names[:-1]):
+            raise keep(
+                "v2 changes only the first plain tensor of a batch that set_transform gives it",
+                "ToImage() instead of PILToTensor() and ToTensor(), and ToPureTensor() last",
+                where_defined(transform),
+            )
     elif kind == "custom":
         made = read_function(transform, columns)
     else:
@@ -130,6 +141,8 @@ def _checked(made: BatchFunction, kinds: dict[str, str], features: Any) -> _Form
     own = features[image].mode
     if own not in (None, "RGB", "L"):
         raise keep(f"the images have the mode {own}", "RGB or L")
+    if own == "L" and made.mode == "RGB":
+        raise keep("grey images are converted to RGB", 'datasets.Image(mode="RGB")')
     return _Format(names, image, label, made.transform, made.mode or own)
 
 
@@ -202,7 +215,7 @@ class _Images:
         without = sum(one.null_count for one in self._bytes)
         if without == sum(map(len, self._bytes)):
             self._check_endings()
-            paths = [os.path.abspath(path) for path in self._paths]
+            paths = [absolute(path) for path in self._paths]
             root = os.path.commonpath([os.path.dirname(path) for path in paths])
             return Files(self._name, root, paths, labels, mode, names, upright)
         if without:

@@ -17,7 +17,7 @@ from . import (
 from . import (
     torchvision_datasets as torchvision_sets,
 )
-from .parts import Part, Pixels
+from .parts import Part, Pixels, check_package
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,17 @@ def _numbers(dataset: Any, bases: list[tuple[Any, Part]]) -> Any:
             where_defined(vars(dataset)["__getitems__"]),
         )
     if type(dataset) is Subset:
+        check_package(Subset.__getitem__)
+        check_package(Subset.__getitems__)
         inner = _numbers(dataset.dataset, bases)
         chosen = np.asarray(dataset.indices)
         if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
             raise keep("the indices of Subset are not whole numbers", "give a flat list of them")
+        if not fits(chosen, len(inner)):
+            raise keep("an index of Subset is out of range", "give those of its data set")
         return inner[chosen.astype(np.int64)]
     if type(dataset) is ConcatDataset:
+        check_package(ConcatDataset.__getitem__)
         inner = [_numbers(part, bases) for part in dataset.datasets]
         if list(dataset.cumulative_sizes) != np.cumsum([len(part) for part in inner]).tolist():
             raise keep(
@@ -103,6 +108,11 @@ def _numbers(dataset: Any, bases: list[tuple[Any, Part]]) -> Any:
     part = _part_of(dataset)
     bases.append((dataset, part))
     return begin + np.arange(len(part))
+
+
+def fits(indices: Any, count: int) -> bool:
+    """Tells whether all indices are of a list of `count` elements."""
+    return not indices.size or (int(indices.max()) < count and int(indices.min()) >= -count)
 
 
 def add_facts(out: dict[str, Any], dataset: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from ..changes.dataset_facts import Identity, checksum, contents
 from ..reasons import keep
 from ..where_defined import where_defined
-from .parts import Files, Part, Pixels, check_class, files_of, labels_of
+from .parts import Files, Part, Pixels, check_class, check_package, files_of, labels_of
 
 _OF_FILES = ("ImageFolder", "ImageNet", "DatasetFolder")
 _OF_COLOURS = ("CIFAR10", "CIFAR100")
@@ -42,7 +42,7 @@ def facts_of(dataset: Any) -> dict[str, Any]:
 
 def _files(dataset: Any, name: str) -> Files:
     import torchvision
-    from torchvision.datasets.folder import default_loader
+    from torchvision.datasets.folder import default_loader, pil_loader
 
     if dataset.loader is not default_loader:
         raise keep(
@@ -50,6 +50,8 @@ def _files(dataset: Any, name: str) -> Files:
             "leave it out: the engine decodes JPEG, PNG, WebP, BMP and GIF with Pillow's pixels",
             where_defined(dataset.loader),
         )
+    check_package(default_loader)
+    check_package(pil_loader)
     if torchvision.get_image_backend() != "PIL":
         raise keep("torchvision's image backend is not PIL", 'set_image_backend("PIL")')
     return files_of(name, dataset.root, dataset.samples)
@@ -61,4 +63,7 @@ def _pixels(dataset: Any, name: str, grey: bool) -> Pixels:
     right = len(shape) == 3 if grey else len(shape) == 4 and shape[3] == 3
     if not right or str(pixels.dtype) != "uint8":
         raise keep(f"{name} has other images than {type(dataset).__name__} has", "its own images")
-    return Pixels(name, pixels, labels_of(dataset.targets, name), "L" if grey else "RGB")
+    labels = labels_of(dataset.targets, name)[: len(pixels)]
+    if len(labels) < len(pixels):
+        raise keep(f"{name} has more images than labels", "a label for each image")
+    return Pixels(name, pixels, labels, "L" if grey else "RGB")

@@ -78,7 +78,6 @@ class PythonSamples : public Source, public FileTimes {
   std::uint64_t bytes(std::uint64_t) const override { return 0; }
   std::uint64_t memory() const override { return 8 * labels_.size(); }
   std::string path() const override { return name_; }
-  std::string file_times() const override { return ""; }  // no file is known
   std::string key(std::uint64_t i) const override { return fmt::format("{:08}", i); }
 
   // The label is known once the sample was read.
