@@ -82,7 +82,7 @@ add_library(engine STATIC
   src/decode/bmp/bmp_runs.cpp
   src/decode/decode.cpp
   src/decode/decode_bytes.cpp
-  src/decode/exif.cpp
+  src/decode/orientation/exif.cpp
   src/decode/gif/gif.cpp
   src/decode/gif/gif_header.cpp
   src/decode/gif/gif_pixels.cpp
@@ -93,6 +93,7 @@ add_library(engine STATIC
   src/decode/png.cpp
   src/decode/png_expand.cpp
   src/decode/png_header.cpp
+  src/decode/orientation/png_orientation.cpp
   src/decode/png_inflate.cpp
   src/decode/png_transparency.cpp
   src/decode/join_planes.cpp

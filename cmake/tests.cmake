@@ -36,7 +36,7 @@ add_executable(unit_tests
   src/decode/test_images.cpp
   src/decode/bmp/bmp_test.cpp
   src/decode/decode_test.cpp
-  src/decode/exif_test.cpp
+  src/decode/orientation/exif_test.cpp
   src/decode/gif/gif_test.cpp
   src/decode/jpeg_test.cpp
   src/decode/npy_test.cpp

@@ -1,4 +1,4 @@
-// parser: src/decode/jpeg* src/decode/exif.*
+// parser: src/decode/jpeg* src/decode/orientation/exif.*
 #include "decode_both_ways.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -9,11 +9,13 @@ from tundish.diagnosis.rules.static import CHECKS, TOPICS, Check
 
 HEAD = """# The checks
 
-What `tundish check` looks for, and why. [check.md](check.md) shows how to use it; `tundish check --explain ID` prints one of these
-sections. This page is made from the checks by `tools/make_checks.py`.
+What `tundish check` looks for, and why. [check.md](check.md) shows how to use it;
+`tundish check --explain ID` prints one of these sections. This page is made from the checks by
+`tools/make_checks.py`.
 
-An *error* makes results wrong, a *warning* costs time or memory, a *note* is a suggestion and does not fail a build. Every check has a
-script that it must find and a clean twin on which all checks must be silent (`tests/diagnosis/checks/`).
+An *error* makes results wrong, a *warning* costs time or memory, a *note* is a suggestion and does
+not fail a build. Every check has a script that it must find and a clean twin on which all checks
+must be silent (`tests/diagnosis/checks/`).
 """
 
 

@@ -9,18 +9,24 @@ from tundish.diagnosis.rules.runtime import CHECKS, LAYER_CHECKS
 
 HEAD = """# What only the running script shows
 
-`tundish doctor` looks for these while the script trains, beside what [tundish check](check.md) finds in its text. Parameters and calls of
-modules are looked at in the profiled steps, which are not in the figures. This page is made from the checks by `tools/make_doctor_checks.py`.
+[`tundish doctor`](doctor.md) looks for these while the script trains, beside what
+[tundish check](check.md) finds in its text. It looks at parameters and calls of modules in the
+profiled steps, which are not in the figures. This page is made from the checks by
+`tools/make_doctor_checks.py`.
 
-An *error* makes results wrong, a *warning* costs time or memory. Every check has a planted loop that it must find and a clean twin on which all
-of them must be silent (`tests/diagnosis/test_running_checks.py`).
+An *error* makes results wrong, a *warning* costs time or memory. Every check has a planted loop
+that it must find and a clean twin on which all checks must be silent
+(`tests/diagnosis/test_running_checks.py`).
 """
 LAYERS = """## The model's layers
 
-These compare the [measured layers](doctor-layers.md) of the model with each other and with what the machine can do. A finding costs at least 5 % of the
-model's time, unless its text has another figure. A *note* is a rule of a paper whose gain only a trial shows; `tundish doctor -v` and the report
-have it. Every check has a planted model and a clean twin (`tests/helpers/layer_plants.py`). The rules are those of
-[ShuffleNetV2](https://arxiv.org/abs/1807.11164) (G1 to G4) and [TRT-ViT](https://arxiv.org/abs/2205.09579).
+These compare the [measured layers](profile.md#which-layers-take-the-time) of the model with each
+other and with what the machine can do. A finding costs at least 5 % of the model's time, unless its
+text has another figure. A *note* is a rule of a paper whose gain only a trial shows;
+`tundish doctor -v` and the report have it. Every check has a planted model and a clean twin
+(`tests/helpers/layer_plants.py`). The rules come from
+[ShuffleNetV2](https://arxiv.org/abs/1807.11164) (G1 to G4) and
+[TRT-ViT](https://arxiv.org/abs/2205.09579).
 """
 
 

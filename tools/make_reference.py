@@ -88,7 +88,7 @@ def sources() -> dict[str, Any]:
 
 
 def loader_arguments(found: dict[str, Any]) -> str:
-    rows = [("`path`", "", "a `.tnd` file, an image folder, a `.csv` or `.tsv` list, an uncompressed `.tar`; or a list of several with the same classes")]  # fmt: skip
+    rows = [("`path`", "", "a pack (`.tnd`, `.tnds`) or any data that [trains without a pack](sources.md#what-src-can-be); or a list of several with the same classes")]  # fmt: skip
     rows += [
         (f"`{one.name}`", f"`{shown(one.default)}`", one.metadata["about"])
         for one in fields(found["options"])
@@ -105,7 +105,7 @@ def statistics(found: dict[str, Any]) -> str:
         "`data/gpu_wait_s`, `data/gpu_wait_share` and `data/gpu_decoded` are 0 without `device=`. "
         "`data/batch_transform_s` has the seconds that `batch_transform=` took, on the host."
     )
-    page = "[monitoring.md](monitoring.md) shows how to read them."
+    page = "[loader-performance.md](loader-performance.md#statistics) shows how to read them."
     return f"### Statistics\n\n`loader.stats()`. {page}\n\n{table(('key', 'meaning'), rows)}\n\n{more}\n"
 
 
@@ -165,16 +165,18 @@ def transforms(found: dict[str, Any]) -> str:
 
 
 def accelerate(package: Any) -> str:
-    """The drop-in. docs/drop-in.md shows how it is used."""
+    """The drop-in. docs/migrate-from-dataloader.md shows how it is used."""
     function = package.accelerate
     line = signature("tundish.accelerate", function)
-    about = "[drop-in.md](drop-in.md) shows how to use it."
+    about = "[migrate-from-dataloader.md](migrate-from-dataloader.md#change-one-line) shows how to use it."
     return f"## accelerate\n\n{about}\n\n`{line}`\n\n{documentation(function)}\n"
 
 
 def tuning(package: Any) -> str:
     """What makes the training step faster. docs/tune.md shows how it is used."""
-    parts = ["## Tuning\n\n[tune.md](tune.md) and [seeds.md](seeds.md) show how to use it.\n"]
+    parts = [
+        "## Tuning\n\n[tune.md](tune.md) and [resume.md](resume.md#seed-everything) show how to use it.\n"
+    ]
     for name in ("tune", "load_plan", "seed_everything"):
         function = getattr(package, name)
         line = signature(f"tundish.{name}", function)
@@ -207,7 +209,7 @@ def diagnosing(package: Any) -> str:
         f"## Diagnosing\n\n{about}\n\n### doctor\n\n`{line}`\n\n{documentation(package.doctor)}\n"
     )
     line = signature("tundish.layers", package.layers)
-    about = "[doctor-layers.md](doctor-layers.md) explains the table."
+    about = "[profile.md](profile.md#which-layers-take-the-time) explains the table."
     return f"{text}\n### layers\n\n`{line}`\n\n{documentation(package.layers)}\n\n{about}\n"
 
 

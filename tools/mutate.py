@@ -152,7 +152,7 @@ class Scratch:
         return digest.hexdigest()
 
     def sources(self) -> list[str]:
-        """Of the engine: what was compiled into the products, and what this machine can run."""
+        """Returns the sources of the engine that the products contain and this machine can run."""
         _, text = self.run("ninja", "-C", self.build, "-t", "deps", limit_s=60)
         inside = set(re.findall(rf"(?:{self.root}|\.\./\.\.)/(src/[\w/]+\.(?:cpp|h))\b", text))
         has_avx512 = "avx512_vbmi2" in Path("/proc/cpuinfo").read_text()

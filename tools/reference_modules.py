@@ -18,14 +18,13 @@ from typing import Any
 
 from reference_text import documentation, methods, shown, signature, table
 
-OPTIM = """[optimizers.md](optimizers.md) shows how to use them. Arguments are those of the original. In addition
-all optimizers but `Muon` take the options below."""
-TUNING = """[tune.md](tune.md), [tricks.md](tricks.md), [batch-size.md](batch-size.md),
-[memory-of-training.md](memory-of-training.md) and [seeds.md](seeds.md) show how to use them."""
-TRICKS = """`tundish.tune` tries these tricks. A plan file and `tundish tune` use the names;
-[tricks.md](tricks.md) explains each trick."""
-DIAGNOSIS = """[doctor.md](doctor.md), [check.md](check.md) and [doctor-layers.md](doctor-layers.md) show how to use
-them."""
+OPTIM = """[optimizers.md](optimizers.md) shows how to use them, [optimizer-reference.md](optimizer-reference.md)
+has their formulas. The arguments are the original's. In addition all optimizers but `Muon` take the options below."""
+TUNING = """[tune.md](tune.md), [tricks.md](tricks.md), [training-memory.md](training-memory.md) and
+[resume.md](resume.md#seed-everything) show how to use them."""
+TRICKS = """A plan file and `tundish tune` use these names. [tricks.md](tricks.md) explains each trick, and
+says when `tundish.tune` tries it."""
+DIAGNOSIS = """[doctor.md](doctor.md), [profile.md](profile.md) and [check.md](check.md) show how to use them."""
 
 # Dataclasses that users make themselves; the other ones are results of functions.
 MADE_BY_USERS = ("Job", "Trick")

@@ -81,10 +81,16 @@ def main() -> None:
             }
             lines.append([index, f"{chunks:,}", *(f"{one:.3f}" for one in medians.values())])
             if chunks == options.chunks[-1]:
-                bars += [Bar(f"{name}, {index}", one, f"{one:.2f} s", name == "Tundish") for name, one in medians.items()]
+                bars += [
+                    Bar(f"{name}, {index}", one, f"{one:.2f} s", name == "Tundish")
+                    for name, one in medians.items()
+                ]
     print(f"{rows.heading()}\n")
     print(table(["index", "chunks", *(f"{name} s" for name in CONTESTANTS)], lines))
-    rows.write(options.out, bar_chart([("seconds", bars)], f"seconds to open {options.chunks[-1]:,} chunks", left=270))
+    rows.write(
+        options.out,
+        bar_chart([("seconds", bars)], f"seconds to open {options.chunks[-1]:,} chunks", left=270),
+    )
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from types import ModuleType
 from ._c.errors import MissingError
 from ._cli.error_output import print_error
 from ._cli.exit_codes import FAILED, INTERRUPTED
+from ._cli.terminal import replace_closed_streams
 from .program import find_program
 
 # Verbs written in Python: module and function. src/cli/main.cpp lists them too.
@@ -28,6 +29,7 @@ _VERBS = {
 
 def main(argv: list[str]) -> int:
     """Runs a verb and returns its exit code, 130 after Ctrl-C."""
+    replace_closed_streams()
     try:
         return _run(argv)
     except KeyboardInterrupt:

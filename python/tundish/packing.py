@@ -53,7 +53,7 @@ def pack(
                 tables="builtin", max_growth=1.1, strip_metadata=True, threads=4;
                 filter="label=cat and width>=64" (or a list), sample="10%", seed=1, limit=1000,
                 duplicates="drop" (docs/edit-packs.md);
-                resize="shortest=256", center_crop=224, reencode="jpeg:q90", prove=True (docs/preprocess.md)
+                resize="shortest=256", center_crop=224, reencode="jpeg:q90", prove=True (docs/pack.md)
 
     For Python samples (docs/formats/python.md), also image="NAME" and label="NAME":
     processes   number of reading processes; 0: a thread of this process; None: one per CPU if that pays off

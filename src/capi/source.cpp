@@ -21,6 +21,7 @@
 #include "source/disk_cache/cached_source.h"
 #include "source/formats/joined.h"
 #include "source/label_vector.h"
+#include "source/names.h"
 
 using namespace tundish;
 
@@ -75,8 +76,9 @@ tundish_source* new_source(std::shared_ptr<const Source> opened) {
     }
     about["fields"].push_back(std::move(row));
   }
-  for (const std::string& name : source.schema().classes)
-    about["classes"].push_back(printable(name));
+  for (const std::string& name : source.schema().classes) {
+    about["classes"].push_back(is_utf8(name) ? name : printable(name));
+  }
   for (const std::string& text : source.warnings()) about["warnings"].push_back(printable(text));
   handle->about = about.dump();
   return handle.release();

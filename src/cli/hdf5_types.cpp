@@ -87,8 +87,18 @@ Hdf5Element element_of(hid_t type) {
       H5Tclose(base);
       return out;
     }
+    case H5T_STRING:
+      return {.reason = "it holds texts"};
+    case H5T_COMPOUND:
+      return {.reason = "its elements are compounds: write a data set for each part"};
+    case H5T_REFERENCE:
+      return {.reason = "it holds references"};
+    case H5T_VLEN:
+      return {.reason = "its elements have different lengths"};
+    case H5T_ARRAY:
+      return {.reason = "its elements are arrays: write it with one axis more"};
     default:
-      return {};
+      return {.reason = "its elements are no numbers"};
   }
 }
 

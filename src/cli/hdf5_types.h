@@ -12,7 +12,7 @@ namespace tundish::cli {
 
 struct Hdf5Element {
   std::optional<ArrayElement> element = {};
-  std::string reason = {};  // why numbers are not read; empty for what is no number
+  std::string reason = {};  // why it is not read
 };
 
 // As h5py reads the type: enumerations as integers, but for FALSE = 0 and TRUE = 1. Only integers

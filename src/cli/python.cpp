@@ -17,7 +17,8 @@ extern char** environ;
 namespace tundish::cli {
 namespace {
 
-// Starts a program with the signals as they were before we changed them; quiet: without output.
+// Starts a program with the signals as they were before we changed them; quiet: without output. Our
+// handlers end with this program's image, and a signal that was ignored (nohup) stays ignored.
 int run(const std::vector<std::string>& words, bool quiet) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -27,7 +28,7 @@ int run(const std::vector<std::string>& words, bool quiet) {
   ::posix_spawnattr_init(&attributes);
   sigset_t usual;
   ::sigemptyset(&usual);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGXFSZ}) ::sigaddset(&usual, number);
+  for (const int number : {SIGPIPE, SIGXFSZ}) ::sigaddset(&usual, number);
   ::posix_spawnattr_setsigdefault(&attributes, &usual);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   posix_spawn_file_actions_t files;
@@ -146,8 +147,6 @@ int run_python_verb(const std::string& verb, const std::vector<std::string>& wor
   std::vector<char*> arguments;
   for (std::string& word : all) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  ::signal(SIGINT, SIG_DFL);
-  ::signal(SIGTERM, SIG_DFL);
   ::execvp(arguments[0], arguments.data());
   return shell.fail(fmt::format("{}: {}", python[0], std::strerror(errno)), kFailed);
 }

@@ -137,7 +137,7 @@ constexpr std::array kTable = {
     ErrorEntry{
         ErrorCode::format_unsupported, "uses a part of its format that is not read",
         "The file may be valid. The reason names the format and what of it is not read.",
-        "do as the reason says, or write the file without that part; docs/sources.md lists what is "
+        "do as the reason says, or write the file without that part; docs/formats/ lists what is "
         "read of each format"},
     ErrorEntry{ErrorCode::format_not_built, "needs a library that this build does not have",
                "Formats that need a large library can be left out when Tundish is built.",
@@ -274,7 +274,7 @@ constexpr std::array kTable = {
                "make a new one"},
     ErrorEntry{ErrorCode::budget_too_small, "does not fit into the memory given",
                "The batches, the index and a little for every thread must fit into "
-               "Loader(memory=...); docs/memory.md explains how it is counted.",
+               "Loader(memory=...); docs/loader-performance.md explains how it is counted.",
                "give a larger memory=, or a smaller batch_size, prefetch or threads"},
 };
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "decode/exif.h"
 #include "decode/jpeg.h"
+#include "decode/orientation/exif.h"
 
 namespace tundish {
 namespace {
@@ -71,11 +71,30 @@ std::uint64_t coefficient_bytes(const ImageHeader& header, Bytes segment) {
   return blocks * 64 * 2;
 }
 
-bool is_exif(Bytes segment) {
-  constexpr std::string_view kName = "Exif\0\0"sv;
-  return segment.size() >= kName.size() &&
-         std::memcmp(segment.data(), kName.data(), kName.size()) == 0;
-}
+// What the segments APP1 say. Of several with EXIF data the first one counts, of those with XMP the
+// last one.
+class Orientation {
+ public:
+  void read(Bytes segment) {
+    constexpr std::string_view kExif = "Exif\0\0"sv, kXmp = "http://ns.adobe.com/xap/1.0/\0"sv;
+    if (!has_exif_ && begins_with(segment, kExif)) {
+      exif_ = exif_orientation(segment.subspan(kExif.size()));
+      has_exif_ = true;
+    } else if (begins_with(segment, kXmp)) {
+      xmp_ = xmp_orientation(segment.subspan(kXmp.size()));
+    }
+  }
+  std::uint8_t value() const { return exif_ ? *exif_ : xmp_.value_or(1); }
+
+ private:
+  static bool begins_with(Bytes segment, std::string_view name) {
+    return segment.size() >= name.size() &&
+           std::memcmp(segment.data(), name.data(), name.size()) == 0;
+  }
+
+  bool has_exif_ = false;
+  std::optional<std::uint8_t> exif_, xmp_;
+};
 
 }  // namespace
 
@@ -84,7 +103,7 @@ std::optional<Fault> read_jpeg_header(ImageHeader& out, Bytes bytes) {
   bool have_frame = false;
   bool progressive = false;
   std::uint32_t components = 0;
-  bool have_exif = false;
+  Orientation about;
   std::size_t at = 2;
   while (true) {
     // Like libjpeg: bytes before a marker are skipped, so are fill bytes and stuffed zeros.
@@ -126,9 +145,9 @@ std::optional<Fault> read_jpeg_header(ImageHeader& out, Bytes bytes) {
       progressive = marker == 0xc2 || marker == 0xca;
       components = u8(segment, 5);
       out.held_bytes = coefficient_bytes(out, segment);
-    } else if (marker == 0xe1 && !have_exif && is_exif(segment)) {
-      out.orientation = exif_orientation(segment.subspan(6));
-      have_exif = true;
+    } else if (marker == 0xe1) {
+      about.read(segment);
+      out.orientation = about.value();
     }
   }
   return Fault{ErrorCode::image_cut_off, "the file ends inside its header", bytes.size()};

@@ -2,9 +2,9 @@
 
 #include <cstring>
 
-#include "decode/exif.h"
 #include "decode/png.h"
 #include "decode/png_inflate.h"
+#include "decode/orientation/png_orientation.h"
 
 namespace tundish {
 namespace {
@@ -55,6 +55,7 @@ std::optional<Fault> read_png_header(ImageHeader& out, Bytes bytes) {
     const Bytes type = bytes.subspan(at + 4, 4);
     if (is(type, "IDAT")) {
       if (out.width != 0) {
+        out.orientation = png_orientation(bytes);
         if (!interlaced) out.held_bytes = inflated_png_bytes(kind, out, bytes);
         return std::nullopt;
       }
@@ -87,8 +88,6 @@ std::optional<Fault> read_png_header(ImageHeader& out, Bytes bytes) {
       if (interlaced) {  // rows are whole after the last pass only
         out.held_bytes = std::uint64_t{out.width} * out.height * pixel_bytes(data);
       }
-    } else if (is(type, "eXIf")) {
-      out.orientation = exif_orientation(data);
     } else if (is(type, "IEND")) {
       return Fault{ErrorCode::image_header, "the image ends before its pixels", at};
     }

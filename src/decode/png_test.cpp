@@ -1,6 +1,7 @@
 #include "decode/png.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
@@ -352,14 +353,38 @@ TEST_CASE("streams that zlib and libdeflate might see differently are libpng's")
   CHECK(bad > 20);
 }
 
-TEST_CASE("the orientation of a PNG is in its eXIf chunk") {
-  const ByteVector exif =
-      png_chunk("eXIf", bytes_of("MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0"s));
-  ImageHeader header;
-  CHECK_FALSE(
-      read_header(header, png_file({png_ihdr(1, 1, 8, 2), exif, png_idat(bytes_of("\0abc"s))}))
-          .has_value());
-  CHECK(header.orientation == 6);
+TEST_CASE("the orientation of a PNG is in its EXIF or XMP data, before or after the pixels") {
+  const std::string tiff = "MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0"s;
+  const ByteVector ihdr = png_ihdr(1, 1, 8, 2), idat = png_idat(bytes_of("\0abc"s));
+  const auto orientation = [](const std::vector<ByteVector>& chunks) {
+    ImageHeader header;
+    CHECK_FALSE(read_header(header, png_file(chunks)).has_value());
+    return int{header.orientation};
+  };
+  const auto text = [](const char* type, const std::string& content) {
+    return png_chunk(type, bytes_of(content));
+  };
+  const ByteVector exif = text("eXIf", tiff), end = text("IEND", "");
+  CHECK(orientation({ihdr, exif, idat}) == 6);
+  CHECK(orientation({ihdr, idat, exif, end}) == 6);
+  CHECK(orientation({ihdr, idat, end, exif}) == 1);
+
+  const std::string xmp = "<a tiff:Orientation=\"3\"/>";
+  const ByteVector packet = text("iTXt", "XML:com.adobe.xmp\0\0\0\0\0"s + xmp);
+  CHECK(orientation({ihdr, packet, idat}) == 3);
+  CHECK(orientation({ihdr, idat, packet, end}) == 3);
+  CHECK(orientation({ihdr, packet, exif, idat}) == 6);
+  CHECK(orientation({ihdr, text("iTXt", "XML:com.adobe.xmp\0\0\0\0"s), idat}) == 1);
+  CHECK(orientation({ihdr, text("iTXt", "XML:com.adobe.xmp\0\1\0\0\0x"s + xmp), idat}) == 1);
+
+  std::string digits;
+  for (const char c : "Exif\0\0"s + tiff) {
+    digits += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  }
+  const std::string profile = "Raw profile type exif\0\nexif\n      28\n"s + digits + "\n";
+  CHECK(orientation({ihdr, text("tEXt", profile), idat}) == 6);
+  CHECK(orientation({ihdr, text("tEXt", profile + "x"), idat}) == 1);
+  CHECK(orientation({ihdr, text("tEXt", profile.substr(0, 30)), idat}) == 1);
 }
 
 }  // namespace tundish

@@ -1,5 +1,5 @@
 // Publishes what a loader does in memory that other processes find in /proc/PID/fd: no file, no
-// thread, no signal. When the process ends, the memory is gone. docs/top.md shows who reads it.
+// thread, no signal. When the process ends, the memory is gone. docs/machine.md shows who reads it.
 #pragma once
 
 #include <sys/types.h>

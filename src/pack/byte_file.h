@@ -8,6 +8,7 @@
 
 #include "core/bytes.h"
 #include "core/file.h"
+#include "source/folder_entries.h"
 
 namespace tundish {
 
@@ -16,6 +17,9 @@ class ByteFile {
   virtual ~ByteFile() = default;
   virtual std::uint64_t size() const = 0;  // seen when it was opened
   virtual const std::string& path() const = 0;
+  // Changes when the file with this name is written again; empty for memory. Throws Error if that
+  // file is missing.
+  virtual std::string times() const { return ""; }
   // Fewer than out.size() bytes only at the end. Any thread. Throws Error(io_read).
   virtual std::size_t read_at(std::span<std::byte> out, std::uint64_t offset) const = 0;
 };
@@ -25,6 +29,7 @@ class DiskBytes : public ByteFile {
   explicit DiskBytes(File file) : file_(std::move(file)), size_(file_.size()) {}
   std::uint64_t size() const override { return size_; }
   const std::string& path() const override { return file_.path(); }
+  std::string times() const override { return std::to_string(content_stamp(file_.path())); }
   std::size_t read_at(std::span<std::byte> out, std::uint64_t offset) const override {
     return file_.read_at(out, offset);
   }

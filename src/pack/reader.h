@@ -13,11 +13,12 @@
 #include "pack/format.h"
 #include "pack/index.h"
 #include "pack/stored_records.h"
+#include "source/disk_cache/file_times.h"
 #include "source/source.h"
 
 namespace tundish {
 
-class Pack : public Source, public StoredRecords {
+class Pack : public Source, public StoredRecords, public FileTimes {
  public:
   // Reads and checks head, tail, metadata and index; no record. Throws Error 101 to 108, 3xx, 5xx.
   static std::shared_ptr<const Pack> open(const std::string& path);
@@ -40,6 +41,7 @@ class Pack : public Source, public StoredRecords {
   void read_stored(Sample& out, std::vector<std::byte>& restore, std::uint64_t i) const override;
   const lanes::Tables* tables(std::uint64_t) const override { return tables_.get(); }
   std::string fingerprint() const override { return hex(id()); }  // the pack id
+  std::string file_times() const override { return file_->times(); }
 
   std::uint64_t file_bytes() const { return file_->size(); }
   std::uint64_t record_offset(std::uint64_t i) const;

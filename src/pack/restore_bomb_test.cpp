@@ -3,6 +3,7 @@
 
 #include "lanes/jpeg_maker.h"
 #include "lanes/transcode.h"
+#include "pack/open.h"
 #include "pack/test_pack.h"
 
 namespace tundish {
@@ -95,7 +96,9 @@ TEST_CASE("limits hold when a JPEG is restored from a pack, and when it is packe
                 "restore data of", {.max_bytes = 1000});
 
   const TemporaryFolder folder;
-  const PackReport report = pack(folder / "again.tnd", *opened, {.limits = {.max_pixels = 1199}});
+  const auto file = open_source(folder.write(
+      "test.tnd", {reinterpret_cast<const char*>(pack_bytes.data()), pack_bytes.size()}));
+  const PackReport report = pack(folder / "again.tnd", *file, {.limits = {.max_pixels = 1199}});
   REQUIRE(report.refused.size() == 1);
   CHECK(report.refused[0].code == ErrorCode::image_too_large);
 }

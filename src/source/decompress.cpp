@@ -20,6 +20,10 @@ namespace {
 constexpr std::uint64_t kMaxMemory = 256ull << 20;
 constexpr std::size_t kInputBytes = 128 << 10;
 
+// A byte of gzip gives at most 1,032; one of bzip2 can give over a million, which a few kilobytes
+// make hours of work. Smaller data may be as dense as they like.
+constexpr std::uint64_t kMostPerByte = 1'100, kAnyDensity = 256ull << 20;
+
 unsigned clamp_to_unsigned(std::size_t bytes) {
   return static_cast<unsigned>(std::min<std::size_t>(bytes, UINT_MAX));
 }
@@ -50,6 +54,7 @@ class Decompressor : public ByteStream {
       }
     }
     offset_ += done;
+    check_density();
     return done;
   }
 
@@ -68,6 +73,15 @@ class Decompressor : public ByteStream {
   }
 
  private:
+  void check_density() const {
+    const std::uint64_t consumed = in_.offset() - input_.size();
+    if (offset_ <= kAnyDensity || offset_ - kAnyDensity <= kMostPerByte * consumed) return;
+    throw Error(ErrorCode::format_unsupported, {.file = path_, .offset = consumed},
+                fmt::format("its first {} bytes unpack to over {}, more than {} times as many: if "
+                            "it is no decompression bomb, unpack it first",
+                            with_commas(consumed), with_commas(offset_), with_commas(kMostPerByte)));
+  }
+
   // Keeps what is left and appends; a part's first bytes are then seen together.
   void refill() {
     const std::size_t kept = input_.size();

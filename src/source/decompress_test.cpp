@@ -172,6 +172,29 @@ TEST_CASE("data that would take too much memory are refused") {
   CHECK(reason(Compression::xz, xz).find("MiB of memory") != std::string::npos);
 }
 
+TEST_CASE("over 256 MiB, data that unpack to more than 1,100 times their bytes are refused") {
+  constexpr std::uint64_t kPart = 16 << 20, kParts = 20;
+  for (const Compression compression : kAll) {
+    const std::string part = compress_text(compression, std::string(kPart, '\0'));
+    std::string all;
+    for (std::uint64_t p = 0; p < kParts; ++p) all += part;
+    MemoryStream in(Bytes(std::as_bytes(std::span(all))));
+    const auto stream = decompress(in, compression, "a.tar");
+    if (compression == Compression::gzip) {
+      CHECK(stream->skip(kParts * kPart) == kParts * kPart);
+      continue;
+    }
+    CHECK(stream->skip(256 << 20) == 256 << 20);
+    try {
+      stream->skip(kParts * kPart);
+      FAIL("it was unpacked");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::format_unsupported);
+      CHECK(error.reason().find("more than 1,100 times as many") != std::string::npos);
+    }
+  }
+}
+
 TEST_CASE("a compressed tar is scanned, and has no random access") {
   const TemporaryFolder folder;
   TarMaker maker;

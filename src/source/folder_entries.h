@@ -50,6 +50,11 @@ inline std::uint64_t content_stamp(const std::string& path) {
   if (::stat(path.c_str(), &status) != 0) throw_errno(path, "stat", false);
   return content_stamp(status);
 }
+inline std::uint64_t content_stamp(const File& file) {
+  struct stat status;
+  if (::fstat(file.descriptor(), &status) != 0) throw_errno(file.path(), "fstat", false);
+  return content_stamp(status);
+}
 
 // Calls visit(entry) in the system's order until it gives false. Gives the errno of a folder that
 // cannot be listed, else 0.

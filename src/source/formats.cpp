@@ -46,7 +46,16 @@ bool looks_like_zarr(const Probe& probe) {
   return probe.has(".zarray") || probe.has(".zgroup") || probe.has("zarr.json");
 }
 
-bool looks_like_hdf5(const Probe& probe) { return probe.text().starts_with("\x89HDF\r\n\x1a\n"); }
+// A user block of 512 bytes or a multiple by a power of two may come first: open_hdf5() refuses it.
+bool looks_like_hdf5(const Probe& probe) {
+  constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
+  if (probe.text().starts_with(kSignature)) return true;
+  if (!ends_with(probe, ".h5") && !ends_with(probe, ".hdf5")) return false;
+  for (std::size_t at = 512; at < probe.text().size(); at *= 2) {
+    if (probe.text().substr(at).starts_with(kSignature)) return true;
+  }
+  return false;
+}
 
 constexpr std::array kFormats = {
     Format{"csv", "a .csv or .tsv list of files", looks_like_list,

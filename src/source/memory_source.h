@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/random.h"
+#include "source/disk_cache/file_times.h"
 #include "source/source.h"
 
 namespace tundish {
@@ -38,7 +39,7 @@ inline std::vector<std::byte> npy_image(int width, int height, Random& random) {
   return out;
 }
 
-class MemorySource : public Source {
+class MemorySource : public Source, public FileTimes {
  public:
   struct Item {
     std::string key;
@@ -58,6 +59,7 @@ class MemorySource : public Source {
   SampleInfo info(std::uint64_t i) const override { return {.label = items[i].label}; }
   std::string key(std::uint64_t i) const override { return items[i].key; }
   std::string path() const override { return "memory"; }
+  std::string file_times() const override { return ""; }
   std::uint64_t bytes(std::uint64_t i) const override {
     std::uint64_t sum = 0;
     for (const auto& field : items[i].fields) sum += field.size();

@@ -1,5 +1,6 @@
 // Where the time went: spans of every thread, in memory of fixed size. When a thread's share of it
-// is full its oldest spans are dropped and counted. docs/monitoring.md shows how to view them.
+// is full its oldest spans are dropped and counted. See docs/loader-performance.md
+// for a viewer.
 //
 // Code that records has a pointer to a track, or null: nothing is recorded then. Without a trace
 // nothing of this exists.

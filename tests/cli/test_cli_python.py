@@ -4,6 +4,8 @@ import json
 import re
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -49,3 +51,17 @@ def test_without_python_the_message_says_how_to_get_it(words, tmp_path):
         "tundish: tune is written in Python, and no Python here can import tundish\n"
         "  fix: pip install tundish torch, and run the program of that environment\n"
     )
+
+
+def test_env_finds_the_torch_of_a_folder_with_an_equals_sign(tmp_path):
+    environment = tmp_path / "a=b"
+    (environment / "bin").mkdir(parents=True)
+    prefix = Path(sys.prefix)
+    (environment / "pyvenv.cfg").write_bytes((prefix / "pyvenv.cfg").read_bytes())
+    (environment / "lib").symlink_to(prefix / "lib")
+    (environment / "bin" / "python").symlink_to(sys.executable)
+    (environment / "bin" / "tundish").symlink_to(PROGRAM)
+    words = [environment / "bin" / "tundish", "env", "--json"]
+    found = json.loads(subprocess.run(words, capture_output=True).stdout)["findings"]
+    torch = next(one for one in found if one["name"] == "torch")
+    assert "no Python" not in torch["figure"]

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -115,3 +116,55 @@ def test_ctrl_c_ends_a_benchmark(three_packed):
     assert code == 130
     assert stdout == b""
     assert b"TND-507" in stderr
+
+
+IGNORED = """
+import signal
+names = ("SIGINT", "SIGTERM", "SIGHUP")
+print([name for name in names if signal.getsignal(getattr(signal, name)) == signal.SIG_IGN])
+"""
+
+
+@pytest.mark.parametrize("verb", [["doctor", "-q", "--", sys.executable], ["run", "-q"]])
+def test_a_signal_that_is_ignored_stays_ignored(verb, tmp_path):
+    """As for `tundish doctor ... &` in a script of a shell, and under nohup."""
+    script = tmp_path / "train.py"
+    script.write_text(IGNORED)
+
+    def ignore():
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+
+    result = subprocess.run([PROGRAM, *verb, script], capture_output=True, preexec_fn=ignore)
+    assert result.stdout == b"['SIGINT', 'SIGTERM', 'SIGHUP']\n", result.stderr
+
+
+def test_a_command_of_the_doctor_has_the_usual_signals():
+    """Python ignores SIGPIPE; a pipeline that ends early needs it."""
+    words = [PROGRAM, "doctor", "-q", "--", "bash", "-c", "yes | head -1; echo ${PIPESTATUS[0]}"]
+    result = subprocess.run(words, capture_output=True)
+    assert (result.stdout, result.stderr) == (b"y\n141\n", b"")
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(["check", "--list"], 1), (["run", "--dry-run", __file__], 1), (["tune", "--help"], 1)],
+)
+def test_a_stdout_that_was_closed_is_an_error_and_no_traceback(words, code):
+    result = subprocess.run(["bash", "-c", '"$@" >&-', "", PROGRAM, *words], capture_output=True)
+    assert result.returncode == code
+    assert result.stderr == b"tundish: standard output: [Errno 9] Bad file descriptor\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["check", "no-such-file.py"], 2),
+        (["run", "no-such-file.py"], 2),
+        (["tune", "no-such-file.py:build"], 2),
+        (["doctor", "--", "bash", "-c", "exit 7"], 7),
+    ],
+)
+def test_a_stderr_that_was_closed_changes_no_exit_code(words, code):
+    result = subprocess.run(["bash", "-c", '"$@" 2>&-', "", PROGRAM, *words], capture_output=True)
+    assert (result.returncode, result.stdout) == (code, b"")

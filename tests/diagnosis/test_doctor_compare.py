@@ -129,3 +129,14 @@ def test_quiet_leaves_the_exit_code(write, capsys):
     files = [write("a.json", report()), write("b.json", report(0.1))]
     assert cli.main(["compare", "-q", *files]) == 1
     assert capsys.readouterr() == ("", "")
+
+
+def test_any_value_of_a_report_is_compared_and_shown_without_control_characters(write, capsys):
+    hostile = report(machine={"cpu": "\x1b[31mred\x00\x07", "busy": 0.0}, sentence="a\x1b[2Jb\rc")
+    unnamed = report(data=0.0033)
+    del unnamed["cause"]
+    assert main([write("a.json", hostile), write("b.json", unnamed)]) == 1
+    out = capsys.readouterr().out
+    assert "another machine: red??, then a CPU" in out
+    assert "before: a?[2Jb" in out
+    assert all(char == "\n" or char.isprintable() for char in out)

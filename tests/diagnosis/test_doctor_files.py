@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 
 import pytest
@@ -105,3 +106,30 @@ def test_a_timeline_that_could_not_be_written_is_not_offered(tmp_path):
     for text in (str(verdict), report_text("r.html", verdict.as_json())):
         assert "the timeline could not be written" in text
         assert "ui.perfetto.dev" not in text
+
+
+def test_a_script_in_a_folder_that_is_no_utf8_has_a_page(tmp_path):
+    folder = os.fsencode(tmp_path) + b"/caf\xe9"
+    os.mkdir(folder)
+    with open(folder + b"/train.py", "w") as file:
+        file.write("print('trained')")
+    words = ["doctor", "--html", "r.html", "--", sys.executable, folder + b"/train.py"]
+    result = subprocess.run(
+        [sys.executable, "-m", "tundish", *words], cwd=tmp_path, capture_output=True
+    )
+    assert (result.returncode, result.stdout) == (0, b"trained\n"), result.stderr
+    assert b"Traceback" not in result.stderr
+    assert "caf?/train.py" in (tmp_path / "r.html").read_text()
+
+
+def test_a_script_that_removes_its_folder_is_judged(tmp_path):
+    (tmp_path / "train.py").write_text("import os; os.rmdir(os.getcwd()); raise SystemExit(7)")
+    folder = tmp_path / "work"
+    folder.mkdir()
+    words = ["doctor", "--", sys.executable, tmp_path / "train.py"]
+    result = subprocess.run(
+        [sys.executable, "-m", "tundish", *words], cwd=folder, capture_output=True, text=True
+    )
+    assert result.returncode == 7
+    assert "No verdict" in result.stderr
+    assert "exit code 7" in result.stderr

@@ -22,7 +22,7 @@ from tests.helpers.written_facts import facts, sampled, step
 from tests.helpers.written_records import TIMELINE, recorded
 
 MOST_BYTES = 500_000
-PAGE = (ROOT / "docs" / "doctor-report.md").read_text()
+PAGE = (ROOT / "docs" / "doctor-json.md").read_text()
 VOID = {"meta", "br", "line", "rect", "polyline", "circle"}
 EVIL = "<script>alert('x')</script>&\"'"
 FINDING = {

@@ -11,6 +11,7 @@ from tundish.diagnosis.probe.clocks.blocked_clock import BlockedClock
 from tundish.diagnosis.probe.loaders.dataset_profile import profile_dataset
 from tundish.diagnosis.probe.session import Session
 from tundish.diagnosis.probe.settings import Settings
+from tundish.diagnosis.process.command import command_of
 from tundish.diagnosis.report.verdict_text import verdict_text
 from tundish.diagnosis.verdict.verdict import judge
 
@@ -199,3 +200,23 @@ def test_a_killed_process_has_left_the_settings_of_its_loader():
 def test_the_callback_takes_layers():
     assert DoctorCallback(layers=False)._doctor._settings.layers == 0
     assert DoctorCallback()._doctor._settings.layers > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "name", "starts"),
+    [
+        ("print()\n", 0o644, "./train.py", False),
+        ("print()\n", 0o755, "./train.py", False),  # as on a file system without permissions
+        ("#!/usr/bin/python3\n", 0o755, "./train.py", True),
+        ("#!/usr/bin/python3\n", 0o644, "./train.py", False),
+        ("#!/usr/bin/python3\n", 0o755, "train.py", False),  # it is not on the PATH
+    ],
+)
+def test_a_script_that_no_shell_could_start_gets_an_interpreter(
+    text, mode, name, starts, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(text)
+    (tmp_path / "train.py").chmod(mode)
+    words = [name, "--lr", "1"]
+    assert command_of(words) == (words if starts else [sys.executable, *words])

@@ -13,11 +13,7 @@ from tundish.diagnosis.lint.script.source_text import read_source
 
 from tests.helpers.program import ROOT
 
-# The pages that show what is found, and those that begin with code to be replaced.
-SHOWN = {"checks.md", "check.md"}
-REPLACED = {
-    "migrate-from-dataloader.md": ["engine-transforms", "missing-persistent-workers"],
-}
+SHOWN = {"checks.md", "check.md"}  # the pages that show what is found
 PAGES = [
     page
     for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")))
@@ -56,7 +52,7 @@ def test_the_code_of_our_pages_is_silent(page):
     assert blocks
     source = read_source(page.name, "\n".join(blocks).encode())
     findings = check_source(source, choose((), ()))[0]
-    assert [one.check for one in findings] == REPLACED.get(page.name, [])
+    assert [one.check for one in findings] == []
 
 
 WHOLE = sorted((Path(__file__).parent / "well_kept").glob("*.txt"))

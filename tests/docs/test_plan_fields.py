@@ -13,7 +13,7 @@ EXPLAINED |= set(re.findall(r"`(\w+)`", PAGE))
 
 
 def keys_of(value):
-    """Of all objects inside."""
+    """Returns the keys of all nested objects."""
     if isinstance(value, dict):
         return set(value) | {key for one in value.values() for key in keys_of(one)}
     return {key for one in value for key in keys_of(one)} if isinstance(value, list) else set()

@@ -173,6 +173,42 @@ def test_what_stays_with_torch_has_a_reason(saved, change, reason):
     assert reason in str(loader.report)
 
 
+FLOATS = v2.ToDtype(torch.float32, scale=True)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [[v2.PILToTensor(), FLOATS], [v2.ToImage(), v2.ToPureTensor(), FLOATS]],
+)  # fmt: skip
+def test_a_transform_that_changes_one_tensor_of_a_batch_stays_with_torch(tmp_path, steps):
+    """v2 changes the first plain tensor that it finds in a batch, and leaves the others as they are."""
+    same_size = on_disk(tmp_path / "set", [encoded(3) for _ in range(4)])
+    theirs = DataLoader(same_size.with_transform(v2.Compose(steps)), 4)
+    (batch,) = theirs
+    assert not torch.equal(batch["image"][0], batch["image"][1]), "the images are equal"
+    loader = tundish.accelerate(theirs)
+    assert "the first plain tensor of a batch" in str(loader.report)
+    assert same_dicts(loader, theirs)
+
+
+def test_plain_tensors_at_the_end_change_nothing(saved):
+    transform = v2.Compose([*FIXED, v2.ToPureTensor()])
+    theirs = DataLoader(saved.with_transform(transform), 4)
+    assert same_dicts(accelerated(theirs), theirs)
+
+
+@pytest.mark.parametrize("transform", [fixed, random])
+def test_greys_that_are_converted_to_colours_stay_with_torch(saved, transform):
+    """The pixels of a random transform are not compared."""
+    greys = saved.cast_column("image", datasets.Image(mode="L"))
+    loader = tundish.accelerate(DataLoader(greys.with_transform(with_closure(transform)), 4))
+    assert "grey images are converted to RGB" in str(loader.report)
+    for batch in loader:
+        normalized = batch["image"] * torch.tensor([0.2, 0.3, 0.4])[:, None, None]
+        levels = normalized + torch.tensor([0.4, 0.5, 0.6])[:, None, None]
+        assert torch.allclose(levels[:, 0], levels[:, 2], atol=1e-5)
+
+
 def test_a_function_that_stays_is_named_with_its_line(saved):
     loader = tundish.accelerate(DataLoader(saved.with_transform(darker), 4))
     assert f"{__file__}:{darker.__code__.co_firstlineno}" in str(loader.report)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 import tundish
+from PIL import Image
 from torch.utils.data import ConcatDataset, DataLoader, default_collate
 from torchvision import datasets
 from torchvision.transforms import v2
@@ -238,6 +239,26 @@ def test_timms_prefetch_loader_is_refused_with_the_option_that_avoids_it():
 def test_a_wrong_option_is_an_error_and_no_reason(folder, wrong):
     with pytest.raises((tundish.ArgumentError, ValueError)):
         tundish.accelerate(of_loader()(folder), **wrong)
+
+
+@pytest.mark.parametrize("options", [{}, {"threads": 1}, {"cache": "encoded"}], ids=str)
+def test_a_first_image_that_only_torch_reads_is_kept(tmp_path, options):
+    """A TIFF with another name: Pillow looks at the bytes."""
+    torch_sets.write_folder(tmp_path, 4)
+    first = datasets.ImageFolder(tmp_path).samples[0][0]
+    Image.open(first).convert("RGB").save(first, "TIFF")
+    loader = tundish.accelerate(of_loader()(tmp_path), **options)
+    assert "the engine refuses: TND-402" in str(loader.report)
+    assert len(list(loader)) == 2
+
+
+def test_the_report_says_that_cut_off_images_are_bad(folder, monkeypatch):
+    text = "LOAD_TRUNCATED_IMAGES has no effect"
+    cifar = DataLoader(torch_sets.in_memory(datasets.CIFAR10, FIXED))
+    assert text not in str(tundish.accelerate(of_loader()(folder)).report)
+    monkeypatch.setattr("PIL.ImageFile.LOAD_TRUNCATED_IMAGES", True)
+    assert text in str(tundish.accelerate(of_loader()(folder)).report)
+    assert text not in str(tundish.accelerate(cifar).report)
 
 
 def test_a_proof_that_fails_keeps_torch(folder, monkeypatch):

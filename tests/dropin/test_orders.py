@@ -92,6 +92,39 @@ def test_weights_keep_their_distribution(numbered):
     assert 0 not in drawn
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("own_generator", [False, True])
+def test_the_samplers_order_is_torchs_in_every_epoch(numbered, workers, persistent, own_generator):
+    """Persistent workers keep their iterator, which draws the seed of its workers once."""
+
+    def make():
+        torch.manual_seed(3)
+        generator = torch.Generator().manual_seed(4) if own_generator else None
+        options = {"num_workers": workers, "persistent_workers": persistent and workers > 0}
+        return DataLoader(numbered, 4, shuffle=True, generator=generator, **options)
+
+    expected = make()
+    epochs = [flat(expected) for _ in range(4)]
+    loader = accelerated(make(), order="sampler")
+    assert [flat(loader) for _ in range(4)] == epochs
+    assert "second epoch" not in str(loader.report)
+
+
+def test_random_transforms_that_share_the_samplers_numbers_are_reported():
+    dataset = torch_sets.in_memory(datasets.CIFAR10, torch_sets.RANDOM, count=9)
+    generator = torch.Generator()
+
+    def differs(order, **options):
+        loader = DataLoader(dataset, 4, shuffle=True, **options)
+        return "second epoch" in str(accelerated(loader, order=order).report)
+
+    assert differs("sampler")
+    assert not differs("tundish")
+    assert not differs("sampler", num_workers=1)
+    assert not differs("sampler", generator=generator)
+
+
 def test_a_subset_sampler(numbered):
     loader = accelerated(DataLoader(numbered, 2, sampler=SubsetRandomSampler([8, 1, 20, 5])))
     epochs = [flat(loader) for _ in range(4)]

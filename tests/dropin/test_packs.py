@@ -1,12 +1,16 @@
 """accelerate(pack=...): files first, a pack from a later epoch on, and the same batches all the time."""
 
+import json
 import os
+import pickle
 import shutil
 import time
 
 import pytest
 import torch
-from torch.utils.data import DataLoader, Subset
+import tundish
+from torch.utils.data import DataLoader, DistributedSampler, Subset
+from tundish.dropin.changes.file_stamps import stamps_path
 
 from tests.helpers import torch_sets
 from tests.helpers.torch_sets import FIXED, RANDOM, accelerated, same_batches
@@ -42,6 +46,59 @@ def test_a_pack_is_made_in_the_background_and_used_from_the_next_epoch_on(folder
     again = accelerated(DataLoader(dataset, 2, shuffle=True), pack="auto")
     assert "which has these files" in str(again.report), "the pack was found"
     assert [x[1].tolist() for x in again] == [x[1].tolist() for x in expected[:3]]
+
+
+def labels_of(loader):
+    return [labels.tolist() for _, labels in loader]
+
+
+def test_a_state_of_the_pack_goes_on_with_the_files(folder):
+    pack = folder.parent / "train.tnd"
+    wait_for(accelerated(DataLoader(torch_sets.image_folder(folder), 2), pack=pack))
+
+    def make(**options):
+        loader = DataLoader(torch_sets.image_folder(folder, RANDOM), 2, shuffle=True)
+        return accelerated(loader, seed=5, **options)
+
+    loader = make(pack=pack)
+    assert "which has these files" in str(loader.report)
+    iterator = iter(loader)
+    next(iterator)
+    state, copied, rest = loader.state_dict(), pickle.dumps(loader), labels_of(iterator)
+    for again in (make(pack=pack), make()):
+        again.load_state_dict(json.loads(json.dumps(state)))
+        assert labels_of(again) == rest
+    pack.unlink()
+    copy = pickle.loads(copied)
+    assert labels_of(copy) == rest
+    copy.close()
+    other = accelerated(DataLoader(torch_sets.image_folder(folder), 2, shuffle=True), seed=5)
+    with pytest.raises(tundish.Error, match="transforms"):
+        other.load_state_dict(state)
+
+
+def test_a_state_of_the_first_rank_is_enough_for_a_rank_without_the_pack(folder, monkeypatch):
+    """The first rank compares the pack with the files, and the others read the files until that is done."""
+    pack = folder.parent / "train.tnd"
+    dataset = torch_sets.image_folder(folder)
+    wait_for(accelerated(DataLoader(dataset, 2), pack=pack))
+    monkeypatch.setenv("WORLD_SIZE", "2")
+
+    def make(rank):
+        monkeypatch.setenv("RANK", str(rank))
+        monkeypatch.setenv("LOCAL_RANK", str(rank))
+        sampler = DistributedSampler(dataset, 2, rank)
+        return accelerated(DataLoader(dataset, 2, sampler=sampler), pack=pack)
+
+    first, second = make(0), make(1)
+    batches_of_second = labels_of(second)
+    next(iter(first))
+    state = first.state_dict()
+    os.unlink(stamps_path(str(pack)))
+    again = make(1)
+    assert again._pack is not None, "it reads the files"
+    again.load_state_dict(state)
+    assert labels_of(again) == batches_of_second[1:]
 
 
 def test_a_state_of_the_files_goes_on_with_the_pack(folder):

@@ -107,7 +107,7 @@ def main() -> None:
 
 
 def digest(components: list[np.ndarray]) -> str:
-    """Of all coefficients as int16, component by component, row by row."""
+    """Returns the SHA-256 of all coefficients as int16, component by component, row by row."""
     return hashlib.sha256(b"".join(c.astype("<i2").tobytes() for c in components)).hexdigest()
 
 

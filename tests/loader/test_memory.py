@@ -1,4 +1,4 @@
-"""Loader(memory=...): resident memory stays under the budget and 64 MiB. docs/memory.md"""
+"""Loader(memory=...): resident memory stays under the budget and 64 MiB. docs/loader-performance.md"""
 
 import gc
 import os

@@ -52,7 +52,7 @@ def test_a_reset_restarts_shares_and_quantiles_and_keeps_the_sums(photos):
 
 
 def test_the_keys_that_the_page_lists_exist_and_the_reference_has_all(photos, tmp_path):
-    page = (ROOT / "docs" / "monitoring.md").read_text()
+    page = (ROOT / "docs" / "loader-performance.md").read_text()
     listed = {word for line in page.splitlines() if line.startswith("| `data/") for word in line.split("`") if word.startswith("data/")}  # fmt: skip
     assert len(listed) > 20
     assert listed <= set(opened(photos.pack, cache_dir=tmp_path / "cache").stats())

@@ -78,6 +78,50 @@ def test_a_file_with_its_old_time_stamp_is_read_again(tmp_path: Path) -> None:
     assert levels(source, cache) == [200] * SAMPLES
 
 
+@pytest.mark.parametrize("separator", ["/", "."])
+def test_an_array_that_a_group_links_to_is_read_again(tmp_path: Path, separator: str) -> None:
+    """Writing a file does not change the time of the folder that the link leads to."""
+    group, array, cache = tmp_path / "d.zarr", tmp_path / "store" / "image", tmp_path / "cache"
+    chunks = write_zarr(tmp_path / "store", 10)
+    if separator == ".":
+        about = json.loads((array / ".zarray").read_text()) | {"dimension_separator": "."}
+        (array / ".zarray").write_text(json.dumps(about))
+        chunks = [array / f"{n}.0.0" for n in range(SAMPLES)]
+        for chunk in chunks:
+            write_chunk(chunk, 10)
+    group.mkdir()
+    (group / ".zgroup").write_text('{"zarr_format": 2}')
+    (group / "image").symlink_to(array)
+    assert levels(group, cache) == [10] * SAMPLES
+    for chunk in chunks:
+        write_chunk(chunk, 200)
+    assert levels(group, cache) == [200] * SAMPLES
+
+
+def test_a_group_that_links_to_itself_has_a_cache(tmp_path: Path) -> None:
+    group, cache = tmp_path / "d.zarr", tmp_path / "cache"
+    write_zarr(group, 10)
+    (group / "image" / "all").symlink_to(group)
+    for _ in range(2):
+        assert levels(group, cache) == [10] * SAMPLES
+
+
+def test_targets_in_the_file_beside_the_images_are_read_again(tmp_path: Path) -> None:
+    """Targets that are no whole numbers are a field, which the cache keeps."""
+    images, targets, cache = tmp_path / "x.npy", tmp_path / "y.npy", tmp_path / "cache"
+    np.save(images, np.zeros((SAMPLES, 4, 4, 3), np.uint8))
+    found = []
+    for shift in (0, 100):
+        np.save(targets, np.arange(SAMPLES) + shift + 0.5)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # its samples have no labels
+            with tundish.Loader(
+                images, SAMPLES, shuffle=False, cache_dir=cache, as_dict=True
+            ) as loader:
+                found.append(np.asarray(next(iter(loader))["label"]).tolist())
+    assert found == [[0.5, 1.5, 2.5, 3.5], [100.5, 101.5, 102.5, 103.5]]
+
+
 def test_a_file_that_was_missing_when_the_list_was_opened_is_not_cached(tmp_path: Path) -> None:
     """No time stamp says which file was read: the list was described before there was one."""
     listed, late, cache = tmp_path / "list.csv", tmp_path / "1.png", tmp_path / "cache"

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import tundish
 from PIL import Image
+from tundish.data.open_source import Source
 
 from tests.helpers.program import needs_program
 
@@ -233,3 +234,17 @@ def test_rewritten_data_are_read_again(name, change, tmp_path):
         time_ns = status.st_mtime_ns + shift_s * 10**9
         os.utime(file, ns=(time_ns, time_ns))
     assert read(path, cache) == expected(name, level)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_data_that_were_replaced_after_they_were_opened_are_read_again(name, tmp_path):
+    """What an open file still holds is not kept as the content of the file that has its name now."""
+    root, cache, write = tmp_path / "data", tmp_path / "cache", FORMATS[name]
+    root.mkdir()
+    path = write(root, BEFORE)
+    source = Source(path)
+    root.rename(tmp_path / "replaced")
+    root.mkdir()
+    assert write(root, SAME_LABELS) == path
+    read(source, cache)
+    assert read(path, cache) == expected(name, SAME_LABELS)

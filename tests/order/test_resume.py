@@ -4,6 +4,7 @@ import json
 import pickle
 import re
 
+import numpy as np
 import pytest
 import torch
 import tundish

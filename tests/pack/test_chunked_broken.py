@@ -36,6 +36,18 @@ def shards(**changes):
     return {"codecs": [{"name": "sharding_indexed", "configuration": settings | changes}]}
 
 
+def test_a_label_that_does_not_fit_into_63_bits_is_refused(tmp_path):
+    """Never written, the labels are the fill value: -1 to whoever reads it as int64."""
+    (tmp_path / ".zgroup").write_text('{"zarr_format": 2}')
+    for name, shape, dtype, fill in (("image", [2, 4, 4, 3], "|u1", 0), ("label", [2], "<u8", -1)):
+        (tmp_path / name).mkdir()
+        array = {"zarr_format": 2, "shape": shape, "chunks": shape, "dtype": dtype, "order": "C"}
+        array |= {"compressor": None, "filters": None, "fill_value": fill % 2**64}
+        (tmp_path / name / ".zarray").write_text(json.dumps(array))
+    with pytest.raises(tundish.Error, match=r"TND-313[\s\S]*the label is over 2\^63 - 1"):
+        tundish.Dataset(tmp_path)
+
+
 ZARR_3 = [
     ({"shape": [2**62, 2**62, 5, 3]}, "TND-314", "does not fit into 64 bits"),
     ({"shape": [11, -6, 5, 3]}, "TND-314", "shape"),

@@ -45,6 +45,7 @@ def test_chunks_never_written_have_the_fill_value(folder):
     assert np.array_equal(pixels(folder / "missing.h5"), wanted)
 
 
+@pytest.mark.filterwarnings("ignore:.*array words is left out. it holds texts")
 @pytest.mark.filterwarnings("ignore:.*weights is left out. it has 5 samples, not 11")
 def test_a_group_has_image_and_label_and_trains_as_its_pack(folder, tmp_path):
     file = folder / "group.h5"
@@ -74,6 +75,15 @@ def test_a_filter_that_is_not_read_is_refused_by_its_number(folder):
     code, message = error_of("info", "--list", folder / "scaleoffset.h5", exit_code=1)
     assert code == "TND-315"
     assert "HDF5: image: filter 6" in message
+
+
+@pytest.mark.parametrize("size", [512, 2048])
+def test_a_user_block_is_refused_by_its_name(folder, tmp_path, size):
+    file = tmp_path / "group.h5"
+    file.write_bytes(bytes(size) + (folder / "group.h5").read_bytes())
+    code, message = error_of("info", file, exit_code=1)
+    assert code == "TND-315"
+    assert "user block" in message
 
 
 def test_what_is_unclear_names_the_arrays(folder):

@@ -70,6 +70,26 @@ def test_floats_that_are_not_ieee_are_left_out_with_a_warning(folder):
         assert f"array {name} is left out: its floats are not IEEE 754" in text
 
 
+def test_what_has_no_numbers_is_left_out_with_a_warning(folder):
+    said = check_values(folder, "others")
+    reasons = {
+        "compound": "its elements are compounds: write a data set for each part",
+        "ragged": "its elements have different lengths",
+        "reference": "it holds references",
+        "rows": "its elements are arrays: write it with one axis more",
+        "text": "it holds texts",
+        "void": "its elements are no numbers",
+    }
+    assert len(said) == len(reasons)
+    for text, (name, reason) in zip(said, reasons.items(), strict=True):
+        assert text.endswith(f"array {name} is left out: {reason}")
+
+
+def test_an_array_without_numbers_that_is_named_is_refused_with_the_reason(folder):
+    with pytest.raises(tundish.Error, match=r"TND-315[\s\S]*compound: its elements are compounds"):
+        read(folder / "others.h5", label="compound")
+
+
 def test_the_file_that_a_virtual_data_set_names_is_not_opened(folder, tmp_path):
     """It is a FIFO: whoever opens it waits."""
     path = tmp_path / "virtual.h5"

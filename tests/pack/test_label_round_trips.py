@@ -107,5 +107,5 @@ def test_an_unpacked_folder_has_a_list_where_its_folders_do_not_give_the_labels(
     assert (found.targets, found.classes) == (wanted.targets, wanted.classes)
     assert wanted.targets == ([2] if words else [0, 1, 2])
     if words:
-        text = "path,label,label:number\ndog/x.jpg,dog,2\n\"\",ant,0\n\"\",cat,1\n"
+        text = 'path,label,label:number\ndog/x.jpg,dog,2\n"",ant,0\n"",cat,1\n'
         assert list_file.read_text() == text

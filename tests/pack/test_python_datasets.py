@@ -392,3 +392,9 @@ def test_workers_end_with_the_process_that_packs(tmp_path, how):
     assert not (tmp_path / "a.tnd").exists()
     if how == signal.SIGINT:
         assert text.count("KeyboardInterrupt") == 1
+
+
+def test_a_text_that_cannot_be_stored_is_named(tmp_path):
+    rows = [{"image": pixels(0), "text": text} for text in ("a", "\ud800", "b")]
+    with pytest.raises(tundish.Error, match=r"sample 1: field 'text': .* no text"):
+        tundish.pack(rows, tmp_path / "a.tnd", progress=False)

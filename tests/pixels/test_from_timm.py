@@ -226,3 +226,19 @@ def test_a_loader_gives_batches_with_a_recipe_of_timm(answers: list[str], photos
     with tundish.Loader(photos.pack, batch_size=4, transforms=lists(answers[1])) as loader:
         images, _ = next(iter(loader))
     assert tuple(images.shape) == (4, 3, 224, 224)
+
+
+_RESIZES = """
+import json
+from timm.data.transforms import MaybeToTensor
+from torchvision.transforms import InterpolationMode, v2
+from PIL import Image
+from tundish import transforms as T
+for given in ("bicubic", 3, InterpolationMode.BICUBIC, Image.Resampling.BICUBIC):
+    resize = v2.Resize((9, 8), interpolation=given)
+    print(T.from_timm(v2.Compose([resize, MaybeToTensor()]))[0] == T.Resize((9, 8), "bicubic"))
+"""
+
+
+def test_v2_keeps_an_interpolation_as_it_was_given() -> None:
+    assert ask_torchvision(_RESIZES).split() == ["True"] * 4

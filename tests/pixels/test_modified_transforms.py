@@ -83,6 +83,10 @@ CASES = [
     ("edited_recipe(0, 'get_params', mine)", "get_params was set"),
     ("edited_recipe(1, 'forward', mine)", "forward was set"),
     ("edited_operation('aug_fn', mine)", "its functions were replaced"),
+    ("changed(v2.AugMix(), _PARAMETER_MAX=5)", "_PARAMETER_MAX was edited"),
+    ("changed(v1.AugMix(), _PARAMETER_MAX=5)", "_PARAMETER_MAX was edited"),
+    ("edited_recipe(-1, 'per_pixel', False, re_prob=0.2, re_mode='pixel')", "do not match mode"),
+    ("edited_recipe(-1, 'mode', 'rand', re_prob=0.2)", "do not match mode"),
     # classes, which stay changed: these come last
     ("v2.RandAugment._AUGMENTATION_SPACE.pop('Rotate');v2.RandAugment()", "_AUGMENTATION_SPACE was edited"),
     ("v1.RandomCrop.get_params = staticmethod(mine);v1.RandomCrop(9)", "RandomCrop.get_params was replaced"),

@@ -64,7 +64,9 @@ def stored_bytes(path: Path) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def check_format(name: str, first: int, count: int, limits: Any, keep: Path, shown: Progress) -> Tally:
+def check_format(
+    name: str, first: int, count: int, limits: Any, keep: Path, shown: Progress
+) -> Tally:
     tally = Tally()
     for seed in range(first, first + count):
         folder = keep / f"{name}-{seed}"
@@ -90,9 +92,13 @@ def check_format(name: str, first: int, count: int, limits: Any, keep: Path, sho
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./dev siege tiny", description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, default=100, help="files of each format (100)")
-    parser.add_argument("--seed", type=int, default=0, metavar="FIRST", help="number of the first file")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="FIRST", help="number of the first file"
+    )
     parser.add_argument("--only", nargs="+", choices=tiny_files.MAKERS, help="these formats")
-    parser.add_argument("--seconds", type=int, default=2, help="CPU seconds that a file may take (2)")
+    parser.add_argument(
+        "--seconds", type=int, default=2, help="CPU seconds that a file may take (2)"
+    )
     parser.add_argument("--mib", type=int, default=512, help="memory that a file may take (512)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the tallies")
     options = parser.parse_args()
@@ -104,14 +110,18 @@ def main() -> int:
         for name in names
     }
     shown.end()
-    print(f"{'format':12} {'files':>6} {'opened':>6} {'refused':>7} {'bytes':>9} {'CPU s':>6} {'MiB':>6}")
+    print(
+        f"{'format':12} {'files':>6} {'opened':>6} {'refused':>7} {'bytes':>9} {'CPU s':>6} {'MiB':>6}"
+    )
     for name, tally in tallies.items():
         print(
             f"{name:12} {tally.files:6} {tally.opened:6} {tally.refused:7} {tally.largest_bytes:9,} "
             f"{tally.worst_cpu_s:6.2f} {tally.worst_mib:6.0f}"
         )
     if options.json:
-        options.json.write_text(json.dumps({name: vars(t) for name, t in tallies.items()}, indent=1))
+        options.json.write_text(
+            json.dumps({name: vars(t) for name, t in tallies.items()}, indent=1)
+        )
     failed = sum(len(tally.failures) for tally in tallies.values())
     print(f"{sum(t.files for t in tallies.values())} files, {failed} failed", flush=True)
     if not failed:

@@ -24,12 +24,16 @@ DTYPES = ["|u1", "<i2", "<f4", "<f8", "|b1"]
 
 def huge(chance: random.Random) -> int:
     """Returns a number of samples, elements or bytes, mostly far beyond what is stored."""
-    return chance.choice([0, 1, 3, 10**5, 10**6, 50_000_000, 2**31 - 1, 2**31, 2**40, 2**62, 2**63 - 1])
+    return chance.choice(
+        [0, 1, 3, 10**5, 10**6, 50_000_000, 2**31 - 1, 2**31, 2**40, 2**62, 2**63 - 1]
+    )
 
 
 def huge_shape(chance: random.Random) -> list[int]:
     shape = [huge(chance)]
-    shape += [chance.choice([1, 2, 3, 64, 1024, 10**5, 2**31, 2**40]) for _ in range(chance.randint(0, 3))]
+    shape += [
+        chance.choice([1, 2, 3, 64, 1024, 10**5, 2**31, 2**40]) for _ in range(chance.randint(0, 3))
+    ]
     return shape
 
 
@@ -73,7 +77,7 @@ def make_pth(chance: random.Random, folder: Path) -> Path:
     shape = tuple(huge_shape(chance))
     stride = tuple(chance.choice([0, 1, huge(chance)]) for _ in shape)
     count = huge(chance)
-    storage = f"(X\x07\x00\x00\x00storagectorch\nByteStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpu"
+    storage = "(X\x07\x00\x00\x00storagectorch\nByteStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpu"
     code = b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n(" + storage.encode()
     code += number(count) + b"tQ" + number(0)
     for numbers in (shape, stride):
@@ -134,7 +138,9 @@ def make_lmdb(chance: random.Random, folder: Path) -> Path:
         kind = chance.choice([1, 2])
         data = struct.pack("<QHHHH", own, 0, kind, lower, page - 16)
         data += struct.pack(f"<{count}H", *[page - 16] * count)
-        node = struct.pack("<HHHH", chance.choice([2, 3, 65535]), chance.choice([0, 1, 65535]), 1, 4)
+        node = struct.pack(
+            "<HHHH", chance.choice([2, 3, 65535]), chance.choice([0, 1, 65535]), 1, 4
+        )
         pages.append(data.ljust(page - 16, b"\0") + node.ljust(16, b"k"))
     (folder / "data.mdb").write_bytes(b"".join(pages))
     return folder / "data.mdb"
@@ -194,7 +200,7 @@ def make_tar(chance: random.Random, folder: Path) -> Path:
 
 def make_csv(chance: random.Random, folder: Path) -> Path:
     rows = ["path,label,path:offset,path:bytes"]
-    for row in range(chance.randint(1, 50)):
+    for _row in range(chance.randint(1, 50)):
         rows.append(f"a.bin,{huge(chance)},{huge(chance)},{huge(chance)}")
     (folder / "a.bin").write_bytes(b"x")
     (folder / "a.csv").write_text("\n".join(rows))
@@ -209,7 +215,12 @@ def make_zarr(chance: random.Random, folder: Path) -> Path:
         array = top / name
         array.mkdir(parents=True)
         if chance.random() < 0.5:
-            about = {"zarr_format": 2, "shape": shape, "chunks": chunks, "dtype": chance.choice(DTYPES)}
+            about = {
+                "zarr_format": 2,
+                "shape": shape,
+                "chunks": chunks,
+                "dtype": chance.choice(DTYPES),
+            }
             about |= {"compressor": {"id": "zlib", "level": 1}, "fill_value": 0, "order": "C"}
             (array / ".zarray").write_text(json.dumps(about | {"filters": None}))
             (array / ".".join("0" for _ in shape)).write_bytes(bomb(chance))
@@ -285,7 +296,9 @@ def make_hdf5(chance: random.Random, folder: Path) -> Path:
                 )
             elif kind == "groups":
                 for number in range(chance.choice([10, 300])):
-                    file.create_dataset(f"{array}{number}/x", shape, "u1", chunks=tuple(1 for _ in shape))
+                    file.create_dataset(
+                        f"{array}{number}/x", shape, "u1", chunks=tuple(1 for _ in shape)
+                    )
             else:
                 length = min(max(shape[0], 1), 10**6)
                 layout = h5py.VirtualLayout((length,), "u1")
@@ -297,7 +310,9 @@ def make_hdf5(chance: random.Random, folder: Path) -> Path:
 
 def png(width: int, height: int) -> bytes:
     def piece(name: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        return (
+            struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        )
 
     head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
     data = piece(b"IHDR", head) + piece(b"IDAT", zlib.compress(bytes(1 << 22)))

@@ -56,6 +56,10 @@ WRONG = [
     (set_at("tricks", 0, "name", to=None), "tricks[0].name is null, not text"),
     (set_at("tricks", 0, "own", to=3), "tricks[0].own is a number, not text"),
     (set_at("tricks", 3, "mode", to=7), "tricks[3].mode is a number, not text"),
+    (
+        lambda values: values["tricks"].append(values["tricks"][1]),
+        "tricks[4] is fused_optimizer, which the plan has already",
+    ),
     (set_at("tricks", 3, "speed", to=7), "tricks[3] has an unknown field, speed"),
     (
         set_at("tricks", 0, to={"name": "checkpointing", "blocks": ["a", 4]}),

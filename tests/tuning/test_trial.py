@@ -16,6 +16,7 @@ from torch import nn
 from tundish.tuning.job import Job, JobSource, as_job, list_batches, pickled_source, source_of
 from tundish.tuning.trials.pool import TrialPool
 from tundish.tuning.trials.trial import TrialFailed, TrialProcess
+from tundish.tuning.trials.trial_process import nudged
 from tundish.tuning.tricks import Trick
 from tundish.tuning.tricks.channels_last import ChannelsLast
 from tundish.tuning.tricks.cuda_graph import CudaGraph
@@ -254,3 +255,18 @@ def test_a_spare_process_is_used_and_ended(tmp_path: Path) -> None:
     finally:
         pool.close()
     assert not {first, second} & set(children())
+
+
+def test_inputs_are_nudged_alike_whatever_the_default_device_and_dtype_are() -> None:
+    batch = (torch.linspace(-1, 1, 12), torch.arange(3))
+    expected = nudged(batch, 1)
+    before = torch.get_default_dtype()
+    torch.set_default_device("meta")
+    torch.set_default_dtype(torch.float64)
+    try:
+        found = nudged(batch, 1)
+    finally:
+        torch.set_default_device(None)
+        torch.set_default_dtype(before)
+    assert torch.equal(found[0], expected[0])
+    assert not torch.equal(found[0], batch[0])

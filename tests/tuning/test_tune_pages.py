@@ -48,20 +48,41 @@ def test_a_trick_without_a_section_would_be_found():
 def test_the_commands_of_the_page_are_accepted(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     lines = re.findall(r"^    tundish tune (.*)$", TUNE_PAGE, re.M)
-    assert len(lines) == 2
+    sub_verbs = {"remeasure": REMEASURE, "batch-size": BATCH_SIZE}
+    assert {line.split()[0] for line in lines} == {"train.py:build", *sub_verbs}
     for line in lines:
-        argv = line.split()
-        remeasures = argv[0] == "remeasure"
-        arguments = REMEASURE if remeasures else ARGUMENTS
-        assert arguments.parse(argv[remeasures:]).job == "train.py:build"
+        first, *others = line.split()
+        arguments = sub_verbs.get(first, ARGUMENTS)
+        argv = others if first in sub_verbs else [first, *others]
+        assert arguments.parse(argv).job == "train.py:build"
 
 
-def test_the_command_of_the_page_on_batch_sizes_is_accepted():
-    page = (ROOT / "docs/batch-size.md").read_text()
-    (line,) = re.findall(r"^    tundish tune batch-size (.*)$", page, re.M)
+def test_the_command_for_batch_sizes_names_known_tricks():
+    (line,) = re.findall(r"^    tundish tune batch-size (.*)$", TUNE_PAGE, re.M)
     options = BATCH_SIZE.parse(line.split())
     assert options.memory == 40
     assert {*options.tricks} <= {kind.name for kind in TRICKS}
+
+
+def test_the_command_of_the_page_on_memory_is_accepted():
+    page = (ROOT / "docs/training-memory.md").read_text()
+    (line,) = re.findall(r"^    tundish tune (.*)$", page, re.M)
+    assert ARGUMENTS.parse(line.split()).memory == 20
+
+
+def test_the_page_says_which_tricks_the_search_never_tries():
+    """The modules of the search name the classes of the tricks that they try."""
+    modules = [
+        importlib.import_module(f"tundish.tuning.search.{name}")
+        for name in ("search", "memory_target", "confirmation")
+    ]
+    tried = {one for module in modules for one in vars(module).values() if isinstance(one, type)}
+    table = TRICKS_PAGE.split("\n## Which tricks are tried\n")[1].split("\n## ")[0]
+    rows = dict(re.findall(r"^\| (`.*?) \| (.*) \|$", table, re.M))
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(named) == sorted(kind.name for kind in TRICKS)
+    (never,) = [row for row, when in rows.items() if when.startswith("never:")]
+    assert set(re.findall(r"`(\w+)`", never)) == {k.name for k in TRICKS if k not in tried}
 
 
 def test_the_page_and_the_help_have_the_same_exit_codes():
@@ -95,7 +116,7 @@ assert model(loader[0][0]).dtype == torch.float32 and accelerator.mixed_precisio
 
 def test_the_example_for_accelerate_runs(tmp_path):
     plan_of("bf16", "channels_last", "fused_optimizer", "cuda_graph").save(tmp_path / "plan.json")
-    block = re.search(r"^## Accelerate\n.*?```py\n(.*?)```", TUNE_PAGE, re.M | re.S)[1]
+    block = re.search(r"^### Accelerate\n.*?```py\n(.*?)```", TUNE_PAGE, re.M | re.S)[1]
     result = run_warm("-c", ACCELERATE + block + CHECKED, tmp_path, imports=FRAMEWORKS)
     assert "left out: ['CUDA graph of the step: needs step = plan.apply(" in result.stdout
 

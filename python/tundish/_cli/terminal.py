@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import errno
+import io
 import os
 import re
 import sys
@@ -14,6 +16,21 @@ _COLORS = re.compile("\x1b\\[[0-9;]*m")
 
 class StdoutError(Exception):
     """stdout is closed or full. The cause is the OSError."""
+
+
+class _Closed(io.TextIOBase):
+    """stdout that was closed before Python began: writing fails, as it does in other programs."""
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+
+def replace_closed_streams() -> None:
+    """Gives the verbs streams where the shell closed some (`2>&-`), for which Python has None."""
+    if sys.stdout is None:
+        sys.stdout = _Closed()
+    if sys.stderr is None:  # its text is lost, and nothing fails
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def use_color(stream: TextIO, no_color: bool = False) -> bool:

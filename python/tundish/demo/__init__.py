@@ -124,7 +124,7 @@ def _run(options: Options) -> int:
     from . import demo_page as page  # it imports Report
 
     target = work / "report.html"
-    target.write_text(page.page(report), encoding="utf-8")
+    target.write_text(page.page(report), encoding="utf-8", errors="replace")
     if options.json:
         write_stdout(json_text(_as_json(report, target), indent=None))
     else:

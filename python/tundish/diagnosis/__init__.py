@@ -8,7 +8,7 @@
 
 DoctorCallback    `tundish.doctor` as a callback of Lightning (docs/doctor.md)
 Verdict           what bounds the step: `verdict` of `tundish.doctor` and of the callback
-Layers            the table of `tundish.layers` (docs/doctor-layers.md)
+Layers            the table of `tundish.layers` (docs/profile.md)
 Finding           one line that `tundish.check` found (docs/check.md)
 """
 

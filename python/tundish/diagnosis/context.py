@@ -29,7 +29,7 @@ class doctor:  # a verb, as tundish.check and tundish.tune
               steps train on the same batches again; with False that figure is computed instead
     layers    measure every layer of the model in a few more steps
     timeline  a file for a timeline of 5 steps, which ui.perfetto.dev opens: torch's profiler, the threads of every
-              tundish.Loader, workers of torch's DataLoader (docs/doctor-timeline.md)
+              tundish.Loader, workers of torch's DataLoader (docs/profile.md)
     table     "simple" or "advanced": print(doctor.verdict) has a table of the parts of a step, and of functions
     memory    record which lines hold how much memory at the peak of a step
     The loop is found by torch's optimizer steps. It must run in one process; other processes are not watched.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .._c.errors import Error
+from .._c.errors import Error, SampleError
 from ..data.gpu.device import device_of
 from ..data.loader import Loader
 from ..data.open_source import Source
@@ -21,7 +22,7 @@ from .packs.packs import PackBeside
 from .proof import allowed_difference, check_first_sample, prove_batches
 from .rank_notes import notes_about_ranks
 from .reasons import NotTranslated, Reason
-from .samplers import Epochs, epochs_of
+from .samplers import Epochs, epochs_of, shares_random_numbers
 from .torch_loader import TorchLoader
 from .translate import described, is_fixed, translate
 
@@ -166,11 +167,18 @@ def _native(dataloader: Any, request: AccelerateRequest, arguments: dict[str, An
         source = open_parts(known.parts)
         prove(source)
         _describe(report, known, transforms, epochs)
+        if (
+            epochs.listed
+            and not is_fixed(transforms)
+            and shares_random_numbers(dataloader, epochs.sampler)
+        ):
+            report.differs.append(_OTHER_NUMBERS)
         pack, packed = _pack_of(known, request.pack, report, prove)
         kind = ListedLoader if epochs.listed else OrderedLoader
         return kind(dataloader, spec, source, packed, report, arguments, pack)
     except (Error, ValueError) as error:
-        if _is_of_options(arguments, known, epochs, options):
+        is_sample = isinstance(error, SampleError)  # torch may read what the engine does not
+        if not is_sample and _is_of_options(arguments, known, epochs, options):
             raise
         reason = Reason(f"the engine refuses: {error}", "follow the message")
         raise NotTranslated(reason) from error
@@ -222,10 +230,24 @@ _WHY_NO_PACK = {
     Ranges: "the images are in Arrow files, not in separate files",
     Pixels: "the arrays are in memory",
 }
+_OTHER_NUMBERS = (
+    "with num_workers=0 torch's transforms take random numbers from the sampler, and the engine's do not: "
+    "from the second epoch on its order is another one"
+)
 _WHAT = {Files: "files", Ranges: "images in Arrow files", Pixels: "images in memory"}
 
 
+def _loads_cut_off_images(known: KnownDataset) -> bool:
+    pillow = sys.modules.get("PIL.ImageFile")
+    in_memory = isinstance(known.parts[0], Pixels)
+    return bool(getattr(pillow, "LOAD_TRUNCATED_IMAGES", False)) and not in_memory
+
+
 def _describe(report: Report, known: KnownDataset, transforms: list[Any], epochs: Epochs) -> None:
+    if _loads_cut_off_images(known):
+        report.differs.append(
+            "PIL.ImageFile.LOAD_TRUNCATED_IMAGES has no effect: an image that is cut off is a bad sample"
+        )
     for part in known.parts:
         what = _WHAT[type(part)]
         report.translated.append(f"{part.name}: {len(part):,} {what}")

@@ -14,6 +14,9 @@ _SEED = (
     "lightning_fabric.utilities.seed.pl_worker_init_function",
 )
 
+# What decides which batches a DataLoader gives.
+_ITERATION = ("__iter__", "_get_iterator", "_index_sampler")
+
 
 def check_arguments(dataloader: Any) -> None:
     """Raises NotTranslated for an argument that the engine cannot carry out.
@@ -23,12 +26,14 @@ def check_arguments(dataloader: Any) -> None:
     """
     from torch.utils.data import DataLoader, IterableDataset, default_collate
 
-    if type(dataloader).__iter__ is not DataLoader.__iter__:
-        raise not_translated(
-            f"{type(dataloader).__name__} overrides __iter__",
-            "pass the DataLoader that it was made from",
-            where_defined(type(dataloader).__iter__),
-        )
+    for name in _ITERATION:
+        own = vars(dataloader).get(name, getattr(type(dataloader), name))
+        if own is not getattr(DataLoader, name):
+            raise not_translated(
+                f"{type(dataloader).__name__} overrides {name}",
+                "pass the DataLoader that it was made from",
+                where_defined(getattr(own, "fget", own)),
+            )
     if isinstance(dataloader.dataset, IterableDataset):
         raise not_translated(
             "an IterableDataset defines its own order of samples",

@@ -117,7 +117,7 @@ class NativeLoader:
     _loader: Loader | None = None
 
     def stats(self, reset: bool = False) -> dict[str, float]:
-        """Returns statistics for a logger (docs/monitoring.md). Sums start when the newest engine was made."""
+        """Returns statistics for a logger (docs/loader-performance.md). Sums start when the newest engine was made."""
         return {} if self._loader is None else self._loader.stats(reset)
 
     def bad_samples(self) -> list[dict[str, Any]]:
@@ -151,13 +151,16 @@ class ListedLoader(NativeLoader):
     """Takes the indices of the user's sampler in every epoch. Makes a new engine for each epoch."""
 
     _epoch = -1
+    _has_iterator = False
 
     def __iter__(self) -> Any:
         self._snapshot.check()
         self._switch_to_pack()
         self._epoch += 1
         epochs = self._spec.epochs
-        numbers = draw_list(self._dataloader, self._spec.known, epochs.sampler)
+        makes_iterator = not self._has_iterator
+        self._has_iterator = self._dataloader.persistent_workers  # torch iterates with it again
+        numbers = draw_list(self._dataloader, self._spec.known, epochs.sampler, makes_iterator)
         self.close()
         self._loader = None  # its disk cache, if any, is complete for the next loader
         if len(numbers) < (epochs.batch_size if epochs.drop_last else 1):
@@ -175,6 +178,8 @@ class ListedLoader(NativeLoader):
 
 class OrderedLoader(NativeLoader):
     """Computes every epoch from its number, so that it can be resumed anywhere."""
+
+    _files_print: str | None = None  # the fingerprint of a loader that reads the files
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -213,26 +218,45 @@ class OrderedLoader(NativeLoader):
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the position after the batches received so far, as a small dict of numbers and strings."""
-        return self._engine.state_dict()
+        state = self._engine.state_dict()
+        if self._source is self._files:
+            return state
+        if self._files_print is None:
+            with self._spec.loader(self._files) as loader:
+                self._files_print = loader.state_dict()["fingerprint"]
+        return {**state, _FILES_FINGERPRINT: self._files_print}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continues where the state was saved, with its seed, even if a pack was made meanwhile."""
+        """Continues where the state was saved, with its seed, from a pack or from the files."""
         seed = state.get("seed") if isinstance(state, dict) else None
         if self._arguments["seed"] is None and isinstance(seed, int) and seed != self._spec.seed:
-            self._spec = self._spec.with_seed(seed)
+            self._spec, self._files_print = self._spec.with_seed(seed), None
             self._engine.close()
             self._engine = self._loader = self._spec.loader(self._source)
         try:
             self._engine.load_state_dict(state)
         except Error:
-            if self._source is self._files:
+            of_files = _state_of_files(state)
+            if self._source is self._files and of_files is state:
                 raise
-            with self._spec.loader(self._files) as earlier:
-                earlier.load_state_dict(state)
-                self._engine._run.seek(earlier._run.place)
+            with self._spec.loader(self._files) as files:
+                files.load_state_dict(of_files)
+                self._engine._run.seek(files._run.place)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self._dataloader, self._arguments, self.state_dict())
+
+
+_FILES_FINGERPRINT = (
+    "fingerprint_of_files"  # in a state: another rank may read the files instead of the pack
+)
+
+
+def _state_of_files(state: Any) -> Any:
+    """Returns the state that a loader would have saved that reads the files."""
+    if not isinstance(state, dict) or _FILES_FINGERPRINT not in state:
+        return state
+    return {**state, "fingerprint": state[_FILES_FINGERPRINT]}
 
 
 class OrderedIterator:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..data.order import Listed, Order, Repeated, Subset, Weighted
-from .datasets.known_datasets import KnownDataset
+from .datasets.known_datasets import KnownDataset, fits
 from .reasons import not_translated
 from .where_defined import where_defined
 
@@ -121,8 +121,10 @@ def _subset_order(sampler: Any, given: Given, known: KnownDataset) -> Epochs | N
     import numpy as np
 
     indices = np.asarray(sampler.indices)
-    if len(indices) == 0:
+    if indices.ndim != 1 or len(indices) == 0 or indices.dtype.kind not in "iu":
         return None
+    if not fits(indices, len(known.numbers)):
+        return None  # an error of torch, once such an index is drawn
     order = order_of(known.numbers[indices])
     about = "SubsetRandomSampler: its samples once, in a new order in every epoch"
     return Epochs(*given, about, order, options={"shuffle": True}, differs=_DIFFERS)
@@ -165,15 +167,24 @@ def _expand_weights(weights: Any, draws: int, known: KnownDataset) -> Weighted:
     return Weighted(out, draws)
 
 
-def draw_list(dataloader: Any, known: KnownDataset, sampler: Any) -> Any:
+def shares_random_numbers(dataloader: Any, sampler: Any) -> bool:
+    """Returns whether a sampler and torch's transforms draw from the same generator."""
+    from torch.utils.data import DistributedSampler
+
+    own = getattr(sampler, "generator", None) is not None or type(sampler) is DistributedSampler
+    return dataloader.num_workers == 0 and not own
+
+
+def draw_list(dataloader: Any, known: KnownDataset, sampler: Any, makes_iterator: bool) -> Any:
     """Returns the samples of one epoch, by part number.
 
-    Draws random numbers in the order of torch's iterator: first the seed of its processes.
+    Draws random numbers in torch's order: a new iterator first draws the seed of its processes.
     """
     import numpy as np
     import torch
 
-    torch.empty((), dtype=torch.int64).random_(generator=dataloader.generator)
+    if makes_iterator:
+        torch.empty((), dtype=torch.int64).random_(generator=dataloader.generator)
     most = _ENDLESS * (len(known.numbers) + len(sampler))
     indices = list(itertools.islice(sampler, most + 1))
     if len(indices) > most:

@@ -34,7 +34,7 @@ def _translate(transform: Any) -> list[Transform]:
             "the dataset has no transform, and torch cannot collate PIL images",
             "add one, such as v2.Compose([v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])",
         )
-    steps = _leaves(transform)
+    steps = leaves(transform)
     own = [step for step in steps if not _package(step)]
     if own:
         raise NotTranslated(*[_of_user(step) for step in own])
@@ -43,9 +43,7 @@ def _translate(transform: Any) -> list[Transform]:
         return convert(transform)
     except ValueError as error:
         what, _, fix = str(error).partition("; fix: ")
-        raise not_translated(
-            what, fix or "change the list (docs/migrate-from-dataloader.md)"
-        ) from None
+        raise not_translated(what, fix or "change the list (docs/transforms.md)") from None
 
 
 def is_fixed(transforms: list[Transform]) -> bool:
@@ -59,7 +57,7 @@ def _of_user(step: Any) -> Reason:
     return Reason(f"the transform {name} is Python", instead_of("Lambda"), where_defined(function))
 
 
-def _leaves(transform: Any) -> list[Any]:
+def leaves(transform: Any) -> list[Any]:
     """Returns the transforms without the lists that hold them. A user's own list class is one transform."""
     held = transform if isinstance(transform, list | tuple) else None
     if _package(transform) == "torch":  # Sequential, ModuleList
@@ -68,7 +66,7 @@ def _leaves(transform: Any) -> list[Any]:
         held = getattr(transform, "transforms", None)
     if held is None:
         return [transform]
-    return [leaf for inner in held for leaf in _leaves(inner)]
+    return [leaf for inner in held for leaf in leaves(inner)]
 
 
 def _package(step: Any) -> str:

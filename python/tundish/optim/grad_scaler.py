@@ -8,6 +8,7 @@ import torch
 from torch.amp.grad_scaler import OptState
 
 from ._binding.engine_optimizer import EngineOptimizer
+from ._binding.tensor_checks import fp32_number
 
 
 class GradScaler(torch.amp.GradScaler):  # type: ignore[misc]  # torch is Any to mypy
@@ -27,7 +28,7 @@ class GradScaler(torch.amp.GradScaler):  # type: ignore[misc]  # torch is Any to
         if state["stage"] is not OptState.READY:
             return super().step(optimizer, *args, **kwargs)
         self._check_scale_growth_tracker("step")
-        found_inf = torch.zeros((), device=device)
+        found_inf = fp32_number(0.0, device)
         # The product of the scales, as in torch, if the caller has set one.
         optimizer.grad_scale = self._get_scale_async() * getattr(optimizer, "grad_scale", 1)
         optimizer.found_inf = found_inf

@@ -12,7 +12,7 @@ from .._c.errors import ArgumentError
 from ._binding.learning_rates import is_on_gpu
 from ._binding.ranges import check_at_least_0
 from ._binding.saved_state import checked_load
-from ._binding.tensor_checks import check_gradient_place, name_of
+from ._binding.tensor_checks import check_gradient_place, fp32_number, name_of
 from ._muon.matrix_stacks import Plan, Stack, facts_of, make_plan, release_stacks
 from ._muon.newton_schulz import orthogonalize
 
@@ -223,7 +223,7 @@ def _rate_on(device: Any, rate: Any, skip: Any) -> Any:
     if not is_on_gpu(rate) and skip is None:
         return float(rate)
     if not isinstance(rate, torch.Tensor):
-        rate = torch.full((), float(rate), device=device)
+        rate = fp32_number(float(rate), device)
     rate = rate.to(device, torch.float32).reshape(())
     return rate if skip is None else rate.masked_fill(skip, 0.0)
 

@@ -13,6 +13,7 @@ from ._binding.foreign_states import add_group_norms
 from ._binding.learning_rates import rate_of
 from ._binding.ranges import check_at_least_0, check_betas
 from ._binding.step_options import refuse_variants
+from ._binding.tensor_checks import fp32_number
 
 
 class NovoGrad(EngineOptimizer):
@@ -75,7 +76,7 @@ class NovoGrad(EngineOptimizer):
     def _tensor_state(self, parameter: Any, state: dict[str, Any]) -> Any:
         value = state.get("exp_avg_sq")
         if value is None:
-            value = torch.zeros((), device=parameter.device)
+            value = fp32_number(0.0, parameter.device)
         if value.numel() != 1:
             raise ArgumentError(
                 f"NovoGrad: exp_avg_sq of the state has {value.numel()} numbers per tensor instead of 1: "

@@ -85,7 +85,10 @@ def _label(field: Field, value: Any) -> bytes:
 def _text(field: Field, value: Any) -> bytes:
     if not isinstance(value, str):
         raise _wrong(field, value)
-    return value.encode()
+    try:
+        return value.encode()
+    except UnicodeEncodeError as error:
+        raise WrongValue(f"expected {field.text()}, came one that is no text: {error}") from None
 
 
 def _bytes(field: Field, value: Any) -> bytes:

@@ -16,6 +16,8 @@ from decimal import Decimal
 from typing import Any
 
 from .. import transforms as T
+from .._c.plain import plain
+from .torchvision_arguments import PILLOW_FILTERS
 from .transform import Transform
 from .unmodified import modification
 
@@ -131,7 +133,9 @@ def _filter(mode: Any) -> str:
         if names != ["bilinear", "bicubic"]:
             raise ValueError(f"a random choice of the interpolations {', '.join(names)}")
         return "random"
-    name = mode.value if isinstance(getattr(mode, "value", None), str) else mode.name.lower()
+    name = plain(mode)
+    if isinstance(name, int) and 0 <= name < len(PILLOW_FILTERS):
+        name = PILLOW_FILTERS[name]
     if name not in _FILTERS:
         raise ValueError(f"interpolation {name} (supported: {', '.join(_FILTERS)})")
     return str(name)
@@ -200,6 +204,11 @@ def _resize_keep_ratio(original: Any) -> list[Transform]:
 
 
 def _random_erasing(original: Any) -> list[Transform]:
+    if (original.rand_color, original.per_pixel) != (
+        original.mode == "rand",
+        original.mode == "pixel",
+    ):
+        raise ValueError("rand_color and per_pixel do not match mode")
     # timm keeps the logarithms. num_splits applies to whole batches and has no effect in a Compose.
     low, high = (round(math.exp(value), 12) for value in original.log_aspect_ratio)
     return [

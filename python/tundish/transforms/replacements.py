@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from .._c.close_name import close_name
 
 _NOTHING = "leave it out: batches are tensors"
-_DATASET = "tundish.Dataset in torch's DataLoader (docs/migrate-from-dataloader.md)"
+_DATASET = "tundish.Dataset in torch's DataLoader (docs/transforms.md)"
 _OTHERS = f"apply it to the batch in the training loop, or use {_DATASET}"
 _BOXES = f"a pack has images and labels, but no boxes or points: use {_DATASET}"
 _INSTEAD = {

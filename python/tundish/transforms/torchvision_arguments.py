@@ -13,7 +13,7 @@ from .._c.plain import plain
 from .transform import Transform
 
 _FILTERS = ("nearest", "bilinear", "bicubic")
-_PILLOW_FILTERS = (
+PILLOW_FILTERS = (
     "nearest",
     "lanczos",
     "bilinear",
@@ -96,8 +96,8 @@ def without_lists(value: Any) -> Any:
 
 def _interpolation(value: Any, entry: ListEntry, kind: Kind) -> str:
     mode = plain(value)
-    if isinstance(mode, int) and 0 <= mode < len(_PILLOW_FILTERS):
-        mode = _PILLOW_FILTERS[mode]
+    if isinstance(mode, int) and 0 <= mode < len(PILLOW_FILTERS):
+        mode = PILLOW_FILTERS[mode]
     if mode not in _FILTERS:
         advice = f"use one of {', '.join(_FILTERS)}"
         if mode == "nearest-exact":

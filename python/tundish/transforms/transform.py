@@ -5,7 +5,7 @@ The engine describes and checks every argument (src/augment/). The classes here 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -20,6 +20,11 @@ class Transform:
 
     # Used in the reference's picture and the benchmark, if an argument has no default.
     example: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        held = getattr(self, "transforms", None)
+        if isinstance(held, Iterator):  # would be empty when it is read again
+            object.__setattr__(self, "transforms", tuple(held))
 
     def _json(self) -> dict[str, Any]:
         """Returns name and arguments for the engine."""
@@ -50,6 +55,7 @@ def transforms_json(transforms: Sequence[Transform]) -> list[dict[str, Any]]:
             f"transforms must be a list of tundish.transforms, not {type(transforms).__name__}: write "
             "[T.RandomResizedCrop(224), T.Normalize()] with its steps, or use T.from_torchvision"
         )
+    transforms = list(transforms)  # an iterator can be read once
     for transform in transforms:
         if not isinstance(transform, Transform):
             raise TypeError(
@@ -63,6 +69,7 @@ def views_json(views: Sequence[Sequence[Transform]]) -> list[list[dict[str, Any]
     """Returns one list per view, for the engine."""
     if isinstance(views, Transform) or not isinstance(views, Iterable):
         raise TypeError("views must be lists of transforms: views=[[...], [...]]")
+    views = list(views)
     if any(isinstance(view, Transform) for view in views):
         raise TypeError(
             "views must be lists of transforms, one list per view: views=[[...], [...]]; for a single "

@@ -40,12 +40,12 @@ def _hooks(original: Any) -> str:
             return f"it has a hook ({name})"
     for name, value in vars(sys.modules["torch.nn.modules.module"]).items():
         hooks = value.values() if isinstance(value, Mapping) and "_hooks" in name else []
-        if not all(_is_own_hook(hook) for hook in hooks):
+        if not all(is_own_hook(hook) for hook in hooks):
             return f"a hook is registered for all modules ({name})"
     return ""
 
 
-def _is_own_hook(hook: Any) -> bool:
+def is_own_hook(hook: Any) -> bool:
     """Returns whether a hook belongs to tundish: the doctor's hooks and wrappers only measure."""
     names = getattr(hook, "__globals__", {})
     return str(names.get("__name__")).partition(".")[0] == "tundish" or hook is True
@@ -62,7 +62,7 @@ def _function(value: Any) -> Any:
     return value.__func__ if isinstance(value, staticmethod | classmethod) else value
 
 
-def _is_foreign(value: Any) -> bool:
+def is_foreign(value: Any) -> bool:
     """Returns whether a value is a callable that no known package defines."""
     function = _function(value)
     if isinstance(function, FunctionType):
@@ -83,7 +83,7 @@ def _patched_class(original: Any) -> str:
         for name, value in vars(base).items():
             if base.__module__.partition(".")[0] == "torch" and name not in _CALLS:
                 continue  # transformers, for example, adds methods to torch.nn.Module
-            if _is_foreign(value) and not _is_own_hook(_function(value)):
+            if is_foreign(value) and not is_own_hook(_function(value)):
                 return f"{base.__name__}.{name} was replaced"
             if name == "_AUGMENTATION_SPACE" and _edited_space(base.__name__, value):
                 return f"{base.__name__}.{name} was edited"
@@ -104,7 +104,7 @@ def _edited_space(name: str, space: Any) -> bool:
     expected = _SPACES.get(name)
     if expected is not None and set(space) != expected:
         return True
-    return any(_is_foreign(part) for entry in space.values() for part in entry if callable(part))
+    return any(is_foreign(part) for entry in space.values() for part in entry if callable(part))
 
 
 def _overrides(original: Any) -> str:
@@ -137,6 +137,8 @@ def _derived(original: Any) -> str:
         both = [float(dist.concentration0), float(dist.concentration1)]
         if not _near(both, [float(values["alpha"])] * 2):
             return "_dist does not match alpha"
+    if type(original).__name__ == "AugMix" and values["_PARAMETER_MAX"] != 10:
+        return "_PARAMETER_MAX was edited"
     return _policies(original)
 
 

@@ -8,11 +8,11 @@
 
 Job, Step                   the model to train, and one training step that tricks change
 Trick, Grade                base class for your own tricks, and how exact a trick must be
-Bf16, Compile, TF32, ...    the tricks that `tundish.tune` tries (docs/tricks.md)
+Bf16, Compile, TF32, ...    training tricks; docs/tricks.md lists the ones that `tundish.tune` tries
 TunePlan, FrameworkPlan     apply a plan in Lightning, Accelerate and other frameworks (docs/tune.md)
-find_batch_size, choose_blocks, scale_learning_rate, tune_loader    docs/batch-size.md
-predict_memory, measure_peak, find_long_lived                       docs/memory-of-training.md
-find_nondeterministic, find_difference                              docs/seeds.md
+find_batch_size, scale_learning_rate, tune_loader                   docs/tune.md
+predict_memory, measure_peak, find_long_lived, choose_blocks        docs/training-memory.md
+find_nondeterministic, find_difference                              docs/resume.md
 """
 
 from typing import TYPE_CHECKING

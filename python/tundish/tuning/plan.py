@@ -128,8 +128,10 @@ def load_plan(path: str | os.PathLike[str], own: Sequence[str] = ()) -> Plan:
         check_value(list[dict[str, Any]], tricks, "tricks")
         check_object(Fingerprint, part(values, "fingerprint"), "fingerprint")
         check_report(part(values, "report"))
+        made = [trick_of(one, f"tricks[{i}]", own, name) for i, one in enumerate(tricks)]
+        check_once(made)
         return Plan(
-            [trick_of(trick, f"tricks[{i}]", own, name) for i, trick in enumerate(tricks)],
+            made,
             Fingerprint.from_json(values["fingerprint"]),
             report_from_json(values["report"]),
         )
@@ -154,6 +156,13 @@ def trick_of(values: dict[str, Any], where: str, own: Sequence[str], name: str) 
         raise
     except Exception as error:  # a user's trick may raise anything
         raise BadField(f"{where}: {error}") from error
+
+
+def check_once(tricks: list[Trick]) -> None:
+    """Refuses a trick listed twice, which could be undone only once."""
+    for i, trick in enumerate(tricks):
+        if any(type(trick) is type(other) for other in tricks[:i]):
+            raise BadField(f"tricks[{i}] is {trick.name}, which the plan has already")
 
 
 def replace_own_file(values: dict[str, Any], own: Sequence[str], name: str) -> dict[str, Any]:

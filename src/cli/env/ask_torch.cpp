@@ -16,9 +16,13 @@ runpy.run_path(folder + "/diagnosis/environment/torch_versions.py", run_name="__
 TorchVersions ask_torch(const Shell& shell) {
   for (const std::string& python : python_candidates(shell)) {
     try {
-      const std::vector<std::byte> output = run_helper(  // env looks through the PATH
-          "/usr/bin/env", {python, "-c", code_outside_folder(kScript)}, python,
-          {.seconds = 5, .max_output = 65'536});
+      // env looks through the PATH; it would take a folder with "=" in its name for a variable.
+      const bool in_folder = python.find('/') != python.npos;
+      std::vector<std::string> words = {"-c", code_outside_folder(kScript)};
+      if (!in_folder) words.insert(words.begin(), python);
+      const std::vector<std::byte> output =
+          run_helper(in_folder ? python : "/usr/bin/env", words, python,
+                     {.seconds = 5, .max_output = 65'536});
       const auto* text = reinterpret_cast<const char*>(output.data());
       TorchVersions versions = parse_torch_versions({text, output.size()});
       if (!versions.python.empty()) return versions;

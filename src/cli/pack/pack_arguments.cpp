@@ -74,7 +74,7 @@ the packs that were written; resumed_at: samples that an interrupted pack had do
 is null for several files; chosen is {of, samples, filter, sample, seed, limit,
 duplicates} or null, duplicates an array of {key, duplicate_of, same_label};
 preprocess is {options, changed, kept, kept_smaller, bytes_before, bytes_after} or
-null; proof is null without --prove; docs/preprocess.md explains both.
+null; proof is null without --prove; docs/pack.md explains both.
 With --manifest: {output, records, shards}, shards of {name, records, bytes, id}.
 --progress json prints lines of {"progress": {samples, samples_total, bytes,
 bytes_total, refused}} on stderr; a total of 0 is not known)"};

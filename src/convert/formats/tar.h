@@ -7,7 +7,7 @@
 namespace tundish {
 
 // NAME.jpg the image, NAME.cls the number of the label, NAME.FIELD others; convert/sample_files.h.
-// A name that has further dots, or that another sample has, is changed: docs/convert.md.
+// A name that has further dots, or that another sample has, is changed: docs/edit-packs.md.
 std::unique_ptr<TargetWriter> make_tar_writer(const Conversion& conversion);
 
 }  // namespace tundish

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "decode/exif.h"
+#include "decode/orientation/exif.h"
 #include "decode/webp/webp.h"
 
 namespace tundish {
@@ -33,7 +33,8 @@ struct Walk {
   bool has_animation_chunk = false;
   bool is_inside_frame = false;  // of an animation, before its pixels
   bool has_frame = false;
-  bool has_exif = false;
+  bool has_exif = false, has_xmp = false;
+  std::uint8_t exif = 0, xmp = 0;  // orientations; 0: none
 };
 
 Fault wrong(const Walk& walk, std::string reason) {
@@ -128,8 +129,11 @@ std::optional<Fault> read_chunk(Walk& walk, std::string_view type, Bytes data, s
     constexpr std::string_view kName("Exif\0\0", 6);  // some writers put JPEG's mark before it
     const bool marked =
         data.size() >= kName.size() && std::memcmp(data.data(), kName.data(), kName.size()) == 0;
-    walk.out.orientation = exif_orientation(marked ? data.subspan(kName.size()) : data);
+    walk.exif = exif_orientation(marked ? data.subspan(kName.size()) : data).value_or(0);
     walk.has_exif = true;
+  } else if (type == "XMP " && !walk.has_xmp) {
+    walk.xmp = xmp_orientation(data).value_or(0);
+    walk.has_xmp = true;
   }
   walk.at += kChunkHeader + padded;
   return fault;
@@ -166,6 +170,7 @@ std::optional<Fault> find_webp_frame(WebpFrame& out, Bytes bytes) {
     if (fault) return fault;
     if (!walk.is_extended) break;  // what follows the one chunk of a simple file is not looked at
   }
+  if (const std::uint8_t found = walk.exif != 0 ? walk.exif : walk.xmp) out.orientation = found;
   if (walk.has_frame) return std::nullopt;
   return wrong(walk, "the file has no frame");
 }

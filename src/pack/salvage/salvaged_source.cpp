@@ -11,11 +11,12 @@
 #include "pack/index.h"
 #include "pack/salvage/salvage.h"
 #include "pack/stored_records.h"
+#include "source/disk_cache/file_times.h"
 
 namespace tundish {
 namespace {
 
-class SalvagedSource : public Source, public StoredRecords {
+class SalvagedSource : public Source, public StoredRecords, public FileTimes {
  public:
   SalvagedSource(std::shared_ptr<const ByteFile> file, Salvage found)
       : file_(std::move(file)), found_(std::move(found)), columns_(columns_of(found_.schema)) {}
@@ -57,6 +58,7 @@ class SalvagedSource : public Source, public StoredRecords {
     read_pieces(out, restore, i, kAllFields);
   }
 
+  std::string file_times() const override { return file_->times(); }
   std::string fingerprint() const override {
     return fmt::format("salvaged {} {}", file_->size(), Source::fingerprint());
   }

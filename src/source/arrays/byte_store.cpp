@@ -2,13 +2,17 @@
 
 #include <algorithm>
 
+#include "source/folder_entries.h"
+
 namespace tundish {
 
 ByteStore::ByteStore(const std::string& path)
-    : path_(path), file_(File::open(path)), size_(file_.size()) {}
+    : path_(path), file_(File::open(path)), size_(file_.size()), stamp_(content_stamp(file_)) {}
 
 ByteStore::ByteStore(std::vector<std::byte> memory, std::string path)
     : path_(std::move(path)), memory_(std::move(memory)), size_(memory_.size()) {}
+
+std::uint64_t ByteStore::stamp() const { return in_memory() ? content_stamp(path_) : stamp_; }
 
 void ByteStore::read_at(std::span<std::byte> out, std::uint64_t offset) const {
   const Where where{.file = path_, .offset = offset};

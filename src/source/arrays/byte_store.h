@@ -21,6 +21,9 @@ class ByteStore {
   const std::string& path() const { return path_; }
   bool in_memory() const { return !file_.is_open(); }
   Bytes memory() const { return memory_; }  // empty of a file
+  // Changes whenever the file was written again; of a file as it was opened, of memory as the file
+  // is now. Throws Error if that file is missing.
+  std::uint64_t stamp() const;
 
   // Fills `out`. Throws Error: io_read; source_changed when there are fewer bytes.
   void read_at(std::span<std::byte> out, std::uint64_t offset) const;
@@ -29,7 +32,8 @@ class ByteStore {
   std::string path_;
   File file_;
   std::vector<std::byte> memory_;
-  std::uint64_t size_ = 0;  // when it was opened
+  std::uint64_t size_ = 0;   // when it was opened
+  std::uint64_t stamp_ = 0;  // of a file
 };
 
 using SharedStore = std::shared_ptr<const ByteStore>;

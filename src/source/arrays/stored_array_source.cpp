@@ -5,20 +5,37 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
 
 #include "core/interruption.h"
 #include "source/arrays/array_fields.h"
+#include "source/disk_cache/file_times.h"
 
 namespace tundish {
 namespace {
 
-class StoredArraySource : public Source {
+// The stamps of all files that the arrays are read from: of images.npy also labels.npy.
+std::string stamps_of(const std::vector<StoredArray>& arrays) {
+  std::map<std::string, std::uint64_t> stamps;  // by path
+  for (const StoredArray& array : arrays) {
+    for (const StoredArray::Piece& piece : array.pieces) {
+      const auto [found, is_new] = stamps.try_emplace(piece.store->path());
+      if (is_new) found->second = piece.store->stamp();
+    }
+  }
+  std::string out;
+  for (const auto& [path, stamp] : stamps) out += fmt::format("{:016x} ", stamp);
+  return out;
+}
+
+class StoredArraySource : public Source, public FileTimes {
  public:
   StoredArraySource(ArraySet set, const SourceOptions& options) : path_(set.path) {
     ArrayFields fields = choose_array_fields(set, options);
     schema_ = std::move(fields.schema);
     arrays_ = std::move(fields.arrays);
     count_ = fields.count;
+    times_ = stamps_of(arrays_);
     for (StoredArray& array : arrays_) gather_scattered(array, set.format, set.memory_left);
     memory_ = kMaxUnpackedBytes - set.memory_left;
     for (std::size_t f = 0; f < arrays_.size(); ++f) {
@@ -47,6 +64,7 @@ class StoredArraySource : public Source {
   std::string path() const override { return path_; }
   std::uint64_t bytes(std::uint64_t) const override { return bytes_; }
   std::uint64_t memory() const override { return memory_ + 8 * labels_.size(); }
+  std::string file_times() const override { return times_; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
 
   bool extent(std::uint64_t i, int field, Extent& out) const override {
@@ -179,6 +197,7 @@ class StoredArraySource : public Source {
   std::uint64_t count_ = 0;
   std::vector<std::int64_t> labels_;  // empty: none
   SampleInfo info_;                   // of every sample, but for the label
+  std::string times_;                 // the stamps of the files when they were opened
   std::uint64_t bytes_ = 0;           // of every sample
   std::uint64_t memory_ = 0;
   std::vector<std::string> warnings_;

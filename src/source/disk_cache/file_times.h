@@ -19,9 +19,12 @@ class FileTimes {
 
 // Changes when a file of the data set is written again, also where fingerprint() does not: with
 // other bytes, as many, and with any modification time. A source without FileTimes is described by
-// path(): the file, or all files below the folder at any depth. Folders that are links are not
-// entered. Throws Error when the file is missing.
+// path(): the file, or all files below the folder at any depth. Links to folders are
+// followed. Throws Error when the file is missing.
 std::string file_times(const Source& source);
+
+// The same of a file, or of all files below a folder.
+std::string stamp_below(const std::string& path);
 
 bool was_missing(const Source& source, std::uint64_t i);
 

@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 
 namespace tundish {
+namespace {
+
+constexpr std::size_t kMaxCellBytes = 16 << 20;
+
+}  // namespace
 
 CsvReader::CsvReader(std::string_view text, char separator, std::size_t max_cells)
     : text_(text), separator_(separator), max_cells_(max_cells) {
@@ -15,6 +20,10 @@ CsvReader::CsvReader(std::string_view text, char separator, std::size_t max_cell
 bool CsvReader::fail(std::string reason) {
   fault_ = Fault{ErrorCode::csv_damaged, std::move(reason), at_};
   return false;
+}
+
+bool CsvReader::fail_too_long() {
+  return fail(fmt::format("line {}: a cell has over {} bytes", line_, with_commas(kMaxCellBytes)));
 }
 
 bool CsvReader::at_line_end() const {
@@ -55,7 +64,9 @@ bool CsvReader::read_cell(std::string& cell) {
   cell.clear();
   if (at_ == text_.size() || text_[at_] != '"') {
     const std::size_t from = at_;
-    while (at_ < text_.size() && text_[at_] != separator_ && !at_line_end()) ++at_;
+    while (at_ < text_.size() && text_[at_] != separator_ && !at_line_end()) {
+      if (++at_ - from > kMaxCellBytes) return fail_too_long();
+    }
     cell = text_.substr(from, at_ - from);
     return true;
   }
@@ -67,12 +78,14 @@ bool CsvReader::read_cell(std::string& cell) {
       at_ = opening;
       return fail(fmt::format("line {}: a quote opens here and does not end", first_line));
     }
+    if (quote - at_ > kMaxCellBytes - cell.size()) return fail_too_long();
     for (; at_ < quote; ++at_) {
       cell += text_[at_];
       if (text_[at_] == '\n') ++line_;
     }
     ++at_;
     if (at_ < text_.size() && text_[at_] == '"') {
+      if (cell.size() == kMaxCellBytes) return fail_too_long();
       cell += '"';
       ++at_;
       continue;

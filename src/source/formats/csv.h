@@ -32,6 +32,7 @@ class CsvReader {
  private:
   bool read_cell(std::string& cell);
   bool fail(std::string reason);
+  bool fail_too_long();
   bool at_line_end() const;
 
   std::string_view text_;

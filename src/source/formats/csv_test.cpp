@@ -56,6 +56,16 @@ TEST_CASE("faults name the line") {
             .reason == "it is UTF-16; save it as UTF-8");
 }
 
+TEST_CASE("a cell has at most 16 MiB") {
+  const std::string most(16 << 20, 'a'), quote = "\"";
+  CHECK(rows_of("b," + most) == Rows{{"b", most}});
+  CHECK(rows_of("b," + quote + most + quote) == Rows{{"b", most}});
+  const std::string reason = "line 2: a cell has over 16,777,216 bytes";
+  CHECK(fault_of("b\n" + most + "a\nb\n").reason == reason);
+  CHECK(fault_of("b\n" + quote + most + "a" + quote).reason == reason);
+  CHECK(fault_of("b\n" + quote + most + "\"\"" + quote).reason == reason);
+}
+
 TEST_CASE("the line of a row counts the lines inside quotes") {
   CsvReader reader("a\n\"x\ny\"\nz\n", ',', 5);
   CsvRow row;

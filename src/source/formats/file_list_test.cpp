@@ -177,6 +177,8 @@ TEST_CASE("a list that cannot be read is refused by line and column") {
        "line 1, column 'label:a': column 'label' already is the label");
   says("path,image\nx,1\n", ErrorCode::csv_damaged,
        "line 1, column 'image': another column already is the sample's image");
+  says("path," + std::string(4001, 'a') + "\nx,1\n", ErrorCode::csv_damaged,
+       "line 1, column '" + std::string(60, 'a') + "...': its name is longer than 4,000 bytes");
   says("path,\xff\nx,1\n", ErrorCode::csv_damaged, "line 1, column '\\xff': its name is not UTF-8");
   says("path,label\na,1\nb\n", ErrorCode::csv_damaged,
        "line 3: 1 columns, but the first line has 2");

@@ -104,6 +104,10 @@ std::optional<Fault> parse_head(Head& out, const CsvRow& row) {
   for (std::size_t c = 0; c < row.cells.size(); ++c) {
     std::string name(trim(row.cells[c], kBlanks));
     if (name.empty()) name = fmt::format("column_{}", c + 1);  // an index that pandas wrote
+    if (name.size() > kMaxKeyBytes) {
+      return row_fault(row, name.substr(0, 60) + "...",
+                       fmt::format("its name is longer than {} bytes", with_commas(kMaxKeyBytes)));
+    }
     if (!is_utf8(name)) return row_fault(row, name, "its name is not UTF-8");
     if (!seen.insert(name).second) {
       return row_fault(row, name, "two columns have this name");

@@ -130,10 +130,14 @@ std::string difference(const char* what, const std::vector<std::string>& first,
   return {};
 }
 
-std::vector<std::string> field_names(const Schema& schema) {
+// Names and types: elements of one source would be read with the type of another.
+std::vector<std::string> field_texts(const Schema& schema) {
   std::vector<std::string> names;
   for (const Field& field : schema.fields) {
-    names.push_back(fmt::format("{} ({})", field.name, field_type_name(field.type)));
+    std::string type = field_type_name(field.type);
+    if (field.array) type += " of " + array_text(*field.array);
+    if (field.channels_first) type += ", channels first";
+    names.push_back(fmt::format("{} ({})", field.name, type));
   }
   return names;
 }
@@ -147,7 +151,7 @@ std::shared_ptr<const Source> join_sources(std::vector<std::shared_ptr<const Sou
   for (const auto& source : sources) {
     const Schema& here = source->schema();
     std::string how = difference("class", first.classes, here.classes);
-    if (how.empty()) how = difference("field", field_names(first), field_names(here));
+    if (how.empty()) how = difference("field", field_texts(first), field_texts(here));
     if (how.empty()) continue;
     throw Error(ErrorCode::argument, {.file = source->path()},
                 fmt::format("it cannot be joined to {}: {}", sources.front()->path(), how));

@@ -47,6 +47,21 @@ TEST_CASE("sources that differ in classes or fields are not joined, and the erro
   CHECK(why([](Schema& schema) { schema.fields.push_back({"text", FieldType::text}); }) ==
         "it cannot be joined to memory: field 2 is missing in the first and 'text (text)' here (2 "
         "and 3 of them)");
+  const auto give_array = [&](ArrayElement element, bool channels_first) {
+    return [element, channels_first](Schema& schema) {
+      schema.fields[0].array = ArrayType{element, {2, 3}};
+      schema.fields[0].channels_first = channels_first;
+    };
+  };
+  give_array(ArrayElement::float32, false)(first->schema_);
+  CHECK(why(give_array(ArrayElement::float32, false)) == "joined");
+  CHECK(why(give_array(ArrayElement::int32, false)) ==
+        "it cannot be joined to memory: field 0 is 'image (image of float32 (2, 3))' in the first "
+        "and 'image (image of int32 (2, 3))' here (2 and 2 of them)");
+  CHECK(why(give_array(ArrayElement::float32, true)) ==
+        "it cannot be joined to memory: field 0 is 'image (image of float32 (2, 3))' in the first "
+        "and 'image (image of float32 (2, 3), channels first)' here (2 and 2 of them)");
+  CHECK(why([](Schema&) {}).starts_with("it cannot be joined"));  // a file of images of any size
 }
 
 }  // namespace tundish

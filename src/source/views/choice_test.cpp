@@ -140,6 +140,23 @@ TEST_CASE("filters choose by key, label, size and fields") {
   CHECK(left({"width>=20"}) == wide);
 }
 
+TEST_CASE("samples without a label have the number -1, and are neither less nor more than others") {
+  for (const bool named : {true, false}) {
+    const auto source = some(60);
+    for (std::size_t i = 0; i < 10; ++i) source->items[i].label = -1;
+    if (!named) source->schema_.classes.clear();
+    const auto left = [&](const std::string& filter) {
+      return choose(source, {.filters = {filter}}).source->count();
+    };
+    CHECK(left("label!=-1") == 50);
+    CHECK(left("label=-1") == 10);
+    CHECK(left("label>=0") == 50);
+    CHECK(left("label<3") == 50);
+    CHECK(left("label!=2") + left("label=2") == 60);
+    CHECK(refusal(source, {.filters = {"label<0"}}).starts_with("none of 60"));
+  }
+}
+
 TEST_CASE("a filter for something that is not there is refused") {
   const auto source = some(6);
   CHECK(refusal(source, {.filters = {"label=cow"}})

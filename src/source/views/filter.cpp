@@ -199,8 +199,10 @@ bool Filter::fits(const Test& test, const Source& source, std::uint64_t i, const
     case Kind::label: {
       const std::int64_t label = info.label;
       const bool inverted = is_inverted(test.comparison);
-      if (label < 0) return inverted;
-      if (test.classes.empty()) return number(static_cast<double>(label));
+      const bool by_number = test.classes.empty();
+      if (by_number && !is_order(test.comparison)) return number(static_cast<double>(label));
+      if (label < 0) return inverted;  // no label is neither more nor less than a number
+      if (by_number) return number(static_cast<double>(label));
       const auto place = static_cast<std::size_t>(label);
       return (place < test.classes.size() && test.classes[place]) != inverted;
     }

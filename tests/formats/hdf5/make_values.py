@@ -66,10 +66,30 @@ def write_virtual(file):
     return {"image": np.zeros((4, 3, 3), "u1")}
 
 
+def write_others(file):
+    """What has no numbers, beside an image and a compact label."""
+    images = np.arange(4 * 4 * 4 * 3, dtype="u1").reshape(4, 4, 4, 3)
+    file["image"] = images
+    compact = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    compact.set_layout(h5py.h5d.COMPACT)
+    space = h5py.h5s.create_simple((4,))
+    label = h5py.h5d.create(file.id, b"label", h5py.h5t.NATIVE_INT32, space, compact)
+    label.write(h5py.h5s.ALL, h5py.h5s.ALL, np.arange(5, 9, dtype="i4"))
+    file["compound"] = np.zeros(4, [("a", "i4"), ("b", "f4")])
+    file.create_dataset("ragged", (4,), dtype=h5py.vlen_dtype(np.float32))
+    file.create_dataset("reference", (4,), dtype=h5py.ref_dtype)
+    file.create_dataset("rows", (4,), dtype=np.dtype(("i4", (3,))))
+    file["text"] = ["a", "b", "c", "d"]
+    file["void"] = np.zeros(4, "V5")
+    file["scalar"] = 3
+    return {"image": images.transpose(0, 3, 1, 2), "label": np.arange(5, 9)}
+
+
 WRITERS = {
     "enumerations": write_enumerations,
     "fills": write_fills,
     "floats": write_floats,
+    "others": write_others,
     "virtual": write_virtual,
 }
 

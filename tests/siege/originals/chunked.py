@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.siege.originals.case import Case
 from tests.siege.originals.values import columns
 
 
@@ -34,6 +35,15 @@ def fill_value(draw: random.Random, dtype: np.dtype) -> Any:
         return dtype.type(draw.choice(special)).item()
     bounds = np.iinfo(dtype)
     return draw.choice((0, 1, 7, int(bounds.min), int(bounds.max)))
+
+
+def refuse_labels(case: Case, arrays: dict[str, np.ndarray]) -> None:
+    """Expects a refusal where a label is below -1 or does not fit into int64."""
+    labels = [int(label) for label in arrays.get("label", np.array([])).reshape(-1)]
+    if any(label < -1 for label in labels):
+        case.refusals.append((r"TND-313.* is no label", "label below -1"))
+    if any(label >= 2**63 for label in labels):
+        case.refusals.append((r"TND-313.*the label is over 2\^63 - 1", "label over 2^63 - 1"))
 
 
 def arrays_along_axis(

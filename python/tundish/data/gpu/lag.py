@@ -52,7 +52,7 @@ class GpuLag:
             self._poll_completed()
 
     def stats(self, reset: bool) -> dict[str, float]:
-        """Returns the statistics documented in docs/monitoring.md."""
+        """Returns the statistics documented in docs/loader-performance.md."""
         import torch
 
         if threading.get_ident() == self._thread and not torch.cuda.is_current_stream_capturing():

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -156,7 +156,19 @@ def make_options(given: dict[str, Any]) -> LoaderOptions:
     for name in given:
         if name not in known:
             checks.refuse_unknown(name, known)
+    for name in ("transforms", "views"):
+        if name in given:
+            given = {**given, name: _without_iterators(given[name])}
     return LoaderOptions(**given)
+
+
+def _without_iterators(lists: Any) -> Any:
+    """Returns tuples instead of iterators, which would be empty when they are read again."""
+    if isinstance(lists, Iterator):
+        lists = tuple(lists)
+    if isinstance(lists, list | tuple) and any(isinstance(inner, Iterator) for inner in lists):
+        return tuple(_without_iterators(inner) for inner in lists)
+    return lists
 
 
 def arguments_text() -> str:

@@ -8,7 +8,7 @@ from ..._cli.arguments import Arguments, Options, VerbHelp
 from ..._cli.common_options import add_slower_than
 from ..._cli.exit_codes import FAILED, OK
 from ..._cli.json_output import print_json
-from ..._cli.terminal import write_stdout
+from ..._cli.terminal import printable_lines, write_stdout
 from ..._cli.verb import run_verb
 from ..report.comparison import compare, comparison_text, read_report
 
@@ -54,5 +54,5 @@ def _compare(options: Options) -> int:
     if options.json:
         print_json(found.as_json())
     elif not options.quiet:
-        write_stdout(comparison_text(found))
+        write_stdout(printable_lines(comparison_text(found)) + "\n")  # a file may hold anything
     return FAILED if found.slower else OK

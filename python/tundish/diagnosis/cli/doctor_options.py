@@ -36,7 +36,7 @@ machine.""",
 {version, sentence, cause, figures, changes, loading, loader, lines, steps, overhead_s,
 phase, torch, gpu, layers, layers_why, notes, ranks, findings, applied, tables, memory,
 timeline, processes, exit, command, machine, versions, environment};
-docs/doctor-report.md describes every key. cause.name is one of storage, decode,
+docs/doctor-json.md describes every key. cause.name is one of storage, decode,
 transform, dataset, collate, workers, loader, copy, communication, straggler, host,
 sync, launch, compute; cause and figures are null without a step. Times are seconds of a
 step. exit is the script's exit code.""",

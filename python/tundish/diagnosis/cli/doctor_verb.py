@@ -155,7 +155,8 @@ def _write_files(
     for name in files:
         text = report_page(values) if name == page else json_text(values)
         try:
-            with open(name, "w", encoding="utf-8") as file:
+            # A name of a file may be no UTF-8.
+            with open(name, "w", encoding="utf-8", errors="replace") as file:
                 file.write(text)
             written.append(name)
         except OSError as error:

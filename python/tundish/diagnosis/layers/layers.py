@@ -49,7 +49,7 @@ class Layers:
         from .layer_page import layers_file
 
         text = layers_file(os.fspath(path), self.as_json())
-        with open(path, "w", encoding="utf-8") as file:
+        with open(path, "w", encoding="utf-8", errors="replace") as file:
             file.write(text)
 
     def __repr__(self) -> str:

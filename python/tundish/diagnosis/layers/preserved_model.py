@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import torch
 
+from ...tuning.numerics.preserved_state import write_values
 from ..probe.random_states import random_states
 
 
@@ -27,6 +28,6 @@ def unchanged(model: torch.nn.Module) -> Iterator[None]:
             torch.cuda.set_rng_state(state, number)
         with torch.no_grad():
             for buffer, before in buffers:
-                buffer.copy_(before)
+                write_values(buffer, before)
         for parameter, gradient in gradients:
             parameter.grad = gradient

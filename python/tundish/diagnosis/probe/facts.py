@@ -14,6 +14,7 @@ from .usable_cpus import usable_cpus
 from .watch import Watch
 
 VERSION = 1
+_LIMIT_S = 10.0  # for some samples, and ten times what they may take
 _FOLDER = ""  # before the script changes it
 with contextlib.suppress(OSError):
     _FOLDER = os.getcwd()
@@ -43,6 +44,7 @@ def facts(
         "rank": watch.rank,
         "world": watch.world,
         "phase": watch.phase,
+        "failed": watch.failed,
         "seconds": time.perf_counter() - watch.began,
         "python": sys.executable,
         "script": _script(),
@@ -84,8 +86,13 @@ def look_inside(
         if kind_of(loader) == "torch":
             from .loaders.dataset_profile import profile_dataset
             from .loaders.engine_rate import engine_rate
+            from .loaders.time_limit import TooLong, at_most
 
-            out["samples"] = profile_dataset(loader, most_s)
+            try:
+                with at_most(_LIMIT_S + 10 * most_s):
+                    out["samples"] = profile_dataset(loader, most_s)
+            except TooLong as error:
+                return out, str(error)
             out["engine"] = None if at_end else engine_rate(loader, most_s)
         elif hasattr(loader, "stats"):
             out["stats"] = {
@@ -117,7 +124,7 @@ def _torch() -> dict[str, Any] | None:
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "cuda"):
         return None
-    gpu = torch.cuda.is_available() and torch.cuda.is_initialized()
+    gpu = torch.cuda.is_initialized() and torch.cuda.is_available()
     return {
         "version": str(torch.__version__),
         "threads": torch.get_num_threads(),

@@ -1,11 +1,13 @@
 """The places of torch and Tundish that report to a watch what the loop does.
 
 Functions are replaced on their classes and put back by uninstall(). Each replacement calls the
-original with the same arguments, in every thread; only the loop's thread is measured.
+original with the same arguments, in every thread; only the loop's thread is measured. An error of the
+watch ends the watch, never the script.
 """
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import weakref
@@ -35,19 +37,25 @@ class Ended(SystemExit):
 
 
 class Hooks:
-    """`finish` is called once when all is measured; it may raise Ended."""
+    """`finish` is called once when all is measured; it may raise Ended. `failed` gets the first error of the watch."""
 
-    def __init__(self, watch: Watch, finish: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        watch: Watch,
+        finish: Callable[[], None],
+        failed: Callable[[Exception], None] | None = None,
+    ) -> None:
         self._watch, self._finish = watch, finish
+        self._failed = failed or watch.give_up
         self._undo: list[Callable[[], None]] = []
         self._depth = threading.local()
         self._stepping: list[int] = []  # ids of optimizers of the loop that are in their step
         self.applied, self._plan = _changes_to_try(watch.settings)
         self._imports = AfterImport(
             {
-                "torch": self._hook_torch,
-                "torch.utils.data.dataloader": self._hook_dataloader,
-                "tundish.data.iterator": self._hook_tundish,
+                "torch": lambda: self._report(self._hook_torch),
+                "torch.utils.data.dataloader": lambda: self._report(self._hook_dataloader),
+                "tundish.data.iterator": lambda: self._report(self._hook_tundish),
             }
         )
 
@@ -58,6 +66,21 @@ class Hooks:
         self._imports.uninstall()
         while self._undo:
             self._undo.pop()()
+
+    def _report(self, function: Callable[..., Any], *words: Any) -> Any:
+        """Calls a function of the watch. Returns None where it fails: the script goes on unwatched."""
+        try:
+            return function(*words)
+        except Exception as error:
+            if not self._watch.failed:
+                self._failed(error)
+            return None
+
+    def _enter(self, part: str) -> None:
+        self._report(self._watch.ledger.enter, part)
+
+    def _leave(self) -> None:
+        self._report(self._watch.ledger.leave)
 
     def _replace(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
         original = getattr(owner, name)
@@ -81,8 +104,12 @@ class Hooks:
     def _hook_torch(self) -> None:
         torch = sys.modules["torch"]
         optimizers = sys.modules["torch.optim.optimizer"]
-        before = optimizers.register_optimizer_step_pre_hook(self._optimizer_begins)
-        after = optimizers.register_optimizer_step_post_hook(self._optimizer_ends)
+        before = optimizers.register_optimizer_step_pre_hook(
+            lambda *words: self._report(self._optimizer_begins, *words)
+        )
+        after = optimizers.register_optimizer_step_post_hook(
+            lambda *words: self._report(self._optimizer_ends, *words)
+        )
         self._undo += [before.remove, after.remove]
         self._replace(torch.optim.Optimizer, "zero_grad", self._part("zero_grad"))
         self._replace(torch.autograd, "backward", self._backward)
@@ -90,7 +117,8 @@ class Hooks:
             if hasattr(torch.distributed, name):
                 self._replace(torch.distributed, name, self._part("communication"))
         self._replace(torch.nn.Module, "__call__", self._module_call)
-        if torch.cuda.is_available():
+        # Not torch.cuda.is_available(): it starts CUDA before the script has chosen a GPU, or forked.
+        if torch.version.cuda or torch.version.hip:
             for name in ("to", "cuda"):
                 self._replace(torch.Tensor, name, self._copy)
 
@@ -132,11 +160,11 @@ class Hooks:
             def call(*args: Any, **kwargs: Any) -> Any:
                 if not watch.is_loop():
                     return original(*args, **kwargs)
-                watch.ledger.enter(part)
+                self._enter(part)
                 try:
                     return original(*args, **kwargs)
                 finally:
-                    watch.ledger.leave()
+                    self._leave()
 
             return call
 
@@ -149,7 +177,7 @@ class Hooks:
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if watch.is_loop():
-                watch.observed.backward_called()
+                self._report(watch.observed.backward_called)
             if watch.world <= 1 or watch.ledger.make_event is not None or not watch.is_loop():
                 return plain(*args, **kwargs)
             clock = BlockedClock()
@@ -159,14 +187,15 @@ class Hooks:
             finally:
                 blocked = clock.now()[1] - before
                 clock.close()
-                watch.ledger.move("backward", "communication", max(0.0, blocked))
+                waited = max(0.0, blocked)
+                self._report(watch.ledger.move, "backward", "communication", waited)
 
         return call
 
     def _module_call(self, original: Any) -> Any:
         """The outermost call of a model or a loss; the modules inside it cost a look at a counter."""
         watch, depth, observed = self._watch, self._depth, self._watch.observed
-        is_grad_enabled = sys.modules["torch"].is_grad_enabled
+        is_grad_enabled, report = sys.modules["torch"].is_grad_enabled, self._report
         depth.inside = False
 
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -176,28 +205,29 @@ class Hooks:
             if getattr(depth, "inside", False) or not watch.is_in_step():
                 return original(self, *args, **kwargs)
             depth.inside = True
-            observed.root_called(self, is_grad_enabled(), sys._getframe(1))
-            watch.ledger.enter("forward")
+            report(observed.root_called, self, is_grad_enabled(), sys._getframe(1))
+            report(watch.ledger.enter, "forward")
             try:
                 return original(self, *args, **kwargs)
             finally:
-                watch.ledger.leave()
+                report(watch.ledger.leave)
                 depth.inside = False
 
         return call
 
     def _copy(self, original: Any) -> Any:
         """Copies of the CPU's tensors to a GPU; other uses of to() pass."""
-        watch = self._watch
+        watch, cuda = self._watch, sys.modules["torch"].cuda
 
         def call(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-            if tensor.is_cuda or not watch.is_in_step() or _is_compiling():
+            passes = tensor.is_cuda or not cuda.is_initialized() or not watch.is_in_step()
+            if passes or _is_compiling():
                 return original(tensor, *args, **kwargs)
-            watch.ledger.enter("copy")
+            self._enter("copy")
             try:
                 return original(tensor, *args, **kwargs)
             finally:
-                watch.ledger.leave()
+                self._leave()
 
         return call
 
@@ -208,14 +238,14 @@ class Hooks:
 
         def made(original: Any) -> Any:
             def init(iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
-                _remember(iterator, loader)
+                self._report(_remember, iterator, loader)
                 original(iterator, loader, *args, **kwargs)
 
             return init
 
         def begun_again(original: Any) -> Any:
             def reset(iterator: Any, *args: Any, **kwargs: Any) -> Any:
-                self._watch.feeding.forget(iterator)
+                self._report(self._watch.feeding.forget, iterator)
                 return original(iterator, *args, **kwargs)
 
             return reset
@@ -240,43 +270,51 @@ class Hooks:
             def call(iterator: Any) -> Any:
                 if not watch.is_loop() or watch.ledger.is_in("data"):
                     return self._after_done(iterator, original)
-                if self._stepping:
-                    self._drop_failed_steps()
-                loader = loader_of(iterator)
-                watch.next_begins(iterator, loader)
+                loader = self._report(self._next_begins, iterator, loader_of)
                 self._finish_if_done()
+                if self._report(watch.replays, iterator, loader):
+                    batch = self._report(watch.cached_batch, iterator, loader)
+                    if batch is watch.EPOCH_ENDS:
+                        raise StopIteration
+                    if not watch.failed:
+                        return batch
                 if watch.phase == "done":
                     return self._after_done(iterator, original)
-                if watch.replays(iterator, loader):
-                    return watch.cached_batch(iterator, loader)
-                watch.ledger.enter("data")
+                self._enter("data")
                 try:
                     batch = original(iterator)
                 except StopIteration:
-                    watch.iteration_ended(iterator)
+                    self._report(watch.iteration_ended, iterator)
                     raise
                 finally:
-                    watch.ledger.leave()
-                watch.next_ended(iterator, loader, batch)
+                    self._leave()
+                self._report(watch.next_ended, iterator, loader, batch)
                 return batch
 
             return call
 
         return make
 
+    def _next_begins(self, iterator: Any, loader_of: Callable[[Any], Any]) -> Any:
+        """Returns the loader of the iterator."""
+        if self._stepping:
+            self._drop_failed_steps()
+        loader = loader_of(iterator)
+        self._watch.next_begins(iterator, loader)
+        return loader
+
     @hidden
     def _after_done(self, iterator: Any, original: Any) -> Any:
         watch = self._watch
-        if (
-            watch.phase == "done"
-        ):  # batches that cached ones replaced go, so that epochs keep their length
-            for _ in range(watch.feeding.take_unserved(iterator)):
+        if watch.phase == "done":
+            # Batches that cached ones replaced go, so that epochs keep their length.
+            for _ in range(self._report(watch.feeding.take_unserved, iterator) or 0):
                 original(iterator)
         return original(iterator)
 
     def _finish_if_done(self) -> None:
-        if self._watch.phase == "done":
-            self._finish()
+        if self._watch.phase == "done" and not self._watch.failed:
+            self._report(self._finish)
 
 
 def _changes_to_try(settings: Settings) -> tuple[Applied | AppliedPlan | None, AppliedPlan | None]:
@@ -295,7 +333,9 @@ def _with_origin(original: Any) -> Any:
 
     def iterate(loader: Any) -> Any:
         iterator = original(loader)
-        iterator._tundish_origin = origin_of(loader, sys._getframe(1))
+        # A DataLoader of the script's may give a generator, or another iterator that takes no attribute.
+        with contextlib.suppress(Exception):
+            iterator._tundish_origin = origin_of(loader, sys._getframe(1))
         return iterator
 
     return iterate

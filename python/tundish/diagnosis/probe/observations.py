@@ -65,7 +65,7 @@ class Observations:
             for one in (part.values() if isinstance(part, dict) else [part])
             if isinstance(one, torch.Tensor)
         ]
-        if values and len(self._shapes) < MOST_SHAPES:
+        if values and len(self._shapes) < MOST_SHAPES and not values[0].is_nested:
             self._shapes.add(tuple(values[0].shape))
         self._types |= {str(one.dtype) for one in values}
 
@@ -83,10 +83,7 @@ class Observations:
                 self._unused.pop(name, None)
 
     def _parameters(self) -> list[tuple[str, Any]]:
-        out = []
-        for root in self._live_roots():
-            out += list(root.named_parameters())
-        return out
+        return [pair for root in self._live_roots() for pair in _named_parameters(root)]
 
     def _live_roots(self) -> list[Any]:
         found = [root() for root in self._roots.values()]
@@ -96,7 +93,7 @@ class Observations:
         """The module with the most parameters among those that the loop calls; None before the first."""
         return max(
             self._live_roots(),
-            key=lambda root: sum(p.numel() for p in root.parameters()),
+            key=lambda root: sum(p.numel() for _, p in _named_parameters(root)),
             default=None,
         )
 
@@ -142,7 +139,7 @@ class Observations:
                 "backward": call in self._with_backward,
             }
             for call, count in self._calls.items()
-            if roots[call[0]] is None or any(True for _ in roots[call[0]].parameters())
+            if roots[call[0]] is None or _named_parameters(roots[call[0]])
         ]
 
     def _got_nothing(self, name: str, module: Any) -> bool:
@@ -150,3 +147,10 @@ class Observations:
         own = [n for n, p in module.named_parameters(recurse=False) if p.requires_grad]
         prefix = f"{name}." if name else ""
         return bool(own) and all(self._without.get(f"{prefix}{n}", False) for n in own)
+
+
+def _named_parameters(root: Any) -> list[tuple[str, Any]]:
+    """As torch gives them, whatever the script's class makes of it; without those of lazy modules that have no shape yet."""
+    torch = sys.modules["torch"]
+    named = torch.nn.Module.named_parameters(root)
+    return [(name, p) for name, p in named if not torch.nn.parameter.is_lazy(p)]

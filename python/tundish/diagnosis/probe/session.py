@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import sys
 from typing import Any
 
 from .facts import facts, look_inside, save
@@ -30,7 +31,7 @@ class Session:
         self._cost_s: float | None = None
         self._pid = os.getpid()
         self.watch = Watch(settings, self._phase_changed)
-        self.hooks = Hooks(self.watch, self._finish)
+        self.hooks = Hooks(self.watch, self._finish, self._give_up)
 
     def begin(self) -> None:
         self.hooks.install()
@@ -71,6 +72,13 @@ class Session:
         if watch.phase != "done" or self.settings.stop:
             self.write()
 
+    def _give_up(self, error: Exception) -> None:
+        self.watch.give_up(error)
+        if self._folder:
+            tell_unwatched(error)
+            with contextlib.suppress(Exception):
+                self.write()
+
     def _finish(self) -> None:
         """Everything is measured."""
         if self._finished:
@@ -81,6 +89,13 @@ class Session:
             raise Ended(0)
 
 
+def tell_unwatched(error: Exception) -> None:
+    """On stderr, which may be closed or full."""
+    with contextlib.suppress(Exception):
+        text = f"tundish: the script goes on unwatched: {type(error).__name__}: {error}\n"
+        sys.stderr.write(text)
+
+
 def begin_in_script(folder: str, settings: Settings) -> Session:
     """Of a process that runs the user's script; its children by fork are watched anew."""
     session = Session(settings, folder)
@@ -89,8 +104,12 @@ def begin_in_script(folder: str, settings: Settings) -> Session:
 
     def ended() -> None:
         if os.getpid() == current[0]._pid:
-            with contextlib.suppress(KeyboardInterrupt):  # the second one: what is written stays
+            try:
                 current[0].end()
+            except KeyboardInterrupt:
+                return  # the second one: what is written stays
+            except Exception as error:
+                tell_unwatched(error)
 
     atexit.register(ended)
 

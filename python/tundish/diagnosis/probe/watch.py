@@ -7,6 +7,7 @@ sampled), replay (cached batches), layers (every module is measured), done. Ever
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 import time
@@ -53,6 +54,8 @@ class Step:
 class Watch:
     """One per process. `on_phase` is called when another phase begins."""
 
+    EPOCH_ENDS = object()  # in the place of a cached batch
+
     def __init__(self, settings: Settings, on_phase: Callable[[Watch], None]) -> None:
         self.settings, self._on_phase = settings, on_phase
         self.ledger = Ledger()
@@ -73,6 +76,7 @@ class Watch:
         self.rank, self.world = rank_and_world()
         self.began = time.perf_counter()
         self.warm_up = settings.warm_up
+        self.failed = ""  # the error that ended the watch
         self._phase_began = self.began
         self._in_phase = 0  # steps that count
         self._all_in_phase = 0  # also those in which an epoch begins or ends
@@ -158,11 +162,11 @@ class Watch:
         return self.batches_kept.of() is source_of(iterator, loader)
 
     def cached_batch(self, iterator: Any, loader: Any) -> Any:
-        """In place of the loader's. StopIteration where the loader's epoch would end."""
+        """In place of the loader's. EPOCH_ENDS where the loader's epoch would end."""
         length, iteration = length_of(iterator, loader), self.feeding.of(iterator)
         if length is not None and iteration.taken + iteration.served >= length:
             self.iteration_ended(iterator)
-            raise StopIteration
+            return self.EPOCH_ENDS
         self.ledger.enter("own")
         batch = self.batches_kept.take()
         self.ledger.leave()
@@ -300,6 +304,17 @@ class Watch:
             if len(step.marks) > 1:
                 step.gpu = gpu_seconds(step.marks)
             step.marks = []
+
+    def give_up(self, error: Exception) -> None:
+        """After an error of the watch: the script goes on unwatched."""
+        self.failed = f"{type(error).__name__}: {error}"
+        with contextlib.suppress(Exception):
+            self._stop_profile()
+            self._stop_recorder()
+        with contextlib.suppress(Exception):
+            self.layers.stop(complete=False)
+        self.phase = "done"
+        self.batches_kept.clear()
 
     def end(self) -> None:
         """The script ends, or the part that was to be watched."""

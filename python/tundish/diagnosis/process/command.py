@@ -51,11 +51,23 @@ def run(
 def command_of(words: list[str]) -> list[str]:
     """The command as it can be started: a script gets an interpreter, "python" the one that is here."""
     first = words[0]
-    if first.endswith(".py") and not os.access(first, os.X_OK):
+    if first.endswith(".py") and not _starts_by_itself(first):
         return [sys.executable, *words]
     if first in ("python", "python3") and shutil.which(first) is None:
         return [sys.executable, *words[1:]]
     return words
+
+
+def _starts_by_itself(script: str) -> bool:
+    """Whether a shell could start it: by its first line, and without a folder in its name only from the PATH."""
+    path = script if os.sep in script else shutil.which(script)
+    if path is None or not os.access(path, os.X_OK):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return file.read(2) == b"#!"
+    except OSError:  # it may be started, though not read
+        return True
 
 
 def _environment(folder: str, settings: Settings) -> dict[str, str]:

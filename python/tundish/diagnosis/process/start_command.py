@@ -16,6 +16,8 @@ _PR_SET_PDEATHSIG = 1
 def main(parent: int, pipe: int, hold: bool, command: list[str]) -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends it without a traceback
+    for ignored_by_python in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(ignored_by_python, signal.SIG_DFL)
     if not hold:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     os.set_inheritable(pipe, False)

@@ -44,7 +44,7 @@ def compare(before: dict[str, Any], after: dict[str, Any], threshold: float) -> 
         slower=change > threshold,
         parts={part: pair for part, pair in parts.items() if any(pair)},
         ceilings=[old["ceiling_s"], new["ceiling_s"]],
-        causes=[one["cause"] and one["cause"]["name"] for one in (before, after)],
+        causes=[(one.get("cause") or {}).get("name") for one in (before, after)],
         sentences=[before["sentence"], after["sentence"]],
         notes=_notes(before, after),
     )

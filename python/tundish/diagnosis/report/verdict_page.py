@@ -19,7 +19,7 @@ MOST_FINDINGS = 40
 
 
 def report_page(values: dict[str, Any]) -> str:
-    """`values`: what -o writes (docs/doctor-report.md)."""
+    """`values`: what -o writes (docs/doctor-json.md)."""
     parts = [f"<h1>{escape(values['sentence'])}</h1>"]
     parts += [f"<p class='soft'>{escape(text)}</p>" for text in _under_the_title(values)]
     if values["figures"] is not None:

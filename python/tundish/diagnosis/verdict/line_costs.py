@@ -8,12 +8,12 @@ loader's.
 from __future__ import annotations
 
 import linecache
-import os
 import re
 from dataclasses import dataclass
 from typing import Any
 
 from .figures import Figures
+from .phrases import shown_path
 
 LEAST_SAMPLES = 5
 LONGEST_CODE = 80
@@ -97,7 +97,6 @@ def place_text(line: dict[str, Any]) -> str:
 def shown(file: str, line: int, columns: tuple[int, int] = (0, 0)) -> str:
     """With its code; relative to the folder we are in, if the file is below it. Of a long line, the part that
     `columns` (in bytes) name."""
-    here = os.getcwd() + os.sep
     text = linecache.getline(file, line)
     code = text.strip()
     if len(code) > LONGEST_CODE:
@@ -106,4 +105,4 @@ def shown(file: str, line: int, columns: tuple[int, int] = (0, 0)) -> str:
         code = f"... {part}" if part and len(part) < len(code) else code
     if len(code) > LONGEST_CODE:
         code = code[: LONGEST_CODE - 4] + " ..."
-    return f"{file.removeprefix(here)}:{line}" + (f"  {code}" if code else "")
+    return f"{shown_path(file)}:{line}" + (f"  {code}" if code else "")

@@ -16,6 +16,8 @@ def missing_notes(asked: Iterable[str], facts: dict[str, Any], ended: str) -> li
     """`asked`: phases of recorders (probe/recorders.py). `ended`: what ended too early, such as "the script"."""
     recorded, failed = facts.get("recorded") or {}, facts.get("record_failed") or {}
     out = [f"{name}: nothing could be recorded: {why}" for name, why in failed.items()]
+    if facts.get("failed"):
+        out.append(f"the watch failed, and the script went on unwatched: {facts['failed']}")
     for name in asked:
         values = recorded.get(name)
         if name not in failed and not (values and values.get("steps", 1)):

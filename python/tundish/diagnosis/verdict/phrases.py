@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
+import os
+
 
 def count_text(count: int, noun: str, ending: str = "s") -> str:
     """A count and its noun: 1 step, 2 steps, 3 worker processes."""
     return f"{count} {noun}{'' if count == 1 else ending}"
+
+
+def shown_path(file: str) -> str:
+    """Relative to the current folder if the file is below it. A script may have removed that folder."""
+    try:
+        return file.removeprefix(os.getcwd() + os.sep)
+    except OSError:
+        return file
+
+
+def real_path(file: str) -> str:
+    """Without links; as it is where it is relative to a folder that was removed."""
+    try:
+        return os.path.realpath(file)
+    except OSError:
+        return file

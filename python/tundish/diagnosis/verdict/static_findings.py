@@ -9,7 +9,7 @@ from ..._c.errors import ArgumentError
 from ..lint.check import check
 from ..rules.static import CHECKS
 from .line_costs import line_costs
-from .phrases import count_text
+from .phrases import count_text, real_path, shown_path
 
 if TYPE_CHECKING:
     from ..lint.finding import Finding
@@ -38,9 +38,8 @@ def findings_of(command: list[str], loop: list[str]) -> list[dict[str, Any]]:
 
 def _files(command: list[str], loop: list[str]) -> list[str]:
     """Each once, by a path that is relative to this folder where the file is below it."""
-    here = os.getcwd() + os.sep
-    wanted = [_script(command), *(one.removeprefix(here) for one in loop)]
-    files = {os.path.realpath(one): one for one in reversed(wanted) if one and os.path.isfile(one)}
+    wanted = [_script(command), *map(shown_path, loop)]
+    files = {real_path(one): one for one in reversed(wanted) if one and os.path.isfile(one)}
     return list(reversed(files.values()))[:MOST_FILES]
 
 
@@ -87,10 +86,10 @@ def with_costs(findings: list[dict[str, Any]], verdict: Verdict) -> list[dict[st
     if verdict.figures is not None:
         for (file, line, _), cost in line_costs(verdict.facts, verdict.figures).items():
             if cost.seconds is not None:
-                place = (os.path.realpath(file), line)
+                place = (real_path(file), line)
                 costs[place] = costs.get(place, 0.0) + cost.seconds
     out = []
     for one in _for_this_run(findings, verdict):
-        seconds = costs.get((os.path.realpath(one["file"]), one["line"])) if one["file"] else None
+        seconds = costs.get((real_path(one["file"]), one["line"])) if one["file"] else None
         out.append({**one, "seconds": one.get("seconds") if seconds is None else seconds})
     return sorted(out, key=lambda one: -(one["seconds"] or 0.0))

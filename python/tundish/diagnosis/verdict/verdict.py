@@ -60,7 +60,7 @@ class Verdict:
         from ..report.report_file import report_text
 
         text = report_text(os.fspath(path), self.as_json())
-        with open(path, "w", encoding="utf-8") as file:
+        with open(path, "w", encoding="utf-8", errors="replace") as file:
             file.write(text)
 
     def as_json(self) -> dict[str, Any]:

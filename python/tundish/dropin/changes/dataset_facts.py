@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import zlib
 from typing import Any
 
@@ -24,7 +25,12 @@ def contents(values: Any) -> Any:
         return values.clone()
     if isinstance(values, list) and list in set(map(type, values)):
         return [tuple(value) if isinstance(value, list) else value for value in values]
-    return values.copy() if hasattr(values, "copy") else values
+    if hasattr(values, "copy"):
+        return values.copy()
+    try:
+        return copy.copy(values)
+    except TypeError:  # such as a handle of a file
+        return values
 
 
 def checksum(pixels: Any) -> Any:

@@ -12,13 +12,17 @@ from typing import Any
 
 from ..changes.dataset_facts import Identity
 from ..reasons import not_translated
-from ..translate import is_fixed, translate
+from ..translate import is_fixed, leaves, translate
 from ..where_defined import where_defined
 from .batch_functions import BatchFunction, read_function
 from .mapped_files import MappedFiles, places_of
-from .parts import ENDINGS, Files, Names, Ranges, labels_of
+from .parts import ENDINGS, Files, Names, Ranges, absolute, labels_of
 
 _MOST_LOOKED_AT = 100_000  # limit for reading image headers to find their mode
+
+
+# Transforms of v2 that make plain tensors of images.
+_MAKES_TENSOR = {"PILToTensor", "ToTensor", "ToPureTensor"}
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,14 @@ def _format_of(dataset: Any) -> _Format:
         if not is_fixed(translate([transform])):
             raise not_translated(
                 "a transform given to set_transform draws once for all images of a batch",
-                "use a function that calls it for each image (docs/drop-in.md#hugging-face-data-sets)",
+                "use a function that calls it for each image (docs/migrate-from-dataloader.md#hugging-face-datasets)",
+                where_defined(transform),
+            )
+        names = [type(step).__name__ for step in leaves(transform)]
+        if _MAKES_TENSOR.intersection(names[:-1]):
+            raise not_translated(
+                "v2 changes only the first plain tensor of a batch that set_transform gives it",
+                "use ToImage() instead of PILToTensor() and ToTensor(), and ToPureTensor() last",
                 where_defined(transform),
             )
     elif kind == "custom":
@@ -102,12 +113,12 @@ def _format_of(dataset: Any) -> _Format:
     else:
         raise not_translated(
             f"samples are dicts in the format {kind or 'python'}, and torch cannot collate PIL images",
-            "use set_transform() (docs/drop-in.md#hugging-face-data-sets)",
+            "use set_transform() (docs/migrate-from-dataloader.md#hugging-face-datasets)",
         )
     if made is None:
         raise not_translated(
             "the function of set_transform has none of the known forms",
-            "use one of the two forms in docs/drop-in.md#hugging-face-data-sets",
+            "use one of the two forms in docs/migrate-from-dataloader.md#hugging-face-datasets",
             where_defined(transform),
         )
     return _checked(made, kinds, dataset.features)
@@ -134,6 +145,8 @@ def _checked(made: BatchFunction, kinds: dict[str, str], features: Any) -> _Form
     own = features[image].mode
     if own not in (None, "RGB", "L"):
         raise not_translated(f"the images have the mode {own}", "use RGB or L")
+    if own == "L" and made.mode == "RGB":
+        raise not_translated("gray images are converted to RGB", 'use datasets.Image(mode="RGB")')
     return _Format(names, image, label, made.transform, made.mode or own)
 
 
@@ -210,7 +223,7 @@ class _Images:
         without = sum(binary.null_count for binary in self._bytes)
         if without == sum(map(len, self._bytes)):
             self._check_endings()
-            paths = [os.path.abspath(path) for path in self._paths]
+            paths = [absolute(path) for path in self._paths]
             root = os.path.commonpath([os.path.dirname(path) for path in paths])
             return Files(self._name, root, paths, labels, mode, names, upright)
         if without:

@@ -17,7 +17,7 @@ from . import (
 from . import (
     torchvision_datasets as torchvision_sets,
 )
-from .parts import Part, Pixels
+from .parts import Part, Pixels, check_package
 
 
 @dataclass(frozen=True)
@@ -84,14 +84,19 @@ def _numbers(dataset: Any, bases: list[tuple[Any, Part]]) -> Any:
             where_defined(vars(dataset)["__getitems__"]),
         )
     if type(dataset) is Subset:
+        check_package(Subset.__getitem__)
+        check_package(Subset.__getitems__)
         inner = _numbers(dataset.dataset, bases)
         chosen = np.asarray(dataset.indices)
         if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
             raise not_translated(
                 "the indices of Subset are not whole numbers", "use a flat list of whole numbers"
             )
+        if not fits(chosen, len(inner)):
+            raise not_translated("an index of Subset is out of range", "use indices of its dataset")
         return inner[chosen.astype(np.int64)]
     if type(dataset) is ConcatDataset:
+        check_package(ConcatDataset.__getitem__)
         inner = [_numbers(part, bases) for part in dataset.datasets]
         if list(dataset.cumulative_sizes) != np.cumsum([len(part) for part in inner]).tolist():
             raise not_translated(
@@ -107,6 +112,11 @@ def _numbers(dataset: Any, bases: list[tuple[Any, Part]]) -> Any:
     part = _part_of(dataset)
     bases.append((dataset, part))
     return begin + np.arange(len(part))
+
+
+def fits(indices: Any, count: int) -> bool:
+    """Tells whether all indices are of a list of `count` elements."""
+    return not indices.size or (int(indices.max()) < count and int(indices.min()) >= -count)
 
 
 def add_facts(out: dict[str, Any], dataset: Any) -> None:

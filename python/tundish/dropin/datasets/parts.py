@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...transforms.unmodified import is_foreign, is_own_hook
 from ..reasons import not_translated
 from ..where_defined import where_defined
 
-# Formats that the engine decodes to the same pixels as Pillow (docs/image-formats.md).
+# Formats that the engine decodes to the same pixels as Pillow (docs/formats/images.md).
 ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".gif")
 
 
@@ -70,27 +71,56 @@ Part = Files | Ranges | Pixels
 
 
 def files_of(name: str, root: Any, samples: Sequence[tuple[str, int]]) -> Files:
-    # Absolute paths stay the dataset's own string objects: there may be millions.
-    paths = [path if path.startswith("/") else os.path.abspath(path) for path, _ in samples]
+    try:
+        paths = [absolute(path) for path, _ in samples]
+        labels = labels_of([label for _, label in samples], name)
+    except (TypeError, ValueError):
+        raise not_translated(
+            f"the samples of {name} are not pairs of a path and a label", "use such pairs"
+        ) from None
     others = [path for path in paths if not path.lower().endswith(ENDINGS)]
     if others:
         raise not_translated(
             f"the engine does not decode {others[0]!r} (and {len(others) - 1:,} more)",
             "convert TIFF and PPM files to PNG",
         )
-    labels = labels_of([label for _, label in samples], name)
     return Files(name, os.path.abspath(root), paths, labels)
+
+
+def absolute(path: Any) -> str:
+    """Returns a path that names the same file after chdir(). "link/.." stays: os.path.abspath() would drop the link."""
+    text = path if isinstance(path, str) else os.fsdecode(path)
+    # Absolute paths stay the dataset's own string objects: there may be millions.
+    return text if text.startswith("/") else os.path.join(os.getcwd(), text)
 
 
 def labels_of(values: Any, name: str) -> Any:
     import numpy as np
 
+    if isinstance(values, list):
+        kinds = {getattr(value, "dtype", type(value)) for value in values}
+        # torch makes int64 of both. Other batches have the type of their own labels.
+        if len(kinds) > 1 and kinds != {int, np.dtype(np.int64)}:
+            raise not_translated(
+                f"the labels of {name} have several types", "give all labels one type"
+            )
     labels = np.asarray(values)
     if labels.ndim != 1 or labels.dtype.kind not in "iu" or (labels.size and labels.min() < 0):
         raise not_translated(
             f"the labels of {name} are not whole numbers from 0 on", "number the classes"
         )
     return labels.astype(np.int64)
+
+
+def check_package(function: Any) -> None:
+    """Refuses a function that replaces a library function."""
+    if is_foreign(function) and not is_own_hook(function):
+        name = getattr(function, "__qualname__", repr(function))
+        raise not_translated(
+            f"{name} replaces a library function of a dataset",
+            "leave it out",
+            where_defined(function),
+        )
 
 
 def check_overrides(dataset: Any, kind: type) -> None:
@@ -103,6 +133,8 @@ def check_overrides(dataset: Any, kind: type) -> None:
                 f"use {kind.__name__} itself, or tundish.pack(dataset, 'train.tnd')",
                 where_defined(vars(dataset).get(name, own)),
             )
+        if own is not None:
+            check_package(own)
     if dataset.target_transform is not None:
         raise not_translated(
             "the dataset has a target_transform, which only Python can run",

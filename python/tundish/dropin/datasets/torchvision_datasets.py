@@ -8,7 +8,7 @@ from typing import Any
 from ..changes.dataset_facts import Identity, checksum, contents
 from ..reasons import not_translated
 from ..where_defined import where_defined
-from .parts import Files, Part, Pixels, check_overrides, files_of, labels_of
+from .parts import Files, Part, Pixels, check_overrides, check_package, files_of, labels_of
 
 _FILE_DATASETS = ("ImageFolder", "ImageNet", "DatasetFolder")
 _COLOR_DATASETS = ("CIFAR10", "CIFAR100")
@@ -44,7 +44,7 @@ def facts_of(dataset: Any) -> dict[str, Any]:
 
 def _files(dataset: Any, name: str) -> Files:
     import torchvision
-    from torchvision.datasets.folder import default_loader
+    from torchvision.datasets.folder import default_loader, pil_loader
 
     if dataset.loader is not default_loader:
         raise not_translated(
@@ -52,6 +52,8 @@ def _files(dataset: Any, name: str) -> Files:
             "leave it out: the engine decodes JPEG, PNG, WebP, BMP and GIF with Pillow's pixels",
             where_defined(dataset.loader),
         )
+    check_package(default_loader)
+    check_package(pil_loader)
     if torchvision.get_image_backend() != "PIL":
         raise not_translated("torchvision's image backend is not PIL", 'set_image_backend("PIL")')
     return files_of(name, dataset.root, dataset.samples)
@@ -66,4 +68,7 @@ def _pixels(dataset: Any, name: str, gray: bool) -> Pixels:
             f"{name} does not have the images of {type(dataset).__name__}",
             "keep the original images",
         )
-    return Pixels(name, pixels, labels_of(dataset.targets, name), "L" if gray else "RGB")
+    labels = labels_of(dataset.targets, name)[: len(pixels)]
+    if len(labels) < len(pixels):
+        raise not_translated(f"{name} has more images than labels", "add a label for each image")
+    return Pixels(name, pixels, labels, "L" if gray else "RGB")

@@ -32,6 +32,7 @@ class AveragedWeights:
             )
         averages = [(param, state["ema"]) for param, state in self.state.items() if "ema" in state]
         trained = [param.detach().clone() for param, _ in averages]
+        were_active = self._averages_active
         try:
             with torch.no_grad():
                 for param, average in averages:
@@ -39,7 +40,7 @@ class AveragedWeights:
             self._averages_active = True
             yield
         finally:
-            self._averages_active = False
+            self._averages_active = were_active
             with torch.no_grad():
                 for (param, _), weights in zip(averages, trained):
                     param.copy_(weights)

@@ -19,7 +19,7 @@ from .learning_rates import is_on_gpu, rate_address
 from .saved_state import checked_load, removed_after
 from .step_hooks import Stepping
 from .step_options import WithOptions, check_group, read_options
-from .tensor_checks import check_whole, name_of
+from .tensor_checks import check_whole, fp32_number, name_of
 from .tensor_probe import DIFFERENT, MOVED
 from .tensor_table import (
     Bucket,
@@ -51,10 +51,9 @@ def _addresses(gradients: list[Any]) -> list[int]:
 
 
 class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
-    """Base class of the optimizers.
+    """Base class of the optimizers, with the extra keyword arguments of `Options`.
 
-    The extra keyword arguments come from `Options`: max_norm, ema_decay, master_weights, stochastic_rounding,
-    clear_gradients. state[p]["ema"] is the average of the weights.
+    state[p]["ema"] is the average of the weights.
     """
 
     _step_supports_amp_scaling = True  # a GradScaler leaves the division by the scale to step()
@@ -73,8 +72,6 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
         self._seed = torch.initial_seed() % (1 << 64)
         self._reset_binding()
         super().__init__(params, defaults)
-
-    # --- defined by each optimizer ------------------------------------------------------------
 
     def _state_names(self, group: dict[str, Any]) -> tuple[str, ...]:
         """Returns the names of states with one number per element, at most two."""
@@ -109,10 +106,7 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
 
     @property
     def grad_norm(self) -> Any:
-        """Norm of all gradients in the last step before clipping, as a new tensor with one number.
-
-        None before the first step and without max_norm.
-        """
+        """Norm of all gradients before clipping in the last step, as a new tensor, or None."""
         return None if self._norm is None else self._norm.clone()
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
@@ -191,7 +185,11 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
                 out.lr_at = rate_address(bucket.group)
                 out.step_at = bucket.count.data_ptr() if bucket.active else None
             out.step = bucket.step + 1
-        if self._call(engine):
+        if not self._call(engine):
+            if table.drop_fresh():
+                self._table = None
+        else:
+            table.fresh = []
             for bucket in () if table.on_gpu else table.buckets:
                 if bucket.active:
                     bucket.step += 1
@@ -223,7 +221,7 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
             for value in (getattr(self, "grad_scale", None), getattr(self, "found_inf", None))
         )
         if options.max_norm > 0 and self._norm is None:
-            self._norm = torch.zeros((), device=self._device)
+            self._norm = fp32_number(0.0, self._device)
         return engine.step(scale, found_inf, self._norm)
 
     def _is_bound(self, table: Table | None, parameters: list[Any]) -> bool:
@@ -264,9 +262,7 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
             table = self._table_for(parameters, gradients, addresses)
             copies = copy_reordered(parameters, gradients, addresses, table)
         except (RuntimeError, NotImplementedError, TypeError):
-            check_rows(
-                self.param_groups
-            )  # raises an error that names the parameter, if a parameter is the cause
+            check_rows(self.param_groups)  # names the parameter, if a parameter is the cause
             raise
         if table is not None and self._engine is not None and addresses != table.gradients:
             self._engine.set_gradients(addresses)
@@ -284,8 +280,7 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
             dtypes = [None if gradient is None else gradient.dtype for gradient in gradients]
             if present == table.present and dtypes == table.dtypes:
                 return table
-        has_gradients = any(gradient is not None for gradient in gradients)
-        self._table = self._bind() if has_gradients else None
+        self._table = self._bind() if any(g is not None for g in gradients) else None
         return self._table
 
     # --- binding ------------------------------------------------------------------------------
@@ -314,18 +309,22 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
             name = name_of(self.param_groups, number, place)
             group = self.param_groups[number]
             active = parameter.grad is not None
-            needed = active or self._options.ema_decay > 0
-            state = self.state[parameter] if needed else self.state.get(parameter, {})
+            names, state = self._state_names(group), self.state.get(parameter, {})
+            needed = self._options.keep_state(parameter, state, active) or (
+                active and bool(self._counts_steps or names)
+            )
+            state = self.state[parameter] if needed else state
             done = self._steps_made(state, group, known)
             states = self._own_states(parameter, state, group, name) if active else []
             key = (number, done, active)
             if key not in buckets:
                 buckets[key] = len(table.buckets)
                 counted = self._counts_steps or table.on_gpu
-                count = torch.tensor(float(done), device=self._device) if counted else None
-                names = self._state_names(group)
+                count = fp32_number(float(done), self._device) if counted else None
                 table.buckets.append(Bucket(group, done, active, names, count, state))
             bucket = table.buckets[buckets[key]]
+            if states and not done and not self._counts_steps:
+                table.fresh.append((state, names))
             if self._counts_steps and active:
                 state["step"] = bucket.count
             extra = extra_states(parameter, state, self._options, name) if needed else {}

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from ..._c.errors import ArgumentError
+from .tensor_checks import fp32_number
 
 
 def read_group_states(owner: str, saved: dict[str, Any]) -> dict[str, Any]:
@@ -20,7 +21,10 @@ def read_group_states(owner: str, saved: dict[str, Any]) -> dict[str, Any]:
     for number, group in enumerate(saved["param_groups"]):
         group = dict(group)
         step, norms = group.pop("step", None), group.pop("exp_avg_sq", None)
-        keys = [key for key in group["params"] if states.get(key)]
+        # A parameter that only has an average was never updated.
+        keys = [
+            key for key in group["params"] if (states.get(key) or {}).keys() - {"ema", "master"}
+        ]
         if step is not None:
             states.update(with_steps(keys, states, float(step)))
         if norms is not None and owner != "NovoGrad":
@@ -46,9 +50,9 @@ def with_steps(keys: list[Any], states: dict[Any, Any], step: float) -> dict[Any
     for key in keys:
         own = states[key].get("step")
         if own is None:
-            out[key] = {**states[key], "step": torch.tensor(step)}
+            out[key] = {**states[key], "step": fp32_number(step, "cpu")}
         elif missing:
-            out[key] = {**states[key], "step": torch.tensor(float(own) + missing)}
+            out[key] = {**states[key], "step": fp32_number(float(own) + missing, "cpu")}
     return out
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, SupportsFloat
 
+import torch
+
 from ..._c.errors import ArgumentError
 from .ranges import check_at_least_0, check_betas
 
@@ -21,6 +23,15 @@ class Options:
     stochastic_rounding: bool = False  # round 16-bit parameters at random; not with master_weights
     clear_gradients: bool = False  # fill gradients with zeros after the step
     capturable: bool = False  # no effect: a CUDA graph can record every step
+
+    def keep_state(self, parameter: Any, state: dict[str, Any], active: bool) -> bool:
+        """Whether they keep something in the state of a parameter. `active`: it has a gradient.
+
+        The average of a weight that was never updated is the weight itself.
+        """
+        average = self.ema_decay > 0 and (active or "ema" in state)
+        is_rounded = parameter.dtype != torch.float32
+        return average or (active and self.master_weights and is_rounded)
 
 
 _WHOLE = {field.name for field in fields(Options)} - {"capturable"}

@@ -13,6 +13,11 @@ from ..._c.errors import ArgumentError
 TYPES = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}
 
 
+def fp32_number(value: float, device: Any) -> Any:
+    """A tensor of one float32, as the engine reads and writes it, whatever torch's default dtype and device are."""
+    return torch.full((), value, dtype=torch.float32, device=device)
+
+
 def name_of(groups: list[dict[str, Any]], group: int, place: int) -> str:
     """Returns a name such as "parameter 3 of group 0 (layer.weight)"."""
     names = groups[group].get("param_names") if group < len(groups) else None

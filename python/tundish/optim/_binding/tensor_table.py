@@ -58,6 +58,16 @@ class Table:
         default_factory=list
     )  # copies of gradients whose memory order differs
     states: BoundStates | None = None
+    # States that this binding made, with their names, until a step was made: a first step that a
+    # GradScaler skips is none, and only a state that is absent says so where no steps are counted.
+    fresh: list[tuple[dict[str, Any], tuple[str, ...]]] = field(default_factory=list)
+
+    def drop_fresh(self) -> bool:
+        """After a step that was skipped. True: the table has to be made again."""
+        for state, names in self.fresh:
+            for name in names:
+                state.pop(name, None)
+        return bool(self.fresh)
 
 
 def shape_of(groups: list[dict[str, Any]]) -> list[tuple[int, int]]:

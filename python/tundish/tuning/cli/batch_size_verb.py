@@ -25,7 +25,7 @@ tundish tune batch-size train.py:build --memory 40 --tricks bf16,channels_last""
     text="""\
 Measures the training step at several batch sizes and finds the smallest one with about
 the best samples per second. A larger batch needs another learning rate:
-docs/batch-size.md.""",
+docs/tune.md.""",
     json="""\
 {batch, points, stopped, wanted, micro_batch, accumulate, noise, low, high, device,
 machine, versions, command}; points is an array of {batch, samples_per_s, step_ms,

@@ -55,7 +55,7 @@ def _tune(options: Options) -> int:
     if options.html:
         from ..report.tuning_page import report_page
 
-        with open(options.html, "w", encoding="utf-8") as file:
+        with open(options.html, "w", encoding="utf-8", errors="replace") as file:
             file.write(report_page(plan.report, plan, output))
     if options.json:
         print_json(plan.report.as_json())

@@ -17,6 +17,7 @@ import torch
 from ..._c.errors import ArgumentError
 from ..batch_structure import tensors_of
 from ..job import Job, JobSource
+from ..numerics.preserved_state import write_values
 from ..step import Step
 from .recomputed_block import changing_buffers
 
@@ -195,7 +196,7 @@ def measure_blocks(
         recorded = _record_forward(step, batch, clock)
     finally:
         for buffer, before in buffers:
-            buffer.copy_(before)
+            write_values(buffer, before)
         _set_random_state(step.device, state)
     blocks = []
     for name in recorded.inputs:

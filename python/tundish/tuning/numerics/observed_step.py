@@ -16,6 +16,7 @@ import torch
 from ..batch_structure import map_tensors, samples_of, signature, slice_samples, tensors_of
 from ..job import Job, set_seeds
 from ..step import Step
+from .preserved_state import write_values
 
 Observation = dict[str, torch.Tensor]
 
@@ -49,7 +50,7 @@ class Start:
                 parameter.copy_(self.parameters[name])
             for name, buffer in model.named_buffers():
                 if name in self.buffers:
-                    buffer.copy_(self.buffers[name])
+                    write_values(buffer, self.buffers[name])
 
 
 def points_of(job: Job, seed: int, samples: int) -> list[Point]:

@@ -40,6 +40,14 @@ def _gpu_states() -> Any:
     return torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
 
 
+def write_values(tensor: torch.Tensor, values: torch.Tensor) -> None:
+    """tensor.copy_(values), also for a tensor of expand(), many elements of which are one in memory."""
+    for dimension, (size, stride) in enumerate(zip(tensor.shape, tensor.stride())):
+        if stride == 0 and size > 1:
+            tensor, values = tensor.narrow(dimension, 0, 1), values.narrow(dimension, 0, 1)
+    tensor.copy_(values)
+
+
 @contextlib.contextmanager
 def unchanged(model: torch.nn.Module) -> Iterator[None]:
     """Restores buffers, gradients, modes and generators of the model after the block.
@@ -57,7 +65,7 @@ def unchanged(model: torch.nn.Module) -> Iterator[None]:
     finally:
         with torch.no_grad():
             for buffer, kept in buffers:
-                buffer.copy_(kept)
+                write_values(buffer, kept)
         for parameter, gradient in gradients:
             parameter.grad = gradient
         for module, training in modes:

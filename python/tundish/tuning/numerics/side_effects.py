@@ -12,6 +12,7 @@ from ..batch_structure import map_tensors, tensors_of
 from ..job import set_seeds
 from ..step import Step
 from .observed_step import Observation, OutputRecorder, Point, Start
+from .preserved_state import write_values
 
 if TYPE_CHECKING:
     from .reference import Plain
@@ -34,7 +35,7 @@ class BatchCopies:
                 if not _same(tensor, before):
                     changed = True
                     with torch.no_grad():
-                        tensor.copy_(before)
+                        write_values(tensor, before)
         return changed
 
 

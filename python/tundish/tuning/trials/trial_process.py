@@ -135,12 +135,13 @@ class Trial:
 
 def nudged(batch: Any, seed: int) -> Any:
     """Moves every floating-point number by half a unit in the last place, up or down at random."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator("cpu").manual_seed(seed)
 
     def nudge(tensor: torch.Tensor) -> torch.Tensor:
         if not tensor.is_floating_point():
             return tensor
-        up = torch.rand(tensor.shape, generator=generator).to(tensor.device) < 0.5
+        chances = torch.rand(tensor.shape, generator=generator, dtype=torch.float32, device="cpu")
+        up = chances.to(tensor.device) < 0.5
         half = torch.finfo(tensor.dtype).eps / 2
         return torch.where(up, tensor * (1 + half), tensor * (1 - half))
 

@@ -35,7 +35,7 @@ class ChannelsLast(Trick):
         optimizer: Any = step.optimizer
         hooks = [
             optimizer.register_state_dict_post_hook(
-                lambda _, saved: strides.with_original_layout(saved)
+                lambda _, saved: strides.with_original_layout(saved), prepend=True
             ),
             optimizer.register_load_state_dict_post_hook(match_weight_layout),
         ]

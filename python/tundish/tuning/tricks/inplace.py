@@ -27,7 +27,7 @@ class InplaceActivations(Trick):
         return ""
 
     def apply(self, step: Step) -> None:
-        """Sets inplace=True. Where autograd forbids it, the backward pass of the trial fails."""
+        """Sets `inplace`. If another layer needs an overwritten input, the backward pass fails."""
         modules = _candidates(step.model)
         for module in modules:
             module.inplace = True

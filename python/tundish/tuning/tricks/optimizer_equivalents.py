@@ -63,6 +63,11 @@ def twin_of(optimizer: Any) -> OptimizerTwin | None:
 # --- step counts: in tundish.optim they are tensors in the states, shared by many parameters ------
 
 
+def _count(steps: float) -> Any:
+    """A count of steps as torch keeps it, whatever the default dtype and device are."""
+    return torch.tensor(steps, dtype=torch.float32, device="cpu")
+
+
 def _own_counts(groups: Groups, states: States) -> None:
     """Copies step counts, because torch would increment a shared tensor once per parameter."""
     for group in groups:
@@ -86,7 +91,7 @@ def _counts_from_groups(groups: Groups, states: States) -> None:
     for group in groups:
         for key in group["params"]:
             if states.get(key) and "step" not in states[key]:
-                states[key]["step"] = torch.tensor(float(group.get("step", 0)))
+                states[key]["step"] = _count(float(group.get("step", 0)))
 
 
 def _counts_to_groups(groups: Groups, states: States) -> None:
@@ -96,7 +101,7 @@ def _counts_to_groups(groups: Groups, states: States) -> None:
             id(count): count for count in found if count is not None
         }  # reading each waits for the GPU
         if counts:
-            group["step"] = torch.tensor(max(map(float, counts.values())))
+            group["step"] = _count(max(map(float, counts.values())))
 
 
 # --- other state formats --------------------------------------------------------------------------
@@ -106,13 +111,18 @@ def _norms(groups: Groups, states: States) -> None:
     """Takes square roots: timm's NovoGrad keeps squared norms and an integer step count."""
     for state in states.values():
         if "exp_avg_sq" in state:
-            state["exp_avg_sq"] = state["exp_avg_sq"].sqrt()
+            square = state["exp_avg_sq"]
+            state["exp_avg_sq"] = norm = square.sqrt()
+            norm._square = square  # the bits that no step has changed
 
 
 def _squared_norms(groups: Groups, states: States) -> None:
     for state in states.values():
         if "exp_avg_sq" in state:
-            state["exp_avg_sq"] = state["exp_avg_sq"].square()
+            norm = state["exp_avg_sq"]
+            square = getattr(norm, "_square", None)
+            is_old = square is not None and torch.equal(square.sqrt(), norm)
+            state["exp_avg_sq"] = square if is_old else norm.square()
             state["step"] = int(state["step"])
 
 

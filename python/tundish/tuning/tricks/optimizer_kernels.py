@@ -88,8 +88,9 @@ class Kernels:
         ] = []  # parameter, its new momentum, its previous state
         self._enforce()
         self._hooks = [
+            # Before the hooks of earlier plans: what was applied last is taken back first.
             self._optimizer.register_state_dict_post_hook(
-                lambda _, saved: self._users_checkpoint(saved)
+                lambda _, saved: self._users_checkpoint(saved), prepend=True
             ),
             self._optimizer.register_load_state_dict_post_hook(lambda _: self._enforce()),
         ]

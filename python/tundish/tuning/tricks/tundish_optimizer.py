@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
+from .lent_state import LentState, has_step_hooks, lent_state
 from .optimizer_equivalents import TWINS, OptimizerTwin, twin_of
 from .trick import Grade, Trick
 
@@ -40,36 +41,22 @@ class TundishOptimizer(Trick):
         assert twin is not None  # checked by obstacle()
         more = {name: optimizer.defaults[name] for name in twin.arguments}
         ours = twin.make()([torch.nn.Parameter(torch.zeros(0, 0))], lr=1.0, **more)
-
-        def share() -> None:
-            """Shares groups and states, so that schedulers and checkpoints use the user's optimizer."""
-            twin.to_ours(optimizer.param_groups, optimizer.state)
-            ours.param_groups, ours.state = optimizer.param_groups, optimizer.state
-            ours.defaults = optimizer.defaults
-            ours._reset_binding()
-
-        share()
-        hooks = [
-            optimizer.register_state_dict_post_hook(lambda _, saved: users_checkpoint(twin, saved)),
-            optimizer.register_load_state_dict_post_hook(lambda _: share()),
-        ]
-        step.kept[self.name] = twin, hooks
-        step.updater = Updater(ours, optimizer)
+        lent = lent_state(optimizer, twin)
+        lent.lend(ours)
+        step.kept[self.name] = lent, ours
+        step.updater = Updater(ours, optimizer, lent)
         step.reset()
 
     def undo(self, step: Step) -> None:
-        twin, hooks = step.kept.pop(self.name)
-        for hook in hooks:
-            hook.remove()
+        lent, ours = step.kept.pop(self.name)
+        lent.give_back(ours)
         step.updater = None
-        optimizer: Any = step.optimizer
-        twin.to_theirs(optimizer.param_groups, optimizer.state)
-        restore_state_types(optimizer)
         step.reset()
 
     def code(self) -> list[str]:
         return [
-            "optimizer = tundish.optim.AdamW(model.parameters(), ...)  # or your optimizer's name: same arguments and state (NovoGrad differs)"
+            "optimizer = tundish.optim.AdamW(model.parameters(), ...)  # or your optimizer's name",
+            "# NovoGrad alone differs in arguments and state",
         ]
 
 
@@ -79,7 +66,7 @@ def find_obstacle(optimizer: Any, twins: tuple[OptimizerTwin, ...]) -> str:
     if twin is None or twin not in twins:
         names = ", ".join(other.name for other in twins)
         return f"{name} is not torch's or timm's {names}"
-    if optimizer._optimizer_step_pre_hooks or optimizer._optimizer_step_post_hooks:
+    if has_step_hooks(optimizer):
         return f"{name} has step hooks"
     for group in optimizer.param_groups:
         for option in twin.refused:
@@ -93,31 +80,16 @@ def find_obstacle(optimizer: Any, twins: tuple[OptimizerTwin, ...]) -> str:
     return twin.obstacle(optimizer)
 
 
-def users_checkpoint(twin: OptimizerTwin, saved: dict[str, Any]) -> dict[str, Any]:
-    """Returns a checkpoint in the format of the user's optimizer."""
-    states = {key: dict(state) for key, state in saved["state"].items()}
-    groups = [dict(group) for group in saved["param_groups"]]
-    twin.to_theirs(groups, states)
-    return {**saved, "state": states, "param_groups": groups}
-
-
-def restore_state_types(optimizer: Any) -> None:
-    """Converts states to the type of their parameters, as torch and timm keep them.
-
-    tundish.optim keeps the states of 16-bit parameters in fp32.
-    """
-    for parameter, state in optimizer.state.items():
-        for key, value in state.items():
-            same = isinstance(value, torch.Tensor) and value.shape == parameter.shape
-            if same and value.dtype != parameter.dtype and key != "step":
-                state[key] = value.to(parameter.dtype)
-
-
 class Updater:
     """Replaces the user's optimizer in the step."""
 
-    def __init__(self, ours: Any, optimizer: Any) -> None:
-        self.ours, self._optimizer = ours, optimizer
+    def __init__(self, ours: Any, optimizer: Any, lent: LentState) -> None:
+        self._ours, self._optimizer, self._lent = ours, optimizer, lent
+
+    @property
+    def ours(self) -> Any:
+        self._lent.to_ours()
+        return self._ours
 
     def done(self) -> None:
         self._optimizer._opt_called = True  # checked by learning-rate schedulers

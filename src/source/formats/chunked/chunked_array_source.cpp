@@ -7,6 +7,7 @@
 
 #include "core/interruption.h"
 #include "decode/raw.h"
+#include "source/disk_cache/file_times.h"
 #include "source/field_names.h"
 #include "source/format.h"
 #include "source/names.h"
@@ -74,11 +75,12 @@ bool label_of(std::int64_t& out, Bytes bytes, ArrayElement element) {
   }
 }
 
-class ChunkedArraySource : public Source, public ReadMemory {
+class ChunkedArraySource : public Source, public ReadMemory, public FileTimes {
  public:
   ChunkedArraySource(const char* format, std::string path, std::vector<NamedArray> arrays,
-                     const SourceOptions& options, const std::vector<std::string>& warnings)
-      : format_(format), path_(std::move(path)) {
+                     const SourceOptions& options, const std::vector<std::string>& warnings,
+                     std::string times)
+      : format_(format), path_(std::move(path)), times_(std::move(times)) {
     for (const std::string& text : warnings) warnings_.push_back(printable(path_) + ": " + text);
     schema_.source = format;
     std::vector<Column> columns;
@@ -102,6 +104,7 @@ class ChunkedArraySource : public Source, public ReadMemory {
   std::string key(std::uint64_t i) const override { return fmt::format("{:08}", i); }
   std::uint64_t bytes(std::uint64_t) const override { return sizes_known_ ? sample_bytes_ : 0; }
   bool sizes_known() const override { return sizes_known_; }
+  std::string file_times() const override { return times_.empty() ? stamp_below(path_) : times_; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
 
   SampleInfo info(std::uint64_t i) const override {
@@ -279,9 +282,10 @@ class ChunkedArraySource : public Source, public ReadMemory {
       if (i % 4096 == 0) check_stop(path_);
       column.named.array->read_sample(bytes, column.axis, i);
       std::int64_t label = 0;
-      if (!label_of(label, bytes, column.sample.element) || label < -1) {
+      const bool fits = label_of(label, bytes, column.sample.element);
+      if (!fits || label < -1) {
         throw Error(ErrorCode::label_unreadable, {.file = path_, .record = i, .key = key(i)},
-                    fmt::format("{} is no label", label));
+                    fits ? fmt::format("{} is no label", label) : "the label is over 2^63 - 1");
       }
       labels_.push_back(label);
     }
@@ -335,6 +339,7 @@ class ChunkedArraySource : public Source, public ReadMemory {
 
   const char* format_;
   std::string path_;
+  std::string times_;  // empty: see open_chunked_arrays()
   Schema schema_;
   std::vector<Column> columns_;  // of the fields with bytes, in their order
   std::vector<std::int64_t> labels_;
@@ -350,8 +355,10 @@ class ChunkedArraySource : public Source, public ReadMemory {
 std::shared_ptr<const Source> open_chunked_arrays(const char* format, const std::string& path,
                                                   std::vector<NamedArray> arrays,
                                                   const SourceOptions& options,
-                                                  const std::vector<std::string>& warnings) {
-  return std::make_shared<ChunkedArraySource>(format, path, std::move(arrays), options, warnings);
+                                                  const std::vector<std::string>& warnings,
+                                                  const std::string& times) {
+  return std::make_shared<ChunkedArraySource>(format, path, std::move(arrays), options, warnings,
+                                              times);
 }
 
 }  // namespace tundish

@@ -25,11 +25,13 @@ struct NamedArray {
 // Which array is the image and which the label: options, then usual names (source/field_names.h).
 // Every other array of the same length is a field; one of another length is left out with a
 // warning. options.axis counts in every array that has more than one axis. Reads the labels and the
-// names of classes. `warnings`: what the format noticed, without the path.
+// names of classes. `warnings`: what the format noticed, without the path. `times`: the stamp of
+// the file when it was opened; empty: that of all files below the folder, when it is asked for.
 // Throws Error: field_unclear, format_unsupported, label_unreadable, source_empty.
 std::shared_ptr<const Source> open_chunked_arrays(const char* format, const std::string& path,
                                                   std::vector<NamedArray> arrays,
                                                   const SourceOptions& options,
-                                                  const std::vector<std::string>& warnings = {});
+                                                  const std::vector<std::string>& warnings = {},
+                                                  const std::string& times = "");
 
 }  // namespace tundish

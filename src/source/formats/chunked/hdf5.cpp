@@ -8,6 +8,7 @@
 #include "core/machine/helper_process.h"
 #include "decode/decode.h"
 #include "source/chunks/chunked_array.h"
+#include "source/folder_entries.h"
 #include "source/format.h"
 #include "source/formats/chunked/chunked_array_source.h"
 #include "source/formats/chunked/hdf5_heap.h"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr const char* kName = "HDF5";
 constexpr const char* kIndexName = "hdf5";
-constexpr std::uint32_t kIndexVersion = 3;
+constexpr std::uint32_t kIndexVersion = 4;
 
 class Hdf5Loader : public ChunkLoader {
  public:
@@ -137,6 +138,7 @@ std::uint64_t most_samples(std::uint64_t file_size) {
 
 std::shared_ptr<const Source> open_hdf5(const std::string& path, const SourceOptions& options) {
   const auto file = std::make_shared<const File>(File::open(path));
+  const std::string times = fmt::format("{:016x}", content_stamp(*file));
   std::vector<NamedArray> arrays;
   Hdf5Description description = describe(path, file->size());
   const std::vector<std::string> warnings = warnings_of(description.omissions, path, options);
@@ -156,7 +158,7 @@ std::shared_ptr<const Source> open_hdf5(const std::string& path, const SourceOpt
         std::make_shared<ChunkedArray>(grid, std::make_unique<Hdf5Loader>(file, std::move(array)));
     arrays.push_back(std::move(named));
   }
-  return open_chunked_arrays("hdf5", path, std::move(arrays), options, warnings);
+  return open_chunked_arrays("hdf5", path, std::move(arrays), options, warnings, times);
 }
 
 }  // namespace tundish

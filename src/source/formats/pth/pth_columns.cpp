@@ -67,8 +67,14 @@ class Columns {
     fail(unsupported_source(kPthFormat, fmt::format("over {} values", with_commas(kMaxArrays))));
   }
 
+  // A key of a dict as a name; other keys would all have the same one.
   std::string key_of(const PickleValue& key) const {
     if (key.is(PickleKind::integer)) return std::to_string(key.number);
+    if (key.is(PickleKind::boolean)) return key.number != 0 ? "True" : "False";
+    if (key.is(PickleKind::real)) return fmt::format("{}", pickle_.real(key));
+    if (!key.is(PickleKind::text) && !key.is(PickleKind::bytes)) {
+      fail(unsupported_source(kPthFormat, "a key of a dict is neither a text nor a number"));
+    }
     return std::string(pickle_.text(key));
   }
 

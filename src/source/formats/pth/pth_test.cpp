@@ -125,6 +125,23 @@ TEST_CASE(".pth: of equal keys in a dict the last value counts, at the place of 
   CHECK(list->info(1).label == 8);
 }
 
+TEST_CASE(".pth: keys of a dict are texts or numbers") {
+  const TemporaryFolder folder;
+  const std::string pixels = tensor("Byte", "0", 8, {2, 2}, {2, 1});
+  const auto sample = [&](const std::string& first, const std::string& second) {
+    return "}(" + text("image") + pixels + first + "I7\n" + second + "I8\nu";
+  };
+  const std::string pair = "(" + sample("F0.5\n", "F1.5\n") + sample("F0.5\n", "F1.5\n") + "l";
+  const auto reals = open_pth(folder.write("a.pth", file_of(pair)), {});
+  REQUIRE(reals->schema().fields.size() == 3);
+  CHECK(reals->schema().fields[1].name == "0.5");
+  CHECK(reals->schema().fields[2].name == "1.5");
+  const std::string other =
+      "TND-315 torch.save: a key of a dict is neither a text nor a number";
+  CHECK(refusal(folder, sample("I1\n\x85", "I2\n\x85")) == other);
+  CHECK(refusal(folder, "(" + sample("N", "I2\n\x85") + "l") == other);
+}
+
 TEST_CASE(".pth: strides are followed") {
   const TemporaryFolder folder;
   const auto source =

@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "core/interruption.h"
+#include "source/disk_cache/file_times.h"
 #include "source/formats/python/connection.h"
 
 namespace tundish {
@@ -55,7 +56,7 @@ std::string text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-class PythonSamples : public Source {
+class PythonSamples : public Source, public FileTimes {
  public:
   PythonSamples(const std::string& name, std::vector<std::unique_ptr<Connection>> connections)
       : name_(name), connections_(std::move(connections)) {
@@ -88,6 +89,8 @@ class PythonSamples : public Source {
   std::string fingerprint() const override {
     return fmt::format("{} {}", about_.count, about_.identity);
   }
+
+  std::string file_times() const override { return ""; }  // the path is a name, not that of a file
 
   void read(Sample& out, std::uint64_t i, FieldSet fields) const override {
     if (!random_access()) throw Error(ErrorCode::no_random_access, {.file = name_}, "");

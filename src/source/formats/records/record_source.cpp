@@ -15,13 +15,16 @@ std::optional<Fault> check_record_size(std::uint64_t bytes) {
                0};
 }
 
+RecordSource::RecordSource(const std::string& file)
+    : file_(File::open(file)), data_path_(file), stamp_(content_stamp(file_)) {}
+
 std::string RecordSource::key(std::uint64_t i) const {
   if (index_.names.size() > 0) return std::string(index_.names[i]);
   return fmt::format("{}{:08}", prefix_, i);
 }
 
 std::string RecordSource::file_times() const {
-  return fmt::format("{:016x}", content_stamp(data_path_));
+  return fmt::format("{:016x}", stamp_);
 }
 
 Where RecordSource::place(std::uint64_t i) const {

@@ -29,7 +29,7 @@ class RecordSource : public Source, public FileTimes {
   void close_between_reads() { file_ = File(); }
 
  protected:
-  explicit RecordSource(const std::string& file) : file_(File::open(file)), data_path_(file) {}
+  explicit RecordSource(const std::string& file);
 
   const std::string& data_path() const { return data_path_; }
   Where place(std::uint64_t i) const;  // of record i in the data file
@@ -49,6 +49,7 @@ class RecordSource : public Source, public FileTimes {
 
  private:
   std::string data_path_;
+  std::uint64_t stamp_;  // of the data file when it was opened
 };
 
 }  // namespace tundish

@@ -10,7 +10,6 @@
 #include "decode/decode.h"
 #include "source/arrays/copy_bytes.h"
 #include "source/field_names.h"
-#include "source/folder_entries.h"
 #include "source/formats/records/record_source.h"
 #include "source/formats/records/recordio_reader.h"
 
@@ -64,7 +63,8 @@ class RecordIo : public RecordSource {
  public:
   RecordIo(const std::string& path, const SourceOptions& options) : RecordSource(path) {
     if (file_.size() == 0) throw Error(ErrorCode::file_empty, {.file = path}, "");
-    IndexedFile about{path, stamp_of(path), "recordio", stamp_of_keys()};
+    keys_stamp_ = stamp_of_keys();
+    IndexedFile about{path, stamp_of(path), "recordio", keys_stamp_};
     auto known = load_record_index(about);
     const auto kind = known ? RecordIoKind::parse(known->note) : std::nullopt;
     if (kind) {
@@ -83,8 +83,7 @@ class RecordIo : public RecordSource {
 
   const Schema& schema() const override { return schema_; }
   std::string file_times() const override {
-    if (keys_path_.empty()) return RecordSource::file_times();
-    return fmt::format("{} {:016x}", RecordSource::file_times(), content_stamp(keys_path_));
+    return fmt::format("{} {}", RecordSource::file_times(), keys_stamp_);
   }
   const std::vector<std::string>& warnings() const override { return warnings_; }
 
@@ -287,7 +286,8 @@ class RecordIo : public RecordSource {
     out.insert(out.end(), values.begin(), values.end());
   }
 
-  std::string keys_path_;  // of the .idx file; empty: there is none
+  std::string keys_path_;   // of the .idx file; empty: there is none
+  std::string keys_stamp_;  // of the .idx file when it was opened
   RecordIoKind kind_;
   Schema schema_;
   std::vector<std::string> warnings_;

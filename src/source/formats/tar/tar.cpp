@@ -23,6 +23,7 @@ namespace {
 struct Archive {
   std::string path;
   Compression compression = Compression::none;
+  std::uint64_t stamp = 0;   // when it was opened
   std::optional<File> file;  // kept open
 };
 
@@ -60,6 +61,7 @@ class Tar : public Source, public FileTimes {
       Archive archive;
       archive.path = name;
       File file = File::open(name);
+      archive.stamp = content_stamp(file);
       if (file.size() == 0) throw Error(ErrorCode::file_empty, {.file = name}, "");
       std::array<std::byte, 16> first;
       const std::size_t got = file.read_at(first, 0);
@@ -90,8 +92,7 @@ class Tar : public Source, public FileTimes {
   }
   std::string file_times() const override {
     std::string all;
-    for (const Archive& archive : archives_)
-      all += fmt::format("{:x} ", content_stamp(archive.path));
+    for (const Archive& archive : archives_) all += fmt::format("{:x} ", archive.stamp);
     return all;
   }
 

@@ -106,10 +106,11 @@ def _rebinds(script: Script, names: set[str], calls: list[ast.Call]) -> bool:
 
 def _touched(script: Script) -> Iterator[ast.expr]:
     """x of `x.p = 1`, `x[0] = 1`, `del x.p`, `setattr(x, ...)` and `x.method()`, where a loop runs it."""
-    for kind in (ast.Attribute, ast.Subscript):
-        for node in script.nodes(kind):
-            if not isinstance(node.ctx, ast.Load) and _is_repeated(script, node):
-                yield from _owners(node.value)
+    parts: list[ast.Attribute | ast.Subscript] = [*script.nodes(ast.Attribute)]
+    parts += script.nodes(ast.Subscript)
+    for node in parts:
+        if not isinstance(node.ctx, ast.Load) and _is_repeated(script, node):
+            yield from _owners(node.value)
     for call in script.nodes(ast.Call):
         if not _is_repeated(script, call):
             continue

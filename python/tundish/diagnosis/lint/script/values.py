@@ -200,7 +200,8 @@ class Values:
         if owner.kind in ("tensor", "batch"):
             return libraries.method_of_tensor(self._script, call, name, owner)
         if owner.kind == "model" and name in libraries.MODEL_METHODS:
-            return owner
+            moved = libraries.device_of(self._script, call)
+            return Value("model", "cpu") if moved == "cpu" else owner
         if owner.kind == "array":
             return Value("number") if name in ("item", "tolist") else owner
         if not owner.kind and libraries.device_of(self._script, call) == "gpu":

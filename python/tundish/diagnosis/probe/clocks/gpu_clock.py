@@ -17,7 +17,7 @@ from .step_ledger import Mark
 def event_maker() -> Any:
     """A function that records an event on the current stream; None without a GPU that is in use."""
     torch = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_available() or not torch.cuda.is_initialized():
+    if torch is None or not torch.cuda.is_initialized() or not torch.cuda.is_available():
         return None
 
     def record() -> Any:
@@ -39,5 +39,5 @@ def gpu_seconds(marks: list[Mark]) -> dict[str, float]:
 def synchronize() -> None:
     """So that every recorded event is reached."""
     torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
+    if torch is not None and torch.cuda.is_initialized() and torch.cuda.is_available():
         torch.cuda.synchronize()

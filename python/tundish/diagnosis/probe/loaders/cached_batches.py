@@ -15,6 +15,7 @@ class KeptBatches:
 
     def __init__(self) -> None:
         self._kept: list[Any] = []
+        self._cannot = False  # be copied
         self.of: Callable[[], Any] = lambda: None  # their loader, a weak reference
         self._next = 0
 
@@ -26,8 +27,13 @@ class KeptBatches:
         if self.of() is not of():
             self.clear()
             self.of = of
-        if len(self._kept) < MOST:
+        if len(self._kept) >= MOST or self._cannot:
+            return
+        try:
             self._kept.append(copy_of(batch))
+        except Exception:  # a class of the script's; then no step has cached batches
+            self._cannot = True
+            self.clear()
 
     def take_over(self, of: Callable[[], Any], structure: Any) -> None:
         """Another loader gives such batches, too."""
@@ -59,7 +65,7 @@ def copy_of(batch: Any) -> Any:
     """Of tensors and the containers around them, pinned memory stays pinned; other things as they are."""
     torch = sys.modules["torch"]
     if isinstance(batch, torch.Tensor):
-        if batch.device.type == "cpu" and torch.cuda.is_available() and batch.is_pinned():
+        if batch.device.type == "cpu" and torch.cuda.is_initialized() and batch.is_pinned():
             return torch.empty_like(batch, pin_memory=True).copy_(batch)
         return batch.clone()
     if isinstance(batch, dict):
@@ -68,7 +74,8 @@ def copy_of(batch: Any) -> Any:
             done[key] = copy_of(value)
         return done
     if isinstance(batch, tuple) and hasattr(batch, "_fields"):
-        return type(batch)(*(copy_of(one) for one in batch))
+        kind: Any = type(batch)  # its constructor may take other arguments
+        return kind._make(copy_of(one) for one in batch)
     if type(batch) in (list, tuple):
         return type(batch)(copy_of(one) for one in batch)
     if hasattr(batch, "clone"):  # graphs and other batches of their own kind

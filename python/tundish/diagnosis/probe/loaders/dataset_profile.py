@@ -54,15 +54,18 @@ class CallTimes:
 
     def __init__(self, rows: Rows, clock: BlockedClock, watched: set[Any]) -> None:
         self._rows, self._clock, self._watched = rows, clock, watched
+        self._before: Any = None
         # The row that is open now: its frame, the events that end it, its name and kind, its begin.
         self._open: list[tuple[Any, tuple[str, ...], str, str, tuple[float, float]]] = []
 
     def __enter__(self) -> CallTimes:
+        before = sys.getprofile()  # the script's; one of C, such as cProfile's, cannot be set again
+        self._before = before if callable(before) else None
         sys.setprofile(self._on_event)
         return self
 
     def __exit__(self, *ignored: Any) -> None:
-        sys.setprofile(None)
+        sys.setprofile(self._before)
 
     def _on_event(self, frame: FrameType, event: str, arg: Any) -> None:
         if event == "call":

@@ -33,7 +33,7 @@ class GpuProfile:
 
     def start(self) -> None:
         torch = sys.modules["torch"]
-        if not torch.cuda.is_available() or not torch.cuda.is_initialized():
+        if not torch.cuda.is_initialized() or not torch.cuda.is_available():
             return
         try:
             kinds = torch.profiler.ProfilerActivity

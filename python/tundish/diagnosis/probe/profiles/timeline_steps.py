@@ -42,7 +42,7 @@ class TimelineRecorder:
         self._watch = watch
         kinds = torch.profiler.ProfilerActivity
         wanted = [kinds.CPU]
-        if torch.cuda.is_available() and torch.cuda.is_initialized():
+        if torch.cuda.is_initialized() and torch.cuda.is_available():
             wanted.append(kinds.CUDA)
         synchronize()  # kernels of the step before belong to no recorded step
         self._begin = read_clocks()

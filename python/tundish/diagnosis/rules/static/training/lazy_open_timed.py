@@ -9,34 +9,15 @@ from ....lint.script import Script
 from ....lint.script.timing import spans
 from ..static_rule import Check, Found
 
-_DECODES: tuple[str, ...] = (
-    "load",
-    "convert",
-    "resize",
-    "crop",
-    "array",
-    "asarray",
-    "tobytes",
-    "getdata",
-    "copy",
-)
-_DECODES += (
-    "rotate",
-    "transpose",
-    "save",
-    "show",
-    "thumbnail",
-    "verify",
-    "getpixel",
-    "split",
-    "to_tensor",
-)
+# Methods of an image that need no pixels, functions that look at the object alone, and containers that keep it.
+_LAZY_METHODS = ("close", "seek", "tell", "getexif", "getbands", "draft", "verify")
+_KEEPS = ("print", "len", "type", "isinstance", "repr", "id", "append", "extend", "add", "put")
 
 
 def find(script: Script) -> Iterator[Found]:
     for span in spans(script):
         opens = [call for call in span.calls if script.name(call.func) == "PIL.Image.open"]
-        if opens and not any(_decodes(call) for call in span.calls):
+        if opens and not any(_is_used(script, one, span.calls) for one in opens):
             yield Found(
                 opens[0],
                 "Image.open reads the header only: the time is without decoding",
@@ -44,10 +25,32 @@ def find(script: Script) -> Iterator[Found]:
             )
 
 
-def _decodes(call: ast.Call) -> bool:
-    """A method or function that needs the pixels."""
-    last = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    return last in _DECODES or "transform" in last
+def _is_used(script: Script, opened: ast.Call, calls: list[ast.Call]) -> bool:
+    """Whether a call in the span may need the pixels: a method of the image, or a function that gets it."""
+    statement = script.statement(opened)
+    parts = statement.items if isinstance(statement, ast.With) else [statement]
+    names = {
+        node.id
+        for part in parts
+        for node in ast.walk(part)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+
+    def is_image(node: ast.AST) -> bool:
+        if isinstance(node, ast.List | ast.Tuple):
+            return any(is_image(one) for one in node.elts)
+        return node is opened or (isinstance(node, ast.Name) and node.id in names)
+
+    for call in calls:
+        function = call.func
+        last = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        of_image = isinstance(function, ast.Attribute) and is_image(function.value)
+        if of_image and last not in _LAZY_METHODS:
+            return True
+        given = [*call.args, *(one.value for one in call.keywords)]
+        if last not in _KEEPS and any(is_image(one) for one in given):
+            return True
+    return False
 
 
 CHECK = Check(
@@ -60,5 +63,5 @@ CHECK = Check(
     before="start = time.time()\nimage = Image.open(path)\nprint(time.time() - start)",
     after="start = time.time()\nimage = Image.open(path)\nimage.load()\nprint(time.time() - start)",
     find=find,
-    silent="spans that use the pixels: convert, resize, np.asarray",
+    silent="spans that call a method of the image, or give it to a function: convert, np.asarray, a transform",
 )

@@ -53,11 +53,12 @@ def _is_gpu_work(script: Script, call: ast.Call, end: ast.AST) -> bool:
     """A model's call or a backward pass, in the same loop as the clock: over an epoch the few
     steps in the queue do not count."""
     last = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    if last != "backward" and not (
-        isinstance(call.func, ast.Name | ast.Attribute)
-        and script.values.of(call.func).kind == "model"
-    ):
-        return False
+    if last != "backward":
+        if not isinstance(call.func, ast.Name | ast.Attribute):
+            return False
+        called = script.values.of(call.func)
+        if called.kind != "model" or called.device == "cpu":
+            return False
     around = script.loops_around(call)
     own = script.loops_around(end)
     extra = [loop for loop in around if not any(loop is one for one in own)]
@@ -76,5 +77,5 @@ CHECK = Check(
     "print(time.time() - start)",
     find=find,
     only_gpu=True,
-    silent="whole epochs, spans that contain .item() or another wait, scripts that name no GPU",
+    silent="whole epochs, spans that contain .item() or another wait, models on the CPU, scripts that name no GPU",
 )

@@ -1,0 +1,111 @@
+"""The user's optimizer while its groups and states serve optimizers of tundish.optim."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+from .optimizer_equivalents import OptimizerTwin
+
+
+class LentState:
+    """The states of one optimizer, in our form until the last `give_back()`.
+
+    Whatever the optimizer itself does meanwhile sees the states in its own form: its `step()`, its checkpoints,
+    its copies. Steps of several plans share one LentState, so that states are converted once.
+    """
+
+    def __init__(self, optimizer: Any, twin: OptimizerTwin) -> None:
+        self._optimizer, self._twin = optimizer, twin
+        self._borrowers: list[Any] = []
+        self._is_ours = False  # the form of the states
+        self.step_hooks = [
+            optimizer.register_step_pre_hook(lambda *_: self.to_theirs()),
+            optimizer.register_step_post_hook(lambda *_: self.to_ours()),
+        ]
+        self._hooks = [
+            *self.step_hooks,
+            optimizer.register_state_dict_post_hook(
+                lambda _, saved: self._users_checkpoint(saved), prepend=True
+            ),
+            optimizer.register_load_state_dict_post_hook(lambda _: self._loaded()),
+        ]
+        optimizer._tundish_lent = self  # there and nowhere else: both die together
+        optimizer.__getstate__ = self._copied  # of copy.deepcopy() and pickle
+
+    def lend(self, borrower: Any) -> None:
+        """Both have the same groups and states: schedulers and checkpoints go on with the user's."""
+        self._borrowers.append(borrower)
+        self.to_ours()
+        self._share(borrower)
+
+    def give_back(self, borrower: Any) -> None:
+        self._borrowers = [one for one in self._borrowers if one is not borrower]
+        if self._borrowers:
+            return
+        del self._optimizer._tundish_lent
+        for hook in self._hooks:
+            hook.remove()
+        del self._optimizer.__getstate__
+        self.to_theirs()
+
+    def to_ours(self) -> None:
+        """Before a step of ours; also after a step of the optimizer itself that raised."""
+        if not self._is_ours:
+            self._twin.to_ours(self._optimizer.param_groups, self._optimizer.state)
+            self._is_ours = True
+
+    def to_theirs(self) -> None:
+        if self._is_ours:
+            self._twin.to_theirs(self._optimizer.param_groups, self._optimizer.state)
+            restore_state_types(self._optimizer.state)
+            self._is_ours = False
+
+    def _loaded(self) -> None:
+        """torch makes new groups and states, in the optimizer's own form."""
+        self._is_ours = False
+        self.to_ours()
+        for borrower in self._borrowers:
+            self._share(borrower)
+
+    def _share(self, borrower: Any) -> None:
+        borrower.param_groups, borrower.state = self._optimizer.param_groups, self._optimizer.state
+        borrower.defaults = self._optimizer.defaults
+        borrower._reset_binding()
+
+    def _users_checkpoint(self, saved: dict[str, Any]) -> dict[str, Any]:
+        """A checkpoint as the user's optimizer writes it."""
+        states = {key: dict(state) for key, state in saved["state"].items()}
+        groups = [dict(group) for group in saved["param_groups"]]
+        if self._is_ours:
+            self._twin.to_theirs(groups, states)
+        return {**saved, "state": states, "param_groups": groups}
+
+    def _copied(self) -> dict[str, Any]:
+        values = type(self._optimizer).__getstate__(self._optimizer)
+        own = self._users_checkpoint(values)
+        restore_state_types(own["state"])
+        return {**own, "state": defaultdict(dict, own["state"])}
+
+
+def lent_state(optimizer: Any, twin: OptimizerTwin) -> LentState:
+    """The one of this optimizer; a new one if its states serve nobody yet."""
+    lent: LentState | None = getattr(optimizer, "_tundish_lent", None)
+    return LentState(optimizer, twin) if lent is None else lent
+
+
+def has_step_hooks(optimizer: Any) -> bool:
+    """Whether the optimizer's own step() calls hooks, beside those of a LentState."""
+    lent: LentState | None = getattr(optimizer, "_tundish_lent", None)
+    known = {hook.id for hook in lent.step_hooks} if lent is not None else set()
+    hooks = (*optimizer._optimizer_step_pre_hooks, *optimizer._optimizer_step_post_hooks)
+    return bool(set(hooks) - known)
+
+
+def restore_state_types(states: dict[Any, dict[str, Any]]) -> None:
+    """Ours keeps states of parameters of 16 bits in fp32; torch and timm, in the parameter's type."""
+    for parameter, state in states.items():
+        for key, value in state.items():
+            same = hasattr(value, "shape") and value.shape == parameter.shape
+            if same and value.dtype != parameter.dtype and key != "step":
+                state[key] = value.to(parameter.dtype)
