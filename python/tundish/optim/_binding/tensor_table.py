@@ -58,12 +58,12 @@ class Table:
         default_factory=list
     )  # copies of gradients whose memory order differs
     states: BoundStates | None = None
-    # States that this binding made, with their names, until a step was made: a first step that a
-    # GradScaler skips is none, and only a state that is absent says so where no steps are counted.
+    # States made by this binding, with their names, until the first step is made. If a GradScaler skips the
+    # first step, they are removed, because optimizers without step counts infer the first step from absent states.
     fresh: list[tuple[dict[str, Any], tuple[str, ...]]] = field(default_factory=list)
 
     def drop_fresh(self) -> bool:
-        """After a step that was skipped. True: the table has to be made again."""
+        """Drops fresh states after a skipped step. Returns whether the table must be rebuilt."""
         for state, names in self.fresh:
             for name in names:
                 state.pop(name, None)

@@ -1,4 +1,4 @@
-"""The user's optimizer while its groups and states serve optimizers of tundish.optim."""
+"""Shares a user's optimizer groups and states with optimizers of tundish.optim."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from .optimizer_equivalents import OptimizerTwin
 
 
 class LentState:
-    """The states of one optimizer, in our form until the last `give_back()`.
+    """The states of one optimizer, in the format of tundish.optim until the last `release()`.
 
-    Whatever the optimizer itself does meanwhile sees the states in its own form: its `step()`, its checkpoints,
-    its copies. Steps of several plans share one LentState, so that states are converted once.
+    The optimizer's own step(), checkpoints and copies still use the optimizer's format. Steps of several plans share
+    one LentState, so that states are converted once.
     """
 
     def __init__(self, optimizer: Any, twin: OptimizerTwin) -> None:
         self._optimizer, self._twin = optimizer, twin
         self._borrowers: list[Any] = []
-        self._is_ours = False  # the form of the states
+        self._is_ours = False  # whether the states have the format of tundish.optim
         self.step_hooks = [
             optimizer.register_step_pre_hook(lambda *_: self.to_theirs()),
             optimizer.register_step_post_hook(lambda *_: self.to_ours()),
@@ -30,17 +30,18 @@ class LentState:
             ),
             optimizer.register_load_state_dict_post_hook(lambda _: self._loaded()),
         ]
-        optimizer._tundish_lent = self  # there and nowhere else: both die together
-        optimizer.__getstate__ = self._copied  # of copy.deepcopy() and pickle
+        optimizer._tundish_lent = self  # the only reference, so that both are freed together
+        optimizer.__getstate__ = self._copied  # for copy.deepcopy() and pickle
 
     def lend(self, borrower: Any) -> None:
-        """Both have the same groups and states: schedulers and checkpoints go on with the user's."""
+        """Shares groups and states, so that schedulers and checkpoints use the user's optimizer."""
         self._borrowers.append(borrower)
         self.to_ours()
         self._share(borrower)
 
-    def give_back(self, borrower: Any) -> None:
-        self._borrowers = [one for one in self._borrowers if one is not borrower]
+    def release(self, borrower: Any) -> None:
+        """Ends the sharing with `borrower`. The last release restores the optimizer's format."""
+        self._borrowers = [other for other in self._borrowers if other is not borrower]
         if self._borrowers:
             return
         del self._optimizer._tundish_lent
@@ -50,7 +51,7 @@ class LentState:
         self.to_theirs()
 
     def to_ours(self) -> None:
-        """Before a step of ours; also after a step of the optimizer itself that raised."""
+        """Converts the states before a step of tundish.optim, or after the optimizer's own step raised."""
         if not self._is_ours:
             self._twin.to_ours(self._optimizer.param_groups, self._optimizer.state)
             self._is_ours = True
@@ -62,7 +63,7 @@ class LentState:
             self._is_ours = False
 
     def _loaded(self) -> None:
-        """torch makes new groups and states, in the optimizer's own form."""
+        """Converts loaded groups and states, which torch creates in the optimizer's format."""
         self._is_ours = False
         self.to_ours()
         for borrower in self._borrowers:
@@ -74,7 +75,7 @@ class LentState:
         borrower._reset_binding()
 
     def _users_checkpoint(self, saved: dict[str, Any]) -> dict[str, Any]:
-        """A checkpoint as the user's optimizer writes it."""
+        """Returns a checkpoint in the format of the user's optimizer."""
         states = {key: dict(state) for key, state in saved["state"].items()}
         groups = [dict(group) for group in saved["param_groups"]]
         if self._is_ours:
@@ -89,13 +90,13 @@ class LentState:
 
 
 def lent_state(optimizer: Any, twin: OptimizerTwin) -> LentState:
-    """The one of this optimizer; a new one if its states serve nobody yet."""
+    """Returns the LentState of this optimizer, or a new one."""
     lent: LentState | None = getattr(optimizer, "_tundish_lent", None)
     return LentState(optimizer, twin) if lent is None else lent
 
 
 def has_step_hooks(optimizer: Any) -> bool:
-    """Whether the optimizer's own step() calls hooks, beside those of a LentState."""
+    """Returns whether the optimizer's step() calls hooks other than LentState's."""
     lent: LentState | None = getattr(optimizer, "_tundish_lent", None)
     known = {hook.id for hook in lent.step_hooks} if lent is not None else set()
     hooks = (*optimizer._optimizer_step_pre_hooks, *optimizer._optimizer_step_post_hooks)
@@ -103,7 +104,10 @@ def has_step_hooks(optimizer: Any) -> bool:
 
 
 def restore_state_types(states: dict[Any, dict[str, Any]]) -> None:
-    """Ours keeps states of parameters of 16 bits in fp32; torch and timm, in the parameter's type."""
+    """Converts states to the type of their parameters, as torch and timm keep them.
+
+    tundish.optim keeps the states of 16-bit parameters in fp32.
+    """
     for parameter, state in states.items():
         for key, value in state.items():
             same = hasattr(value, "shape") and value.shape == parameter.shape

@@ -49,7 +49,7 @@ class TundishOptimizer(Trick):
 
     def undo(self, step: Step) -> None:
         lent, ours = step.kept.pop(self.name)
-        lent.give_back(ours)
+        lent.release(ours)
         step.updater = None
         step.reset()
 
