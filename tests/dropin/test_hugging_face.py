@@ -202,7 +202,7 @@ def test_greys_that_are_converted_to_colours_stay_with_torch(saved, transform):
     """The pixels of a random transform are not compared."""
     greys = saved.cast_column("image", datasets.Image(mode="L"))
     loader = tundish.accelerate(DataLoader(greys.with_transform(with_closure(transform)), 4))
-    assert "grey images are converted to RGB" in str(loader.report)
+    assert "gray images are converted to RGB" in str(loader.report)
     for batch in loader:
         normalized = batch["image"] * torch.tensor([0.2, 0.3, 0.4])[:, None, None]
         levels = normalized + torch.tensor([0.4, 0.5, 0.6])[:, None, None]
