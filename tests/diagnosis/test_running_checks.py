@@ -90,9 +90,9 @@ def test_a_parameter_that_never_gets_a_gradient():
 def test_gradients_that_no_optimizer_uses():
     model = Network()
     found = run(model, trained=model.last.parameters())
-    assert set(found) == {"gradient-of-nobody"}
-    assert "first.weight" in found["gradient-of-nobody"]["text"]
-    assert "(80% of the parameters)" in found["gradient-of-nobody"]["text"]
+    assert set(found) == {"gradient-without-optimizer"}
+    assert "first.weight" in found["gradient-without-optimizer"]["text"]
+    assert "(80% of the parameters)" in found["gradient-without-optimizer"]["text"]
 
 
 def test_a_validation_that_builds_a_graph_has_its_line():

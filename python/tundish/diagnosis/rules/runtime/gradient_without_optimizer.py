@@ -21,7 +21,7 @@ def find(facts: dict[str, Any]) -> Iterator[Seen]:
 
 
 CHECK = RunningCheck(
-    id="gradient-of-nobody",
+    id="gradient-without-optimizer",
     title="gradients are computed that no optimizer uses",
     level="warning",
     why="Backward takes time and memory for frozen parts that still ask for gradients; the gradients also add up for ever, "
