@@ -2,7 +2,12 @@
 
 import pytest
 import torch
-from tundish.diagnosis.probe.profiles.gpu_profile import GpuProfile, covered, events_of, summed
+from tundish.diagnosis.probe.profiles.gpu_profile import (
+    GpuProfile,
+    covered,
+    profiler_events,
+    summarize,
+)
 from tundish.diagnosis.verdict.verdict import judge
 
 from tests.helpers.written_facts import facts, line, sampled, step
@@ -89,12 +94,12 @@ def test_events_of_the_profiler_are_summed_by_step():
         ("cudaMemcpyAsync", False, 0.7, 0.9),
     ]
     longer = [*events, ("cudaMemcpyAsync", False, 1.0, 1.5)]
-    found = summed(events, 2, 2.0)
+    found = summarize(events, 2, 2.0)
     assert found["busy_s"] == pytest.approx((0.3 + 0.2) / 2)
     assert (found["kernels"], found["launches"], found["waits"]) == (0.5, 0.5, 0.5)
     assert found["kernel_s"] == pytest.approx(0.2)
     assert (found["wait_s"], found["wall_s"]) == pytest.approx((0.1, 1.0))
-    assert summed(longer, 2, 2.0)["wait_s"] == pytest.approx((0.2 + 0.7 - 0.3) / 2)
+    assert summarize(longer, 2, 2.0)["wait_s"] == pytest.approx((0.2 + 0.7 - 0.3) / 2)
     assert (found["pageable_copy_s"], found["pinned_copy_s"]) == pytest.approx((0.1, 0.05))
 
 
@@ -119,7 +124,7 @@ def test_events_of_torchs_own_profiler_can_be_read():
     kinds = torch.profiler.ProfilerActivity
     with torch.profiler.profile(activities=[kinds.CPU]) as profiler:
         torch.ones(100).sum()
-    events = {name: (on_gpu, end - begin) for name, on_gpu, begin, end in events_of(profiler)}
+    events = {name: (on_gpu, end - begin) for name, on_gpu, begin, end in profiler_events(profiler)}
     on_gpu, seconds = events["aten::sum"]
     assert not on_gpu
     assert 0 < seconds < 60

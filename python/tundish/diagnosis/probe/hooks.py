@@ -1,7 +1,7 @@
-"""The places of torch and Tundish that report to a watch what the loop does.
+"""Hooks in torch and Tundish that report the loop's activity to a watch.
 
-Functions are replaced on their classes and put back by uninstall(). Each replacement calls the
-original with the same arguments, in every thread; only the loop's thread is measured.
+Functions are replaced on their classes and restored by uninstall(). Each replacement calls the
+original with the same arguments in every thread. Only the loop's thread is measured.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .applied.plan_change import AppliedPlan
 from .clocks.blocked_clock import BlockedClock
 from .hidden_frames import hidden
 from .imports import AfterImport
-from .loaders.loader_origin import origin_of
+from .loaders.loader_origin import loader_origin
 from .loaders.worker_spans import WorkerSpans
 from .settings import Settings
 from .watch import Watch
 
-# Of torch.distributed: they wait for the other ranks.
+# functions of torch.distributed that wait for other ranks
 _COLLECTIVES = (
     *("all_reduce", "all_gather", "all_gather_into_tensor", "all_gather_object", "all_to_all"),
     *("barrier", "broadcast", "broadcast_object_list", "gather", "monitored_barrier", "reduce"),
@@ -31,17 +31,20 @@ _COLLECTIVES = (
 
 
 class Ended(SystemExit):
-    """Everything is measured: the script ends as if it had called sys.exit(0)."""
+    """Raised when everything is measured. The script ends as if it had called sys.exit(0)."""
 
 
 class Hooks:
-    """`finish` is called once when all is measured; it may raise Ended."""
+    """Installs and removes the hooks.
+
+    `finish` is called when everything is measured; may raise Ended.
+    """
 
     def __init__(self, watch: Watch, finish: Callable[[], None]) -> None:
         self._watch, self._finish = watch, finish
         self._undo: list[Callable[[], None]] = []
         self._depth = threading.local()
-        self._stepping: list[int] = []  # ids of optimizers of the loop that are in their step
+        self._stepping: list[int] = []  # ids of the loop's optimizers whose step is running
         self.applied, self._plan = _changes_to_try(watch.settings)
         self._imports = AfterImport(
             {
@@ -63,9 +66,9 @@ class Hooks:
         original = getattr(owner, name)
         own = name in vars(owner)
         replacement = hidden(make(original))
-        for one in ("__name__", "__qualname__", "__doc__", "__module__", "__wrapped__"):
-            value = original if one == "__wrapped__" else getattr(original, one, None)
-            setattr(replacement, one, value)
+        for attribute in ("__name__", "__qualname__", "__doc__", "__module__", "__wrapped__"):
+            value = original if attribute == "__wrapped__" else getattr(original, attribute, None)
+            setattr(replacement, attribute, value)
         setattr(owner, name, replacement)
 
         def undo() -> None:
@@ -100,14 +103,14 @@ class Hooks:
             if id(optimizer) in self._stepping:
                 self._drop_failed_steps()
             self._stepping.append(id(optimizer))
-            if watch.observed.looks_at_parameters:
+            if watch.observed.observes_parameters:
                 watch.ledger.enter("own")
                 watch.observed.before_optimizer(optimizer)
                 watch.ledger.leave()
             watch.ledger.enter("optimizer")
 
     def _drop_failed_steps(self) -> None:
-        """Of optimizers whose step() raised: torch does not call the hook after it. The script may go on."""
+        """Discards optimizers whose step() raised, because torch does not call the post hook then."""
         self._stepping.clear()
         self._watch.ledger.drop("optimizer")
 
@@ -143,8 +146,10 @@ class Hooks:
         return make
 
     def _backward(self, original: Any) -> Any:
-        """With several ranks on CPUs, the time that backward() is blocked is waiting for the others: the
-        gradients are averaged inside it."""
+        """Measures the time in which backward() is blocked when several ranks train on CPUs.
+
+        The ranks average gradients inside backward(), so blocked time is waiting for other ranks.
+        """
         plain, watch = hidden(self._part("backward")(original)), self._watch
 
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -164,14 +169,14 @@ class Hooks:
         return call
 
     def _module_call(self, original: Any) -> Any:
-        """The outermost call of a model or a loss; the modules inside it cost a look at a counter."""
+        """Measures outermost calls of a model or a loss. Calls of inner modules only cost a check."""
         watch, depth, observed = self._watch, self._depth, self._watch.observed
         is_grad_enabled = sys.modules["torch"].is_grad_enabled
         depth.inside = False
 
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
             watch.module_calls += 1
-            if observed.looks_at_parameters:
+            if observed.observes_parameters:
                 observed.called.add(id(self))
             if getattr(depth, "inside", False) or not watch.is_in_step():
                 return original(self, *args, **kwargs)
@@ -187,7 +192,7 @@ class Hooks:
         return call
 
     def _copy(self, original: Any) -> Any:
-        """Copies of the CPU's tensors to a GPU; other uses of to() pass."""
+        """Measures copies of CPU tensors to a GPU. Ignores other uses of to()."""
         watch = self._watch
 
         def call(tensor: Any, *args: Any, **kwargs: Any) -> Any:
@@ -206,22 +211,22 @@ class Hooks:
     def _hook_dataloader(self) -> None:
         module = sys.modules["torch.utils.data.dataloader"]
 
-        def made(original: Any) -> Any:
+        def wrap_init(original: Any) -> Any:
             def init(iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
                 _remember(iterator, loader)
                 original(iterator, loader, *args, **kwargs)
 
             return init
 
-        def begun_again(original: Any) -> Any:
+        def wrap_reset(original: Any) -> Any:
             def reset(iterator: Any, *args: Any, **kwargs: Any) -> Any:
                 self._watch.feeding.forget(iterator)
                 return original(iterator, *args, **kwargs)
 
             return reset
 
-        self._replace(module._BaseDataLoaderIter, "__init__", made)
-        self._replace(module._BaseDataLoaderIter, "_reset", begun_again)  # persistent workers
+        self._replace(module._BaseDataLoaderIter, "__init__", wrap_init)
+        self._replace(module._BaseDataLoaderIter, "_reset", wrap_reset)  # persistent workers
         self._replace(module.DataLoader, "__iter__", _with_origin)
         if isinstance(self.applied, Applied):
             self._replace(module.DataLoader, "__iter__", self.applied.iterate)
@@ -247,8 +252,8 @@ class Hooks:
                 self._finish_if_done()
                 if watch.phase == "done":
                     return self._after_done(iterator, original)
-                if watch.replays(iterator, loader):
-                    return watch.cached_batch(iterator, loader)
+                if watch.is_replaying(iterator, loader):
+                    return watch.replay_batch(iterator, loader)
                 watch.ledger.enter("data")
                 try:
                     batch = original(iterator)
@@ -267,9 +272,8 @@ class Hooks:
     @hidden
     def _after_done(self, iterator: Any, original: Any) -> Any:
         watch = self._watch
-        if (
-            watch.phase == "done"
-        ):  # batches that cached ones replaced go, so that epochs keep their length
+        if watch.phase == "done":
+            # Skip batches that were replaced by cached ones, so that epochs keep their length.
             for _ in range(watch.feeding.take_unserved(iterator)):
                 original(iterator)
         return original(iterator)
@@ -280,7 +284,7 @@ class Hooks:
 
 
 def _changes_to_try(settings: Settings) -> tuple[Applied | AppliedPlan | None, AppliedPlan | None]:
-    """What --apply asks for; and the same again where it is a plan."""
+    """Returns the change of --apply, and again separately if it is a plan."""
     name, _, value = settings.apply.partition("=")
     if name == "plan":
         plan = AppliedPlan(value)
@@ -291,18 +295,18 @@ def _changes_to_try(settings: Settings) -> tuple[Applied | AppliedPlan | None, A
 
 
 def _with_origin(original: Any) -> Any:
-    """In place of DataLoader.__iter__. An iterator that a loader keeps has the origin of its last epoch."""
+    """Wraps DataLoader.__iter__. A persistent iterator has the origin of its last epoch."""
 
     def iterate(loader: Any) -> Any:
         iterator = original(loader)
-        iterator._tundish_origin = origin_of(loader, sys._getframe(1))
+        iterator._tundish_origin = loader_origin(loader, sys._getframe(1))
         return iterator
 
     return iterate
 
 
 def _remember(iterator: Any, loader: Any) -> None:
-    """On the iterator itself. A loader that keeps its iterator must not be kept by it."""
+    """Stores the loader on its iterator, weakly if the loader keeps the iterator."""
     keeps = getattr(loader, "persistent_workers", False)
     iterator._tundish_loader = weakref.ref(loader) if keeps else lambda: loader
 

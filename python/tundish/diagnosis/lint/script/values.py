@@ -1,7 +1,8 @@
-"""What a variable holds, as far as the text tells: a tensor and where it is, a model, a loader.
+"""Infers kinds and devices of variables: tensors, models, loaders and so on.
 
-Names that the whole field uses (`model`, `optimizer`, `train_loader`) count where nothing else is
-known, as parameters of functions. An answer of "" means: not known, and checks are silent."""
+Conventional names (`model`, `optimizer`, `train_loader`) are used if nothing else is known, as for
+function parameters. Checks report nothing for unknown values.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from . import libraries
 from .names import written
-from .parameters import given_for
+from .parameters import passed_arguments
 from .value import NUMBER, UNKNOWN, Value, merge
 
 if TYPE_CHECKING:
     from .bindings import Binding
     from .script import Script
 
-_DEPTH = 40  # of expressions and assignments that are followed
+_DEPTH = 40  # maximum depth of expressions and assignments to follow
 
 
 class Values:
@@ -29,7 +30,7 @@ class Values:
         self._losses = loss_names(script)
 
     def of(self, expression: ast.AST | None, depth: int = 0) -> Value:
-        """Each expression is looked at once; one that depends on itself is unknown."""
+        """Returns the value of an expression, computed once. Cyclic expressions are unknown."""
         if expression is None or depth > _DEPTH:
             return UNKNOWN
         known = self._known.get(expression)
@@ -44,7 +45,7 @@ class Values:
 
     @property
     def uses_gpu(self) -> bool:
-        """Whether the script names a GPU at all; a script that does not waits for nothing."""
+        """Whether the script mentions a GPU. Without one, nothing waits for a GPU."""
         if self._gpu is None:
             self._gpu = libraries.names_a_gpu(self._script)
         return self._gpu
@@ -66,7 +67,10 @@ class Values:
         if isinstance(node, ast.UnaryOp):
             return self.of(node.operand, depth + 1)
         if isinstance(node, ast.Compare):
-            if any(isinstance(one, ast.Is | ast.IsNot | ast.In | ast.NotIn) for one in node.ops):
+            if any(
+                isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn)
+                for operator in node.ops
+            ):
                 return NUMBER
             return self._merged_operands([node.left, *node.comparators], depth)
         if isinstance(node, ast.IfExp):
@@ -78,11 +82,11 @@ class Values:
         return UNKNOWN
 
     def _merged_operands(self, operands: list[ast.expr], depth: int) -> Value:
-        """A tensor with anything is a tensor; on the GPU if one of them is."""
-        values = [self.of(one, depth + 1) for one in operands]
-        tensors = [one for one in values if one.kind == "tensor"]
+        """Combines operands: a tensor with anything is a tensor, on the GPU if any operand is."""
+        values = [self.of(operand, depth + 1) for operand in operands]
+        tensors = [value for value in values if value.kind == "tensor"]
         if tensors:
-            return max(tensors, key=lambda one: ("", "cpu", "gpu").index(one.device))
+            return max(tensors, key=lambda tensor: ("", "cpu", "gpu").index(tensor.device))
         return merge(values)
 
     # --- names ------------------------------------------------------------------------------------
@@ -97,16 +101,16 @@ class Values:
         if isinstance(node, ast.Attribute):
             return self._of_attribute(node, depth)
         known = node.id in self._script.imports
-        return UNKNOWN if known else by_usual_name(node.id, self)
+        return UNKNOWN if known else by_conventional_name(node.id, self)
 
     def _bound(
         self, bindings: list[Binding], node: ast.Name | ast.Attribute, depth: int
     ) -> list[Value]:
-        """The values of all bindings. `total = 0.0` is a tensor once a tensor is added to it."""
-        pairs = [(one.how, self._of_binding(one, node, depth + 1)) for one in bindings]
+        """Returns the values of all bindings. `total = 0.0` is a tensor once a tensor is added."""
+        pairs = [(binding.how, self._of_binding(binding, node, depth + 1)) for binding in bindings]
         grows = any(how == "augment" and value is not None for how, value in pairs)
         found = [value for _, value in pairs if value is not None]
-        return [one for one in found if one != NUMBER] if grows else found
+        return [value for value in found if value != NUMBER] if grows else found
 
     def _of_attribute(self, node: ast.Attribute, depth: int) -> Value:
         owner = self.of(node.value, depth + 1)
@@ -118,14 +122,14 @@ class Values:
             return owner
         if owner.kind == "model":
             return Value("tensor", owner.device) if node.attr in ("weight", "bias") else UNKNOWN
-        return by_usual_name(written(node), self) if not owner.kind else UNKNOWN
+        return by_conventional_name(written(node), self) if not owner.kind else UNKNOWN
 
     def _of_binding(
         self, binding: Binding, node: ast.Name | ast.Attribute, depth: int
     ) -> Value | None:
-        """None for a value that says nothing: `loss = None` before the loop."""
+        """Returns the value of a binding, or None for an uninformative one such as `loss = None`."""
         if binding.how == "parameter":
-            return by_usual_name(written(node), self) or self._passed(binding, node, depth)
+            return by_conventional_name(written(node), self) or self._passed(binding, node, depth)
         if isinstance(binding.value, ast.Constant) and binding.value.value is None:
             return None
         inner = self.of(binding.value, depth)
@@ -134,7 +138,7 @@ class Values:
             if inner.kind or not isinstance(made, ast.Call):
                 return inner
             foreign = libraries.is_not_torch(self._script.name(made.func))
-            return inner if foreign else by_usual_name(written(node), self)
+            return inner if foreign else by_conventional_name(written(node), self)
         if binding.how == "augment":
             return inner if inner.kind == "tensor" else None
         if binding.how == "item":
@@ -144,20 +148,22 @@ class Values:
         return UNKNOWN
 
     def _passed(self, binding: Binding, node: ast.Name | ast.Attribute, depth: int) -> Value:
-        """What all calls of the function in this script pass for the parameter."""
-        given = given_for(self._script, binding.statement, node)
-        return merge([self.of(one, depth + 1) for one in given])
+        """Returns the value passed for the parameter by all calls of the function in this script."""
+        given = passed_arguments(self._script, binding.statement, node)
+        return merge([self.of(expression, depth + 1) for expression in given])
 
     def _item(self, binding: Binding, inner: Value, node: ast.AST) -> Value:
         made = binding.value
         if isinstance(made, ast.Call) and self.of(made.func).kind == "criterion":
-            return UNKNOWN  # loss, other = criterion(...): the other may be a plain number
+            return UNKNOWN  # loss, other = criterion(...): `other` may be a plain number
         if inner.kind in ("tensor", "batch"):
             return inner
-        return by_usual_name(written(node), self)  # model, optimizer = accelerator.prepare(...)
+        return by_conventional_name(
+            written(node), self
+        )  # model, optimizer = accelerator.prepare(...)
 
     def _element(self, binding: Binding, inner: Value, depth: int) -> Value:
-        """`for x in value`, `for i, x in enumerate(value)`."""
+        """Returns the value of x in `for x in value` and `for i, x in enumerate(value)`."""
         value, index = binding.value, binding.index
         if isinstance(value, ast.Call):
             name = self._script.name(value.func)
@@ -178,7 +184,7 @@ class Values:
     def _of_call(self, call: ast.Call, depth: int) -> Value:
         name = self._script.name(call.func)
         if name:
-            return libraries.result_of(self._script, name, call, depth)
+            return libraries.call_result(self._script, name, call, depth)
         if isinstance(call.func, ast.Attribute):
             found = self._of_method(call, call.func, depth)
             if found.kind:
@@ -198,7 +204,7 @@ class Values:
         owner = self.of(function.value, depth + 1)
         name = function.attr
         if owner.kind in ("tensor", "batch"):
-            return libraries.method_of_tensor(self._script, call, name, owner)
+            return libraries.tensor_method_result(self._script, call, name, owner)
         if owner.kind == "model" and name in libraries.MODEL_METHODS:
             return owner
         if owner.kind == "array":
@@ -208,28 +214,33 @@ class Values:
         return UNKNOWN
 
     def _moved(self, owner: ast.expr) -> Value:
-        """`x.cuda()` of an unknown x: a tensor, unless the script uses x as a model. What an unknown call gives may be either."""
+        """Infers an unknown x in `x.cuda()`: a model if the script uses x as one, else a tensor.
+
+        Results of unknown calls may be either, so they stay unknown.
+        """
         if isinstance(owner, ast.Call):
             return UNKNOWN
         return Value("model" if written(owner) in self._modules else "tensor", "gpu")
 
     @cached_property
     def _modules(self) -> set[str]:
-        """Names that the script calls, or whose parameters() it asks for."""
+        """Names that the script calls, or whose module methods (such as parameters()) it calls."""
         calls = self._script.nodes(ast.Call)
         owners = [call.func.value for call in calls if _is_module_method(call.func)]  # type: ignore[attr-defined]
-        return {written(one) for one in [*owners, *(call.func for call in calls)]} - {""}
+        return {written(expression) for expression in [*owners, *(call.func for call in calls)]} - {
+            ""
+        }
 
     def is_module_class(self, node: ast.ClassDef, depth: int = 0) -> bool:
-        """Derived from nn.Module or LightningModule, perhaps through classes of this script."""
+        """Returns whether a class derives from nn.Module or LightningModule, also indirectly."""
         for base in node.bases:
             name = self._script.name(base)
             if name in libraries.MODULES:
                 return True
-            above = self._script.definition(base)
-            if not isinstance(above, ast.ClassDef) or above is node or depth > 6:
+            base_class = self._script.definition(base)
+            if not isinstance(base_class, ast.ClassDef) or base_class is node or depth > 6:
                 continue
-            if self.is_module_class(above, depth + 1):
+            if self.is_module_class(base_class, depth + 1):
                 return True
         return False
 
@@ -239,14 +250,14 @@ def _is_module_method(function: ast.expr) -> bool:
 
 
 def _is_direct(binding: Binding) -> bool:
-    """Whether the target is the first name of `for i, x in ...`, not one of a nested tuple."""
+    """Returns whether the target is the first name of `for i, x in ...`, not of a nested tuple."""
     statement = binding.statement
     target = getattr(statement, "target", None)
     return isinstance(target, ast.Tuple) and target.elts[0] is binding.target
 
 
-def by_usual_name(name: str, values: Values) -> Value:
-    """`model`, `self.optimizer`, `train_loader`: names that everybody gives to the same things."""
+def by_conventional_name(name: str, values: Values) -> Value:
+    """Infers a value from a conventional name: `model`, `self.optimizer`, `train_loader`."""
     last = name.rpartition(".")[2].lower().strip("_")
     if last.partition("_")[0] in libraries.VERBS:
         return UNKNOWN
@@ -266,7 +277,7 @@ def by_usual_name(name: str, values: Values) -> Value:
 
 
 def backward_losses(call: ast.Call) -> list[ast.expr]:
-    """The losses of `loss.backward()`, `scaler.scale(loss).backward()`, `fabric.backward(loss)`."""
+    """Returns the losses of `loss.backward()`, `scaler.scale(loss).backward()` and similar calls."""
     function = call.func
     if not isinstance(function, ast.Attribute):
         return []
@@ -284,7 +295,7 @@ def backward_losses(call: ast.Call) -> list[ast.expr]:
 
 
 def loss_names(script: Script) -> set[tuple[ast.AST, str]]:
-    """Function and name of every variable on which backward is called."""
+    """Returns function and name of every variable whose backward is called."""
     return {
         (script.function(call), written(loss))
         for call in script.methods("backward", "manual_backward")

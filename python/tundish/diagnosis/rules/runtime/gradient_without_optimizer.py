@@ -1,30 +1,30 @@
-"""Gradients that are computed for parameters which no optimizer has."""
+"""Detects gradients of parameters that no optimizer has."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from .runtime_rule import RunningCheck, Seen, some
+from .runtime_rule import RunningCheck, RuntimeFinding, name_list
 
 
-def find(facts: dict[str, Any]) -> Iterator[Seen]:
+def find(facts: dict[str, Any]) -> Iterator[RuntimeFinding]:
     seen = facts["observed"]
     if not seen["unused_gradients"]:
         return
-    names = some(seen["unused_gradients"], len(seen["unused_gradients"]))
+    names = name_list(seen["unused_gradients"], len(seen["unused_gradients"]))
     share = seen["unused_gradient_elements"] / max(1, seen["parameters"])
-    yield Seen(
-        f"{names}: a gradient is computed in every step, and no optimizer uses it ({share:.0%} of the parameters)",
-        "parameter.requires_grad_(False), or give the parameters to the optimizer",
+    yield RuntimeFinding(
+        f"{names}: a gradient is computed in every step, but no optimizer uses it ({share:.0%} of the parameters)",
+        "call parameter.requires_grad_(False), or pass the parameters to the optimizer",
     )
 
 
 CHECK = RunningCheck(
     id="gradient-without-optimizer",
-    title="gradients are computed that no optimizer uses",
+    title="gradients that no optimizer uses",
     level="warning",
-    why="Backward takes time and memory for frozen parts that still ask for gradients; the gradients also add up for ever, "
-    "because the optimizer's zero_grad() does not know them.",
+    why="Backward spends time and memory on frozen parameters that still require gradients. These gradients also accumulate without limit, "
+    "because the optimizer's zero_grad() does not clear them.",
     find=find,
 )

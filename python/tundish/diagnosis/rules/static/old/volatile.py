@@ -1,4 +1,4 @@
-"""volatile=True, which torch ignores."""
+"""Detects volatile=True, which torch ignores."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def find(script: Script) -> Iterator[Found]:
                 yield Found(
                     keyword,
                     "volatile=True has no effect since torch 0.4: the graph is recorded",
-                    "with torch.no_grad(): around the evaluation",
+                    "run the evaluation under torch.no_grad()",
                 )
 
 
@@ -28,9 +28,9 @@ CHECK = Check(
     id="volatile",
     title="volatile=True, which torch ignores",
     level="error",
-    why="volatile once turned the recording of gradients off. Since torch 0.4 it is ignored, so that evaluation takes "
-    "the memory of training.",
-    remedy="with torch.no_grad():",
+    why="volatile once disabled the recording of gradients. Since torch 0.4 it is ignored, so evaluation needs "
+    "as much memory as training.",
+    remedy="Use with torch.no_grad():",
     before="x = Variable(x, volatile=True)",
     after="with torch.no_grad():\n    y = model(x)",
     find=find,

@@ -1,4 +1,4 @@
-"""Image.open is timed, and has decoded nothing."""
+"""Detects timing of Image.open, which does not decode."""
 
 from __future__ import annotations
 
@@ -39,24 +39,24 @@ def find(script: Script) -> Iterator[Found]:
         if opens and not any(_decodes(call) for call in span.calls):
             yield Found(
                 opens[0],
-                "Image.open reads the header only: the time is without decoding",
-                "call .load() on the image before the clock is read",
+                "Image.open only reads the header: the time excludes decoding",
+                "call .load() on the image before reading the clock",
             )
 
 
 def _decodes(call: ast.Call) -> bool:
-    """A method or function that needs the pixels."""
+    """Returns whether a call needs the pixels."""
     last = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     return last in _DECODES or "transform" in last
 
 
 CHECK = Check(
     id="lazy-open-timed",
-    title="the time of Image.open is not the time of decoding",
+    title="Image.open is timed, but decodes nothing",
     level="error",
-    why="Pillow's open() reads the header and decodes at the first use of the pixels, so that it looks faster than "
-    "cv2.imread, which decodes at once.",
-    remedy="Call .load() before the clock is read.",
+    why="Pillow's open() reads the header and decodes at the first use of the pixels. It therefore seems faster than "
+    "cv2.imread, which decodes immediately.",
+    remedy="Call .load() before reading the clock.",
     before="start = time.time()\nimage = Image.open(path)\nprint(time.time() - start)",
     after="start = time.time()\nimage = Image.open(path)\nimage.load()\nprint(time.time() - start)",
     find=find,

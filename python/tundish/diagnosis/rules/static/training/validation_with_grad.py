@@ -1,4 +1,4 @@
-"""Evaluation that records a graph for a backward pass that never comes."""
+"""Detects evaluation that records a graph without a backward pass."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ def find(script: Script) -> Iterator[Found]:
         if model is not None and not _needs_grad(script, loop):
             yield Found(
                 model,
-                f"{script.text(model.func)} is in eval mode here, yet every batch records a graph",
-                "put `with torch.no_grad():` around the loop; eval() alone does not do that",
+                f"{script.text(model.func)} is in eval mode here, but every batch records a graph",
+                "put `with torch.no_grad():` around the loop; eval() does not disable gradients",
             )
     for loop, model in validations(script):
         if not script.loops.without_grad(model) and not _needs_grad(script, loop):
             yield Found(
                 model,
-                f"this loop only evaluates {script.text(model.func)}, yet every batch records a graph",
+                f"this loop only evaluates {script.text(model.func)}, but every batch records a graph",
                 "put `with torch.no_grad():` around the loop",
             )
 
 
 def _evaluated(script: Script, loop: ast.For) -> ast.Call | None:
-    """The first call, in a loop over a loader, of a model that eval() was called on before."""
+    """Returns the first call, in a loop over a loader, of a model in eval mode."""
     if not script.loops.over_loader(loop):
         return None
     evals = {
@@ -62,7 +62,10 @@ def _trained_again(script: Script, name: str, loop: ast.AST, since: tuple[int, i
 
 
 def _needs_grad(script: Script, loop: ast.AST) -> bool:
-    """Saliency, attacks, training in eval mode; or the function is only called without gradients."""
+    """Returns whether the loop needs gradients, or is only called without gradients.
+
+    Examples are saliency maps, adversarial attacks and training in eval mode.
+    """
     function = script.function(loop)
     for call in script.inside(loop, ast.Call):
         last = written(call.func).rpartition(".")[2] or getattr(call.func, "attr", "")
@@ -81,12 +84,12 @@ CHECK = Check(
     id="validation-with-grad",
     title="evaluation without torch.no_grad()",
     level="warning",
-    why="eval() changes dropout and batch norm only. Without no_grad() every activation is kept for a backward pass "
-    "that never comes: more memory, and slower.",
-    remedy="with torch.no_grad(): around the evaluation, or @torch.no_grad() on its function; inference_mode() too.",
+    why="eval() only affects dropout and batch norm. Without no_grad(), every activation is kept for a backward pass "
+    "that never happens, which costs memory and time.",
+    remedy="Use with torch.no_grad(): around the evaluation, @torch.no_grad() on its function, or inference_mode().",
     before="model.eval()\nfor x, y in val_loader:\n    correct += (model(x).argmax(1) == y).sum()",
     after="model.eval()\nwith torch.no_grad():\n    for x, y in val_loader:\n"
     "        correct += (model(x).argmax(1) == y).sum()",
     find=find,
-    silent="where gradients of inputs are used, where all callers turn gradients off; without eval(): loops over a loader that is trained on",
+    silent="if gradients of inputs are used; if all callers disable gradients; without eval(): loops over a loader that is also used for training",
 )
