@@ -27,18 +27,18 @@ BUSY = {
 }
 
 
-def verdict_of(gpu=None, lines=(), **profile):
+def command_verdict(gpu=None, lines=(), **profile):
     seen = {**BUSY, **profile}
     steps = [step(gpu=gpu or GPU) for _ in range(20)]
     return judge(facts(steps, gpu_profile=seen, lines=list(lines), script="train.py"))
 
 
 def test_a_busy_gpu_is_bound_by_the_model():
-    assert verdict_of().cause.name == "compute"
+    assert command_verdict().cause.name == "compute"
 
 
 def test_short_kernels_with_gaps_are_bound_by_their_launches():
-    verdict = verdict_of(busy_s=0.012, kernels=2000, kernel_s=6e-6)
+    verdict = command_verdict(busy_s=0.012, kernels=2000, kernel_s=6e-6)
     assert (verdict.cause.name, verdict.cause.detail) == ("launch", "2000 kernels of 6 us")
     assert "The GPU is idle 64 % of every step between 2000 kernels of 6 us" in str(verdict)
     change = next(one for one in verdict.changes if "CUDA graph" in one.what)
@@ -48,7 +48,7 @@ def test_short_kernels_with_gaps_are_bound_by_their_launches():
 
 def test_a_host_that_waits_in_every_step_has_its_line():
     lines = [line("other", 0.5, name="item")]
-    verdict = verdict_of(busy_s=0.016, waits=1, wait_s=0.016, lines=lines)
+    verdict = command_verdict(busy_s=0.016, waits=1, wait_s=0.016, lines=lines)
     assert (verdict.cause.name, verdict.cause.detail) == ("sync", "train.py:9 (item)")
     assert "because the host waits for it: train.py:9 (item)." in verdict.sentence
     assert verdict.changes[0].how == "train.py:9 (item)"
@@ -59,14 +59,14 @@ def test_short_waits_of_copies_are_not_the_cause():
     """Copies from memory that is not pinned wait too; a host that works for long finds the GPU idle."""
     gpu = {"forward": 0.010, "other": 0.023}
     lines = [line("other", 0.5, name="log")]
-    verdict = verdict_of(gpu, busy_s=0.010, waits=2, wait_s=0.0001, lines=lines)
+    verdict = command_verdict(gpu, busy_s=0.010, waits=2, wait_s=0.0001, lines=lines)
     assert (verdict.cause.name, verdict.cause.detail) == ("host", "train.py:9 (log)")
-    verdict = verdict_of(busy_s=0.012, kernels=2000, kernel_s=6e-6, waits=2, wait_s=0.0001)
+    verdict = command_verdict(busy_s=0.012, kernels=2000, kernel_s=6e-6, waits=2, wait_s=0.0001)
     assert verdict.cause.name == "launch"
 
 
 def test_a_wait_that_does_not_leave_the_gpu_idle_costs_nothing():
-    assert verdict_of(waits=1, wait_s=0.03).cause.name == "compute"
+    assert command_verdict(waits=1, wait_s=0.03).cause.name == "compute"
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_wait_that_does_not_leave_the_gpu_idle_costs_nothing():
 )
 def test_copies_say_which_memory_they_come_from(pageable, pinned, detail):
     gpu = {**GPU, "copy": 0.030}
-    verdict = verdict_of(gpu, pageable_copy_s=pageable, pinned_copy_s=pinned)
+    verdict = command_verdict(gpu, pageable_copy_s=pageable, pinned_copy_s=pinned)
     assert (verdict.cause.name, verdict.cause.detail) == ("copy", detail)
 
 

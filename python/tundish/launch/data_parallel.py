@@ -39,7 +39,7 @@ def replace_data_parallel(model: torch.nn.Module, **options: Any) -> torch.nn.Mo
     plain, removed = _unwrap(model)
     _warn_about_wrappers([wrapper for _, wrapper in removed])
     places = [name for name, _ in removed if name]
-    environment = _rank_of_environment()
+    environment = _has_rank_variables()
     if not distributed.is_available() or not (environment or distributed.is_initialized()):
         return _single_process_model(plain, places)
     device = _rank_device()
@@ -106,7 +106,7 @@ def _unwrap(model: torch.nn.Module) -> tuple[torch.nn.Module, list[tuple[str, An
     return plain, removed
 
 
-def _rank_of_environment() -> bool:
+def _has_rank_variables() -> bool:
     """Returns whether a launcher started this process. Rejects incomplete variables, which hang."""
     names = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
     given = [name for name in names if name in os.environ]

@@ -54,7 +54,7 @@ def _diagnose(options: Options) -> int:
     except OSError as error:
         text = f"{options.command[0]}: {error.strerror or error}"
         return print_error(text, NOT_STARTED, options.json, options.no_color)
-    verdict = verdict_of(ended)
+    verdict = command_verdict(ended)
     if not ended.facts:
         recordings = {name: getattr(options, name) for name in ("timeline", "table", "memory")}
         verdict.notes += missing_notes(recorded_phases(**recordings), {}, "the script")
@@ -98,7 +98,7 @@ def _run(
     return run(command, settings, stdout_to_stderr=options.json, timeline=timeline)
 
 
-def verdict_of(ended: CommandResult) -> Verdict:
+def command_verdict(ended: CommandResult) -> Verdict:
     """Returns the verdict of the straggling rank, or of the first rank if none straggles."""
     trained = [facts for facts in ended.facts if facts["steps"]]
     if not ended.facts:

@@ -33,7 +33,7 @@ def torch_versions() -> dict[str, Any]:
     except metadata.PackageNotFoundError:
         return out
     for package, wanted in nvidia_packages(requirements):
-        installed = version_of(package)
+        installed = installed_version(package)
         if package.startswith("nvidia-cudnn"):
             out["cudnn"] = installed
         if installed != wanted:
@@ -67,7 +67,7 @@ def nvidia_packages(requirements: list[str]) -> list[tuple[str, str]]:
     return out
 
 
-def version_of(package: str) -> str:
+def installed_version(package: str) -> str:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

@@ -13,7 +13,7 @@ from .finding import Finding, NotChecked, Report, UnusedSuppression
 from .generated_files import is_generated
 from .python_files import python_files
 from .script import Script
-from .script.bindings import end_of, start_of
+from .script.bindings import end_position, start_position
 from .script.notebook import read_notebook
 from .script.source_text import MAX_BYTES, TOO_DEEP, Refused, Source, read_source
 from .suppressions import Suppression, suppressions, unknown_check
@@ -98,9 +98,9 @@ def check_source(
     for check in checks:
         seen: set[tuple[int, int]] = set()
         for occurrence in check.find(script):
-            if start_of(occurrence.node) in seen:
+            if start_position(occurrence.node) in seen:
                 continue
-            seen.add(start_of(occurrence.node))
+            seen.add(start_position(occurrence.node))
             if _is_suppressed(script, check.id, occurrence.node, comments):
                 suppressed += 1
             else:
@@ -143,8 +143,8 @@ def _is_suppressed(script: Script, check: str, node: ast.AST, comments: list[Sup
     The comment may be on a line of the finding, on the first line of its statement, or above
     either.
     """
-    first = start_of(node)[0]
-    last = end_of(node)[0] or first
+    first = start_position(node)[0]
+    last = end_position(node)[0] or first
     statement = script.statement(node)
     simple = not hasattr(statement, "body")
     top = statement.lineno
@@ -159,7 +159,7 @@ def _is_suppressed(script: Script, check: str, node: ast.AST, comments: list[Sup
 
 def _finding(source: Source, check: Check, found: Found) -> Finding:
     node = found.node
-    line, column = start_of(node)
+    line, column = start_position(node)
     end_line = getattr(node, "end_lineno", None) or line
     end_column = getattr(node, "end_col_offset", None) or column
     cell, shown = source.location(line)

@@ -9,7 +9,7 @@ import sys
 import time
 from typing import Any
 
-from .loaders.loader_facts import kind_of, loader_facts
+from .loaders.loader_facts import loader_facts, loader_kind
 from .usable_cpus import usable_cpus
 from .watch import Watch
 
@@ -89,7 +89,7 @@ def inspect_loader(
     if most_s <= 0:
         return out, ""
     try:
-        if kind_of(loader) == "torch":
+        if loader_kind(loader) == "torch":
             from .loaders.dataset_profile import profile_dataset
             from .loaders.engine_rate import engine_rate
 

@@ -230,7 +230,7 @@ class Hooks:
         self._replace(module.DataLoader, "__iter__", _with_origin)
         if isinstance(self.applied, Applied):
             self._replace(module.DataLoader, "__iter__", self.applied.iterate)
-        self._replace(module._BaseDataLoaderIter, "__next__", self._next(_loader_of))
+        self._replace(module._BaseDataLoaderIter, "__next__", self._next(_iterator_loader))
         if self._watch.settings.timeline:
             WorkerSpans(self._watch.settings.timeline_folder).hook(self._replace)
 
@@ -274,7 +274,7 @@ class Hooks:
         watch = self._watch
         if watch.phase == "done":
             # Skip batches that were replaced by cached ones, so that epochs keep their length.
-            for _ in range(watch.feeding.take_unserved(iterator)):
+            for _ in range(watch.feeding.pop_served_count(iterator)):
                 original(iterator)
         return original(iterator)
 
@@ -311,7 +311,7 @@ def _remember(iterator: Any, loader: Any) -> None:
     iterator._tundish_loader = weakref.ref(loader) if keeps else lambda: loader
 
 
-def _loader_of(iterator: Any) -> Any:
+def _iterator_loader(iterator: Any) -> Any:
     found = getattr(iterator, "_tundish_loader", None)
     return None if found is None else found()
 

@@ -40,7 +40,7 @@ def user_files(frame: FrameType | None) -> list[str]:
     return list(found)
 
 
-def framework_of(file: str) -> str:
+def framework_name(file: str) -> str:
     """Returns the framework that an installed file belongs to, or ""."""
     for library in _LIBRARIES:
         if file.startswith(library + os.sep):

@@ -19,7 +19,7 @@ from typing import Any
 from .clocks.gpu_clock import gpu_seconds, make_event_recorder, synchronize
 from .clocks.step_ledger import Mark, StepLedger
 from .layers.profile import LayerProfile
-from .loaders.cached_batches import CachedBatches, structure_of
+from .loaders.cached_batches import CachedBatches, batch_structure
 from .loaders.feeding import Feeding, loader_or_iterator
 from .loaders.loader_facts import loader_length, prefetched, wait_until_filled
 from .observations import Observations
@@ -138,7 +138,7 @@ class Watch:
         if self.phase in ("warm-up", "measure"):
             self.observed.batch(batch)
         if len(self.cached_batches):
-            self._structure = structure_of(batch)
+            self._structure = batch_structure(batch)
         if self.phase == "measure" and self.settings.replayed:
             self._cache_batch(iterator, loader, batch)
 

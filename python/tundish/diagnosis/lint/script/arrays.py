@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from .bindings import start_of
+from .bindings import start_position
 from .call_arguments import argument, has_unknown_arguments, is_literal
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def is_fresh(script: Script, array: ast.expr, reader: ast.AST, depth: int = 0) -
     if depth > 6:
         return False
     if isinstance(array, ast.Call):
-        return _is_made(script, array, reader, depth)
+        return _is_created(script, array, reader, depth)
     if not isinstance(array, ast.Name):
         return False
     bindings = script.reaching(array)
@@ -45,7 +45,7 @@ def is_fresh(script: Script, array: ast.expr, reader: ast.AST, depth: int = 0) -
     return _read_only_by(script, array, reader)
 
 
-def _is_made(script: Script, call: ast.Call, reader: ast.AST, depth: int) -> bool:
+def _is_created(script: Script, call: ast.Call, reader: ast.AST, depth: int) -> bool:
     name = script.name(call.func)
     if has_unknown_arguments(call):
         return False
@@ -57,7 +57,7 @@ def _is_made(script: Script, call: ast.Call, reader: ast.AST, depth: int) -> boo
     if not isinstance(call.func, ast.Attribute):
         return False
     if call.func.attr in ("copy", "astype"):
-        is_array = script.values.of(call.func.value).kind == "array"
+        is_array = script.values.infer(call.func.value).kind == "array"
         return is_array and not is_literal(argument(call, "copy", 4), False)
     return call.func.attr in _VIEWS and is_fresh(script, call.func.value, reader, depth + 1)
 
@@ -69,7 +69,7 @@ def _read_only_by(script: Script, array: ast.Name, reader: ast.AST) -> bool:
             continue
         parent = script.parents.get(node)
         if not isinstance(node.ctx, ast.Load):
-            if isinstance(parent, ast.AugAssign) and start_of(node) > start_of(reader):
+            if isinstance(parent, ast.AugAssign) and start_position(node) > start_position(reader):
                 return False
             continue
         if isinstance(parent, ast.Attribute) and parent.attr in _PLAIN:

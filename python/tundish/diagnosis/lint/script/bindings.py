@@ -39,18 +39,18 @@ class Scope:
         self.bindings.setdefault(name, []).append(binding)
 
 
-def end_of(node: ast.AST) -> Position:
+def end_position(node: ast.AST) -> Position:
     return (
         getattr(node, "end_lineno", 0) or 0,
         getattr(node, "end_col_offset", 0) or 0,
     )
 
 
-def start_of(node: ast.AST) -> Position:
+def start_position(node: ast.AST) -> Position:
     return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
 
 
-def targets_of(target: ast.AST) -> list[tuple[ast.Name | ast.Attribute, int, bool]]:
+def binding_targets(target: ast.AST) -> list[tuple[ast.Name | ast.Attribute, int, bool]]:
     """Returns the names and attributes of a target, with index and whether each is an item."""
     if isinstance(target, ast.Name | ast.Attribute):
         return [(target, 0, False)]
@@ -69,22 +69,22 @@ def targets_of(target: ast.AST) -> list[tuple[ast.Name | ast.Attribute, int, boo
     return found
 
 
-def bindings_of(node: ast.AST) -> list[tuple[ast.AST, Binding]]:
+def node_bindings(node: ast.AST) -> list[tuple[ast.AST, Binding]]:
     """Returns the targets (names or attributes) that a node binds, with their bindings."""
     pairs: list[tuple[ast.AST, ast.expr | None, str, Position]] = []
     if isinstance(node, ast.Assign):
-        pairs = [(target, node.value, "assign", end_of(node)) for target in node.targets]
+        pairs = [(target, node.value, "assign", end_position(node)) for target in node.targets]
     elif isinstance(node, ast.AnnAssign | ast.NamedExpr):
-        pairs = [(node.target, node.value, "assign", end_of(node))]
+        pairs = [(node.target, node.value, "assign", end_position(node))]
     elif isinstance(node, ast.AugAssign):
-        pairs = [(node.target, node.value, "augment", end_of(node))]
+        pairs = [(node.target, node.value, "augment", end_position(node))]
     elif isinstance(node, ast.For | ast.AsyncFor):
-        pairs = [(node.target, node.iter, "each", end_of(node.iter))]
+        pairs = [(node.target, node.iter, "each", end_position(node.iter))]
     elif isinstance(node, ast.comprehension):
         pairs = [(node.target, node.iter, "each", (0, 0))]
     elif isinstance(node, ast.With | ast.AsyncWith):
         pairs = [
-            (item.optional_vars, item.context_expr, "with", end_of(item.context_expr))
+            (item.optional_vars, item.context_expr, "with", end_position(item.context_expr))
             for item in node.items
             if item.optional_vars is not None
         ]
@@ -107,14 +107,14 @@ def _bind(
     ):
         found: list[tuple[ast.AST, Binding]] = []
         for element, part in zip(target.elts, value.elts):
-            for name, index, item in targets_of(element):
+            for name, index, item in binding_targets(element):
                 kind = "item" if item else "assign"
                 found.append((name, Binding(kind, node, part, after, index, name)))
         return found
     items = {"assign": "item", "each": "each_item"}
     return [
         (name, Binding(items.get(how, how) if item else how, node, value, after, index, name))
-        for name, index, item in targets_of(target)
+        for name, index, item in binding_targets(target)
     ]
 
 
@@ -139,7 +139,7 @@ def make_scopes(tree: ast.Module) -> tuple[dict[ast.AST, Scope], dict[ast.AST, a
             stack.append(child)
         if isinstance(node, ast.Global | ast.Nonlocal):
             own.outer_names.update(node.names)
-        for target, binding in bindings_of(node):
+        for target, binding in node_bindings(node):
             if isinstance(target, ast.Name):
                 own.add(target.id, binding)
     for scope in {id(scope): scope for scope in scopes.values()}.values():
@@ -164,7 +164,8 @@ def _declare(node: ast.AST, outside: Scope, own: Scope) -> None:
         ]
         for parameter in every:
             own.add(
-                parameter.arg, Binding("parameter", node, None, start_of(node), target=parameter)
+                parameter.arg,
+                Binding("parameter", node, None, start_position(node), target=parameter),
             )
     if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-        outside.add(node.name, Binding("define", node, None, start_of(node), target=node))
+        outside.add(node.name, Binding("define", node, None, start_position(node), target=node))

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .bindings import start_of
+from .bindings import start_position
 from .call_arguments import argument
 from .loaders import origins
 from .names import written
@@ -24,7 +24,7 @@ def changes_between_epochs(script: Script, loader: ast.Call) -> bool:
     calls = _creating_calls(script, roots)
     names = {written(root) for root in roots} | _names_in(script, calls)
     code = _code(script, calls, roots)
-    names |= _globals_of(script, code)
+    names |= _global_names(script, code)
     if any(_has_counter(script, node) for node in code) or _rebinds(script, names, calls):
         return True
     made = {id(call) for call in calls}
@@ -70,7 +70,7 @@ def _code(script: Script, calls: list[ast.Call], roots: list[ast.expr]) -> list[
     return [node for node in found if node is not None]
 
 
-def _globals_of(script: Script, code: list[ast.AST]) -> set[str]:
+def _global_names(script: Script, code: list[ast.AST]) -> set[str]:
     """Returns the module-level variables that `code` reads."""
     return {
         part.id
@@ -141,5 +141,7 @@ def _is_repeated(script: Script, node: ast.AST) -> bool:
     name = getattr(script.function(node), "name", "")
     if not name or name == "__init__":
         return False
-    calls = [call for call in script.calls_named(name) if start_of(call) != start_of(node)]
+    calls = [
+        call for call in script.calls_named(name) if start_position(call) != start_position(node)
+    ]
     return not calls or any(script.loops_around(call) for call in calls)

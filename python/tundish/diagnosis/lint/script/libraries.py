@@ -160,7 +160,7 @@ def names_a_gpu(script: Script) -> bool:
         for _, name in script.imported
     ):
         return True
-    return any(device_of(script, call) == "gpu" for call in script.methods("to"))
+    return any(target_device(script, call) == "gpu" for call in script.methods("to"))
 
 
 def uses_rpc(script: Script) -> bool:
@@ -177,7 +177,7 @@ def uses_rpc(script: Script) -> bool:
     return any(script.name(node) in names for node in script.nodes(ast.Attribute))
 
 
-def device_of(script: Script, call: ast.Call) -> str:
+def target_device(script: Script, call: ast.Call) -> str:
     """Returns where `x.to(...)`, `x.cuda()` or `x.cpu()` moves a tensor: gpu, cpu or ""."""
     function = call.func
     if not isinstance(function, ast.Attribute):
@@ -233,9 +233,9 @@ def call_result(script: Script, name: str, call: ast.Call, depth: int) -> Value:
     if name in ("float", "int", "bool", "len", "round", "str"):
         return NUMBER
     if name in ("sum", "max", "min", "abs") and call.args:
-        return script.values.of(call.args[0], depth + 1)
+        return script.values.infer(call.args[0], depth + 1)
     if name in ("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm", "iter", "next") and call.args:
-        inner = script.values.of(call.args[0], depth + 1)
+        inner = script.values.infer(call.args[0], depth + 1)
         return Value("batch", inner.device) if name == "next" and inner.kind == "loader" else inner
     if name.startswith("numpy."):
         return _numpy_result(name)
@@ -281,7 +281,7 @@ def _result_on_arguments_device(script: Script, call: ast.Call, depth: int) -> V
     for arg in list(arguments):
         if isinstance(arg, ast.List | ast.Tuple):
             arguments += arg.elts[:3]
-    devices = {script.values.of(arg, depth + 1).device for arg in arguments}
+    devices = {script.values.infer(arg, depth + 1).device for arg in arguments}
     device = "gpu" if "gpu" in devices else "cpu" if devices == {"cpu"} else ""
     return Value("tensor", device)
 
@@ -298,10 +298,10 @@ def tensor_method_result(script: Script, call: ast.Call, name: str, owner: Value
         return NUMBER
     if name == "numpy":
         return Value("array")
-    moved = device_of(script, call)
+    moved = target_device(script, call)
     if moved:
         return Value("tensor", moved)
     if name in ("type_as", "to") and call.args:
-        other = script.values.of(call.args[0])
+        other = script.values.infer(call.args[0])
         return Value("tensor", other.device if other.kind == "tensor" else owner.device)
     return owner

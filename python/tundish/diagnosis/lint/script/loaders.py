@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from .call_arguments import argument, has_unknown_arguments
-from .libraries import device_of
+from .libraries import target_device
 from .parameters import passed_arguments
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ def copies_to_gpu(script: Script, loader: ast.Call) -> list[ast.Call]:
         call
         for loop in loops_over(script, loader)
         for call in script.inside(loop, ast.Call)
-        if device_of(script, call) == "gpu"
+        if target_device(script, call) == "gpu"
         and isinstance(call.func, ast.Attribute)
-        and script.values.of(call.func.value).kind == "batch"
+        and script.values.infer(call.func.value).kind == "batch"
     ]
 
 

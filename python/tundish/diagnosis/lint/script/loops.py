@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from .bindings import FUNCTIONS, end_of, start_of
+from .bindings import FUNCTIONS, end_position, start_position
 from .names import written
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Loops:
         for call in self._script.methods("step"):
             owner = call.func.value if isinstance(call.func, ast.Attribute) else None
             scaler = "scaler" in written(owner or call).lower() and bool(call.args)
-            if scaler or self._script.values.of(owner).kind == "optimizer":
+            if scaler or self._script.values.infer(owner).kind == "optimizer":
                 found.append(call)
         return found
 
@@ -66,7 +66,7 @@ class Loops:
     def loader_in(self, iterated: ast.expr) -> ast.expr | None:
         """Returns the loader in `loader`, `enumerate(loader)`, `tqdm(loader)` and similar expressions."""
         for _ in range(4):
-            if self._script.values.of(iterated).kind == "loader":
+            if self._script.values.infer(iterated).kind == "loader":
                 if not isinstance(iterated, ast.Call):
                     return iterated
                 if self._script.name(iterated.func).endswith(("DataLoader", "Loader")):
@@ -201,11 +201,11 @@ class Loops:
             return True
         if isinstance(function, ast.Attribute) and last in ("any", "all", "item"):
             return self._is_rare(function.value)
-        return self._script.values.of(test).kind == "tensor"
+        return self._script.values.infer(test).kind == "tensor"
 
     def _trains_after(self, guard: ast.If, region: ast.AST) -> bool:
         return any(
-            start_of(call) > end_of(guard) and self._script.is_inside(call, region)
+            start_position(call) > end_position(guard) and self._script.is_inside(call, region)
             for call in self.backward_calls
         )
 

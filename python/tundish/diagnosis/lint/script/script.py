@@ -12,10 +12,10 @@ from .bindings import (
     FUNCTIONS,
     Binding,
     Scope,
-    bindings_of,
-    end_of,
+    end_position,
     make_scopes,
-    start_of,
+    node_bindings,
+    start_position,
 )
 from .loops import Loops
 from .names import canonical, dotted, imported_modules, imported_names, written
@@ -37,7 +37,7 @@ class Script:
         for node in self.scopes:
             self._by_type.setdefault(type(node), []).append(node)
         for nodes in self._by_type.values():
-            nodes.sort(key=start_of)
+            nodes.sort(key=start_position)
         imports = [*self.nodes(ast.Import), *self.nodes(ast.ImportFrom)]
         self.imports = imported_names(imports)
         self.imported = imported_modules(imports)
@@ -78,8 +78,8 @@ class Script:
 
     def text(self, node: ast.AST, limit: int = 48) -> str:
         """Returns the source of a node, truncated at the end of its first line."""
-        line, column = start_of(node)
-        end, end_column = end_of(node)
+        line, column = start_position(node)
+        end, end_column = end_position(node)
         if not 0 < line <= len(self.source.lines):
             return ""
         data = self.source.lines[line - 1].encode("utf-8", "replace")
@@ -91,7 +91,7 @@ class Script:
 
     def line_text(self, node: ast.AST) -> str:
         """Returns `line 18`, or in a notebook `cell 3, line 3`."""
-        cell, line = self.source.location(start_of(node)[0])
+        cell, line = self.source.location(start_position(node)[0])
         return f"line {line}" if cell is None else f"cell {cell}, line {line}"
 
     @cached_property
@@ -159,7 +159,7 @@ class Script:
 
     def inside(self, outer: ast.AST, kind: type[Node]) -> list[Node]:
         """Returns nodes of a type that run when `outer` runs. Nested functions are excluded."""
-        first, last = start_of(outer), end_of(outer)
+        first, last = start_position(outer), end_position(outer)
         if isinstance(outer, ast.Module):
             first, last = (0, 0), (1 << 60, 0)
         home = outer if isinstance(outer, FUNCTIONS) else self.function(outer)
@@ -168,7 +168,9 @@ class Script:
         return [
             node
             for node in self.nodes(kind)
-            if first <= start_of(node) <= last and node is not outer and self.function(node) is home
+            if first <= start_position(node) <= last
+            and node is not outer
+            and self.function(node) is home
         ]
 
     # --- names ------------------------------------------------------------------------------------
@@ -223,7 +225,7 @@ class Script:
         bindings = scope.bindings[name.id]
         if scope is not self.scopes[name]:
             return list(reversed(bindings))
-        here = start_of(name)
+        here = start_position(name)
         around = {id(ancestor) for ancestor in self.ancestors(name)}
         found: list[Binding] = []
         for binding in reversed(bindings):
@@ -250,12 +252,12 @@ class Script:
         if id(block) not in around:
             return isinstance(block, ast.With | ast.AsyncWith)
         if isinstance(block, ast.If | ast.For | ast.While | ast.Try):
-            mates = self._block_of(statement, block)
+            mates = self._enclosing_block(statement, block)
             return any(id(mate) in around for mate in mates) or not mates
         return True
 
     @staticmethod
-    def _block_of(statement: ast.stmt, parent: ast.AST) -> list[ast.stmt]:
+    def _enclosing_block(statement: ast.stmt, parent: ast.AST) -> list[ast.stmt]:
         for name in ("body", "orelse", "finalbody"):
             block: list[ast.stmt] = getattr(parent, name, [])
             if statement in block:
@@ -267,7 +269,7 @@ class Script:
         found: dict[tuple[ast.ClassDef | None, str], list[Binding]] = {}
         for kind in (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.With):
             for node in self.nodes(kind):
-                for target, binding in bindings_of(node):
+                for target, binding in node_bindings(node):
                     name = written(target)
                     if not isinstance(target, ast.Attribute) or not name:
                         continue

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .bindings import end_of, start_of
+from .bindings import end_position, start_position
 from .names import written
 
 if TYPE_CHECKING:
@@ -34,11 +34,11 @@ def spans(script: Script) -> Iterator[Span]:
         starts = script.reaching(node.right)
         if not starts or starts[0].value is None or not _reads_clock(script, starts[0].value):
             continue
-        first, last = end_of(starts[0].statement), start_of(node)
+        first, last = end_position(starts[0].statement), start_position(node)
         calls = [
             call
             for call in script.inside(script.function(node), ast.Call)
-            if first < start_of(call) < last and not script.is_inside(node, call)
+            if first < start_position(call) < last and not script.is_inside(node, call)
         ]
         yield Span(starts[0].statement, node, calls)
 

@@ -73,7 +73,7 @@ def _trains(script: Script, loop: ast.For) -> bool:
 def _first_model(script: Script, loop: ast.For) -> ast.Call | None:
     for call in script.inside(loop, ast.Call):
         plain = isinstance(call.func, ast.Name | ast.Attribute) and not script.name(call.func)
-        if plain and written(call.func) and script.values.of(call.func).kind == "model":
+        if plain and written(call.func) and script.values.infer(call.func).kind == "model":
             return call
     return None
 
@@ -97,6 +97,7 @@ def _scores(script: Script, loop: ast.For) -> bool:
     ):
         return False
     return any(
-        isinstance(comparison.ops[0], ast.Eq) and script.values.of(comparison.left).kind == "tensor"
+        isinstance(comparison.ops[0], ast.Eq)
+        and script.values.infer(comparison.left).kind == "tensor"
         for comparison in script.inside(loop, ast.Compare)
     )

@@ -29,7 +29,7 @@ class Values:
         self._gpu: bool | None = None
         self._losses = loss_names(script)
 
-    def of(self, expression: ast.AST | None, depth: int = 0) -> Value:
+    def infer(self, expression: ast.AST | None, depth: int = 0) -> Value:
         """Returns the value of an expression, computed once. Cyclic expressions are unknown."""
         if expression is None or depth > _DEPTH:
             return UNKNOWN
@@ -40,7 +40,7 @@ class Values:
         return known
 
     def is_gpu_tensor(self, expression: ast.AST | None) -> bool:
-        value = self.of(expression)
+        value = self.infer(expression)
         return value.kind == "tensor" and value.device == "gpu"
 
     @property
@@ -56,16 +56,16 @@ class Values:
 
     def _compute(self, node: ast.AST, depth: int) -> Value:
         if isinstance(node, ast.Call):
-            return self._of_call(node, depth)
+            return self._call_value(node, depth)
         if isinstance(node, ast.Name | ast.Attribute):
-            return self._of_name(node, depth)
+            return self._name_value(node, depth)
         if isinstance(node, ast.Subscript):
-            inner = self.of(node.value, depth + 1)
+            inner = self.infer(node.value, depth + 1)
             return inner if inner.kind in ("tensor", "batch", "array") else UNKNOWN
         if isinstance(node, ast.BinOp):
             return self._merged_operands([node.left, node.right], depth)
         if isinstance(node, ast.UnaryOp):
-            return self.of(node.operand, depth + 1)
+            return self.infer(node.operand, depth + 1)
         if isinstance(node, ast.Compare):
             if any(
                 isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn)
@@ -74,16 +74,16 @@ class Values:
                 return NUMBER
             return self._merged_operands([node.left, *node.comparators], depth)
         if isinstance(node, ast.IfExp):
-            return merge([self.of(node.body, depth + 1), self.of(node.orelse, depth + 1)])
+            return merge([self.infer(node.body, depth + 1), self.infer(node.orelse, depth + 1)])
         if isinstance(node, ast.Constant):
             return NUMBER if isinstance(node.value, int | float) else Value("other")
         if isinstance(node, ast.Await | ast.Starred):
-            return self.of(node.value, depth + 1)
+            return self.infer(node.value, depth + 1)
         return UNKNOWN
 
     def _merged_operands(self, operands: list[ast.expr], depth: int) -> Value:
         """Combines operands: a tensor with anything is a tensor, on the GPU if any operand is."""
-        values = [self.of(operand, depth + 1) for operand in operands]
+        values = [self.infer(operand, depth + 1) for operand in operands]
         tensors = [value for value in values if value.kind == "tensor"]
         if tensors:
             return max(tensors, key=lambda tensor: ("", "cpu", "gpu").index(tensor.device))
@@ -91,7 +91,7 @@ class Values:
 
     # --- names ------------------------------------------------------------------------------------
 
-    def _of_name(self, node: ast.Name | ast.Attribute, depth: int) -> Value:
+    def _name_value(self, node: ast.Name | ast.Attribute, depth: int) -> Value:
         bindings = self._script.bindings(node)
         if bindings:
             value = merge(self._bound(bindings, node, depth))
@@ -99,7 +99,7 @@ class Values:
                 return Value("tensor", self.model_device)
             return value
         if isinstance(node, ast.Attribute):
-            return self._of_attribute(node, depth)
+            return self._attribute_value(node, depth)
         known = node.id in self._script.imports
         return UNKNOWN if known else by_conventional_name(node.id, self)
 
@@ -107,13 +107,15 @@ class Values:
         self, bindings: list[Binding], node: ast.Name | ast.Attribute, depth: int
     ) -> list[Value]:
         """Returns the values of all bindings. `total = 0.0` is a tensor once a tensor is added."""
-        pairs = [(binding.how, self._of_binding(binding, node, depth + 1)) for binding in bindings]
+        pairs = [
+            (binding.how, self._binding_value(binding, node, depth + 1)) for binding in bindings
+        ]
         grows = any(how == "augment" and value is not None for how, value in pairs)
         found = [value for _, value in pairs if value is not None]
         return [value for value in found if value != NUMBER] if grows else found
 
-    def _of_attribute(self, node: ast.Attribute, depth: int) -> Value:
-        owner = self.of(node.value, depth + 1)
+    def _attribute_value(self, node: ast.Attribute, depth: int) -> Value:
+        owner = self.infer(node.value, depth + 1)
         if owner.kind == "tensor":
             if node.attr in libraries.PLAIN_ATTRIBUTES:
                 return Value("other")
@@ -124,7 +126,7 @@ class Values:
             return Value("tensor", owner.device) if node.attr in ("weight", "bias") else UNKNOWN
         return by_conventional_name(written(node), self) if not owner.kind else UNKNOWN
 
-    def _of_binding(
+    def _binding_value(
         self, binding: Binding, node: ast.Name | ast.Attribute, depth: int
     ) -> Value | None:
         """Returns the value of a binding, or None for an uninformative one such as `loss = None`."""
@@ -132,7 +134,7 @@ class Values:
             return by_conventional_name(written(node), self) or self._passed(binding, node, depth)
         if isinstance(binding.value, ast.Constant) and binding.value.value is None:
             return None
-        inner = self.of(binding.value, depth)
+        inner = self.infer(binding.value, depth)
         if binding.how in ("assign", "with"):
             made = binding.value
             if inner.kind or not isinstance(made, ast.Call):
@@ -150,11 +152,11 @@ class Values:
     def _passed(self, binding: Binding, node: ast.Name | ast.Attribute, depth: int) -> Value:
         """Returns the value passed for the parameter by all calls of the function in this script."""
         given = passed_arguments(self._script, binding.statement, node)
-        return merge([self.of(expression, depth + 1) for expression in given])
+        return merge([self.infer(expression, depth + 1) for expression in given])
 
     def _item(self, binding: Binding, inner: Value, node: ast.AST) -> Value:
         made = binding.value
-        if isinstance(made, ast.Call) and self.of(made.func).kind == "criterion":
+        if isinstance(made, ast.Call) and self.infer(made.func).kind == "criterion":
             return UNKNOWN  # loss, other = criterion(...): `other` may be a plain number
         if inner.kind in ("tensor", "batch"):
             return inner
@@ -172,7 +174,7 @@ class Values:
                 first = top_level and binding.how == "each_item" and _is_direct(binding)
                 if first:
                     return NUMBER
-                inner = self.of(value.args[0], depth)
+                inner = self.infer(value.args[0], depth)
             elif name == "range":
                 return NUMBER
         if inner.kind == "loader":
@@ -181,15 +183,15 @@ class Values:
 
     # --- calls ------------------------------------------------------------------------------------
 
-    def _of_call(self, call: ast.Call, depth: int) -> Value:
+    def _call_value(self, call: ast.Call, depth: int) -> Value:
         name = self._script.name(call.func)
         if name:
             return libraries.call_result(self._script, name, call, depth)
         if isinstance(call.func, ast.Attribute):
-            found = self._of_method(call, call.func, depth)
+            found = self._method_value(call, call.func, depth)
             if found.kind:
                 return found
-        called = self.of(call.func, depth + 1)
+        called = self.infer(call.func, depth + 1)
         if called.kind in ("model", "criterion"):
             return Value("tensor", self.model_device)
         definition = self._script.definition(call.func)
@@ -200,8 +202,8 @@ class Values:
             return Value("other")
         return UNKNOWN
 
-    def _of_method(self, call: ast.Call, function: ast.Attribute, depth: int) -> Value:
-        owner = self.of(function.value, depth + 1)
+    def _method_value(self, call: ast.Call, function: ast.Attribute, depth: int) -> Value:
+        owner = self.infer(function.value, depth + 1)
         name = function.attr
         if owner.kind in ("tensor", "batch"):
             return libraries.tensor_method_result(self._script, call, name, owner)
@@ -209,7 +211,7 @@ class Values:
             return owner
         if owner.kind == "array":
             return Value("number") if name in ("item", "tolist") else owner
-        if not owner.kind and libraries.device_of(self._script, call) == "gpu":
+        if not owner.kind and libraries.target_device(self._script, call) == "gpu":
             return self._moved(function.value)
         return UNKNOWN
 

@@ -63,7 +63,7 @@ class Modules:
         count = sum(p.numel() for p in module.parameters(recurse=False))
         self.all.append(Module(name, type(module).__name__, count, _conv(module)))
 
-    def number_of(self, module: Any) -> int | None:
+    def module_number(self, module: Any) -> int | None:
         return self._numbers.get(id(module))
 
     def entered(self, number: int, args: Any) -> None:

@@ -66,7 +66,7 @@ class OperationCounter(TorchDispatchMode):  # type: ignore[misc]
     def __init__(self, owner: Callable[[], int | None]) -> None:
         super().__init__()
         self._owner = owner
-        self.of: dict[int, Counted] = {}
+        self.counts: dict[int, Counted] = {}
         self.failed = ""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -75,14 +75,14 @@ class OperationCounter(TorchDispatchMode):  # type: ignore[misc]
         owner = self._owner()
         if owner is not None:
             try:
-                count(self.of.setdefault(owner, Counted()), func, args, kwargs, out)
+                count(self.counts.setdefault(owner, Counted()), func, args, kwargs, out)
             except Exception as error:
                 self.failed = f"{func}: {type(error).__name__}: {error}"
         return out
 
 
 def count(into: Counted, func: Any, args: Any, kwargs: Any, out: Any) -> None:
-    kind = kind_of(func)
+    kind = operation_kind(func)
     if kind == "free":
         return
     name = func._overloadpacket.__name__
@@ -122,7 +122,7 @@ def _note_attention(into: Counted, name: str, read: list[Any]) -> None:
         into.products.add("bmm")
 
 
-def kind_of(func: Any) -> str:
+def operation_kind(func: Any) -> str:
     """Returns matrix, norm, elementwise, copy, other, or "free" without memory access."""
     known = _KINDS.get(func)
     if known is None:

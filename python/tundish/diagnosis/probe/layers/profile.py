@@ -143,7 +143,7 @@ class LayerProfile:
 
     def _result(self, tracker: Tracker, steps: list[Seconds]) -> dict[str, Any]:
         rows = [
-            _row(number, module, self._counter.of.get(number), steps)
+            _row(number, module, self._counter.counts.get(number), steps)
             for number, module in enumerate(tracker.modules.all)
             if module.calls
             or any((number, back) in step for step in steps for back in (False, True))

@@ -49,7 +49,7 @@ def _copy_rate(torch: Any, device: Any) -> float | None:
         try:
             source = torch.ones(size // 4, device=device, dtype=torch.float32)
             target = torch.empty_like(source)
-            return 2 * size / seconds_of_call(functools.partial(target.copy_, source), device)
+            return 2 * size / time_call(functools.partial(target.copy_, source), device)
         except RuntimeError:  # out of memory
             size //= 4
     return None
@@ -64,13 +64,11 @@ def _matrix_rate(torch: Any, device: Any, name: str) -> float | None:
         with _float32_products(torch, device, name):
             while True:
                 matrix = _filled(torch, n, device).to(dtype)
-                seconds = seconds_of_call(functools.partial(torch.mm, matrix, matrix), device, 0.0)
+                seconds = time_call(functools.partial(torch.mm, matrix, matrix), device, 0.0)
                 if seconds >= _LONG_ENOUGH_S[device.type] or n >= _LARGEST[device.type]:
                     break
                 n *= 2
-            best = min(
-                seconds, seconds_of_call(functools.partial(torch.mm, matrix, matrix), device)
-            )
+            best = min(seconds, time_call(functools.partial(torch.mm, matrix, matrix), device))
     except RuntimeError:  # out of memory, or the product is not supported
         return None
     return float(2 * n**3 / best)
@@ -97,7 +95,7 @@ def _float32_products(torch: Any, device: Any, name: str) -> Iterator[None]:
         settings.allow_tf32 = before
 
 
-def seconds_of_call(function: Callable[[], object], device: Any, most_s: float = MOST_S) -> float:
+def time_call(function: Callable[[], object], device: Any, most_s: float = MOST_S) -> float:
     """Returns the shortest duration of a call, over as many calls as fit into `most_s`."""
     torch = sys.modules["torch"]
     seconds_of = _on_gpu if device.type == "cuda" else _on_cpu

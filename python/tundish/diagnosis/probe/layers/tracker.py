@@ -93,7 +93,7 @@ class Tracker:
         if not self._stack:
             self._begin_outermost(module)
         self.clock.moved(self.current, self.in_backward)
-        number = self.modules.number_of(module)
+        number = self.modules.module_number(module)
         self._stack.append((id(module), number, self.current))
         if number is not None:  # a module created inside forward() belongs to its caller
             self.current = number

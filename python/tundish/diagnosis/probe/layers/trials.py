@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from .roof import seconds_of_call
+from .roof import time_call
 
 MOST = 8  # number of layers, slowest first
 MOST_S = 0.03
@@ -85,7 +85,7 @@ def _seconds(row: dict[str, Any], sizes: tuple[int, int], in_bf16: bool, device:
             rows = max(1, _product(row["shape_in"][:-1]))
             x = torch.ones(rows, sizes[0], device=device, dtype=kind)
             weight = torch.ones(sizes[1], sizes[0], device=device, dtype=kind)
-            return seconds_of_call(lambda: torch.nn.functional.linear(x, weight), device, MOST_S)
+            return time_call(lambda: torch.nn.functional.linear(x, weight), device, MOST_S)
         last = torch.channels_last if row["layout_in"] == "NHWC" else torch.contiguous_format
         batch, _, height, width = row["shape_in"]
         groups = conv["groups"]
@@ -95,7 +95,7 @@ def _seconds(row: dict[str, Any], sizes: tuple[int, int], in_bf16: bool, device:
         x, weight = x.to(memory_format=last), weight.to(memory_format=last)
         around = [size // 2 for size in conv["kernel_size"]]
         convolve = torch.nn.functional.conv2d
-        return seconds_of_call(
+        return time_call(
             lambda: convolve(x, weight, None, conv["stride"], around, 1, groups), device, MOST_S
         )
 

@@ -27,35 +27,35 @@ class CachedBatches:
             self.clear()
             self.loader = loader
         if len(self._batches) < MOST:
-            self._batches.append(copy_of(batch))
+            self._batches.append(copy_batch(batch))
 
     def assign_to(self, loader: Callable[[], Any], structure: Any) -> None:
         """Assigns the batches to another loader if its batches have the same structure."""
-        if self._batches and structure == structure_of(self._batches[0]):
+        if self._batches and structure == batch_structure(self._batches[0]):
             self.loader = loader
 
     def next_copy(self) -> Any:
         batch = self._batches[self._next % len(self._batches)]
         self._next += 1
-        return copy_of(batch)
+        return copy_batch(batch)
 
     def clear(self) -> None:
         self._batches.clear()
 
 
-def structure_of(batch: Any) -> Any:
+def batch_structure(batch: Any) -> Any:
     """Returns a comparable description of a batch without values and tensor sizes."""
     torch = sys.modules["torch"]
     if isinstance(batch, torch.Tensor):
         return batch.dtype, batch.dim()
     if isinstance(batch, dict):
-        return type(batch), [(key, structure_of(value)) for key, value in batch.items()]
+        return type(batch), [(key, batch_structure(value)) for key, value in batch.items()]
     if isinstance(batch, list | tuple):
-        return type(batch), [structure_of(item) for item in batch]
+        return type(batch), [batch_structure(item) for item in batch]
     return type(batch)
 
 
-def copy_of(batch: Any) -> Any:
+def copy_batch(batch: Any) -> Any:
     """Copies tensors and their containers. Pinned memory stays pinned; other objects are shared."""
     torch = sys.modules["torch"]
     if isinstance(batch, torch.Tensor):
@@ -65,12 +65,12 @@ def copy_of(batch: Any) -> Any:
     if isinstance(batch, dict):
         done = copy.copy(batch)
         for key, value in batch.items():
-            done[key] = copy_of(value)
+            done[key] = copy_batch(value)
         return done
     if isinstance(batch, tuple) and hasattr(batch, "_fields"):
-        return type(batch)(*(copy_of(item) for item in batch))
+        return type(batch)(*(copy_batch(item) for item in batch))
     if type(batch) in (list, tuple):
-        return type(batch)(copy_of(item) for item in batch)
+        return type(batch)(copy_batch(item) for item in batch)
     if hasattr(batch, "clone"):  # graphs and other custom batches
         return batch.clone()
     return batch

@@ -18,7 +18,7 @@ from typing import Any
 from ..clocks.blocked_clock import BlockedClock
 from ..random_states import random_states
 from ..users_code import is_user_file
-from .row_kinds import kind_of_call
+from .row_kinds import classify_call
 
 MOST_SAMPLES = 32
 _C_ENDS = ("c_return", "c_exception")
@@ -71,7 +71,7 @@ class CallTimes:
             caller = frame.f_back
             if self._open or caller is None or caller.f_code not in self._watched:
                 return
-            name, kind, delegates = kind_of_call(frame, None)
+            name, kind, delegates = classify_call(frame, None)
             if delegates:
                 self._watched.add(frame.f_code)
                 return
@@ -80,7 +80,7 @@ class CallTimes:
         elif event == "c_call":
             if self._open or frame.f_code not in self._watched:
                 return
-            name, kind, _ = kind_of_call(frame, arg)
+            name, kind, _ = classify_call(frame, arg)
             self._rows.note_line(name, kind, frame)
             self._open.append((frame, _C_ENDS, name, kind, self._clock.own()))
         elif self._open:

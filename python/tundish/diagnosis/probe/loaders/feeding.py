@@ -71,18 +71,18 @@ class Feeding:
             return False
         if self._last_origin and len(self.origins) < MOST_ORIGINS:
             self.origins[self._last_origin] = None
-        before = (self.place, _class_of(self.loader))
+        before = (self.place, _dataset_class(self.loader))
         (self.loader, self.iterator, self.place), self._last = self._last, None
         self.fed_by = self.iterator if self.loader is None else weakref.ref(self.loader)
         if self.loader is None or self.loader in self._have_fed:
             return False
         self._have_fed.add(self.loader)
-        return before == (self.place, _class_of(self.loader))
+        return before == (self.place, _dataset_class(self.loader))
 
     def feeds(self, iterator: Any, loader: Any) -> bool:
         return self.fed_by() is loader_or_iterator(iterator, loader)
 
-    def take_unserved(self, iterator: Any) -> int:
+    def pop_served_count(self, iterator: Any) -> int:
         """Returns the number of replaced batches in this iterator, then resets it to 0."""
         found = self._open.get(iterator)
         if found is None:
@@ -96,7 +96,7 @@ def loader_or_iterator(iterator: Any, loader: Any) -> Any:
     return iterator if loader is None else loader
 
 
-def _class_of(loader: Any) -> Any:
+def _dataset_class(loader: Any) -> Any:
     """Returns the class of the dataset for torch loaders, otherwise of the loader."""
     return type(loader.dataset) if hasattr(loader, "num_workers") else type(loader)
 

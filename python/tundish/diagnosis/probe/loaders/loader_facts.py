@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 
-def kind_of(loader: Any) -> str:
+def loader_kind(loader: Any) -> str:
     module = type(loader).__module__
     return "torch" if hasattr(loader, "num_workers") else module.partition(".")[0]
 
@@ -27,7 +27,7 @@ def loader_length(iterator: Any, loader: Any) -> int | None:
 
 def loader_facts(loader: Any) -> dict[str, Any]:
     """Returns the settings of a loader as JSON values."""
-    out: dict[str, Any] = {"kind": kind_of(loader), "class": type(loader).__name__}
+    out: dict[str, Any] = {"kind": loader_kind(loader), "class": type(loader).__name__}
     names = ("batch_size", "num_workers", "prefetch_factor", "pin_memory", "persistent_workers")
     for name in names:
         value = getattr(loader, name, None)

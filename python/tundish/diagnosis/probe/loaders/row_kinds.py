@@ -23,7 +23,7 @@ _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _DELEGATING = {"default_loader", "pil_loader", "accimage_loader", "__getitems__"}
 
 
-def kind_of_call(frame: FrameType, function: Any) -> tuple[str, str, bool]:
+def classify_call(frame: FrameType, function: Any) -> tuple[str, str, bool]:
     """Returns (name, stage, delegates). `function`: a C function called in the frame, or None."""
     if function is not None:
         name = getattr(function, "__qualname__", None) or repr(function)

@@ -14,7 +14,7 @@ from statistics import median
 from types import CodeType, FrameType
 from typing import Any
 
-from ..users_code import framework_of, is_own_file, is_user_file
+from ..users_code import framework_name, is_own_file, is_user_file
 
 PERIOD_S = 0.002
 RARE_STEP = 5.0  # multiple of the median; longer steps contain a validation or a checkpoint
@@ -46,7 +46,10 @@ class LineSampler:
     def start(self, thread: int, part: Callable[[], str]) -> None:
         self._stop = threading.Event()
         sampler = threading.Thread(
-            target=self._take, args=(thread, part, self._stop), name="tundish-doctor", daemon=True
+            target=self._sample_until_stopped,
+            args=(thread, part, self._stop),
+            name="tundish-doctor",
+            daemon=True,
         )
         sampler.start()
 
@@ -60,7 +63,9 @@ class LineSampler:
         ended, self._current = self._current, []
         self._steps.append((boundary, seconds, ended))
 
-    def _take(self, thread: int, part: Callable[[], str], stop: threading.Event) -> None:
+    def _sample_until_stopped(
+        self, thread: int, part: Callable[[], str], stop: threading.Event
+    ) -> None:
         last = time.perf_counter()
         while not stop.wait(PERIOD_S):
             # C functions that hold the GIL, such as gc.collect(), delay a sample until they return.
@@ -161,7 +166,7 @@ def _user_line(frame: FrameType) -> tuple[str, int, str, str]:
     while True:
         file = caller.f_code.co_filename
         if is_user_file(file):
-            if inside and framework_of(called_file):
+            if inside and framework_name(called_file):
                 called = f"{called}: {inside}"
             return file, caller.f_lineno, called, called_file
         if not is_own_file(file):  # skips hooks around torch functions, which are named `call`
@@ -175,7 +180,7 @@ def _user_line(frame: FrameType) -> tuple[str, int, str, str]:
 def _framework_function(frame: FrameType) -> str:
     """Returns function and file, such as "refresh in tqdm_progress.py"; "" outside frameworks."""
     file = frame.f_code.co_filename
-    return f"{frame.f_code.co_name} in {os.path.basename(file)}" if framework_of(file) else ""
+    return f"{frame.f_code.co_name} in {os.path.basename(file)}" if framework_name(file) else ""
 
 
 def _for_loops_around(frame: FrameType) -> set[int]:

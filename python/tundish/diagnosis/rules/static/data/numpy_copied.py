@@ -19,7 +19,7 @@ def find(script: Script) -> Iterator[Found]:
         if argument(call, "requires_grad") is not None:
             continue
         array = call.args[0]
-        if script.values.of(array).kind != "array" or _is_small(script, array):
+        if script.values.infer(array).kind != "array" or _is_small(script, array):
             continue
         if is_fresh(script, array, call):
             yield Found(

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ....lint.script import Script
-from ....lint.script.libraries import device_of, uses_rpc
+from ....lint.script.libraries import target_device, uses_rpc
 from ....lint.script.timing import timed_step_note
 from ..static_rule import Check, Found
 
@@ -14,7 +14,7 @@ from ..static_rule import Check, Found
 def find(script: Script) -> Iterator[Found]:
     for call in script.methods("cpu", "to"):
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-        if device_of(script, call) != "cpu" or _is_read_by_numpy(script, call):
+        if target_device(script, call) != "cpu" or _is_read_by_numpy(script, call):
             continue
         waits = script.values.is_gpu_tensor(owner) and script.loops.waits_each_step(call)
         if waits and not uses_rpc(script):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ....lint.script import Script
 from ....lint.script.call_arguments import argument, has_unknown_arguments
-from ....lint.script.libraries import FACTORIES, device_of
+from ....lint.script.libraries import FACTORIES, target_device
 from ....lint.script.rewrite import rewritten
 from ..static_rule import Check, Found
 
@@ -19,7 +19,7 @@ def find(script: Script) -> Iterator[Found]:
         made = call.func.value if isinstance(call.func, ast.Attribute) else None
         if not isinstance(made, ast.Call) or script.name(made.func) not in FACTORIES:
             continue
-        if device_of(script, call) != "gpu" or has_unknown_arguments(made):
+        if target_device(script, call) != "gpu" or has_unknown_arguments(made):
             continue
         given = [argument(made, name) for name in ("device", "generator", "pin_memory")]
         if any(value is not None for value in given) or not script.loops.each_step(call):

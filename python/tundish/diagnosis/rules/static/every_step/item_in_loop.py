@@ -152,7 +152,7 @@ def _other_reads(script: Script, call: ast.Call) -> Iterator[ast.Call]:
     """Yields other reads in the same step of values that may be GPU tensors."""
     region = script.loops.step_region(call)
     for other, tensor, _ in _reads(script):
-        if script.values.of(tensor).kind or script.loops.step_region(other) is not region:
+        if script.values.infer(tensor).kind or script.loops.step_region(other) is not region:
             continue
         is_read = not isinstance(other.func, ast.Name) or _is_unpacked(script, tensor)
         if is_read and script.loops.waits_each_step(other) and not _is_needed(script, other):

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ....lint.script import Script
-from ....lint.script.bindings import end_of, start_of
+from ....lint.script.bindings import end_position, start_position
 from ....lint.script.names import written
 from ....lint.script.values import backward_losses
 from ..static_rule import Check, Found
@@ -92,7 +92,9 @@ def _outlives(script: Script, target: ast.expr, loop: ast.AST) -> bool:
         return False
     made = [binding for binding in bindings if binding.how == "assign"]
     inside = [
-        binding for binding in made if start_of(loop) <= start_of(binding.statement) <= end_of(loop)
+        binding
+        for binding in made
+        if start_position(loop) <= start_position(binding.statement) <= end_position(loop)
     ]
     return bool(made) and not inside
 

@@ -27,7 +27,7 @@ def _is_mask(script: Script, index: ast.expr) -> bool:
         while isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.Invert):
             index = index.operand
         if isinstance(index, ast.Compare):
-            return script.values.of(index).kind == "tensor"
+            return script.values.infer(index).kind == "tensor"
         bindings = script.bindings(index)
         if len(bindings) != 1 or bindings[0].how != "assign" or bindings[0].value is None:
             return False

@@ -32,7 +32,7 @@ def _other_calls(script: Script, call: ast.Call) -> list[ast.Call]:
         other
         for other in script.methods(call.func.attr)
         if isinstance(other.func, ast.Attribute)
-        and not script.values.of(other.func.value).kind
+        and not script.values.infer(other.func.value).kind
         and script.loops.each_step(other) is region
     ]
 

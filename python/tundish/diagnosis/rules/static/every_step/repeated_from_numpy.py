@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from ....lint.script import Script
-from ....lint.script.bindings import end_of, start_of
-from ....lint.script.libraries import device_of
+from ....lint.script.bindings import end_position, start_position
+from ....lint.script.libraries import target_device
 from ..static_rule import Check, Found
 
 _CONVERTS = ("torch.from_numpy", "torch.tensor", "torch.as_tensor")
@@ -30,7 +30,7 @@ def find(script: Script) -> Iterator[Found]:
 def _is_moved(script: Script, call: ast.Call) -> bool:
     parent = script.parents.get(call)
     outer = script.parents.get(parent) if isinstance(parent, ast.Attribute) else None
-    moved = isinstance(outer, ast.Call) and device_of(script, outer) == "gpu"
+    moved = isinstance(outer, ast.Call) and target_device(script, outer) == "gpu"
     return moved or any(keyword.arg == "device" for keyword in call.keywords)
 
 
@@ -43,9 +43,9 @@ def _is_constant(script: Script, value: ast.expr, region: ast.AST) -> bool:
     bindings = script.bindings(value)
     if len(bindings) != 1 or bindings[0].how != "assign":
         return False
-    place = start_of(bindings[0].statement)
-    outside = not start_of(region) <= place <= end_of(region)
-    return outside and script.values.of(value).kind == "array"
+    place = start_position(bindings[0].statement)
+    outside = not start_position(region) <= place <= end_position(region)
+    return outside and script.values.infer(value).kind == "array"
 
 
 CHECK = Check(

@@ -45,7 +45,7 @@ def _iterated_tensor(script: Script, loop: ast.comprehension) -> str:
             )
         counted = tensor if tensor is not None else counted
     name = written(counted)
-    return name if name and script.values.of(counted).kind == "tensor" else ""
+    return name if name and script.values.infer(counted).kind == "tensor" else ""
 
 
 def _is_zero(arguments: list[ast.expr]) -> bool:
@@ -56,7 +56,7 @@ def _is_zero(arguments: list[ast.expr]) -> bool:
 def _is_torch_work(script: Script, element: ast.expr) -> bool:
     """Returns whether the element calls torch functions, and no model."""
     calls = [node for node in ast.walk(element) if isinstance(node, ast.Call)]
-    if any(script.values.of(call.func).kind == "model" for call in calls):
+    if any(script.values.infer(call.func).kind == "model" for call in calls):
         return False
     return any(script.name(call.func).startswith("torch.") for call in calls)
 

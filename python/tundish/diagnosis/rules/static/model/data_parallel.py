@@ -37,7 +37,7 @@ def _trains(script: Script) -> bool:
     """Returns whether the script trains. DistributedDataParallel does not help evaluation."""
     if script.loops.backward_calls or script.loops.step_calls:
         return True
-    return any(script.values.of(call).kind == "optimizer" for call in script.nodes(ast.Call))
+    return any(script.values.infer(call).kind == "optimizer" for call in script.nodes(ast.Call))
 
 
 CHECK = Check(

@@ -14,7 +14,9 @@ def find(script: Script) -> Iterator[Found]:
     if _freezes_parameters(script):
         return
     optimizers = [
-        call for call in script.calls("torch.optim.") if script.values.of(call).kind == "optimizer"
+        call
+        for call in script.calls("torch.optim.")
+        if script.values.infer(call).kind == "optimizer"
     ]
     if len(optimizers) != 1 or not optimizers[0].args or not script.loops.backward_calls:
         return
@@ -23,7 +25,7 @@ def find(script: Script) -> Iterator[Found]:
     if not isinstance(owner, ast.Attribute) or owner.attr == "module":
         return
     whole = written(owner.value)
-    if whole in ("", "self") or script.values.of(owner.value).kind != "model":
+    if whole in ("", "self") or script.values.infer(owner.value).kind != "model":
         return
     if _is_called(script, whole):
         yield Found(

@@ -45,7 +45,7 @@ def _sixteen_bit_type(script: Script, tensor: ast.expr) -> str:
         tensor = bindings[0].value
     if not isinstance(tensor, ast.Call) or not isinstance(tensor.func, ast.Attribute):
         return ""
-    if script.values.of(tensor.func.value).kind == "model":
+    if script.values.infer(tensor.func.value).kind == "model":
         return ""
     if tensor.func.attr in ("half", "bfloat16") and not tensor.args:
         return "fp16" if tensor.func.attr == "half" else "bf16"

@@ -29,7 +29,7 @@ def _remedy(script: Script, call: ast.Call) -> str:
     if grad is not None and not is_literal(grad, False):
         wanted = "" if is_literal(grad, True) else script.text(grad)
         return f"{inner}.detach().requires_grad_({wanted})"
-    if script.values.of(given).kind in ("batch", "array") or _is_created_here(script, given):
+    if script.values.infer(given).kind in ("batch", "array") or _is_created_here(script, given):
         return f"use {inner} itself"
     return f"use {inner} itself, or {inner}.detach() if a gradient must not flow through it"
 

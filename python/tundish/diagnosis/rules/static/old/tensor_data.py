@@ -16,7 +16,7 @@ def find(script: Script) -> Iterator[Found]:
     for node in script.nodes(ast.Attribute):
         if node.attr != "data" or not isinstance(node.ctx, ast.Load):
             continue
-        owner = script.values.of(node.value)
+        owner = script.values.infer(node.value)
         parent = script.parents.get(node)
         if owner.kind != "tensor" or _is_parameter(node.value):
             continue
@@ -50,7 +50,7 @@ def _is_scalar(script: Script, owner: ast.expr) -> bool:
     bindings = script.bindings(owner)
     if len(bindings) == 1 and bindings[0].how == "assign" and bindings[0].value is not None:
         made = bindings[0].value
-    return isinstance(made, ast.Call) and script.values.of(made.func).kind == "criterion"
+    return isinstance(made, ast.Call) and script.values.infer(made.func).kind == "criterion"
 
 
 def _is_without_grad(script: Script, node: ast.AST) -> bool:

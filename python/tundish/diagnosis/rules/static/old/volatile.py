@@ -15,7 +15,7 @@ def find(script: Script) -> Iterator[Found]:
         last = written(call.func).rpartition(".")[2]
         for keyword in call.keywords:
             if keyword.arg == "volatile" and (
-                last == "Variable" or script.values.of(call).kind == "tensor"
+                last == "Variable" or script.values.infer(call).kind == "tensor"
             ):
                 yield Found(
                     keyword,

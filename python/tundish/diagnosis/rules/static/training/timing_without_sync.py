@@ -57,7 +57,7 @@ def _is_gpu_work(script: Script, call: ast.Call, end: ast.AST) -> bool:
     last = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if last != "backward" and not (
         isinstance(call.func, ast.Name | ast.Attribute)
-        and script.values.of(call.func).kind == "model"
+        and script.values.infer(call.func).kind == "model"
     ):
         return False
     around = script.loops_around(call)

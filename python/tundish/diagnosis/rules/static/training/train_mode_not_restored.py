@@ -13,7 +13,7 @@ from ..static_rule import Check, Found
 def find(script: Script) -> Iterator[Found]:
     for call in script.methods("eval"):
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-        if owner is None or script.values.of(owner).kind != "model" or not written(owner):
+        if owner is None or script.values.infer(owner).kind != "model" or not written(owner):
             continue
         epochs = script.loops_around(call)
         if not epochs or not _trains(script, epochs[-1], written(owner)):

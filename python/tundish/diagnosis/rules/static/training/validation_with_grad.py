@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ....lint.script import Script
-from ....lint.script.bindings import start_of
+from ....lint.script.bindings import start_position
 from ....lint.script.names import written
 from ....lint.script.validation import validations
 from ..static_rule import Check, Found
@@ -37,15 +37,19 @@ def _evaluated(script: Script, loop: ast.For) -> ast.Call | None:
     if not script.loops.over_loader(loop):
         return None
     evals = {
-        written(call.func.value): start_of(call)
+        written(call.func.value): start_position(call)
         for call in script.methods("eval")
         if isinstance(call.func, ast.Attribute) and script.function(call) is script.function(loop)
     }
     for call in script.inside(loop, ast.Call):
         name = written(call.func)
-        if name not in evals or evals[name] > start_of(call) or script.loops.without_grad(call):
+        if (
+            name not in evals
+            or evals[name] > start_position(call)
+            or script.loops.without_grad(call)
+        ):
             continue
-        if script.values.of(call.func).kind == "model" and not _trained_again(
+        if script.values.infer(call.func).kind == "model" and not _trained_again(
             script, name, loop, evals[name]
         ):
             return call
@@ -56,7 +60,7 @@ def _trained_again(script: Script, name: str, loop: ast.AST, since: tuple[int, i
     return any(
         isinstance(call.func, ast.Attribute)
         and written(call.func.value) == name
-        and since < start_of(call) < start_of(loop)
+        and since < start_position(call) < start_position(loop)
         for call in script.methods("train")
     )
 
