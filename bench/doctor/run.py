@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tundish.diagnosis.cli.doctor_verb import verdict_of
+from tundish.diagnosis.cli.doctor_verb import command_verdict
 from tundish.diagnosis.probe.settings import Settings
 from tundish.diagnosis.process.command import run
 from tundish.diagnosis.verdict.changes import Change
@@ -49,7 +49,7 @@ def judged(name: str, folder: Path, removed: bool, **settings: Any) -> Verdict:
     more = ["--removed"] if removed else []
     wanted = Settings(layers=0, **settings)  # layers have checks of their own
     ended = run(command_of(name, folder, *more), wanted, stdout_to_stderr=True)
-    return verdict_of(ended)
+    return command_verdict(ended)
 
 
 def check(name: str, folder: Path, rows: Rows) -> list[str]:

@@ -52,8 +52,8 @@ def make(**more):
 
 def with_words(**more):
     arguments = make(**more)
-    arguments.word("FIRST", "first", "the first file", missing="FIRST is missing")
-    arguments.words("FILE", "files", "the other files")
+    arguments.positional("FIRST", "first", "the first file", missing="FIRST is missing")
+    arguments.positionals("FILE", "files", "the other files")
     return arguments
 
 
@@ -75,7 +75,7 @@ Mends files. Twice.
       --times N          how often (1)
       --with THING       may be repeated
       --select A,B       only these files
-      --ignore A,B       all files but these
+      --ignore A,B       all files except these
   -w, --wet              with water
       --json             print JSON on stdout, for programs
   -q, --quiet            print errors only
@@ -151,7 +151,7 @@ def test_a_command_follows_two_dashes():
 
 
 def test_a_command_starts_at_the_first_word():
-    options = make(ends_at_first_word=True).parse(["-o", "out", "a.py", "-w", "--times", "x"])
+    options = make(ends_at_positional=True).parse(["-o", "out", "a.py", "-w", "--times", "x"])
     assert (options.output, options.wet) == ("out", False)
     assert options.command == ["a.py", "-w", "--times", "x"]
 
@@ -345,10 +345,10 @@ def test_one_parser_one_color_decision_one_json_format():
             if word in text:
                 found[word].add(name)
     assert found == {
-        "argparse": {"_cli/arguments.py", "_cli/values.py"},
+        "argparse": {"_cli/arguments.py", "_cli/option_values.py"},
         "NO_COLOR": {"_cli/arguments.py", "_cli/terminal.py"},
         "allow_nan": {"_cli/json_output.py", "diagnosis/timeline/chrome_file.py"},
-        '{"error": {': {"_cli/errors.py"},
+        '{"error": {': {"_cli/error_output.py"},
     }
 
 

@@ -15,7 +15,7 @@ REFUSED = {
     "not UTF-8": (b"x = 1\ny = '\xff'\n", "byte 11 is not utf-8", 2),
     "not UTF-8 in the first line": (b"x = '\xff'\n", "byte 5 is not utf-8", 1),
     "an unknown encoding": (b"# coding: klingon\n", "encoding", None),
-    "zero bytes": (b"x = 1\n\0", "zero bytes", 2),
+    "null bytes": (b"x = 1\n\0", "null bytes", 2),
     "too many brackets": (b"(" * 5000 + b")" * 5000, "", 1),
     "a deep chain": (b"x" + b".a" * 60_000, "nested too deeply", None),
     "a deep sum": (b"x" + b" + 1" * 60_000, "nested too deeply", None),

@@ -48,7 +48,7 @@ def test_one_worker_process_is_not_many(tmp_path):
     loop = "loader = DataLoader(data, num_workers=1)\nfor epoch in range(3):\n    for x in loader:\n        model(x)\n"
     (tmp_path / "a.py").write_text(PRELUDE + loop)
     (one,) = tundish.check(tmp_path, select=["missing-persistent-workers"]).findings
-    assert one.text == "1 worker process is started and ended in every epoch"
+    assert one.text == "1 worker process is restarted in every epoch"
 
 
 def test_columns_count_characters_and_not_bytes(tmp_path):
@@ -106,13 +106,15 @@ def test_a_comment_silences_its_line(comment, tmp_path):
     assert len(report.findings) == left
     assert report.suppressed == 1 - left
     assert [one.ids for one in report.unused_suppressions] == unused
-    assert ("silences nothing" in str(report)) == bool(unused)
+    assert ("suppresses nothing" in str(report)) == bool(unused)
 
 
 def test_a_comment_that_names_no_check_says_so(tmp_path):
     (tmp_path / "a.py").write_text(PRELUDE + LOOP.format("  # tundish: ignore[item-in-lop]"))
     text = str(tundish.check(tmp_path))
-    assert "silences nothing (no check is called 'item-in-lop'; did you mean item-in-loop?)" in text
+    assert (
+        "suppresses nothing (no check is called 'item-in-lop'; did you mean item-in-loop?)" in text
+    )
 
 
 def test_a_comment_above_silences_the_next_line_and_one_after_a_statement_all_of_it(tmp_path):

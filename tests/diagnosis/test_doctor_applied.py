@@ -14,7 +14,7 @@ from tundish.diagnosis.cli.doctor_verb import main
 from tundish.diagnosis.probe.applied import loader_change as applied_module
 from tundish.diagnosis.probe.applied.loader_change import Applied
 from tundish.diagnosis.probe.loaders.engine_rate import engine_rate
-from tundish.diagnosis.probe.loaders.loader_facts import facts_of
+from tundish.diagnosis.probe.loaders.loader_facts import loader_facts
 from tundish.diagnosis.probe.settings import Settings, from_variable, to_variable
 from tundish.diagnosis.verdict.plan_prediction import add_plan
 from tundish.diagnosis.verdict.verdict import judge
@@ -45,7 +45,7 @@ def test_workers_are_added_to_the_loader_of_that_data_set_alone():
     assert found == ({"done": True, "text": "num_workers=1"}, "_MultiProcessingDataLoaderIter")
     applied, kind = iterated(DataLoader(plants.Samples(), 4), "workers=1", "another.Set")
     assert kind == "_SingleProcessDataLoaderIter"
-    assert applied == {"done": False, "text": "no DataLoader of that data set was iterated"}
+    assert applied == {"done": False, "text": "no DataLoader of this dataset was iterated"}
     assert DataLoader.__iter__.__module__ == "torch.utils.data.dataloader"
     assert not hasattr(DataLoader.__iter__, "__wrapped__")
 
@@ -226,14 +226,14 @@ def test_a_loader_of_tundish_is_not_asked_for_its_data_set():
         def dataset(self):
             raise AssertionError
 
-    assert facts_of(Loader())["class"] == "Loader"
+    assert loader_facts(Loader())["class"] == "Loader"
 
 
 def test_threads_that_a_loader_of_tundish_finds_itself_are_known(tmp_path):
     tundish.pack(str(torch_sets.write_folder(tmp_path / "photos", 4)), str(tmp_path / "a.tnd"))
     for threads in ("auto", 1):
         with tundish.Loader(tmp_path / "a.tnd", 2, threads=threads) as loader:
-            assert facts_of(loader)["auto_threads"] is (threads == "auto")
+            assert loader_facts(loader)["auto_threads"] is (threads == "auto")
 
 
 def test_a_plan_is_set_on_the_scripts_own_model(tmp_path):

@@ -58,12 +58,12 @@ def test_runs_that_cannot_be_compared_have_a_note(write, capsys):
     main([write("a.json", report()), write("b.json", other)])
     out = capsys.readouterr().out
     for words in (
-        "another machine: a CPU, then another",
+        "different machine: a CPU, then another",
         "batch size: 10, then 7",
         "few steps",
         "busy",
     ):
-        assert words in out.replace("others used the CPUs", "busy"), words
+        assert words in out.replace("other processes used the CPUs", "busy"), words
 
 
 def test_json_has_the_keys_that_the_help_promises(write, capsys):
@@ -77,12 +77,12 @@ def test_json_has_the_keys_that_the_help_promises(write, capsys):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "this is not JSON"),
-        ("[" * 100_000, "this is not JSON"),
-        ("[]", "no report of tundish doctor"),
-        ('{"figures": 1}', "no report of tundish doctor"),
+        ("", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "not a report of tundish doctor"),
+        ('{"figures": 1}', "not a report of tundish doctor"),
         ('{"version": 9, "figures": {}, "sentence": ""}', "version 9, not 1"),
-        ('{"version": 1, "figures": null, "sentence": "No verdict"}', "no step in it: No verdict"),
+        ('{"version": 1, "figures": null, "sentence": "No verdict"}', "contains no step: No verdict"),
         ('{"version": 1, "figures": [], "sentence": ""}', "incomplete"),
         ('{"version": 1, "figures": {"step_s": "x"}, "sentence": ""}', "incomplete"),
         ('{"version": 1, "figures": {"step_s": 0, "ceiling_s": 0, "parts": {}}, "sentence": ""}', "incomplete"),

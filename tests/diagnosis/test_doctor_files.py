@@ -9,7 +9,7 @@ import pytest
 from tundish.diagnosis.cli.doctor_verb import main
 from tundish.diagnosis.report.report_file import report_text
 from tundish.diagnosis.timeline.merge import write_timeline
-from tundish.diagnosis.verdict.static_findings import findings_of
+from tundish.diagnosis.verdict.static_findings import script_findings
 from tundish.diagnosis.verdict.verdict import judge
 
 from tests.helpers.written_facts import facts, step
@@ -65,16 +65,16 @@ def test_what_was_asked_for_is_written_or_has_a_note(package, capfd, text):
         "the memory of a step is missing",
         "table of functions is missing",
     ):
-        assert error.count(f"{words}: the script ended before a step was recorded for it") == 1
+        assert error.count(f"{words}: the script ended before a step was recorded") == 1
     assert not os.path.exists("t.json")
     assert "  written: r.json, r.html\n" in error
 
 
 def test_the_module_of_a_command_that_never_steps_is_checked(package):
     for loop in ([], [os.path.realpath("inner/loop.py")]):
-        found = findings_of(["python", "-m", "inner.loop"], loop)
+        found = script_findings(["python", "-m", "inner.loop"], loop)
         assert [(one["file"], one["line"]) for one in found] == [("inner/loop.py", 11)]
-    assert findings_of(["python", "-m", "json.tool"], []) == []
+    assert script_findings(["python", "-m", "json.tool"], []) == []
 
 
 def test_places_are_tried_before_the_run_and_left_as_they_were(package):

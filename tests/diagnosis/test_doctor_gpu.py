@@ -2,7 +2,12 @@
 
 import pytest
 import torch
-from tundish.diagnosis.probe.profiles.gpu_profile import GpuProfile, covered, events_of, summed
+from tundish.diagnosis.probe.profiles.gpu_profile import (
+    GpuProfile,
+    covered,
+    profiler_events,
+    summarize,
+)
 from tundish.diagnosis.verdict.verdict import judge
 
 from tests.helpers.written_facts import facts, line, sampled, step
@@ -22,18 +27,18 @@ BUSY = {
 }
 
 
-def verdict_of(gpu=None, lines=(), **profile):
+def command_verdict(gpu=None, lines=(), **profile):
     seen = {**BUSY, **profile}
     steps = [step(gpu=gpu or GPU) for _ in range(20)]
     return judge(facts(steps, gpu_profile=seen, lines=list(lines), script="train.py"))
 
 
 def test_a_busy_gpu_is_bound_by_the_model():
-    assert verdict_of().cause.name == "compute"
+    assert command_verdict().cause.name == "compute"
 
 
 def test_short_kernels_with_gaps_are_bound_by_their_launches():
-    verdict = verdict_of(busy_s=0.012, kernels=2000, kernel_s=6e-6)
+    verdict = command_verdict(busy_s=0.012, kernels=2000, kernel_s=6e-6)
     assert (verdict.cause.name, verdict.cause.detail) == ("launch", "2000 kernels of 6 us")
     assert "The GPU is idle 64 % of every step between 2000 kernels of 6 us" in str(verdict)
     change = next(one for one in verdict.changes if "CUDA graph" in one.what)
@@ -43,7 +48,7 @@ def test_short_kernels_with_gaps_are_bound_by_their_launches():
 
 def test_a_host_that_waits_in_every_step_has_its_line():
     lines = [line("other", 0.5, name="item")]
-    verdict = verdict_of(busy_s=0.016, waits=1, wait_s=0.016, lines=lines)
+    verdict = command_verdict(busy_s=0.016, waits=1, wait_s=0.016, lines=lines)
     assert (verdict.cause.name, verdict.cause.detail) == ("sync", "train.py:9 (item)")
     assert "because the host waits for it: train.py:9 (item)." in verdict.sentence
     assert verdict.changes[0].how == "train.py:9 (item)"
@@ -54,14 +59,14 @@ def test_short_waits_of_copies_are_not_the_cause():
     """Copies from memory that is not pinned wait too; a host that works for long finds the GPU idle."""
     gpu = {"forward": 0.010, "other": 0.023}
     lines = [line("other", 0.5, name="log")]
-    verdict = verdict_of(gpu, busy_s=0.010, waits=2, wait_s=0.0001, lines=lines)
+    verdict = command_verdict(gpu, busy_s=0.010, waits=2, wait_s=0.0001, lines=lines)
     assert (verdict.cause.name, verdict.cause.detail) == ("host", "train.py:9 (log)")
-    verdict = verdict_of(busy_s=0.012, kernels=2000, kernel_s=6e-6, waits=2, wait_s=0.0001)
+    verdict = command_verdict(busy_s=0.012, kernels=2000, kernel_s=6e-6, waits=2, wait_s=0.0001)
     assert verdict.cause.name == "launch"
 
 
 def test_a_wait_that_does_not_leave_the_gpu_idle_costs_nothing():
-    assert verdict_of(waits=1, wait_s=0.03).cause.name == "compute"
+    assert command_verdict(waits=1, wait_s=0.03).cause.name == "compute"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +74,7 @@ def test_a_wait_that_does_not_leave_the_gpu_idle_costs_nothing():
 )
 def test_copies_say_which_memory_they_come_from(pageable, pinned, detail):
     gpu = {**GPU, "copy": 0.030}
-    verdict = verdict_of(gpu, pageable_copy_s=pageable, pinned_copy_s=pinned)
+    verdict = command_verdict(gpu, pageable_copy_s=pageable, pinned_copy_s=pinned)
     assert (verdict.cause.name, verdict.cause.detail) == ("copy", detail)
 
 
@@ -89,12 +94,12 @@ def test_events_of_the_profiler_are_summed_by_step():
         ("cudaMemcpyAsync", False, 0.7, 0.9),
     ]
     longer = [*events, ("cudaMemcpyAsync", False, 1.0, 1.5)]
-    found = summed(events, 2, 2.0)
+    found = summarize(events, 2, 2.0)
     assert found["busy_s"] == pytest.approx((0.3 + 0.2) / 2)
     assert (found["kernels"], found["launches"], found["waits"]) == (0.5, 0.5, 0.5)
     assert found["kernel_s"] == pytest.approx(0.2)
     assert (found["wait_s"], found["wall_s"]) == pytest.approx((0.1, 1.0))
-    assert summed(longer, 2, 2.0)["wait_s"] == pytest.approx((0.2 + 0.7 - 0.3) / 2)
+    assert summarize(longer, 2, 2.0)["wait_s"] == pytest.approx((0.2 + 0.7 - 0.3) / 2)
     assert (found["pageable_copy_s"], found["pinned_copy_s"]) == pytest.approx((0.1, 0.05))
 
 
@@ -119,7 +124,7 @@ def test_events_of_torchs_own_profiler_can_be_read():
     kinds = torch.profiler.ProfilerActivity
     with torch.profiler.profile(activities=[kinds.CPU]) as profiler:
         torch.ones(100).sum()
-    events = {name: (on_gpu, end - begin) for name, on_gpu, begin, end in events_of(profiler)}
+    events = {name: (on_gpu, end - begin) for name, on_gpu, begin, end in profiler_events(profiler)}
     on_gpu, seconds = events["aten::sum"]
     assert not on_gpu
     assert 0 < seconds < 60

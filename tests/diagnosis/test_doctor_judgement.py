@@ -7,8 +7,8 @@ import sys
 import pytest
 from tundish.diagnosis.probe import usable_cpus, users_code
 from tundish.diagnosis.probe.clocks.gpu_clock import gpu_seconds
-from tundish.diagnosis.probe.clocks.step_ledger import Ledger
-from tundish.diagnosis.probe.profiles.line_samples import LineSampler, _users_place
+from tundish.diagnosis.probe.clocks.step_ledger import StepLedger
+from tundish.diagnosis.probe.profiles.line_samples import LineSampler, _user_line
 from tundish.diagnosis.probe.settings import Settings, from_variable, to_variable
 from tundish.diagnosis.verdict.changes import Change, sort_changes
 from tundish.diagnosis.verdict.verdict import judge
@@ -45,7 +45,7 @@ def test_a_validation_between_steps_is_left_out():
     verdict = judge(facts(steps))
     assert verdict.cause.name == "compute"
     assert verdict.figures.rare_steps == 1
-    assert any("left out" in note for note in verdict.notes)
+    assert any("omitted" in note for note in verdict.notes)
 
 
 def test_the_replay_gives_the_ceiling_and_boundaries_do_not_count():
@@ -149,7 +149,7 @@ def test_sampled_lines_divide_what_no_hook_knows():
     ("steps", "torch", "text"),
     [
         ([], None, "did not import PyTorch"),
-        ([], {"version": "2"}, "no two optimizer steps"),
+        ([], {"version": "2"}, "fewer than two torch optimizer steps"),
         ([step("warm-up", boundary=True)], {"version": "2"}, "ended after 1 optimizer step."),
     ],
 )
@@ -163,7 +163,7 @@ def test_without_steps_there_is_no_verdict(steps, torch, text):
 def test_few_steps_are_judged_with_a_note():
     verdict = judge(facts([step("warm-up", True)] + [step("warm-up")] * 3, phase="warm-up"))
     assert verdict.cause.name == "compute"
-    assert any("unsteady" in note for note in verdict.notes)
+    assert any("noisy" in note for note in verdict.notes)
 
 
 def test_every_verdict_is_json_and_text():
@@ -201,7 +201,7 @@ def test_the_gpus_time_of_each_part_is_the_time_between_its_events():
 
 def test_nested_parts_count_once_and_a_step_begins_where_the_last_one_ended():
     ticks, events = itertools.count(), itertools.count()
-    ledger = Ledger(lambda: next(ticks), lambda: Event(next(events)))
+    ledger = StepLedger(lambda: next(ticks), lambda: Event(next(events)))
     ledger.enter("optimizer")  # a closure: backward inside the step
     ledger.enter("backward")
     assert (ledger.part, ledger.is_in("optimizer")) == ("backward", True)
@@ -250,7 +250,7 @@ def test_where_a_framework_runs_the_loop_its_own_function_is_named(monkeypatch):
         "/packages/lightning/trainer.py": "def fit(seen, look): on_end(seen, look)",
         "/home/train.py": "\nfit(seen, look)",
     }
-    scope = {"seen": seen, "look": lambda: _users_place(sys._getframe(1))}
+    scope = {"seen": seen, "look": lambda: _user_line(sys._getframe(1))}
     for file, text in names.items():
         exec(compile(text, file, "exec"), scope)
     place = ("/home/train.py", 2, "fit: on_end in progress.py", "/packages/lightning/trainer.py")

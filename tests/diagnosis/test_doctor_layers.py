@@ -78,7 +78,7 @@ def test_the_verdict_the_page_and_the_terminal_have_them():
     verdict = judge(facts)
     values = verdict.as_json()
     assert {one["name"] for one in values["layers"]["rows"]} >= {"body.0", "head"}
-    assert "Layers, slowest first (2 steps of their own)" in verdict_text(verdict, all_layers=True)
+    assert "Layers, slowest first (2 extra steps)" in verdict_text(verdict, all_layers=True)
     assert "<h2>Layers</h2>" in report_page({**values, "command": "python train.py"})
 
 
@@ -98,7 +98,7 @@ def test_a_compiled_model_has_no_table_and_says_why():
     assert facts["layers_why"].startswith("head (Linear) is compiled by torch.compile")
     assert not any(hooks for _, hooks in seen)
     text = verdict_text(judge(facts), all_layers=True)
-    assert "No table of layers: head (Linear) is compiled" in text
+    assert "Layers not measured: head (Linear) is compiled" in text
 
 
 def test_a_script_that_ends_in_the_middle_leaves_no_hook():
@@ -106,7 +106,7 @@ def test_a_script_that_ends_in_the_middle_leaves_no_hook():
     facts, seen = watched(Network(), most=whole.index("layers") + 1)
     assert seen[-1][0] == facts["phase"] == "layers"
     assert facts["layers"] is None
-    assert facts["layers_why"] == "the script ended before its layers were measured"
+    assert facts["layers_why"] == "the script ended before the layers were measured"
     assert len(HOOKS) == 0
     assert torch.autograd.backward.__module__ == "torch.autograd"
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from tundish.diagnosis.probe.clocks.blocked_clock import BlockedClock
 from tundish.diagnosis.probe.loaders.dataset_profile import profile_dataset
-from tundish.diagnosis.probe.profiles.line_samples import LineSampler, _columns, _users_place
+from tundish.diagnosis.probe.profiles.line_samples import LineSampler, _columns, _user_line
 from tundish.diagnosis.probe.users_code import _OURS
 from tundish.diagnosis.verdict.line_costs import LEAST_SAMPLES, shown
 from tundish.diagnosis.verdict.verdict import judge
@@ -38,7 +38,7 @@ def test_the_longest_line_is_in_the_sentence_not_the_one_with_most_samples():
 
 def test_a_line_with_several_functions_is_one_change():
     names = [line("other", 0.5, name="a"), line("other", 0.1, name="b")]
-    assert costs(names)[0] == ["train.py:9 (a) takes 67.0 ms of every step outside the model"]
+    assert costs(names)[0] == ["train.py:9 (a) takes 67.0 ms per step outside the model"]
     framework = [
         line("other", 0.5, name="fit: a in x.py"),
         line("other", 0.5, name="fit: b in y.py"),
@@ -66,7 +66,7 @@ def test_samples_of_validations_and_checkpoints_do_not_count():
         (False, 0.1, 2),
         (False, 0.9, 3),
     ]:
-        sampler._now = [(("other", True, "/a/train.py", at, ""), 0.002)] * 7
+        sampler._current = [(("other", True, "/a/train.py", at, ""), 0.002)] * 7
         sampler.step_ended(boundary, seconds)
     (found,) = sampler.as_json()
     assert (found["line"], found["samples"], found["share"]) == (2, 14, 1.0)
@@ -74,7 +74,7 @@ def test_samples_of_validations_and_checkpoints_do_not_count():
 
 def test_where_no_usual_step_was_seen_all_samples_count():
     sampler = LineSampler()
-    sampler._now = [(("other", True, "/a/train.py", 1, ""), 0.002)] * 7
+    sampler._current = [(("other", True, "/a/train.py", 1, ""), 0.002)] * 7
     sampler.step_ended(True, 0.1)
     assert [one["samples"] for one in sampler.as_json()] == [7]
 
@@ -83,7 +83,7 @@ def test_a_sample_stands_for_the_time_since_the_one_before_it():
     """Functions of C that keep Python's lock let no sample be taken until they end."""
     sampler = LineSampler()
     places = [("other", True, "/a/train.py", at, "") for at in (1, 2)]
-    sampler._now = [(places[0], 0.002)] * 50 + [(places[1], 0.1)] * 9
+    sampler._current = [(places[0], 0.002)] * 50 + [(places[1], 0.1)] * 9
     sampler.step_ended(False, 1.0)
     first, second = sampler.as_json()
     assert (first["line"], first["samples"], first["share"]) == (2, 9, pytest.approx(0.9))
@@ -92,7 +92,7 @@ def test_a_sample_stands_for_the_time_since_the_one_before_it():
 
 def test_a_hook_of_the_doctor_is_not_what_the_line_calls():
     seen = []
-    scope = {"look": lambda: seen.append(_users_place(sys._getframe(1)))}
+    scope = {"look": lambda: seen.append(_user_line(sys._getframe(1)))}
     for file, text in {
         torch.__file__: "def backward(): look()",
         f"{_OURS}/hooks.py": "def call(): backward()",

@@ -10,13 +10,13 @@ import pytest
 import torch
 import tundish
 from torch.utils.data import DataLoader, TensorDataset
-from tundish.diagnosis.memory.allocation_sites import Place, place_of
-from tundish.diagnosis.memory.block_history import KINDS, Recorded
+from tundish.diagnosis.memory.allocation_sites import AllocationSite, allocation_site
+from tundish.diagnosis.memory.block_history import KINDS, MemoryRecording
 from tundish.diagnosis.memory.cuda_blocks import (
     CudaTracker,
     allocated_blocks,
-    blocks_of,
     name_blocks,
+    trace_blocks,
 )
 from tundish.diagnosis.memory.explain import explain
 from tundish.diagnosis.memory.predicted import inner_model
@@ -127,7 +127,7 @@ def test_the_prediction_is_for_the_model_inside_a_parallel_one():
         pass
 
     model.weight = Spread(torch.zeros(2, 2))
-    with pytest.raises(ValueError, match="spread over several ranks"):
+    with pytest.raises(ValueError, match="sharded over several ranks"):
         inner_model(model)
 
 
@@ -145,7 +145,7 @@ def test_losses_that_are_kept_grow_and_hold_their_graph():
     assert grows["line"] == line_of("out.square().mean()")
     assert grows["holds_graph"]
     assert grows["bytes_per_step"] == 4
-    assert "grows, 4 B more each step: test_doctor_memory.py" in str(verdict)
+    assert "grows, 4 B more in each step: test_doctor_memory.py" in str(verdict)
 
 
 def test_training_is_the_same_with_the_recorder():
@@ -174,7 +174,7 @@ def test_a_loop_without_modules_has_a_note():
             (x @ weight).sum().backward()
             optimizer.step()
     assert doctor.verdict.as_json()["memory"] is None
-    assert "memory: nothing could be recorded: RuntimeError: the loop calls no module" in str(
+    assert "memory: recording failed: RuntimeError: the loop calls no torch module" in str(
         doctor.verdict
     )
 
@@ -199,7 +199,7 @@ def test_a_history_of_the_allocator_becomes_blocks():
     assert before == {1000: 512, 2024: 1024}
     trace = [alloc(7, 100, 3), free(1000), alloc(1000, 512, 4), free(7), free(999), alloc(7, 600)]
     trace += [{"action": "segment_alloc", "addr": 7, "size": 1}]
-    found = blocks_of(trace, before, {7: 2048})
+    found = trace_blocks(trace, before, {7: 2048})
     assert [(b.bytes, b.made, b.freed) for b in found[7]] == [(512, 1, 3), (2048, 6, None)]
     assert [(b.bytes, b.made, b.freed) for b in found[1000]] == [(512, 0, 1), (512, 3, None)]
     assert found[7][0].line.script == Line("/a/train.py", 3)
@@ -244,7 +244,7 @@ def test_the_curve_is_that_of_counting_every_block_at_every_position():
             block.freed = freed
             blocks.append(block)
         begin, end = sorted(numbers.sample(range(1, 40), 2))
-        found = explain(Recorded("cpu", blocks, [], [begin, end]))
+        found = explain(MemoryRecording("cpu", blocks, [], [begin, end]))
 
         def at(position, blocks=blocks):
             alive = [b for b in blocks if b.made <= position <= (b.freed or position)]
@@ -260,11 +260,11 @@ def test_the_curve_is_that_of_counting_every_block_at_every_position():
 def test_the_line_in_a_package_stands_beside_the_users():
     package = torch.__file__.replace("torch/__init__.py", "torchvision/models/resnet.py")
     frames = [(torch.__file__, 1), (package, 92), ("/home/me/net.py", 7), ("/home/me/train.py", 3)]
-    place = place_of(frames)
+    place = allocation_site(frames)
     assert place.script == Line("/home/me/net.py", 7)
     assert place.inner == "resnet.py:92"
-    assert place_of(frames[2:]).inner == ""
-    assert place_of([]) == Place()
+    assert allocation_site(frames[2:]).inner == ""
+    assert allocation_site([]) == AllocationSite()
 
 
 class Allocator:
@@ -306,9 +306,9 @@ def test_the_history_is_read_between_the_marks_of_the_loop(monkeypatch):
     tracker = CudaTracker(torch.device("cuda", 0))
     tracker.begin([("parameters", [torch.zeros(1), None])])  # not on the GPU
     for number in range(2):
-        tracker.mark("forward", place_of([("/a/train.py", 3)]))
+        tracker.mark("forward", allocation_site([("/a/train.py", 3)]))
         allocator.add(alloc(2, 1024, 3))
-        tracker.mark("backward", place_of([("/a/train.py", 4)]))
+        tracker.mark("backward", allocation_site([("/a/train.py", 4)]))
         allocator.add(alloc(3, 512))
         allocator.add(free(2))
         if number == 0:

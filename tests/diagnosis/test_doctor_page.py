@@ -139,13 +139,13 @@ def test_the_page_has_every_part_and_needs_no_other_file():
         *("Where the time of a step goes", "Step by step", "Inside the loader", "waiting for data"),
         *(
             "Lines of the loop outside the model",
-            "The change that was tried",
+            "Applied change",
             "+20.0%",
             "<h2>Checks</h2>",
         ),
-        *("Memory of a step", "Lines that hold it", "train.py:6", "Functions of the loop"),
+        *("Memory of a step", "Lines that hold the memory", "train.py:6", "Functions of the loop"),
         *("outlive their step", "<h2>Timeline</h2>"),
-        *("<h2>Layers</h2>", "FLOPs per byte", "bf16: 800 TFLOP/s", "and 260 faster ones"),
+        *("<h2>Layers</h2>", "FLOPs per byte", "bf16: 800 TFLOP/s", "and 260 faster layers"),
         *("item-in-loop: waits", "read it later", "How it was measured", "a CPU, 8 cores"),
     ):
         assert words in text, words
@@ -216,7 +216,7 @@ def test_a_verdict_is_saved_as_a_page_or_as_json(tmp_path):
     assert html.escape(verdict.sentence) in (tmp_path / "a.html").read_text()
     verdict.save(tmp_path / "a.json")
     assert read_report(str(tmp_path / "a.json"))["sentence"] == verdict.sentence
-    with pytest.raises(ValueError, match="a page or JSON"):
+    with pytest.raises(ValueError, match="HTML or JSON"):
         verdict.save(tmp_path / "a.txt")
     assert not (tmp_path / "a.txt").exists()
 

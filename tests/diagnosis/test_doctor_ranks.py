@@ -2,7 +2,7 @@
 
 import pytest
 from tundish.diagnosis.process.apply_change import apply_change
-from tundish.diagnosis.process.command import Ended
+from tundish.diagnosis.process.command import CommandResult
 from tundish.diagnosis.verdict.straggler import judge_ranks
 from tundish.diagnosis.verdict.verdict import judge
 
@@ -55,7 +55,7 @@ def test_a_change_is_tried_and_compared_with_its_prediction():
 
     def run(*wanted):
         asked.append(wanted)
-        return Ended(0, [after])
+        return CommandResult(0, [after])
 
     verdict = judge(before)
     apply_change(verdict, change_of(verdict, "workers=3"), run)
@@ -63,7 +63,7 @@ def test_a_change_is_tried_and_compared_with_its_prediction():
     apply_change(verdict, "workers=3", run)
     assert verdict.applied == by_number
     assert asked == [("workers=3", "a.B", "c0,ffee")] * 2
-    assert "try it: --apply workers=3\n" in str(verdict)
+    assert "try: --apply workers=3\n" in str(verdict)
     assert verdict.applied["measured_s"] == pytest.approx(0.035)
     assert verdict.applied["difference"] == pytest.approx(0.035 / 0.0333 - 1, abs=0.02)
     assert "tried: 35.0 ms measured; predicted 33" in str(verdict)
@@ -73,7 +73,7 @@ def test_a_change_that_is_not_in_the_list_has_no_prediction():
     after = facts([step(data=0.002)] * 20)
     after["applied"] = {"done": True, "text": "num_workers=7"}
     verdict = judge(facts([step(data=0.017)] * 20))
-    apply_change(verdict, "workers=7", lambda *wanted: Ended(0, [after]))
+    apply_change(verdict, "workers=7", lambda *wanted: CommandResult(0, [after]))
     assert (verdict.applied["number"], verdict.applied["predicted_s"]) == (None, None)
     assert "Change workers=7, tried: 35.0 ms measured\n" in str(verdict)
 
@@ -88,11 +88,11 @@ def changed_in_one_rank():
 @pytest.mark.parametrize(
     ("number", "ended", "text"),
     [
-        (9, None, "there are"),
-        (2, None, "it needs an edit: tundish tune"),
-        (1, Ended(3, []), "the second run had no steps and ended with 3"),
-        (1, Ended(0, [facts([step()] * 20)]), "the watch did not see it"),
-        (1, Ended(0, changed_in_one_rank()), "kept"),
+        (9, None, "the list has"),
+        (2, None, "the change needs an edit: tundish tune"),
+        (1, CommandResult(3, []), "the second run had no steps and ended with 3"),
+        (1, CommandResult(0, [facts([step()] * 20)]), "the watch did not observe it"),
+        (1, CommandResult(0, changed_in_one_rank()), "kept"),
     ],
 )
 def test_a_change_that_cannot_be_tried_is_said(number, ended, text):

@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from tundish import transforms as T
 from tundish.data import traces
 from tundish.diagnosis.cli.doctor_verb import main
-from tundish.diagnosis.probe.clocks.step_ledger import Ledger
+from tundish.diagnosis.probe.clocks.step_ledger import StepLedger
 from tundish.diagnosis.probe.recorders import Guarded
 from tundish.diagnosis.timeline.loader_trace import read_loader_trace
 
@@ -164,9 +164,7 @@ def test_a_profiler_of_the_scripts_own_costs_only_the_timeline(tmp_path, monkeyp
     ) as doctor:
         train(DataLoader(data, 4))
     assert doctor.verdict.timeline is None
-    assert "timeline: nothing could be recorded: RuntimeError: another profiler" in str(
-        doctor.verdict
-    )
+    assert "timeline: recording failed: RuntimeError: another profiler" in str(doctor.verdict)
     assert not (tmp_path / "t.json").exists()
 
 
@@ -190,7 +188,7 @@ class Breaks:
 @pytest.mark.parametrize("where", ["start", "changed", "step_ended", "stop", ""])
 def test_a_recorder_that_fails_is_stopped_once_and_disturbs_nobody(where):
     inner = Breaks(where)
-    recorder, ledger = Guarded(inner), Ledger()
+    recorder, ledger = Guarded(inner), StepLedger()
     recorder.start(SimpleNamespace(ledger=ledger))
     ledger.enter("forward")
     ledger.leave()
@@ -209,7 +207,7 @@ def test_a_recorder_that_fails_is_stopped_once_and_disturbs_nobody(where):
     [
         (["--timeline", "t.txt"], "the timeline is JSON"),
         (["--timeline", "/no/such/t.json"], "there is no folder"),
-        (["--timeline", "r.json", "--html", "r.html"], "the JSON of the verdict has this name"),
+        (["--timeline", "r.json", "--html", "r.html"], "also the JSON file of the verdict"),
         (["--table", "wide"], "--table: 'wide' is not one of simple, advanced"),
     ],
 )

@@ -186,7 +186,7 @@ def test_an_error_of_the_watch_ends_the_watch_and_not_the_script(owner, name, mo
     assert session.watch.phase == "done"
     assert len(labels) >= 8 * len(Numbers())
     verdict = judge(session.end())
-    assert "the watch failed, and the script went on unwatched" in "\n".join(verdict.notes)
+    assert "the watch failed, and the script ran on unwatched" in "\n".join(verdict.notes)
 
 
 SCRIPT = """
@@ -212,7 +212,7 @@ def test_the_doctor_says_that_the_script_goes_on_unwatched(tmp_path):
     result = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
     assert (result.stdout, result.returncode) == ("its end\n", 7)
     assert (
-        "tundish: the script goes on unwatched: ZeroDivisionError: of the watch\n" in result.stderr
+        "tundish: the script runs on unwatched: ZeroDivisionError: of the watch\n" in result.stderr
     )
     assert "Traceback" not in result.stderr
 

@@ -28,7 +28,7 @@ def test_a_notebook_shows_the_text_and_not_every_step():
 
 def test_layers_in_a_notebook():
     layers = tundish.layers(torch.nn.Linear(4, 4), torch.rand(2, 4), steps=1)
-    assert repr(layers) == "<Layers: 1 of them, cpu>"
+    assert repr(layers) == "<Layers: 1 layer, cpu>"
     assert "roof, measured" in layers._repr_html_()
 
 
@@ -45,15 +45,15 @@ def test_a_computed_ceiling_has_its_footnote():
 def test_one_is_not_written_as_many():
     one = judge(facts([step("warm-up"), step("warm-up")]))
     assert "measured: 1 step;" in str(one)
-    assert "only 1 step was seen, at the beginning: the figures are unsteady" in one.notes
+    assert "only 1 step was measured, at the beginning: the figures are noisy" in one.notes
     rare = judge(facts([step(other=9.0 if number == 7 else 0.0) for number in range(30)]))
-    assert "1 unusually long step left out (validation, checkpoints)" in rare.notes
+    assert "1 unusually long step omitted (validation, checkpoints)" in rare.notes
 
 
 def test_figures_of_fewer_than_five_steps_are_unsteady():
     long = judge(facts([step(other=9.0 if number < 2 else 0.0) for number in range(5)]))
     assert long.figures.few
-    assert "only 3 steps are left: the figures are unsteady" in long.notes
+    assert "only 3 steps remain: the figures are noisy" in long.notes
     assert "measured: 3 of 5 steps;" in str(long)
 
 
@@ -103,7 +103,7 @@ def test_a_loop_that_ends_early_has_its_line_and_worker_processes():
 
 
 def test_arguments_are_called_as_they_are_written():
-    with pytest.raises(tundish.ArgumentError, match=r"^table=foo: it is one of simple, advanced"):
+    with pytest.raises(tundish.ArgumentError, match=r"^table=foo: not one of simple, advanced"):
         tundish.doctor(table="foo")
     with pytest.raises(tundish.ArgumentError, match=r"^timeline=a\.txt: the timeline is JSON"):
         tundish.doctor(timeline="a.txt")
@@ -112,10 +112,10 @@ def test_arguments_are_called_as_they_are_written():
 @pytest.mark.parametrize("name", ["timeline", "functions", "memory"])
 def test_what_was_asked_for_and_is_missing_has_a_note(name):
     missing = facts([step()] * 20, recorded={name: None}, phase="measure")
-    text = "the script ended before a step was recorded for it"
+    text = "the script ended before a step was recorded"
     assert sum(text in note for note in judge(missing).notes) == 1
     failed = {**missing, "record_failed": {name: "why"}}
-    assert f"{name}: nothing could be recorded: why" in judge(failed).notes
+    assert f"{name}: recording failed: why" in judge(failed).notes
     assert not any(text in note for note in judge(failed).notes)
     there = facts([step()] * 20, recorded={name: {"steps": 1}}, phase="measure")
     assert not any(text in note for note in judge({**there, "steps": []}).notes)

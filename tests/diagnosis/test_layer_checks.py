@@ -7,7 +7,7 @@ machine too: a cost per operation, and the roof of an invented machine. tests/gp
 import pytest
 import torch
 from tundish.diagnosis.layers.layers import layers
-from tundish.diagnosis.rules.runtime import LAYER_CHECKS, findings_of_layers
+from tundish.diagnosis.rules.runtime import LAYER_CHECKS, check_layers
 
 from tests.helpers.layer_plants import PLANTS
 
@@ -31,8 +31,8 @@ def found(monkeypatch):
     """The findings in a model, by id."""
     monkeypatch.setattr("tundish.diagnosis.probe.layers.profile.measure_roof", lambda *words: ROOF)
     monkeypatch.setattr(
-        "tundish.diagnosis.layers.layers.findings_of_layers",
-        lambda facts: findings_of_layers(on_that_machine(facts)),
+        "tundish.diagnosis.layers.layers.check_layers",
+        lambda facts: check_layers(on_that_machine(facts)),
     )
 
     def found(model, batch):
@@ -91,28 +91,28 @@ def written(*rows, device="cuda"):
     ],
 )  # fmt: skip
 def test_checks_of_tensor_cores(name, planted, clean):
-    (one,) = findings_of_layers(written(planted))
+    (one,) = check_layers(written(planted))
     assert one["check"] == name
     assert 0 < one["seconds"] < 0.03
-    assert findings_of_layers(written(clean)) == []
-    assert findings_of_layers(written({**planted, "padded": None}, device="cpu")) == []
-    assert findings_of_layers(written(planted, row("other", 3.0))) == []  # not worth a word
+    assert check_layers(written(clean)) == []
+    assert check_layers(written({**planted, "padded": None}, device="cpu")) == []
+    assert check_layers(written(planted, row("other", 3.0))) == []  # not worth a word
 
 
 def test_the_cost_of_tensor_cores_is_what_was_timed_or_what_the_roofs_say():
-    (one,) = findings_of_layers(written(row(types={"fp32": 10**12}, seconds=0.04)))
+    (one,) = check_layers(written(row(types={"fp32": 10**12}, seconds=0.04)))
     assert one["seconds"] == pytest.approx(0.04 * (1 - (1 / 800) / (1 / 50)))
     assert "autocast" not in one["text"]
     timed = row(types={"fp32": 10**12}, seconds=0.04, in_bf16=0.3)
-    (one,) = findings_of_layers(written(timed))
+    (one,) = check_layers(written(timed))
     assert one["seconds"] == pytest.approx(0.04 * 0.7)
     assert "under autocast head takes 30 % of its time" in one["text"]
     slower = row("slower", types={"fp32": 10**12}, seconds=0.04, in_bf16=1.2)
-    assert findings_of_layers(written(slower)) == []
-    (one,) = findings_of_layers(written(timed, slower))
+    assert check_layers(written(slower)) == []
+    (one,) = check_layers(written(timed, slower))
     assert one["seconds"] == pytest.approx(0.04 * 0.7)
     assert "slower" not in one["text"]
-    (one,) = findings_of_layers(written(row(padded=0.6)))
+    (one,) = check_layers(written(row(padded=0.6)))
     assert one["seconds"] == pytest.approx(0.01 * 0.4)
     assert "1001 to 50257 features" in one["text"]
 

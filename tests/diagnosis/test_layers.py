@@ -297,23 +297,23 @@ def test_branches_tokens_and_layouts_are_seen(monkeypatch):
 
 
 def test_wrong_words():
-    with pytest.raises(ValueError, match=r"takes a torch.nn.Module, not int"):
+    with pytest.raises(ValueError, match=r"needs a torch.nn.Module, not int"):
         measured(3, 4)
     with pytest.raises(ValueError, match="at least one step"):
         measured(nn.Linear(8, 8), torch.ones(2, 8), steps=0)
-    with pytest.raises(ValueError, match="needs a gradient"):
+    with pytest.raises(ValueError, match="requires a gradient"):
         measured(nn.Linear(8, 8).requires_grad_(False), torch.ones(2, 8))
-    with pytest.raises(ValueError, match="no scalar"):
+    with pytest.raises(ValueError, match="a scalar tensor"):
         measured(nn.Linear(8, 8), torch.ones(2, 8), loss=lambda out: out)
 
 
 def test_a_table_is_printed_and_saved(tmp_path):
     found = tundish.layers(nn.Linear(8, 8), {"input": torch.ones(2, 8)}, steps=1)
-    assert "Layers, slowest first (1 step of its own)" in str(found)
+    assert "Layers, slowest first (1 extra step)" in str(found)
     assert "roof, measured: copies 10 GB/s, products fp32 100 GFLOP/s" in str(found)
     found.save(tmp_path / "a.json")
     found.save(tmp_path / "a.html")
     assert "<svg" in (tmp_path / "a.html").read_text()
     assert '"of_roof"' in (tmp_path / "a.json").read_text()
-    with pytest.raises(ValueError, match="a page or JSON"):
+    with pytest.raises(ValueError, match="HTML or JSON"):
         found.save(tmp_path / "a.txt")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader, TensorDataset
-from tundish.diagnosis.rules.runtime import CHECKS, findings_of_run
+from tundish.diagnosis.rules.runtime import CHECKS, check_run
 from tundish.diagnosis.verdict.static_findings import with_costs
 from tundish.diagnosis.verdict.verdict import judge
 
@@ -48,7 +48,7 @@ def run(model=None, data=None, trained=None, validate=None):
                 validate(model, x)
     seen = session.end()
     assert seen["phase"] == "done"
-    return {one["check"]: one for one in findings_of_run(seen)}
+    return {one["check"]: one for one in check_run(seen)}
 
 
 def validate_with_graph(model, x):
@@ -90,9 +90,9 @@ def test_a_parameter_that_never_gets_a_gradient():
 def test_gradients_that_no_optimizer_uses():
     model = Network()
     found = run(model, trained=model.last.parameters())
-    assert set(found) == {"gradient-of-nobody"}
-    assert "first.weight" in found["gradient-of-nobody"]["text"]
-    assert "(80% of the parameters)" in found["gradient-of-nobody"]["text"]
+    assert set(found) == {"gradient-without-optimizer"}
+    assert "first.weight" in found["gradient-without-optimizer"]["text"]
+    assert "(80% of the parameters)" in found["gradient-without-optimizer"]["text"]
 
 
 def test_a_validation_that_builds_a_graph_has_its_line():
@@ -112,7 +112,7 @@ def test_a_validation_without_eval_and_without_no_grad_has_its_line():
     found = run(validate=validate_in_train_mode)
     assert set(found) == {"evaluation-builds-graph"}
     one = found["evaluation-builds-graph"]
-    assert one["text"].startswith("4 forward passes in training mode that no backward pass follows")
+    assert one["text"].startswith("4 forward passes in training mode without a backward pass")
     assert linecache.getline(one["file"], one["line"]) == "        model(rows)\n"
 
 
@@ -128,21 +128,21 @@ def test_a_batch_that_is_fetched_ahead_of_backward_is_no_validation():
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-    assert findings_of_run(session.end()) == []
+    assert check_run(session.end()) == []
 
 
 def test_double_precision_of_the_model_and_of_batches():
     rows = torch.from_numpy(np.ones((400, 4)))
     labels = torch.zeros(400, dtype=torch.int64)
     double = run(Network().double(), TensorDataset(rows, labels))
-    assert double["double-precision"]["text"] == "the model has parameters in float64"
+    assert double["double-precision"]["text"] == "the model has float64 parameters"
 
     class Casts(Network):
         def forward(self, x):
             return super().forward(x.float())
 
     batches = run(Casts(), TensorDataset(rows, labels))
-    assert batches["double-precision"]["text"].startswith("batches have float64 tensors")
+    assert batches["double-precision"]["text"].startswith("batches contain float64 tensors")
 
 
 OBSERVED = {
@@ -168,7 +168,7 @@ OBSERVED = {
 )  # fmt: skip
 def test_checks_of_what_a_test_cannot_have(more, ids):
     seen = facts([step()], observed=OBSERVED, **more)
-    assert [one["check"] for one in findings_of_run(seen)] == ids
+    assert [one["check"] for one in check_run(seen)] == ids
 
 
 def test_every_check_is_found_by_some_test_above():
@@ -187,7 +187,7 @@ def test_what_costs_time_on_a_gpu_only_is_left_out_of_a_run_on_a_cpu():
     verdict = judge(facts([step()] * 20, cpus=1))
     found = {one["check"]: one["remedy"] for one in with_costs(findings, verdict)}
     assert found == {"no-workers": "num_workers=1 and more", "gc-in-loop": "r"}
-    assert "1 finding of tundish check left out" in verdict.notes[-1]
+    assert "1 finding of tundish check omitted" in verdict.notes[-1]
     on_gpu = judge(facts([step()] * 20, torch={"version": "2", "threads": 1, "gpu": "a GPU"}))
     assert len(with_costs(findings, on_gpu)) == 3
 
@@ -200,7 +200,7 @@ def test_the_cost_of_a_line_is_measured_where_samples_hit_it():
     assert [one["line"] for one in found] == [9, 3, 0]
     assert found[0]["seconds"] == pytest.approx(0.067 * 6 / 7)  # as the change has it
     verdict.findings = found
-    assert "train.py:9  t (57.4 ms of every step)" in str(verdict)
-    assert "train.py:9 (f) takes 57.4 ms of every step outside the model" in str(verdict)
+    assert "train.py:9  t (57.4 ms per step)" in str(verdict)
+    assert "train.py:9 (f) takes 57.4 ms per step outside the model" in str(verdict)
     verdict = judge(facts([step(other=0.067)] * 20, lines=[line("other", 0.04)]))
     assert with_costs(findings, verdict)[0]["seconds"] is None  # four samples are too few

@@ -37,7 +37,7 @@ def values(text):
     """Kind and device of the last expression, which stands alone."""
     script = script_of(text)
     last = script.nodes(ast.Expr)[-1].value
-    found = script.values.of(last)
+    found = script.values.infer(last)
     return found.kind, found.device
 
 

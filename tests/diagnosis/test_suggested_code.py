@@ -40,7 +40,7 @@ for x in loader:
     value = {code}
 """
     (finding,) = planted.findings(text, [select])
-    return finding.remedy.removeprefix("make it where it is used: ")
+    return finding.remedy.removeprefix("create it on the GPU: ")
 
 
 def evaluate(code):

@@ -11,8 +11,8 @@ import torch
 from tundish.diagnosis.probe.clocks.timeline_clocks import (
     ClockPair,
     error_ns,
-    monotonic_of,
     read_clocks,
+    to_monotonic_ns,
 )
 from tundish.diagnosis.probe.loaders.worker_spans import RECORDS, WorkerRing, read_ring
 from tundish.diagnosis.timeline.chrome_file import ChromeFile
@@ -48,8 +48,8 @@ def test_clocks_that_a_time_server_moves():
     for monotonic in (100 * S, 105 * S, 110 * S):
         unix = monotonic + 1000 * S + (monotonic - 100 * S) // 10
         # The line is drawn by a guess, so it is not exact.
-        assert abs(monotonic_of(unix, begin, end) - monotonic) < S // 9
-    assert monotonic_of(1090 * S, begin, begin) == 90 * S
+        assert abs(to_monotonic_ns(unix, begin, end) - monotonic) < S // 9
+    assert to_monotonic_ns(1090 * S, begin, begin) == 90 * S
     assert error_ns(begin, end) == S + 30
 
 
@@ -179,7 +179,7 @@ def test_all_sources_are_in_one_window_on_one_clock(tmp_path):
     assert found["sources"] == sources
     assert (found["steps"], found["dropped"], found["notes"]) == (2, 1, [])
     labels = [one["args"]["name"] for one in values["traceEvents"] if one["name"] == "thread_name"]
-    assert "steps (profiled, not in the figures)" in labels
+    assert "steps (profiled, excluded from the figures)" in labels
 
 
 def test_two_ranks_have_processes_and_arrows_of_their_own(tmp_path):

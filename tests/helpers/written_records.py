@@ -1,8 +1,8 @@
 """What the doctor's recorders leave, written down: a GPU's history of allocations, functions, a timeline."""
 
-from tundish.diagnosis.memory.allocation_sites import Place
-from tundish.diagnosis.memory.block_history import Mark, Recorded
-from tundish.diagnosis.memory.cuda_blocks import blocks_of, name_blocks
+from tundish.diagnosis.memory.allocation_sites import AllocationSite
+from tundish.diagnosis.memory.block_history import Mark, MemoryRecording
+from tundish.diagnosis.memory.cuda_blocks import name_blocks, trace_blocks
 from tundish.diagnosis.memory.explain import explain
 
 
@@ -20,14 +20,16 @@ def recorded_of_gpu():
     step = [alloc(1, 10_000, 5), alloc(2, 50_000, 6), alloc(3, 30_000, 7), alloc(4, 500, 8)]
     step += [alloc(5, 20_000), free(3), free(2), free(1)]
     trace = [*step, free(5), *step[:3], alloc(9, 500, 8), *step[4:]]
-    blocks = blocks_of(trace, {100: 20_480}, {})
+    blocks = trace_blocks(trace, {100: 20_480}, {})
     marks = []
     for begin in (1, 10):
         parts = (("copy", 0), ("forward", 1), ("backward", 4), ("optimizer", 5))
-        marks += [Mark(begin + at, part, Place("/a/train.py", 20 + at)) for part, at in parts]
+        marks += [
+            Mark(begin + at, part, AllocationSite("/a/train.py", 20 + at)) for part, at in parts
+        ]
     name_blocks(blocks, [(6, {100: "parameters", 5: "gradients"}), (15, {5: "gradients"})])
     flat = [one for same in blocks.values() for one in same]
-    return Recorded("cuda:0", flat, marks, [1, 10, 18], torch_peak=140_000)
+    return MemoryRecording("cuda:0", flat, marks, [1, 10, 18], torch_peak=140_000)
 
 
 def recorded():

@@ -21,7 +21,7 @@ HOW = "start the script with: tundish run train.py"
 @pytest.fixture(autouse=True)
 def _said(monkeypatch):
     """Messages are given once per process; each test is to see its own."""
-    monkeypatch.setattr(data_parallel, "_said", set())
+    monkeypatch.setattr(data_parallel, "_shown_warnings", set())
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
 
 
@@ -158,11 +158,11 @@ def test_what_a_wrapper_had_of_its_own_is_not_lost_silently():
         pass
 
     replaced(net())  # has said how to launch
-    with pytest.warns(UserWarning, match="Mine, a class of yours"):
+    with pytest.warns(UserWarning, match="removed Mine, your subclass"):
         tundish.replace_data_parallel(Mine(net()))
     hooked = wrapped(net())
     hooked.register_forward_hook(lambda *_: None)
-    with pytest.warns(UserWarning, match="hooks on a DataParallel"):
+    with pytest.warns(UserWarning, match="removed hooks together with a DataParallel"):
         tundish.replace_data_parallel(hooked)
 
 
@@ -179,7 +179,7 @@ def test_more_ranks_than_gpus(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setenv("LOCAL_RANK", "2")
     with pytest.raises(tundish.ArgumentError, match=r"LOCAL_RANK is 2.*\n  fix: .*--ranks 2"):
-        data_parallel._own_device()
+        data_parallel._rank_device()
 
 
 TWO_RANKS = """

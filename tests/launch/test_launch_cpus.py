@@ -3,9 +3,9 @@
 import random
 
 import pytest
-from tundish.launch.cpus import cores_of, format_cpu_list, parse_cpu_list, share_cores
+from tundish.launch.cpus import format_cpu_list, group_by_core, parse_cpu_list, share_cores
 from tundish.launch.gpus import Gpu, near_cpus, visible_gpus
-from tundish.launch.rank_plan import Place, plan_ranks
+from tundish.launch.rank_plan import RunTopology, plan_ranks
 
 from tests.helpers.launched import make_sys, write
 
@@ -26,9 +26,9 @@ def test_runs_of_cpus_are_written_short():
 
 def test_cpus_of_a_core_stay_together(tmp_path):
     usable = make_sys(tmp_path, [4])
-    assert cores_of(usable, tmp_path) == [(0, 4), (1, 5), (2, 6), (3, 7)]
-    assert cores_of({0, 1, 5}, tmp_path) == [(0,), (1, 5)]  # taskset, a container
-    assert cores_of({0, 1}, tmp_path / "no such folder") == [(0,), (1,)]
+    assert group_by_core(usable, tmp_path) == [(0, 4), (1, 5), (2, 6), (3, 7)]
+    assert group_by_core({0, 1, 5}, tmp_path) == [(0,), (1, 5)]  # taskset, a container
+    assert group_by_core({0, 1}, tmp_path / "no such folder") == [(0,), (1,)]
 
 
 def test_without_numa_ranks_get_even_slices_of_whole_cores():
@@ -47,7 +47,7 @@ def plan(root, nodes, gpu_nodes, ranks=None, **more):
         Gpu(i, "a GPU", f"0000:{i:02x}:00.0", *near_cpus(f"0000:{i:02x}:00.0", root))
         for i in range(len(gpu_nodes))
     ]
-    place = Place(ranks or len(gpus))
+    place = RunTopology(ranks or len(gpus))
     return plan_ranks(place, gpus, usable, len(usable), {}, sys_root=root, **more)
 
 

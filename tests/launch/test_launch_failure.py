@@ -6,13 +6,13 @@ import signal
 from tundish.launch.failure import (
     TRACEBACK,
     Ending,
+    count_oom_kills,
     failure_text,
     first_failure,
     last_lines,
-    oom_kills_so_far,
     still_running_text,
 )
-from tundish.launch.output import Lines, Terminal
+from tundish.launch.output import LineSplitter, Terminal
 from tundish.launch.processes import group_members
 
 
@@ -52,7 +52,7 @@ def test_each_silent_end_has_a_remedy():
         return failure_text([ended(0, -number, 1.0)], **more)
 
     assert "usually the kernel, which ran out of memory" in text(signal.SIGKILL)
-    assert "this job's memory limit was reached" in text(signal.SIGKILL, oom_kills=1)
+    assert "the job reached its memory limit" in text(signal.SIGKILL, oom_kills=1)
     assert "--shm-size" in text(signal.SIGBUS)
     assert "CUDA_LAUNCH_BLOCKING=1" in text(signal.SIGABRT)
     assert "time limit" in text(signal.SIGTERM)
@@ -62,24 +62,24 @@ def test_each_silent_end_has_a_remedy():
 def test_kills_of_the_oom_killer_are_counted_in_the_own_cgroup(tmp_path):
     (tmp_path / "proc/self").mkdir(parents=True)
     (tmp_path / "proc/self/cgroup").write_text("1:cpu:/x\n0::/job/step\n")
-    assert oom_kills_so_far(tmp_path) == 0
+    assert count_oom_kills(tmp_path) == 0
     folder = tmp_path / "sys/fs/cgroup/job/step"
     folder.mkdir(parents=True)
     (folder / "memory.events").write_text("low 0\nmax 7\noom 2\noom_kill 3\n")
-    assert oom_kills_so_far(tmp_path) == 3
+    assert count_oom_kills(tmp_path) == 3
     (folder / "memory.events").write_text("something else entirely\n")
-    assert oom_kills_so_far(tmp_path) == 0
+    assert count_oom_kills(tmp_path) == 0
 
 
 def test_ranks_that_still_run_are_named():
     text = still_running_text([1, 3], 30)
-    assert text.startswith("ranks 1, 3 still run 30 s after another rank ended")
+    assert text.startswith("ranks 1, 3 still run 30 s after another rank exited with code 0")
     assert still_running_text([2], 30).startswith("rank 2 still runs")
     assert "fix:" in text
 
 
 def test_lines_that_were_overwritten_show_their_last_state():
-    lines = Lines()
+    lines = LineSplitter()
     assert lines.feed(b"one\ntw") == [b"one"]
     assert lines.feed(b"o\r\n 1 %\r 2 %\r") == [b"two"]
     assert lines.feed(b" 3 %\n") == [b" 3 %"]
@@ -89,7 +89,7 @@ def test_lines_that_were_overwritten_show_their_last_state():
 
 
 def test_a_line_without_an_end_is_handed_on():
-    lines = Lines()
+    lines = LineSplitter()
     assert sum(len(line) for _ in range(10) for line in lines.feed(b"x" * 60000)) > 400_000
 
 
@@ -99,10 +99,10 @@ def test_a_line_never_lands_in_a_progress_bar(monkeypatch):
     monkeypatch.setattr(os, "write", lambda fd, data: put.append((fd, data)) or len(data))
     terminal = Terminal()
     terminal.write(1, b"to a file, not ended")
-    terminal.line(b"[rank 1] a")
+    terminal.write_line(b"[rank 1] a")
     terminal.write(2, b" 3 %")
-    terminal.line(b"[rank 1] b")
-    terminal.line(b"[rank 1] c")
+    terminal.write_line(b"[rank 1] b")
+    terminal.write_line(b"[rank 1] c")
     shown = b"".join(data for fd, data in put if fd == 2)
     assert shown == b"[rank 1] a\n 3 %\n[rank 1] b\n[rank 1] c\n"
 

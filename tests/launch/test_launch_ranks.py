@@ -7,14 +7,14 @@ from tundish import ArgumentError, Error
 from tundish.data.settings.world import cpus_of_rank
 from tundish.launch.gpus import Gpu
 from tundish.launch.rank_plan import (
-    Place,
+    RunTopology,
     check_port,
     count_ranks,
-    defaults_of,
-    environment_of,
+    default_environment,
     free_port,
     plan_ranks,
     split_address,
+    torchrun_environment,
 )
 
 GPUS = [Gpu(i, "a GPU", f"0000:0{i}:00.0") for i in range(2)]
@@ -38,8 +38,8 @@ def test_more_ranks_than_gpus_are_refused_with_a_remedy():
 
 
 def test_ranks_are_numbered_over_all_machines():
-    place = Place(ranks=4, nodes=3, node=2, address="host0", port=29500)
-    values = environment_of(place, 1)
+    place = RunTopology(ranks=4, nodes=3, node=2, address="host0", port=29500)
+    values = torchrun_environment(place, 1)
     wanted = {
         "RANK": "9",
         "LOCAL_RANK": "1",
@@ -53,16 +53,16 @@ def test_ranks_are_numbered_over_all_machines():
 
 
 def test_threads_are_the_cpus_divided_by_the_ranks_unless_the_user_says():
-    assert defaults_of(16, 3, {})["OMP_NUM_THREADS"] == "5"
-    assert defaults_of(2, 3, {})["OMP_NUM_THREADS"] == "1"
-    given = defaults_of(16, 2, {"OMP_NUM_THREADS": "3", "PYTHONUNBUFFERED": "0"})
+    assert default_environment(16, 3, {})["OMP_NUM_THREADS"] == "5"
+    assert default_environment(2, 3, {})["OMP_NUM_THREADS"] == "1"
+    given = default_environment(16, 2, {"OMP_NUM_THREADS": "3", "PYTHONUNBUFFERED": "0"})
     assert given["OMP_NUM_THREADS"] == "3"
     assert given["PYTHONUNBUFFERED"] == "0"
     assert given["TUNDISH_CPUS_PER_RANK"] == "8"
 
 
 def test_gpus_go_to_ranks_in_order():
-    place = Place(ranks=2)
+    place = RunTopology(ranks=2)
     ranks = plan_ranks(place, GPUS, {0, 1, 2, 3}, 4, {}, sys_root="/no such folder")
     assert [one.gpu.index for one in ranks] == [0, 1]
     assert [one.cpus for one in ranks] == [(0, 1), (2, 3)]
@@ -105,6 +105,6 @@ def test_a_port_in_use_is_named_before_ranks_wait_for_it():
         taken.bind(("", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(Error, match=rf"port {port}[^\n]*in use\n  fix: another port"):
+        with pytest.raises(Error, match=rf"port {port}[^\n]*in use\n  fix: use another port"):
             check_port(port)
     check_port(free_port())

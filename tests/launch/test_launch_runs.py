@@ -186,7 +186,7 @@ def test_a_rank_that_outlives_the_others_is_ended_on_request(tmp_path):
     script = "RANK and time.sleep(1000)"
     done = launch(tmp_path, script, options=["--exit-timeout", "0.2"])
     assert done.returncode == 1
-    assert "rank 1 still ran long after another rank had ended" in done.stderr
+    assert "rank 1 still ran long after another rank had exited with code 0" in done.stderr
     assert "fix: every rank needs the same number of steps" in done.stderr
 
 

@@ -71,7 +71,7 @@ def test_ranks_that_ignore_ctrl_c_are_killed(started, tmp_path):
     run.send_signal(signal.SIGINT)
     _, err = run.communicate(timeout=60)
     assert run.returncode == 130
-    assert "killed, since they did not end in time: 0, 1" in err
+    assert "killed because they did not end in time: 0, 1" in err
     assert none_left(tmp_path)
 
 

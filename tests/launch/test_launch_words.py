@@ -40,7 +40,7 @@ def test_the_script_may_follow_two_dashes_or_be_a_module():
         ([], "SCRIPT is missing\n  fix: tundish run train.py"),
         (["trian.py"], "trian.py: no such script\n  fix: did you mean train.py?"),
         (["no/train.py"], "no/train.py: there is no folder no\n  fix: "),
-        (["."], ". is a folder\n  fix: name the script in it"),
+        (["."], ". is a folder\n  fix: name a script in this folder"),
         (["--rank", "2", "train.py"], "what is '--rank'?; did you mean --ranks?"),
         (["--ranks", "0", "train.py"], "--ranks: '0' is not a whole number from 1 to 99999"),
         (["--ranks", "two", "train.py"], "'two' is not a whole number from 1 to 99999"),
@@ -51,7 +51,7 @@ def test_the_script_may_follow_two_dashes_or_be_a_module():
         (["--nodes", "2", "--node", "0", "train.py"], "2 machines need --address HOST"),
         (["--nodes", "2", "--node", "2", "--address", "a", "train.py"], "use 0 to 1"),
         (["--address", "a:b", "train.py"], "'b' is not a port"),
-        (["--logs", "train.py", "train.py"], "--logs train.py: this is a file\n  fix: "),
+        (["--logs", "train.py", "train.py"], "--logs train.py: is a file\n  fix: "),
     ],
 )
 def test_wrong_words_are_explained_and_nothing_runs(words, said, capsys):

@@ -13,13 +13,9 @@ NOT_CLEAN_YET = """
     bench/augment bench/autotune bench/bad bench/common bench/decode bench/doctor bench/gpu_feed
     bench/lanes bench/load bench/optim bench/sources fuzz python/tundish python/tundish/_c
     python/tundish/data python/tundish/data/batch python/tundish/data/settings
-    python/tundish/demo python/tundish/diagnosis/layers python/tundish/diagnosis/lint/script
-    python/tundish/diagnosis/memory python/tundish/diagnosis/probe
-    python/tundish/diagnosis/probe/clocks python/tundish/diagnosis/probe/layers
-    python/tundish/diagnosis/probe/loaders python/tundish/diagnosis/probe/profiles
-    python/tundish/diagnosis/report python/tundish/diagnosis/rules/layers
-    python/tundish/diagnosis/verdict python/tundish/dropin python/tundish/dropin/datasets
-    python/tundish/launch python/tundish/optim/_binding python/tundish/optim/_flat
+    python/tundish/demo
+    python/tundish/dropin python/tundish/dropin/datasets
+    python/tundish/optim/_binding python/tundish/optim/_flat
     python/tundish/optim/_muon python/tundish/samples python/tundish/transforms
     python/tundish/tuning python/tundish/tuning/memory python/tundish/tuning/numerics
     python/tundish/tuning/report python/tundish/tuning/search python/tundish/tuning/tricks

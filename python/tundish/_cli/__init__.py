@@ -1,4 +1,4 @@
-"""The command line of the verbs written in Python: options, help, errors, colors, JSON.
+"""Command-line support for the verbs written in Python: options, help, errors, colors and JSON.
 
-A verb is a module with one `Arguments` and a `main(argv)` that calls `run_verb`.
+A verb is a module with one `Arguments` object and a `main(argv)` that calls `run_verb`.
 """

@@ -1,4 +1,4 @@
-"""The arguments of a verb, each described once. argparse parses them; the help is made here."""
+"""Declares the arguments of a verb. argparse parses the arguments; this module writes the help."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from .._c.close_name import close_name
 from .error_output import UsageError
 from .renamed import RENAMED_OPTIONS
 
-WIDTH = 80  # columns of a help text
-NAMES = 22  # columns of the names of options
+WIDTH = 80  # width of the help text in columns
+NAMES = 22  # width of the option names in columns
 Options = argparse.Namespace
 
 
 @dataclass(frozen=True)
 class VerbHelp:
-    """What the help says beside the options. Paragraphs are wrapped; indented lines stay."""
+    """Help text of a verb, apart from the options. Paragraphs are wrapped, indented lines are kept."""
 
-    verb: str  # with its sub-verb: "doctor compare"
-    usage: str  # what follows the verb; a line for each way to call it
-    examples: str  # one per line, the plainest first
+    verb: str  # including the sub-verb: "doctor compare"
+    usage: str  # the text after the verb, one line per way to call the verb
+    examples: str  # one per line, the simplest first
     text: str  # what the verb does
-    json: str  # the keys that --json prints
+    json: str  # keys of the object that --json prints
     exit_codes: str
-    after: str = ""  # a paragraph after the options
+    after: str = ""  # paragraph after the options
     json_about: str = "print JSON on stdout, for programs"
     quiet_about: str = "print errors only"
 
 
 @dataclass(frozen=True)
-class _Word:
+class _Positional:
     name: str
     target: str
-    missing: str  # empty: it may be missing
+    missing: str  # error message if the argument is missing; empty if the argument is optional
     many: bool
 
 
@@ -50,18 +50,20 @@ class Arguments:
     """Parses the arguments of a verb and prints its help. Adds --json, -q, --no-color and -h.
 
         arguments = Arguments(VerbHelp("check", usage="FILE... [options]", ...))
-        arguments.words("FILE", "paths", "Python files")
+        arguments.positionals("FILE", "paths", "Python files")
         arguments.option("--sarif", "FILE", "also write SARIF 2.1.0")
         options = arguments.parse(["train.py", "--json"])
 
-    Where options end and another program's arguments begin:
+    Three modes decide which arguments belong to another program:
 
-    command_after_dashes   what follows `--` is `options.command`, as in `doctor -- python train.py`
-    ends_at_first_word     from the first word on, all is `options.command`: `run train.py --lr 1`
-    otherwise              options may stand between words; what follows `--` is words
+    command_after_dashes   arguments after `--` become `options.command`: `doctor -- python train.py`
+    ends_at_positional     the first positional and all later arguments become `options.command`:
+                           `run train.py --lr 1`
+    neither                options and positionals may be mixed; arguments after `--` are positionals
 
-    `check` sees the options of every successful parse and raises UsageError where they contradict
-    each other. `sub_verbs` have arguments of their own and are known here for misspelled ones.
+    `check` receives the options of every successful parse. It raises UsageError if options
+    contradict each other. `sub_verbs` parse their own arguments; their names are listed here to
+    suggest a spelling.
     """
 
     def __init__(
@@ -69,21 +71,21 @@ class Arguments:
         help: VerbHelp,
         *,
         command_after_dashes: bool = False,
-        ends_at_first_word: bool = False,
+        ends_at_positional: bool = False,
         check: Callable[[Options], None] | None = None,
         sub_verbs: Sequence[str] = (),
     ) -> None:
         self.verb = help.verb
         self._help, self._check, self._sub_verbs = help, check, sub_verbs
         self._command_after_dashes = command_after_dashes
-        self._ends_at_first_word = ends_at_first_word
+        self._ends_at_positional = ends_at_positional
         self._parser = _Parser(prog=f"tundish {help.verb}", add_help=False, allow_abbrev=False)
-        self._words: list[_Word] = []
-        self._word_rows: list[tuple[str, str]] = []
+        self._positionals: list[_Positional] = []
+        self._positional_rows: list[tuple[str, str]] = []
         self._option_rows: list[tuple[str, str]] = []
         self._names: list[str] = []
         self._takes_value: set[str] = set()
-        self._defaults: dict[str, Any] = {}  # argparse would convert them
+        self._defaults: dict[str, Any] = {}  # kept here because argparse would convert the defaults
         self._common = [
             ("--json", help.json_about),
             ("-q,--quiet", help.quiet_about),
@@ -93,19 +95,22 @@ class Arguments:
         for names, _ in self._common:
             self._add(names, action="store_true")
 
-    def word(self, name: str, target: str, about: str, missing: str = "") -> None:
-        """An argument without dashes. `missing`: the error where it is not given, or empty."""
-        self._words.append(_Word(name, target, missing, many=False))
-        self._word_rows.append((name, about))
+    def positional(self, name: str, target: str, about: str, missing: str = "") -> None:
+        """Adds a positional argument.
 
-    def words(self, name: str, target: str, about: str) -> None:
-        """All further arguments without dashes, none included."""
-        self._words.append(_Word(name, target, "", many=True))
-        self._word_rows.append((name, about))
+        `missing`: the error if it is absent; empty makes it optional.
+        """
+        self._positionals.append(_Positional(name, target, missing, many=False))
+        self._positional_rows.append((name, about))
+
+    def positionals(self, name: str, target: str, about: str) -> None:
+        """Collects all remaining positional arguments, possibly none."""
+        self._positionals.append(_Positional(name, target, "", many=True))
+        self._positional_rows.append((name, about))
 
     def row(self, name: str, about: str) -> None:
-        """A row of the help for a word that `options.command` holds."""
-        self._word_rows.append((name, about))
+        """Adds a help row for an argument that ends up in `options.command`."""
+        self._positional_rows.append((name, about))
 
     def option(
         self,
@@ -116,9 +121,11 @@ class Arguments:
         default: Any = None,
         repeated: bool = False,
     ) -> None:
-        """`names` as in "-o,--output". `value`: what stands for the value in the help.
+        """Adds an option.
 
-        An option that is not given has its `default`, otherwise "" for a text and [] if `repeated`.
+        `names` has the form "-o,--output"; `value` is the placeholder in the help.
+
+        Without a `default`, an absent string option is "" and an absent `repeated` option is [].
         """
         more: dict[str, Any] = {"action": "append"} if repeated else {}
         if default is None and convert is str:
@@ -133,39 +140,42 @@ class Arguments:
         self._option_rows.append((_shown(names), about))
 
     def parse(self, argv: Sequence[str]) -> Options:
-        """Returns the options, and the whole command line as `argv`. Raises UsageError."""
+        """Returns the parsed options and stores the full command line in `options.argv`.
+
+        Raises UsageError.
+        """
         own, rest = self.split(argv)
         self._refuse_old_names(own)
         options, extra = self._parser.parse_known_args(own)
-        words = [word for word in extra if not _is_option(word)]
-        if len(words) < len(extra):
-            unknown = next(word for word in extra if _is_option(word))
+        positionals = [argument for argument in extra if not _is_option(argument)]
+        if len(positionals) < len(extra):
+            unknown = next(argument for argument in extra if _is_option(argument))
             raise UsageError(f"what is {unknown!r}?{self._hint(unknown, self._names)}")
-        if self._command_after_dashes or self._ends_at_first_word:
+        if self._command_after_dashes or self._ends_at_positional:
             options.command = rest
         else:
-            words += rest
+            positionals += rest
         for target, default in self._defaults.items():
             if getattr(options, target) is None:
                 setattr(options, target, copy.copy(default))
-        self._take_words(options, words)
+        self._assign_positionals(options, positionals)
         options.argv = ["tundish", *self.verb.split(), *argv]
         if self._check is not None:
             self._check(options)
         return options
 
     def split(self, argv: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Returns the verb's own arguments and those after them, without the `--` between."""
+        """Splits `argv` into the verb's arguments and the arguments after them, without the `--`."""
         end = 0
         while end < len(argv) and argv[end] != "--":
-            if self._ends_at_first_word and not _is_option(argv[end]):
+            if self._ends_at_positional and not _is_option(argv[end]):
                 return [*argv[:end]], [*argv[end:]]
-            takes_value = self._ends_at_first_word and argv[end] in self._takes_value
+            takes_value = self._ends_at_positional and argv[end] in self._takes_value
             end += 2 if takes_value else 1
         return [*argv[:end]], [*argv[end + 1 :]]
 
     def help(self) -> str:
-        rows = self._word_rows + self._option_rows
+        rows = self._positional_rows + self._option_rows
         rows += [(_shown(names), about) for names, about in self._common]
         width = max(NAMES, max(len(name) for name, _ in rows))
         page, verb = self._help, f"tundish {self.verb}"
@@ -187,26 +197,26 @@ class Arguments:
 
     def _refuse_old_names(self, own: Sequence[str]) -> None:
         renamed: Mapping[str, str] = RENAMED_OPTIONS.get(self.verb, {})
-        for name in (word.partition("=")[0] for word in own):
+        for name in (argument.partition("=")[0] for argument in own):
             if name in renamed:
                 raise UsageError(f"{name} is now {renamed[name]}")
 
-    def _take_words(self, options: Options, words: list[str]) -> None:
-        left = list(words)
-        for word in self._words:
-            if word.many:
-                setattr(options, word.target, left)
-                left = []
+    def _assign_positionals(self, options: Options, given: list[str]) -> None:
+        remaining = list(given)
+        for positional in self._positionals:
+            if positional.many:
+                setattr(options, positional.target, remaining)
+                remaining = []
                 continue
-            if not left and word.missing:
-                raise UsageError(word.missing)
-            setattr(options, word.target, left.pop(0) if left else "")
-        if not left:
+            if not remaining and positional.missing:
+                raise UsageError(positional.missing)
+            setattr(options, positional.target, remaining.pop(0) if remaining else "")
+        if not remaining:
             return
-        hint = self._hint(words[0], self._sub_verbs)
-        unknown = words[0] if hint else left[0]
+        hint = self._hint(given[0], self._sub_verbs)
+        unknown = given[0] if hint else remaining[0]
         if not hint and self._command_after_dashes:
-            hint = f"\n  fix: tundish {self.verb} -- {' '.join(words)}"
+            hint = f"\n  fix: tundish {self.verb} -- {' '.join(given)}"
         raise UsageError(f"what is {unknown!r}?{hint}")
 
     def _hint(self, unknown: str, known: Sequence[str]) -> str:
@@ -214,12 +224,12 @@ class Arguments:
         return f"; did you mean {near}?" if near else ""
 
 
-def _is_option(word: str) -> bool:
-    return word.startswith("-") and word != "-"
+def _is_option(argument: str) -> bool:
+    return argument.startswith("-") and argument != "-"
 
 
 def _shown(names: str) -> str:
-    """ "-o,--output" as "-o, --output"; a long option without a short one is indented."""
+    """ "-o,--output" becomes "-o, --output". Indents a long option without a short name."""
     return f"    {names}" if names.startswith("--") else names.replace(",", ", ")
 
 
@@ -237,7 +247,7 @@ def _row(name: str, about: str, width: int) -> str:
 
 
 def _wrapped(text: str) -> str:
-    """Each paragraph filled. Indented lines stay as they are."""
+    """Wraps each paragraph to WIDTH columns. Indented lines are kept."""
     out: list[str] = []
     paragraph: list[str] = []
     for line in [*text.strip("\n").splitlines(), ""]:

@@ -1,4 +1,4 @@
-"""Options that several verbs have, described once."""
+"""Options shared by several verbs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ LARGEST_SEED = 2**63 - 1
 
 
 def add_select_ignore(arguments: Arguments, noun: str, where: str = "") -> None:
-    """`noun`: what is selected. `where`: which page or option has the names."""
+    """Adds --select and --ignore. `noun`: what is selected; `where`: where the names are listed."""
     more = f"; {where}" if where else ""
     arguments.option("--select", "A,B", f"only these {noun}s{more}", name_list(noun))
-    arguments.option("--ignore", "A,B", f"all {noun}s but these", name_list(noun), [])
+    arguments.option("--ignore", "A,B", f"all {noun}s except these", name_list(noun), [])
 
 
 def add_slower_than(arguments: Arguments, limit: float) -> None:

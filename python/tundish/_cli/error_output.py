@@ -1,4 +1,4 @@
-"""Errors and notes of a verb: text on stderr, and an object on stdout with --json."""
+"""Prints errors and notes of a verb: text on stderr, and with --json an object on stdout."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .terminal import RED, StdoutError, paint, printable_lines, use_color, write
 
 
 class UsageError(ArgumentError):
-    """A command line that makes no sense: the message ends with where the help is."""
+    """Invalid command line. `run_verb` adds a reference to the verb's help to the message."""
 
 
 def print_error(text: str, exit_code: int, as_json: bool = False, no_color: bool = False) -> int:
@@ -26,5 +26,5 @@ def print_error(text: str, exit_code: int, as_json: bool = False, no_color: bool
 
 
 def print_note(text: str) -> None:
-    """Prints a line that is no error."""
+    """Prints a note: a line that is not an error."""
     write_stderr(f"tundish: {printable_lines(text)}\n")

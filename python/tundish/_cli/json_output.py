@@ -1,4 +1,4 @@
-"""JSON as every verb prints and writes it: indented, and without NaN and infinity."""
+"""Formats and prints JSON: indented, with null in place of NaN and infinity."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .terminal import write_stdout
 
 
 def json_text(values: Any, indent: int | None = 2) -> str:
-    """Returns the JSON of `values` with a line break at the end. NaN and infinity become null.
+    """Returns `values` as JSON with a trailing newline. NaN and infinity become null.
 
     `indent`: None puts everything on one line.
     """
@@ -18,7 +18,7 @@ def json_text(values: Any, indent: int | None = 2) -> str:
 
 
 def print_json(values: Any) -> None:
-    """Prints the JSON of `values` on stdout. Raises StdoutError."""
+    """Prints `values` as JSON on stdout. Raises StdoutError."""
     write_stdout(json_text(values))
 
 

@@ -1,4 +1,4 @@
-"""Values of options, with their ranges: each function returns a converter for `option()`."""
+"""Converters of option values. Each function returns a converter for `Arguments.option()`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def seconds() -> Converter[float]:
 
 
 def percentage(most: float = 1000.0) -> Converter[float]:
-    """With or without a percent sign."""
+    """Accepts numbers with or without a percent sign."""
 
     def convert(text: str) -> float:
         value = _finite_number(text.removesuffix("%"))
@@ -55,7 +55,7 @@ def percentage(most: float = 1000.0) -> Converter[float]:
 
 
 def name_list(noun: str) -> Converter[list[str]]:
-    """Names between commas. `noun`: what is named, for the error."""
+    """Splits a comma-separated list. `noun`: what the list names, used in the error message."""
 
     def convert(text: str) -> list[str]:
         names = [name.strip() for name in text.split(",") if name.strip()]

@@ -1,8 +1,8 @@
-"""Options that have another name now. src/cli/renamed.cpp has the verbs, and options in C++."""
+"""Renamed options. src/cli/renamed.cpp lists the renamed verbs and the options of C++ verbs."""
 
 from __future__ import annotations
 
-# Verb, old option, and what to write instead.
+# {verb: {old option: what to write instead}}
 RENAMED_OPTIONS: dict[str, dict[str, str]] = {
     "doctor": {
         "--report": "--html",

@@ -1,4 +1,4 @@
-"""What a verb writes to stdout and stderr: when in color, and in which characters."""
+"""Writes to stdout and stderr. Decides when to use colors and which characters to print."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _COLORS = re.compile("\x1b\\[[0-9;]*m")
 
 
 class StdoutError(Exception):
-    """stdout is closed or full. The cause is the OSError."""
+    """stdout is closed or full. `__cause__` is the OSError."""
 
 
 class _Closed(io.TextIOBase):
@@ -34,7 +34,7 @@ def replace_closed_streams() -> None:
 
 
 def use_color(stream: TextIO, no_color: bool = False) -> bool:
-    """Returns whether `stream` gets colors. `no_color`: the option --no-color."""
+    """Returns whether to print colors to `stream`. `no_color`: --no-color was given."""
     if no_color or os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -43,20 +43,20 @@ def use_color(stream: TextIO, no_color: bool = False) -> bool:
 
 
 def paint(text: str, color: str, enabled: bool) -> str:
-    """Returns `text` in a color of this module, or as it is where colors are off."""
+    """Returns `text` in a color of this module, or unchanged if `enabled` is false."""
     return f"\x1b[{color}m{text}\x1b[0m" if enabled and color else text
 
 
 def printable(text: str) -> str:
-    """Returns one line without characters that move the cursor or change colors.
+    """Replaces the characters of a line that move the cursor or change colors.
 
-    Each character stays one character, so that carets below a line of code fit.
+    The length does not change, so carets under a line of code stay aligned.
     """
     return "".join(char if char.isprintable() else " " if char == "\t" else "?" for char in text)
 
 
 def printable_lines(text: str) -> str:
-    """Returns `text` without colors and with every line printable."""
+    """Returns `text` without color codes and with every line made printable."""
     return "\n".join(printable(line) for line in _COLORS.sub("", text).splitlines())
 
 
@@ -66,7 +66,10 @@ def has_unicode(stream: TextIO) -> bool:
 
 
 def write_stdout(text: str) -> None:
-    """Writes and flushes. Replaces what the encoding lacks. Raises StdoutError."""
+    """Writes `text` to stdout and flushes. Replaces characters that the encoding lacks.
+
+    Raises StdoutError.
+    """
     try:
         sys.stdout.write(_encodable(text, sys.stdout))
         sys.stdout.flush()
@@ -76,14 +79,14 @@ def write_stdout(text: str) -> None:
 
 
 def write_stderr(text: str) -> None:
-    """Writes and flushes. A closed or full stderr loses the text: nothing could report it."""
+    """Writes `text` to stderr and flushes. Ignores errors: there is nowhere left to report them."""
     with contextlib.suppress(OSError):
         sys.stderr.write(_encodable(text, sys.stderr))
         sys.stderr.flush()
 
 
 def discard_stdout() -> None:
-    """Sends what is still buffered nowhere: Python flushes stdout again when it exits."""
+    """Redirects stdout to /dev/null, so that Python's flush at exit cannot fail."""
     with contextlib.suppress(OSError, ValueError):
         descriptor = os.open(os.devnull, os.O_WRONLY)
         os.dup2(descriptor, sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""Runs a verb: help, arguments, errors, exit code."""
+"""Runs a verb: help, arguments, errors and exit code."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ def run_verb(
 ) -> int:
     """Parses `argv`, calls `run` with the options and returns the exit code.
 
-    `interrupted`: the message after Ctrl-C. `failures`: exceptions that are printed without a
-    traceback.
+    `interrupted`: the message after Ctrl-C. `failures`: exceptions printed without a traceback.
     """
     own, _ = arguments.split(argv)
     as_json, no_color = "--json" in own, "--no-color" in own
@@ -44,7 +43,7 @@ def run_verb(
     except KeyboardInterrupt:
         return fail(interrupted, INTERRUPTED)
     except StdoutError as error:
-        if isinstance(error.__cause__, BrokenPipeError):  # as in `tundish check src | head`
+        if isinstance(error.__cause__, BrokenPipeError):  # for example `tundish check src | head`
             return FAILED
         return print_error(f"standard output: {error.__cause__}", FAILED, no_color=no_color)
     except failures as error:

@@ -1,4 +1,4 @@
-"""What `tundish.doctor`, `tundish.check` and `tundish.layers` return, and the doctor in a Trainer.
+"""Results of `tundish.doctor`, `tundish.check` and `tundish.layers`, and a Lightning callback.
 
     from tundish.diagnosis import DoctorCallback
 
@@ -6,10 +6,10 @@
     Trainer(callbacks=[callback]).fit(model)
     print(callback.verdict.cause)
 
-DoctorCallback    `tundish.doctor` as a callback of Lightning (docs/doctor.md)
+DoctorCallback    `tundish.doctor` as a Lightning callback (docs/doctor.md)
 Verdict           what bounds the step: `verdict` of `tundish.doctor` and of the callback
-Layers            the table of `tundish.layers` (docs/profile.md)
-Finding           one line that `tundish.check` found (docs/check.md)
+Layers            the table returned by `tundish.layers` (docs/profile.md)
+Finding           one line reported by `tundish.check` (docs/check.md)
 """
 
 from typing import TYPE_CHECKING

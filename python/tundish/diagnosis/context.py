@@ -1,4 +1,4 @@
-"""`with tundish.doctor() as doctor:` around a training loop, also in a notebook."""
+"""`with tundish.doctor() as doctor:` around a training loop, also in notebooks."""
 
 from __future__ import annotations
 
@@ -17,22 +17,25 @@ from .verdict.verdict import Verdict, judge
 _active = threading.Lock()
 
 
-class doctor:  # a verb, as tundish.check and tundish.tune
-    """Says what bounds the step of the training loop inside it.
+class doctor:  # lower case like a verb, as tundish.check and tundish.tune
+    """Determines what bounds the step of the training loop inside the block.
 
         with tundish.doctor() as doctor:
             train(model, loader)
         print(doctor.verdict)
 
-    steps     to measure; 0: at least 20, for at least 4 seconds
-    replay    give the loop cached batches for a few steps, which shows the step if loading were free. These
-              steps train on the same batches again; with False that figure is computed instead
+    steps     number of steps to measure; 0: at least 20 steps and at least 4 seconds
+    replay    feed cached batches for a few steps, which shows the step if loading were free. These steps
+              train on the same batches again. With False, the figure is computed instead
     layers    measure every layer of the model in a few more steps
-    timeline  a file for a timeline of 5 steps, which ui.perfetto.dev opens: torch's profiler, the threads of every
+    timeline  file for a timeline of 5 steps, for ui.perfetto.dev: torch's profiler, the threads of every
               tundish.Loader, workers of torch's DataLoader (docs/profile.md)
-    table     "simple" or "advanced": print(doctor.verdict) has a table of the parts of a step, and of functions
+    table     "simple" or "advanced": adds a table of the parts of a step, or also of functions, to the
+              printed verdict
     memory    record which lines hold how much memory at the peak of a step
-    The loop is found by torch's optimizer steps. It must run in one process; other processes are not watched.
+
+    The loop is found by its calls of torch optimizers. It must run in this process; other processes
+    are not watched.
     """
 
     def __init__(
@@ -46,7 +49,7 @@ class doctor:  # a verb, as tundish.check and tundish.tune
         memory: bool = False,
     ) -> None:
         if steps < 0 or 0 < steps < 5:
-            raise ValueError(f"steps={steps}: at least 5 steps make a verdict")
+            raise ValueError(f"steps={steps}: a verdict needs at least 5 steps")
         self._settings = Settings(steps=steps, stop=False)
         if not replay:
             self._settings.replayed = 0
@@ -61,23 +64,23 @@ class doctor:  # a verb, as tundish.check and tundish.tune
 
     @property
     def verdict(self) -> Verdict:
-        """What was seen until now; after the block: all of it."""
+        """Returns the verdict on the steps so far, and the final verdict after the block."""
         if self._verdict is not None:
             return self._verdict
         if self._session is None:
             raise RuntimeError(
-                "there is no verdict before the block: with tundish.doctor() as doctor: ..."
+                "no verdict yet; use it inside or after the block: with tundish.doctor() as doctor: ..."
             )
         return self._judged(self._session.write(), "")
 
     @property
     def is_done(self) -> bool:
-        """Whether all is measured: the loop goes on unwatched."""
+        """Whether everything is measured. The loop then continues unwatched."""
         return self._session is not None and self._session.watch.phase == "done"
 
     def __enter__(self) -> doctor:
         if not _active.acquire(blocking=False):
-            raise RuntimeError("another tundish.doctor() is active: one loop at a time")
+            raise RuntimeError("another tundish.doctor() is active; only one can run at a time")
         self._verdict = None
         if self._timeline:
             folder = self._scratch.enter_context(scratch_folder("tundish-timeline-"))

@@ -1,4 +1,4 @@
-"""The doctor in a Lightning Trainer: `Trainer(callbacks=[DoctorCallback()])`."""
+"""The doctor as a Lightning callback: `Trainer(callbacks=[DoctorCallback()])`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .verdict.verdict import Verdict
 
 
 class DoctorCallback(callback_base()):  # type: ignore[misc]
-    """Callback of Lightning that watches `fit()` and prints the verdict on stderr at its end.
+    """Lightning callback that watches `fit()` and prints the verdict to stderr at the end.
 
         Trainer(callbacks=[DoctorCallback()]).fit(model)
 
     steps, replay, layers, timeline, table, memory    as in `tundish.doctor`
-    stop     end the training when all is measured; otherwise it goes on unwatched
+    stop     end the training when everything is measured; otherwise it continues unwatched
     quiet    print nothing
     """
 
@@ -43,9 +43,9 @@ class DoctorCallback(callback_base()):  # type: ignore[misc]
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on the steps so far; after `fit()` the final one."""
+        """The verdict on the steps so far, and the final verdict after `fit()`."""
         if self._verdict is None and not self._watching:
-            raise ArgumentError("there is no verdict before fit()\n  fix: trainer.fit(model)")
+            raise ArgumentError("no verdict before fit()\n  fix: call trainer.fit(model) first")
         return self._doctor.verdict if self._verdict is None else self._verdict
 
     def on_fit_start(self, trainer: Any, pl_module: Any) -> None:

@@ -1,11 +1,15 @@
-"""`tundish run`: one process per GPU, and what to do when one of them fails.
+"""`tundish run`: starts one process per GPU and reports the first rank that fails.
 
-cli.py, options.py     the verb
-gpus.py, cpus.py       what the machine has, and which CPUs each rank gets
-ranks.py               the plan: environment, CPUs and GPU of every rank
-start_rank.py          the first lines of a rank's process, before the script
-output.py              what the ranks print: terminal, prefixes, log files
-supervise.py           starts the ranks, waits, ends them
-failure.py             which rank failed first, and what to do about it
-data_parallel.py       tundish.replace_data_parallel (needs torch, as nothing else here does)
+run_verb.py         the verb
+run_options.py      the options of the verb
+gpus.py             GPUs of the machine
+cpus.py             CPUs of the machine, and their assignment to ranks
+rank_plan.py        environment, CPUs and GPU of every rank
+start_rank.py       code that runs in a rank's process before the script
+processes.py        the process of one rank
+output.py           output of the ranks: terminal, prefixes, log files
+supervise.py        starts the ranks, waits for them and stops them
+failure.py          finds the rank that failed first and describes the failure
+state_keys.py       checkpoints with and without DataParallel
+data_parallel.py    tundish.replace_data_parallel; the only module that needs torch
 """

@@ -1,4 +1,4 @@
-"""Which CPUs each rank gets: equal shares of whole cores, those near its GPU first."""
+"""Assigns CPUs to ranks: equal shares of whole cores, preferring cores near the rank's GPU."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-Core = tuple[int, ...]  # the CPUs (hyper-threads) of one core
+Core = tuple[int, ...]  # the CPUs (hardware threads) of one core
 
 
 def parse_cpu_list(text: str) -> list[int]:
-    """The kernel's notation: "0-3,8" is [0, 1, 2, 3, 8]. ValueError for anything else."""
+    """Parses the kernel's notation: "0-3,8" gives [0, 1, 2, 3, 8]. Raises ValueError."""
     cpus: set[int] = set()
     for part in filter(None, text.strip().split(",")):
         first, _, last = part.partition("-")
@@ -19,7 +19,7 @@ def parse_cpu_list(text: str) -> list[int]:
 
 
 def format_cpu_list(cpus: Collection[int]) -> str:
-    """[0, 1, 2, 3, 8] as "0-3,8"."""
+    """Formats CPUs in the kernel's notation: [0, 1, 2, 3, 8] gives "0-3,8"."""
     runs: list[list[int]] = []
     for cpu in sorted(cpus):
         if runs and runs[-1][1] == cpu - 1:
@@ -30,7 +30,7 @@ def format_cpu_list(cpus: Collection[int]) -> str:
 
 
 def read_cpu_list(file: Path) -> list[int] | None:
-    """None: there is no such file, or it holds something else."""
+    """Returns the CPUs listed in `file`, or None if the file is missing or malformed."""
     try:
         return parse_cpu_list(file.read_text())
     except (OSError, ValueError):
@@ -38,12 +38,12 @@ def read_cpu_list(file: Path) -> list[int] | None:
 
 
 def usable_cpus() -> set[int]:
-    """The CPUs that this process may run on."""
+    """Returns the CPUs that this process may run on."""
     return os.sched_getaffinity(0)
 
 
-def cores_of(usable: Collection[int], sys_root: str | Path = "/sys") -> list[Core]:
-    """The usable CPUs, those of one core together, in the order of their first CPU."""
+def group_by_core(usable: Collection[int], sys_root: str | Path = "/sys") -> list[Core]:
+    """Groups the usable CPUs by core, ordered by the first CPU of each core."""
     cores: set[Core] = set()
     allowed = set(usable)
     for cpu in allowed:
@@ -54,22 +54,23 @@ def cores_of(usable: Collection[int], sys_root: str | Path = "/sys") -> list[Cor
 
 
 def share_cores(cores: Sequence[Core], local: Sequence[Collection[int] | None]) -> list[list[int]]:
-    """The CPUs of each rank. `local` has one entry per rank: the CPUs near its GPU, None: unknown.
+    """Returns the CPUs of each rank.
 
-    Every core goes to one rank, and the shares differ by one core at most. A rank gets cores near its
-    GPU while there are some; CPUs of nodes without a GPU are shared too, since a loader can use
-    them. With fewer cores than ranks, every rank may run everywhere.
+    `local` has one entry per rank: the CPUs near the rank's GPU, or None if unknown. Every core is
+    assigned to one rank, and shares differ by at most one core. A rank gets cores near its GPU
+    first. CPUs of NUMA nodes without a GPU are shared too, because a loader can use them. With
+    fewer cores than ranks, every rank may run on all CPUs.
     """
     ranks = len(local)
     everywhere = [cpu for core in cores for cpu in core]
     if len(cores) < ranks:
         return [sorted(everywhere) for _ in local]
-    near = [frozenset(everywhere if one is None else one) for one in local]
+    near = [frozenset(everywhere if cpus is None else cpus) for cpus in local]
     free = list(cores)
     shares: list[list[Core]] = [[] for _ in local]
-    least, one_more = divmod(len(cores), ranks)  # so many ranks get one core more than the others
-    # The smallest sets first: a rank that may run anywhere takes nothing that another one needs.
-    for group in sorted(set(near), key=lambda one: (len(one), sorted(one))):
+    least, one_more = divmod(len(cores), ranks)  # `one_more` ranks get an extra core
+    # Smallest sets first: a rank that may run anywhere must not take cores another rank needs.
+    for group in sorted(set(near), key=lambda cpus: (len(cpus), sorted(cpus))):
         members = [rank for rank in range(ranks) if near[rank] == group]
         candidates = [core for core in free if group.issuperset(core)]
         for rank, count in zip(members, _even([0] * len(members), len(candidates))):
@@ -87,7 +88,7 @@ def share_cores(cores: Sequence[Core], local: Sequence[Collection[int] | None]) 
 
 
 def _even(counts: list[int], more: int) -> list[int]:
-    """The counts after `more` were added one by one, each to the smallest."""
+    """Returns `counts` after adding `more` one at a time, each to the smallest count."""
     counts = list(counts)
     for _ in range(more):
         counts[counts.index(min(counts))] += 1

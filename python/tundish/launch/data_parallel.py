@@ -1,4 +1,4 @@
-"""tundish.replace_data_parallel: code written for nn.DataParallel, with one process per GPU."""
+"""tundish.replace_data_parallel: runs nn.DataParallel code with one process per GPU."""
 
 from __future__ import annotations
 
@@ -13,42 +13,46 @@ from torch.nn.parallel import DistributedDataParallel
 from .._c.errors import ArgumentError
 from .state_keys import accept_data_parallel_keys
 
-_said: set[str] = set()  # messages of this process, each given once
+_shown_warnings: set[str] = set()  # messages already shown in this process
 
 
 def replace_data_parallel(model: torch.nn.Module, **options: Any) -> torch.nn.Module:
-    """The model for training with one process per GPU, instead of nn.DataParallel.
+    """Replaces nn.DataParallel so that the model trains with one process per GPU.
 
-        model = tundish.replace_data_parallel(model)      # a DataParallel, or with some inside
-        optimizer = torch.optim.SGD(model.parameters())   # after it, as usual
+        model = tundish.replace_data_parallel(model)      # a DataParallel, or a model that contains some
+        optimizer = torch.optim.SGD(model.parameters())   # afterwards, as usual
 
-    Under `tundish run` or torchrun: takes all DataParallel wrappers off, joins the process group
-    (NCCL with GPUs, Gloo without; one that exists is used), moves the model to the device of
-    LOCAL_RANK, and returns it in a DistributedDataParallel with gradient_as_bucket_view=True.
-    `options` are further arguments of DistributedDataParallel, such as find_unused_parameters=True.
+    Under `tundish run` or torchrun, the function removes all DataParallel wrappers and joins the
+    process group (NCCL with GPUs, Gloo without; an existing group is used). It moves the model to
+    the device of LOCAL_RANK and returns it in a DistributedDataParallel with
+    gradient_as_bucket_view=True. `options` are passed to DistributedDataParallel, for example
+    find_unused_parameters=True.
 
-    In one process: the plain model on the GPU, or on the CPU; `model.module` is the model itself, so
-    that code with `.module` goes on working.
+    In a single process, the function returns the plain model on the GPU, or on the CPU without one.
+    `model.module` is the model itself, so code that uses `.module` keeps working.
 
-    Checkpoints of all of these load into each other: keys with and without "module." are accepted.
-    A warning says, once, what changes: DataParallel splits one batch over the GPUs, while every rank
-    here takes a batch of its own.
+    Checkpoints are interchangeable: keys with and without "module." are accepted. A warning
+    explains the main change once: DataParallel splits one batch over the GPUs, whereas every rank
+    here takes its own batch.
     """
     _check(model)
     plain, removed = _unwrap(model)
-    _warn_of_lost_parts([one for _, one in removed])
+    _warn_about_wrappers([wrapper for _, wrapper in removed])
     places = [name for name, _ in removed if name]
-    environment = _rank_of_environment()
+    environment = _has_rank_variables()
     if not distributed.is_available() or not (environment or distributed.is_initialized()):
-        return _alone(plain, places)
-    device = _own_device()
+        return _single_process_model(plain, places)
+    device = _rank_device()
     if not distributed.is_initialized():
         distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
-    _warn_of_batches(removed)
+    _warn_about_batch_size(removed)
     plain = plain.to(device)
     accept_data_parallel_keys(plain, "", places)
-    if not any(one.requires_grad for one in plain.parameters()):
-        _say("nothing in the model is trained: it is not wrapped in DistributedDataParallel", 3)
+    if not any(parameter.requires_grad for parameter in plain.parameters()):
+        _warn_once(
+            "no parameter requires a gradient: the model is not wrapped in DistributedDataParallel",
+            3,
+        )
         return _with_module(plain)
     options.setdefault("gradient_as_bucket_view", True)
     if device.type == "cuda":
@@ -63,45 +67,47 @@ def _check(model: torch.nn.Module) -> None:
         raise ArgumentError(
             f"replace_data_parallel takes a model (torch.nn.Module), not {type(model).__name__}"
         )
-    for name, one in model.named_modules():
-        if isinstance(one, DistributedDataParallel):
-            where = f"its part {name!r}" if name else "the model"
+    for name, module in model.named_modules():
+        if isinstance(module, DistributedDataParallel):
+            where = f"its module {name!r}" if name else "the model"
             raise ArgumentError(
-                f"{where} is a DistributedDataParallel already\n"
-                "  fix: call replace_data_parallel before, or not at all"
+                f"{where} already is a DistributedDataParallel\n"
+                "  fix: call replace_data_parallel before wrapping, or not at all"
             )
 
 
 def _unwrap(model: torch.nn.Module) -> tuple[torch.nn.Module, list[tuple[str, Any]]]:
-    """The model without DataParallel, and what was taken off: its place ("" is the whole model) and
-    the wrapper. A part that is used in two places stays one part."""
+    """Returns the model without DataParallel, and a list of (path, wrapper) that were removed.
+
+    The path of the whole model is "". A module used in two places stays a single module.
+    """
     removed: list[tuple[str, Any]] = []
 
-    def inside(one: Any, place: str) -> Any:
-        while isinstance(one, torch.nn.DataParallel):
-            removed.append((place, one))
-            one = one.module
-        return one
+    def strip(module: Any, path: str) -> Any:
+        while isinstance(module, torch.nn.DataParallel):
+            removed.append((path, module))
+            module = module.module
+        return module
 
-    plain = inside(model, "")
+    plain = strip(model, "")
     seen: set[int] = set()
 
-    def walk(parent: torch.nn.Module, place: str) -> None:
+    def walk(parent: torch.nn.Module, prefix: str) -> None:
         if id(parent) in seen:
             return
         seen.add(id(parent))
         for name, child in list(parent._modules.items()):
             if child is not None:
-                path = f"{place}.{name}" if place else name
-                parent._modules[name] = inside(child, path)
+                path = f"{prefix}.{name}" if prefix else name
+                parent._modules[name] = strip(child, path)
                 walk(parent._modules[name], path)
 
     walk(plain, "")
     return plain, removed
 
 
-def _rank_of_environment() -> bool:
-    """Whether a launcher started this process. Half of the variables is a mistake that would hang."""
+def _has_rank_variables() -> bool:
+    """Returns whether a launcher started this process. Rejects incomplete variables, which hang."""
     names = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
     given = [name for name in names if name in os.environ]
     if "RANK" not in given and "WORLD_SIZE" not in given:
@@ -109,14 +115,14 @@ def _rank_of_environment() -> bool:
     missing = [name for name in names if name not in os.environ]
     if missing and not distributed.is_initialized():
         raise ArgumentError(
-            f"{', '.join(given)} set and {', '.join(missing)} not: the ranks cannot meet\n"
+            f"{', '.join(given)} set but {', '.join(missing)} missing: the ranks cannot find each other\n"
             "  fix: start the script with tundish run train.py"
         )
     return True
 
 
-def _own_device() -> torch.device:
-    """The GPU of this rank; the CPU where there is none."""
+def _rank_device() -> torch.device:
+    """Returns the GPU of this rank, or the CPU without a GPU."""
     if not torch.cuda.is_available():
         return torch.device("cpu")
     count = torch.cuda.device_count()
@@ -124,17 +130,17 @@ def _own_device() -> torch.device:
     index = int(local) if local.isdigit() else torch.cuda.current_device()
     if index >= count:
         raise ArgumentError(
-            f"LOCAL_RANK is {index}, but {count} GPUs are visible\n"
+            f"LOCAL_RANK is {index}, but only {count} GPUs are visible\n"
             f"  fix: tundish run --ranks {count} train.py"
         )
     torch.cuda.set_device(index)
     return torch.device("cuda", index)
 
 
-def _alone(plain: torch.nn.Module, places: list[str]) -> torch.nn.Module:
+def _single_process_model(plain: torch.nn.Module, places: list[str]) -> torch.nn.Module:
     gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
     where = "one of the GPUs" if gpus > 1 else "the GPU" if gpus else "the CPU"
-    _say(
+    _warn_once(
         f"one process trains on {where}, with the whole batch\n"
         "  fix: for one process per GPU, start the script with: tundish run train.py"
     )
@@ -144,39 +150,42 @@ def _alone(plain: torch.nn.Module, places: list[str]) -> torch.nn.Module:
 
 
 def _with_module(plain: torch.nn.Module) -> torch.nn.Module:
-    """`model.module`, as DataParallel has it. Not a part of the model: that would be a circle."""
+    """Adds `model.module`, as DataParallel has it. Registering it as a submodule would be a cycle."""
     if not hasattr(plain, "module"):
         object.__setattr__(plain, "module", plain)
     return plain
 
 
-def _warn_of_batches(removed: list[tuple[str, Any]]) -> None:
+def _warn_about_batch_size(removed: list[tuple[str, Any]]) -> None:
     ranks = distributed.get_world_size()
     if distributed.get_rank() != 0 or ranks == 1:
         return
     text = (
-        f"DataParallel split one batch over its GPUs; now each of the {ranks} ranks takes a batch of "
-        f"its own, so that one step has {ranks} x batch_size samples\n"
-        f"  fix: for the same step as before, divide batch_size by {ranks}; and give each rank other\n"
+        f"DataParallel split one batch over its GPUs; now each of the {ranks} ranks takes its own batch, "
+        f"so one step has {ranks} x batch_size samples\n"
+        f"  fix: for the same step as before, divide batch_size by {ranks}, and give each rank different\n"
         "       samples (tundish.Loader does; torch's DataLoader needs a DistributedSampler)"
     )
-    counts = {len(one.device_ids) for _, one in removed if one.device_ids}
+    counts = {len(wrapper.device_ids) for _, wrapper in removed if wrapper.device_ids}
     if counts - {ranks}:
         text += f"\n  note: DataParallel had {max(counts)} GPUs, this run has {ranks} ranks"
-    _say(text)
+    _warn_once(text)
 
 
-def _warn_of_lost_parts(wrappers: list[Any]) -> None:
-    """What a user added to a wrapper goes with it, and that is not done silently."""
-    for one in wrappers:
-        if type(one) is not torch.nn.DataParallel:
-            _say(f"{type(one).__name__}, a class of yours, was taken off with what it added")
-        if one._forward_hooks or one._forward_pre_hooks or one._backward_hooks:
-            _say("hooks on a DataParallel were taken off with it: register them on its .module")
+def _warn_about_wrappers(wrappers: list[Any]) -> None:
+    """Warns about code and hooks that the user added to a wrapper and that are now lost."""
+    for wrapper in wrappers:
+        if type(wrapper) is not torch.nn.DataParallel:
+            _warn_once(f"removed {type(wrapper).__name__}, your subclass, with the code it added")
+        if wrapper._forward_hooks or wrapper._forward_pre_hooks or wrapper._backward_hooks:
+            _warn_once("removed hooks together with a DataParallel: register them on its .module")
 
 
-def _say(text: str, stacklevel: int = 4) -> None:
-    """stacklevel: of the caller of replace_data_parallel, whose line the warning shows."""
-    if text not in _said:
-        _said.add(text)
+def _warn_once(text: str, stacklevel: int = 4) -> None:
+    """Shows a warning once per process.
+
+    `stacklevel` must reach the caller of replace_data_parallel.
+    """
+    if text not in _shown_warnings:
+        _shown_warnings.add(text)
         warnings.warn(f"replace_data_parallel: {text}", stacklevel=stacklevel)

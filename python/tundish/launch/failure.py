@@ -1,4 +1,4 @@
-"""Which rank failed first, in words: what happened, its last lines, what to do."""
+"""Describes which rank failed first: what happened, its last lines and a fix."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 TRACEBACK = "Traceback (most recent call last):"
-# How the words of a crash begin: C++'s about a thread that nobody joined, the fault handler's.
+# First words of a crash report: C++ terminate, and Python's fault handler.
 _CRASH = ("terminate called ", "Fatal Python error:")
 _SHOWN_LINES = 20
-_SEEN = 0.05  # seconds: a shorter distance says nothing about who was first
+_SEEN = 0.05  # seconds; smaller differences do not show who was first
 
 
 @dataclass
@@ -20,14 +20,14 @@ class Ending:
     """How the process of one rank ended."""
 
     rank: int
-    status: int  # exit code, or minus the signal's number
-    seconds: float  # since the start
-    failed_s: float = 0.0  # when it began to fail: its last traceback, else its end
-    raised: bool = False  # it printed a traceback shortly before its end
-    by_launcher: bool = False  # it was ended because of another rank or a signal
-    killed: bool = False  # ... by SIGKILL, since it did not end in the grace time
-    hung: bool = False  # ... because other ranks had ended long before
-    tail: list[str] = field(default_factory=list)  # of its stderr
+    status: int  # exit code, or minus the signal number
+    seconds: float  # from the start of the run
+    failed_s: float = 0.0  # time of its last traceback, otherwise of its end
+    raised: bool = False  # printed a traceback shortly before it ended
+    by_launcher: bool = False  # stopped by the launcher because of another rank or a signal
+    killed: bool = False  # stopped by SIGKILL because the grace time ran out
+    hung: bool = False  # stopped because other ranks had ended long before
+    tail: list[str] = field(default_factory=list)  # last lines of its stderr
     log: str | None = None
 
     @property
@@ -50,28 +50,31 @@ class Ending:
 
 
 def first_failure(endings: Sequence[Ending]) -> Ending | None:
-    """A rank that fails takes others with it ("connection closed by peer"), and these may even end
-    before it: what counts is the time of the traceback, which is printed before anything is closed.
+    """Returns the rank that failed first, or None.
+
+    A failing rank causes failures in others ("connection closed by peer"), which may even end
+    before it does. The time of the traceback decides, because it is printed before anything is
+    closed.
     """
-    failed = [one for one in endings if one.failed]
-    return min(failed, key=lambda one: one.failed_s, default=None)
+    failed = [ending for ending in endings if ending.failed]
+    return min(failed, key=lambda ending: ending.failed_s, default=None)
 
 
 def failure_text(endings: Sequence[Ending], oom_kills: int = 0) -> str:
-    """For people, without "tundish: " in front. Empty: no rank failed."""
+    """Returns a message without the "tundish: " prefix, or "" if no rank failed."""
     first = first_failure(endings)
-    hung = [one for one in endings if one.hung]
+    hung = [ending for ending in endings if ending.hung]
     if first is None:
         return _hung_text(hung) if hung else ""
-    text = f"rank {first.rank} failed first: {_what(first)} after {first.seconds:.1f} s"
+    text = f"rank {first.rank} failed first: {_describe_end(first)} after {first.seconds:.1f} s"
     if first.tail:
-        text += "\n  the end of its stderr:"
+        text += "\n  last lines of its stderr:"
         text += "".join(f"\n  | {line}" for line in first.tail)
-    for one in sorted(endings, key=lambda one: one.failed_s):
-        if one.failed and one is not first:
-            later = one.failed_s - first.failed_s
+    for ending in sorted(endings, key=lambda ending: ending.failed_s):
+        if ending.failed and ending is not first:
+            later = ending.failed_s - first.failed_s
             when = f"{later:.1f} s later" if later >= _SEEN else "at the same time"
-            text += f"\n  rank {one.rank} failed {when}: {_what(one)}"
+            text += f"\n  rank {ending.rank} failed {when}: {_describe_end(ending)}"
     text += _ended_text(endings)
     if first.log:
         text += f"\n  log: {first.log}"
@@ -82,9 +85,9 @@ def failure_text(endings: Sequence[Ending], oom_kills: int = 0) -> str:
 def _hung_text(hung: Sequence[Ending]) -> str:
     names = _names(hung)
     return (
-        f"{names} still ran long after another rank had ended with exit code 0, and was ended\n"
-        "  fix: every rank needs the same number of steps and collectives (all_reduce, barrier): a\n"
-        "       loader with batches of equal number on all ranks, no early return on one rank"
+        f"{names} still ran long after another rank had exited with code 0, and was ended\n"
+        "  fix: every rank needs the same number of steps and collectives (all_reduce, barrier):\n"
+        "       equally many batches on all ranks, and no early return on one rank"
     )
 
 
@@ -92,38 +95,41 @@ def still_running_text(running: Sequence[int], seconds: float) -> str:
     names = _rank_list(running)
     verb = "runs" if len(running) == 1 else "run"
     return (
-        f"{names} still {verb} {seconds:.0f} s after another rank ended with exit code 0; a rank that "
+        f"{names} still {verb} {seconds:.0f} s after another rank exited with code 0; a rank that "
         "waits for it in a collective waits forever\n"
-        "  fix: if nothing moves, Ctrl-C; --exit-timeout S ends such a run by itself"
+        "  fix: if there is no progress, press Ctrl-C; --exit-timeout S ends such runs automatically"
     )
 
 
 def _ended_text(endings: Sequence[Ending]) -> str:
-    quiet = [one for one in endings if one.by_launcher and not one.killed]
-    killed = [one for one in endings if one.by_launcher and one.killed]
+    quiet = [ending for ending in endings if ending.by_launcher and not ending.killed]
+    killed = [ending for ending in endings if ending.by_launcher and ending.killed]
     text = f"\n  {_names(quiet)}: ended by the launcher" if quiet else ""
     if killed:
         text += f"\n  {_names(killed)}: killed by the launcher, did not end in the grace time"
     return text
 
 
-def _names(some: Sequence[Ending]) -> str:
-    return _rank_list([one.rank for one in some])
+def _names(endings: Sequence[Ending]) -> str:
+    return _rank_list([ending.rank for ending in endings])
 
 
 def _rank_list(ranks: Sequence[int]) -> str:
     return ("rank " if len(ranks) == 1 else "ranks ") + ", ".join(map(str, ranks))
 
 
-def _what(one: Ending) -> str:
-    if one.status >= 0:
-        return f"exit code {one.status}"
-    return f"killed by {signal_name(-one.status)}"
+def _describe_end(ending: Ending) -> str:
+    if ending.status >= 0:
+        return f"exit code {ending.status}"
+    return f"killed by {signal_name(-ending.status)}"
 
 
 def last_lines(lines: Sequence[str], raised: bool) -> list[str]:
-    """What is shown of a rank's stderr. A rank that raised may crash while it ends, since threads of
-    the process group still run: the exception is the reason, not what the crash printed."""
+    """Returns the lines of a rank's stderr to show.
+
+    A rank that raised may also crash on exit, because threads of the process group still run. The
+    exception is the cause, so lines printed by the crash are omitted.
+    """
     starts = [i for i, line in enumerate(lines) if line.startswith(TRACEBACK)]
     end = len(lines)
     if raised and starts:
@@ -139,11 +145,11 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _remedy(one: Ending, oom_kills: int) -> str:
-    """For ends that leave no message of their own."""
-    if one.status == -signal.SIGKILL:
+def _remedy(ending: Ending, oom_kills: int) -> str:
+    """Returns a fix for ends that leave no error message, otherwise ""."""
+    if ending.status == -signal.SIGKILL:
         who = (
-            "the kernel killed it, since this job's memory limit was reached"
+            "the kernel killed it because the job reached its memory limit"
             if oom_kills
             else "usually the kernel, which ran out of memory (dmesg | grep -i 'killed process')"
         )
@@ -152,24 +158,24 @@ def _remedy(one: Ending, oom_kills: int) -> str:
             "       Use fewer workers or a smaller batch per rank, limit the loader\n"
             '       (tundish.Loader(memory="8GiB")), use fewer --ranks, or give the job more memory'
         )
-    if one.status == -signal.SIGBUS:
+    if ending.status == -signal.SIGBUS:
         return "is /dev/shm full? See df -h /dev/shm; in a container: docker run --shm-size=8g, or --ipc=host"
-    if one.raised:
+    if ending.raised:
         return ""
-    if one.status in (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGILL, -signal.SIGFPE):
-        return "a crash in C++ or CUDA code; the lines above name the line of Python. CUDA_LAUNCH_BLOCKING=1 makes it exact"
-    if one.status == -signal.SIGTERM:
-        return "somebody else ended it: the scheduler's time limit, or kill"
+    if ending.status in (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGILL, -signal.SIGFPE):
+        return "C++ or CUDA code crashed; the lines above show the Python line. Set CUDA_LAUNCH_BLOCKING=1 for the exact line"
+    if ending.status == -signal.SIGTERM:
+        return "another process ended it: the scheduler's time limit, or kill"
     return ""
 
 
-def oom_kills_so_far(root: str | Path = "/") -> int:
-    """How often the kernel's OOM killer struck in this process's cgroup (version 2) and below."""
+def count_oom_kills(root: str | Path = "/") -> int:
+    """Returns the number of OOM kills in this process's cgroup (version 2) and below."""
     try:
         groups = (Path(root) / "proc/self/cgroup").read_text()
         name = next(line[3:] for line in groups.splitlines() if line.startswith("0::"))
         events = Path(root) / "sys/fs/cgroup" / name.strip("/") / "memory.events"
-        words = dict(line.split() for line in events.read_text().splitlines())
-        return int(words.get("oom_kill", 0))
+        counters = dict(line.split() for line in events.read_text().splitlines())
+        return int(counters.get("oom_kill", 0))
     except (OSError, StopIteration, ValueError):
         return 0

@@ -1,7 +1,7 @@
-"""The GPUs that a training script will see, in its order, and the CPUs near each of them.
+"""Lists the GPUs that a training script will see, in its order, and the CPUs near each GPU.
 
-The CUDA driver is asked, not torch: this takes milliseconds, honours CUDA_VISIBLE_DEVICES and
-CUDA_DEVICE_ORDER, numbers GPUs as torch does, and allocates nothing on a GPU.
+Queries the CUDA driver instead of torch: this takes milliseconds, honors CUDA_VISIBLE_DEVICES and
+CUDA_DEVICE_ORDER, numbers GPUs as torch does, and allocates no GPU memory.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any
 
 from .cpus import read_cpu_list
 
-_NO_DEVICE = {34, 100}  # a stub of the library, CUDA_ERROR_NO_DEVICE: a machine without a GPU
+_NO_DEVICE = {34, 100}  # CUDA_ERROR_STUB_LIBRARY, CUDA_ERROR_NO_DEVICE
 
 
 @dataclass(frozen=True)
 class Gpu:
-    index: int  # as in torch.device("cuda", index)
+    index: int  # index of torch.device("cuda", index)
     name: str
     pci: str  # "0000:18:00.0"
-    numa_node: int | None = None  # None: the machine does not say
+    numa_node: int | None = None  # None if unknown
     local_cpus: tuple[int, ...] | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -30,7 +30,7 @@ class Gpu:
 
 
 def visible_gpus(driver: Any = None, sys_root: str | Path = "/sys") -> tuple[list[Gpu], str]:
-    """The GPUs, and a note for the user if the driver is there and does not work."""
+    """Returns the GPUs, and a note for the user if the driver is installed but fails."""
     try:
         cuda = driver or ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -46,13 +46,13 @@ def visible_gpus(driver: Any = None, sys_root: str | Path = "/sys") -> tuple[lis
 
 
 def near_cpus(pci: str, sys_root: str | Path = "/sys") -> tuple[int | None, list[int] | None]:
-    """NUMA node and CPUs of the node that a PCI device is attached to; None: not known."""
+    """Returns the NUMA node of a PCI device and its CPUs; None if unknown."""
     folder = Path(sys_root) / "bus/pci/devices" / pci.lower()
     try:
         node = int((folder / "numa_node").read_text())
     except (OSError, ValueError):
         return None, None
-    if node < 0:  # the firmware does not say
+    if node < 0:  # unknown to the firmware
         return None, None
     cpus = read_cpu_list(folder / "local_cpulist")
     return node, cpus or read_cpu_list(Path(sys_root) / f"devices/system/node/node{node}/cpulist")

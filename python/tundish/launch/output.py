@@ -1,7 +1,8 @@
-"""What the ranks print. Rank 0 writes to the terminal as if it were alone; the lines of the others
-carry "[rank 1] " and go to stderr; with a folder for logs the others write only there.
+"""Forwards the output of the ranks.
 
-One thread reads all streams, so that their order in time is known.
+Rank 0 writes to the terminal as if it ran alone. Lines of other ranks are prefixed with "[rank 1] "
+and go to stderr. With a log folder, other ranks write only to their log files. One thread reads all
+streams, so the order of events is known.
 """
 
 from __future__ import annotations
@@ -18,27 +19,27 @@ from typing import IO
 
 from .failure import TRACEBACK
 
-KEPT_LINES = 200  # of each stream, for the report of a failure
-_LONGEST_LINE = 1 << 16  # a line that does not end is handed on in parts of this size
+KEPT_LINES = 200  # per stream, for the failure report
+_LONGEST_LINE = 1 << 16  # bytes; longer lines are forwarded in pieces of this size
 _TRACEBACK = TRACEBACK.encode()
 
 
 class Terminal:
-    """The launcher's own stdout and stderr. A reader who went away ends the showing, not the run."""
+    """The launcher's stdout and stderr. A closed reader stops the output, not the run."""
 
     def __init__(self) -> None:
         self._is_screen = {descriptor: os.isatty(descriptor) for descriptor in (1, 2)}
-        self._in_line = False  # rank 0 has begun a line on the screen, as progress bars do
+        self._in_line = False  # rank 0 has written an incomplete line, such as a progress bar
         self._closed: set[int] = set()
 
     def write(self, descriptor: int, data: bytes) -> None:
-        """Bytes of rank 0, at once and unchanged."""
+        """Writes bytes of rank 0 immediately and unchanged."""
         self._put(descriptor, data)
         if self._is_screen[descriptor]:
             self._in_line = not data.endswith(b"\n")
 
-    def line(self, text: bytes) -> None:
-        """A whole line on stderr, never in the middle of one of rank 0's."""
+    def write_line(self, text: bytes) -> None:
+        """Writes a whole line to stderr, never inside a line of rank 0."""
         begin = b"\n" if self._in_line and self._is_screen[2] else b""
         self._put(2, begin + text + b"\n")
         self._in_line = False if begin else self._in_line
@@ -47,22 +48,24 @@ class Terminal:
         while data and descriptor not in self._closed:
             try:
                 data = data[os.write(descriptor, data) :]
-            except BlockingIOError:  # somebody who shares the terminal has set O_NONBLOCK
+            except BlockingIOError:  # another process that shares the terminal set O_NONBLOCK
                 select.select([], [descriptor], [])
             except OSError:
                 self._closed.add(descriptor)
 
 
 class Channel:
-    """One stream of one rank: a pipe, or a terminal of its own where the launcher's is one, so that
-    progress bars and colours stay."""
+    """One stream of one rank: a pipe, or a pseudo-terminal if the launcher's stream is a terminal.
+
+    A pseudo-terminal keeps progress bars and colors.
+    """
 
     def __init__(self, like: int | None) -> None:
-        """like: the descriptor whose place the stream takes; None: always a pipe."""
+        """`like`: the launcher's descriptor that the stream imitates; None always creates a pipe."""
         if like is not None and os.isatty(like):
             self.read_end, self.write_end = pty.openpty()
             settings = termios.tcgetattr(self.write_end)
-            settings[1] &= ~termios.OPOST  # bytes pass unchanged
+            settings[1] &= ~termios.OPOST  # pass bytes through unchanged
             termios.tcsetattr(self.write_end, termios.TCSANOW, settings)
             size = fcntl.ioctl(like, termios.TIOCGWINSZ, b"\0" * 8)
             fcntl.ioctl(self.write_end, termios.TIOCSWINSZ, size)
@@ -71,12 +74,12 @@ class Channel:
         os.set_blocking(self.read_end, False)
 
     def read(self) -> bytes | None:
-        """What is there; b"" for nothing now, None when nobody can write any more."""
+        """Returns the available bytes, b"" if there are none yet, or None at end of file."""
         try:
             return os.read(self.read_end, 1 << 16) or None
         except BlockingIOError:
             return b""
-        except OSError:  # EIO: the last writer of a terminal is gone
+        except OSError:  # EIO: the last writer of a terminal has closed it
             return None
 
     def close_writer(self) -> None:
@@ -86,8 +89,8 @@ class Channel:
         os.close(self.read_end)
 
 
-class Lines:
-    """Bytes cut into lines. Of a line that was overwritten with \\r only the last state counts."""
+class LineSplitter:
+    """Splits bytes into lines. Of a line overwritten with \r, only the last state is kept."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -109,7 +112,7 @@ def _last_state(line: bytes) -> bytes:
 
 
 class Stream:
-    """stdout or stderr of one rank on its way to the terminal and the log."""
+    """Forwards stdout or stderr of one rank to the terminal and the log."""
 
     def __init__(
         self,
@@ -119,36 +122,39 @@ class Stream:
         prefix: bytes | None,
         log: IO[bytes] | None,
     ) -> None:
-        """direct: the descriptor that gets the bytes as they are; prefix: of lines on stderr; with
-        neither the terminal gets nothing."""
-        self._own = b"[rank%d]: " % rank  # what torch puts before each line of a traceback
+        """`direct`: the descriptor that receives the bytes unchanged.
+
+        `prefix`: prefix of each line on stderr. With neither, nothing reaches the terminal.
+        """
+        self._torch_prefix = b"[rank%d]: " % rank  # torch puts this before each line of a traceback
         self.channel = Channel(direct)
         self.tail: deque[bytes] = deque(maxlen=KEPT_LINES)
-        self.traceback_at: float | None = None  # when the last traceback began (monotonic)
+        self.traceback_at: float | None = None  # start of the last traceback (monotonic)
         self._terminal = terminal
         self._direct = direct
         self._prefix = prefix
         self._log = log
-        self._lines = Lines()
+        self._lines = LineSplitter()
 
     def pump(self, parts: int = 16) -> bool:
-        """Hands on what can be read now, at most so many parts, since others wait; False when the
-        stream has ended."""
+        """Forwards the available data, at most `parts` reads. Returns False at end of file."""
         for _ in range(parts):
             data = self.channel.read()
             if data is None:
                 return False
             if not data:
                 break
-            self._take(data)
+            self._forward(data)
         return True
 
     def finish(self) -> None:
-        self.pump(1024)  # 64 MiB: more than a pipe holds, and an end if somebody still writes
+        self.pump(
+            1024
+        )  # 64 MiB: more than a pipe holds, but bounded if another process still writes
         self._keep(self._lines.end())
         self.channel.close()
 
-    def _take(self, data: bytes) -> None:
+    def _forward(self, data: bytes) -> None:
         if self._log is not None:
             self._write_log(self._log, data)
         if self._direct is not None:
@@ -158,28 +164,31 @@ class Stream:
     def _write_log(self, log: IO[bytes], data: bytes) -> None:
         try:
             log.write(data)
-        except OSError as error:  # a full disk does not end a training run
+        except OSError as error:  # a full disk must not end the training run
             self._log = None
             text = f"tundish: {log.name}: {error.strerror}; the log ends here"
-            self._terminal.line(os.fsencode(text))
+            self._terminal.write_line(os.fsencode(text))
 
     def _keep(self, lines: list[bytes]) -> None:
         for line in lines:
-            line = line.removeprefix(self._own)
+            line = line.removeprefix(self._torch_prefix)
             if line.startswith(_TRACEBACK):
                 self.traceback_at = time.monotonic()
             self.tail.append(line)
             if self._direct is None and self._prefix is not None:
-                self._terminal.line(self._prefix + line)
+                self._terminal.write_line(self._prefix + line)
 
 
 class RankOutput:
-    """Both streams of one rank, and its log file."""
+    """Both streams of one rank and its log file."""
 
     def __init__(
         self, rank: int, first: bool, terminal: Terminal, logs: Path | None, stdout: int
     ) -> None:
-        """first: of this machine. stdout: where the first one's goes; 2 with --json."""
+        """`first`: first rank of this machine.
+
+        `stdout`: descriptor of the first rank's stdout; 2 with --json.
+        """
         self.log_path = None if logs is None else logs / f"rank{rank}.log"
         self._log = None if self.log_path is None else open(self.log_path, "wb", 0)  # noqa: SIM115
         prefix = None if first or logs is not None else b"[rank %d] " % rank

@@ -1,7 +1,7 @@
-"""The process of one rank: started in a process group of its own, looked at without being reaped.
+"""The process of one rank, started in its own process group and polled without being reaped.
 
-An ended process stays a zombie until reap(): so its number, which is the number of its group, cannot
-pass to a stranger while signals are still sent to the group.
+An ended process stays a zombie until reap(). Its pid, which is also the group id, therefore cannot
+be reused by another program while signals are still sent to the group.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ _START = str(Path(__file__).with_name("start_rank.py"))
 
 class RankProcess:
     def __init__(self, rank: Rank, command: list[str], output: RankOutput, stdin: int | None):
-        """stdin: None inherits the launcher's, for breakpoint()."""
+        """`stdin`: None inherits the launcher's stdin, for breakpoint()."""
         cpus = "" if rank.cpus is None else ",".join(map(str, rank.cpus))
-        words = [sys.executable, "-I", "-S", _START, str(os.getpid()), cpus, *command]
+        argv = [sys.executable, "-I", "-S", _START, str(os.getpid()), cpus, *command]
         self.rank = rank
         self.output = output
-        self.status: int | None = None  # exit code, or minus the signal; None: it runs
+        self.status: int | None = None  # exit code, or minus the signal number; None while it runs
         self.ended_at = 0.0  # monotonic
         self.by_launcher = False
         self.killed = False
         self.hung = False
         self._process = subprocess.Popen(
-            words,
+            argv,
             stdin=stdin,
             stdout=output.stdout.channel.write_end,
             stderr=output.stderr.channel.write_end,
@@ -48,8 +48,8 @@ class RankProcess:
     def pid(self) -> int:
         return self._process.pid
 
-    def look(self) -> bool:
-        """Whether it has ended since the last look."""
+    def poll(self) -> bool:
+        """Returns whether the process has ended since the last call."""
         if self.status is not None:
             return False
         found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
@@ -60,8 +60,10 @@ class RankProcess:
         return True
 
     def send(self, number: int) -> None:
-        """To the rank alone: its loader's workers belong to it, and a rank that saves a checkpoint
-        while it ends may still need them."""
+        """Sends a signal to the rank alone, not to its group.
+
+        A rank that saves a checkpoint while it ends may still need its loader's workers.
+        """
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
@@ -69,8 +71,8 @@ class RankProcess:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
 
-    def end_left_over(self, seconds: float) -> None:
-        """What the rank started and left behind: asked to end, then killed."""
+    def end_leftover_processes(self, seconds: float) -> None:
+        """Terminates, then kills, processes that the rank started and left running."""
         if group_members(self.pid):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGTERM)
@@ -84,15 +86,17 @@ class RankProcess:
 
 
 def group_members(group: int, proc: str | Path = "/proc") -> list[int]:
-    """The living processes of a group; zombies are none."""
+    """Returns the pids of a process group without zombies."""
     found = []
     for entry in os.listdir(proc):
         if entry.isdigit():
             try:
                 text = Path(proc, entry, "stat").read_text(errors="replace")
-            except OSError:  # it has ended
+            except OSError:  # the process has ended
                 continue
-            state, _, its_group = text.rpartition(")")[2].split()[:3]  # the name may hold anything
+            state, _, its_group = text.rpartition(")")[2].split()[
+                :3
+            ]  # the process name may contain any character
             if int(its_group) == group and state not in "ZX":
                 found.append(int(entry))
     return found

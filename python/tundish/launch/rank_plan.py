@@ -1,4 +1,4 @@
-"""What every rank of this machine gets: its environment, CPUs, threads and GPU."""
+"""Plans the ranks of this machine: environment, CPUs, threads and GPU of each."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from .._c.errors import ArgumentError, Error
-from .cpus import cores_of, format_cpu_list, share_cores
+from .cpus import format_cpu_list, group_by_core, share_cores
 from .gpus import Gpu
 
-DEFAULT_PORT = 29500  # torch's own, when several machines have to agree on one
+DEFAULT_PORT = 29500  # torch's default, used if several machines must agree on a port
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class Rank:
     rank: int
     local_rank: int
     gpu: Gpu | None
-    cpus: tuple[int, ...] | None  # None: not bound
-    environment: dict[str, str]  # what is added to the launcher's
+    cpus: tuple[int, ...] | None  # None if not bound
+    environment: dict[str, str]  # variables added to the launcher's environment
 
     @property
     def threads(self) -> str:
@@ -40,8 +40,8 @@ class Rank:
 
 
 @dataclass(frozen=True)
-class Place:
-    """This machine among those of the run, and where rank 0 waits for the others."""
+class RunTopology:
+    """Number of machines and ranks, the number of this machine, and the address of rank 0."""
 
     ranks: int  # on every machine
     nodes: int = 1
@@ -55,35 +55,35 @@ class Place:
 
 
 def count_ranks(asked: int | None, gpus: Sequence[Gpu], visible: str | None) -> int:
-    """One rank per GPU, one without a GPU. `visible`: CUDA_VISIBLE_DEVICES, for the message."""
+    """Returns one rank per GPU, or one without a GPU. `visible`: CUDA_VISIBLE_DEVICES."""
     if asked is None:
         return len(gpus) or 1
     if gpus and asked > len(gpus):
-        some = "1 GPU is" if len(gpus) == 1 else f"{len(gpus)} GPUs are"
+        visible_text = "1 GPU is" if len(gpus) == 1 else f"{len(gpus)} GPUs are"
         why = "" if visible is None else f" (CUDA_VISIBLE_DEVICES={visible})"
         raise ArgumentError(
-            f"{asked} ranks, but {some} visible{why}: two ranks cannot share a GPU with NCCL\n"
+            f"{asked} ranks, but {visible_text} visible{why}: two ranks cannot share a GPU with NCCL\n"
             f"  fix: --ranks {len(gpus)}, or train on CPUs: CUDA_VISIBLE_DEVICES= tundish run ..."
         )
     return asked
 
 
-def environment_of(place: Place, local_rank: int) -> dict[str, str]:
-    """The variables that torchrun sets, for torch's rendezvous env://."""
-    rank = place.node * place.ranks + local_rank
+def torchrun_environment(topology: RunTopology, local_rank: int) -> dict[str, str]:
+    """Returns the variables that torchrun sets, for torch's env:// rendezvous."""
+    rank = topology.node * topology.ranks + local_rank
     return {
         "RANK": str(rank),
         "LOCAL_RANK": str(local_rank),
-        "WORLD_SIZE": str(place.world_size),
-        "LOCAL_WORLD_SIZE": str(place.ranks),
-        "GROUP_RANK": str(place.node),
-        "GROUP_WORLD_SIZE": str(place.nodes),
+        "WORLD_SIZE": str(topology.world_size),
+        "LOCAL_WORLD_SIZE": str(topology.ranks),
+        "GROUP_RANK": str(topology.node),
+        "GROUP_WORLD_SIZE": str(topology.nodes),
         "ROLE_NAME": "default",
         "ROLE_RANK": str(rank),
-        "ROLE_WORLD_SIZE": str(place.world_size),
-        "MASTER_ADDR": place.address,
-        "MASTER_PORT": str(place.port),
-        # Frameworks look at these to see that ranks were started for them.
+        "ROLE_WORLD_SIZE": str(topology.world_size),
+        "MASTER_ADDR": topology.address,
+        "MASTER_PORT": str(topology.port),
+        # Frameworks check these variables to detect a launcher.
         "TORCHELASTIC_RUN_ID": "tundish",
         "TORCHELASTIC_RESTART_COUNT": "0",
         "TORCHELASTIC_MAX_RESTARTS": "0",
@@ -91,21 +91,24 @@ def environment_of(place: Place, local_rank: int) -> dict[str, str]:
     }
 
 
-def defaults_of(cpu_count: int, ranks: int, given: Mapping[str, str]) -> dict[str, str]:
-    """What the launcher sets unless the user did. cpu_count: by affinity and cgroup quota."""
+def default_environment(cpu_count: int, ranks: int, given: Mapping[str, str]) -> dict[str, str]:
+    """Returns variables that the launcher sets unless the user did.
+
+    `cpu_count`: CPUs available by affinity and cgroup quota.
+    """
     each = str(max(1, cpu_count // ranks))
     defaults = {
         "OMP_NUM_THREADS": each,
-        "PYTHONUNBUFFERED": "1",  # a pipe would hold back what a rank printed before it died
-        "PYTHONFAULTHANDLER": "1",  # a crash in C or CUDA code names the line of Python
+        "PYTHONUNBUFFERED": "1",  # a pipe would lose buffered output of a rank that dies
+        "PYTHONFAULTHANDLER": "1",  # a crash in C or CUDA code shows the Python line
         "TORCH_NCCL_ASYNC_ERROR_HANDLING": "1",
     }
     kept = {name: given.get(name) or value for name, value in defaults.items()}
-    return {**kept, "TUNDISH_CPUS_PER_RANK": each}  # not divided again by tundish.Loader
+    return {**kept, "TUNDISH_CPUS_PER_RANK": each}  # keeps tundish.Loader from dividing again
 
 
 def plan_ranks(
-    place: Place,
+    topology: RunTopology,
     gpus: Sequence[Gpu],
     usable: set[int],
     cpu_count: int,
@@ -113,29 +116,29 @@ def plan_ranks(
     bind: bool = True,
     sys_root: str | Path = "/sys",
 ) -> list[Rank]:
-    """The ranks of this machine. `given`: the launcher's environment."""
-    own = [gpus[i] if i < len(gpus) else None for i in range(place.ranks)]
-    cpus: list[tuple[int, ...] | None] = [None] * place.ranks
-    cores = cores_of(usable, sys_root)
-    if bind and 1 < place.ranks <= len(cores):
+    """Returns the ranks of this machine. `given`: the launcher's environment."""
+    own = [gpus[i] if i < len(gpus) else None for i in range(topology.ranks)]
+    cpus: list[tuple[int, ...] | None] = [None] * topology.ranks
+    cores = group_by_core(usable, sys_root)
+    if bind and 1 < topology.ranks <= len(cores):
         local = [gpu.local_cpus if gpu else None for gpu in own]
-        near = [set(one) & usable if one else None for one in local]
-        cpus = [tuple(share) for share in share_cores(cores, [one or None for one in near])]
-    more = defaults_of(cpu_count, place.ranks, given)
+        near = [set(nearby) & usable if nearby else None for nearby in local]
+        cpus = [tuple(share) for share in share_cores(cores, [nearby or None for nearby in near])]
+    more = default_environment(cpu_count, topology.ranks, given)
     return [
         Rank(
-            rank=place.node * place.ranks + i,
+            rank=topology.node * topology.ranks + i,
             local_rank=i,
             gpu=own[i],
             cpus=cpus[i],
-            environment={**environment_of(place, i), **more},
+            environment={**torchrun_environment(topology, i), **more},
         )
-        for i in range(place.ranks)
+        for i in range(topology.ranks)
     ]
 
 
 def split_address(text: str) -> tuple[str, int]:
-    """ "host", "host:29500" or "[::1]:29500"; port 0: none was given."""
+    """Splits "host", "host:29500" or "[::1]:29500" into host and port; port 0 if none was given."""
     host, colon, port = text.rpartition(":")
     if not colon or (text.count(":") > 1 and not host.endswith("]")):
         host, port = text, ""
@@ -147,19 +150,19 @@ def split_address(text: str) -> tuple[str, int]:
 
 
 def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def check_port(port: int) -> None:
-    """On the machine of rank 0: known before every rank waits for minutes."""
-    with socket.socket() as one:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    """Raises if the port is in use on the machine of rank 0, before all ranks wait for minutes."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            one.bind(("", port))
+            probe.bind(("", port))
         except OSError as error:
             raise Error(
                 f"port {port}, where rank 0 would wait for the other ranks: {os.strerror(error.errno or 0)}\n"
-                f"  fix: another port on every machine: --address HOST:{port + 1}"
+                f"  fix: use another port on every machine: --address HOST:{port + 1}"
             ) from None

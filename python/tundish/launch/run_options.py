@@ -1,4 +1,4 @@
-"""The options of `tundish run`, and whether the script can be started."""
+"""The options of `tundish run`, and checks that the script exists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .._cli.arguments import Arguments, Options, VerbHelp
 from .._cli.error_output import UsageError
 from .._cli.option_values import seconds, whole_number
 
-MOST = 99_999  # ranks or machines
+MOST = 99_999  # largest number of ranks or machines
 _HELP = VerbHelp(
     verb="run",
     usage="[options] SCRIPT [arguments of the script]",
@@ -19,49 +19,49 @@ tundish run --ranks 2 --logs logs/ train.py --lr 0.1
 tundish run --nodes 2 --node 0 --address host0:29500 train.py
 tundish run --dry-run train.py""",
     text="""\
-Runs a training script once per GPU, as torchrun does, with good defaults: one rank
-per visible GPU (one without a GPU), CPUs and threads shared out so that each rank is
-close to its GPU, a free port. The first rank prints to the terminal as if it were
-alone; lines of the others begin with "[rank 1] ". When a rank fails, the message
-names the one that failed first and ends the others. Nothing stays behind.""",
+Runs a training script once per GPU, like torchrun but with better defaults: one rank
+per visible GPU (one rank without GPUs), CPUs and threads divided so that each rank runs
+close to its GPU, and a free port. The first rank prints to the terminal as if it ran
+alone; lines of other ranks begin with "[rank 1] ". When a rank fails, the message
+names the rank that failed first and the others are ended. No process is left running.""",
     after="""\
-Variables of each rank: RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, GROUP_RANK,
-MASTER_ADDR, MASTER_PORT and the others of torchrun; OMP_NUM_THREADS, PYTHONUNBUFFERED,
-PYTHONFAULTHANDLER unless they are set.""",
+Variables set for each rank: RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, GROUP_RANK,
+MASTER_ADDR, MASTER_PORT and the others of torchrun; OMP_NUM_THREADS, PYTHONUNBUFFERED
+and PYTHONFAULTHANDLER unless already set.""",
     json="""\
 {command, nodes, node, world_size, ranks, exit, seconds, signal, failure}; ranks is an
 array of {rank, local_rank, gpu, cpus, threads, environment, exit, signal, seconds,
 ended_by_launcher, log}; failure is null or {rank, exit, message, stderr}. With
---dry-run nothing has ended: exit, seconds, signal, ended_by_launcher, log and failure
-are left out""",
+--dry-run nothing runs: exit, seconds, signal, ended_by_launcher, log and failure are
+omitted""",
     exit_codes="""\
 0 done, 2 wrong use, 130 interrupted (128 + signal), 1 ended by --exit-timeout or failed
-to start; else the code of the rank that failed first, 128 + N when signal N killed it""",
+to start; otherwise the code of the rank that failed first, 128 + N if signal N killed it""",
     json_about="print JSON on stdout, for programs; the ranks print on stderr",
     quiet_about="no notes, only errors",
 )
 
 
 def _arguments() -> Arguments:
-    arguments = Arguments(_HELP, ends_at_first_word=True, check=_check_options)
-    arguments.row("SCRIPT", "a Python file; every argument after it is the script's")
+    arguments = Arguments(_HELP, ends_at_positional=True, check=_check_options)
+    arguments.row("SCRIPT", "a Python file; later arguments are passed to it")
     arguments.flag("-m", "SCRIPT is a module, as in python -m")
     about = "processes on this machine (one per GPU)"
     arguments.option("--ranks", "N", about, whole_number(1, MOST))
-    about = "machines of the run (1), each with the same number of ranks"
+    about = "number of machines (1), each with the same number of ranks"
     arguments.option("--nodes", "N", about, whole_number(1, MOST))
-    about = "which of them this is, from 0"
+    about = "number of this machine, from 0"
     arguments.option("--node", "I", about, whole_number(0, MOST))
-    about = "where machine 0 can be reached; the same on all machines"
+    about = "address of machine 0; the same on all machines"
     arguments.option("--address", "HOST[:P]", about)
-    about = "DIR/rank0.log, ...; the other ranks then print only there"
+    about = "write DIR/rank0.log, ...; other ranks then print only there"
     arguments.option("--logs", "DIR", about)
     arguments.flag("--no-affinity", "do not bind ranks to CPUs")
-    about = "seconds to end in, before a rank is killed (10)"
+    about = "seconds a rank has to end before it is killed (10)"
     arguments.option("--grace", "S", about, seconds(), 10.0)
-    about = "end ranks that run S seconds after another one ended well"
+    about = "end ranks that still run S seconds after another succeeded"
     arguments.option("--exit-timeout", "S", about, seconds())
-    arguments.flag("--dry-run", "print what each rank would get, and start nothing")
+    arguments.flag("--dry-run", "print the plan of each rank without starting anything")
     return arguments
 
 
@@ -79,7 +79,7 @@ def _check_script(options: Options) -> None:
     if options.m:
         return
     if os.path.isdir(script) and not os.path.exists(os.path.join(script, "__main__.py")):
-        raise UsageError(f"{script} is a folder\n  fix: name the script in it")
+        raise UsageError(f"{script} is a folder\n  fix: name a script in this folder")
     if not os.path.exists(script):
         raise UsageError(_missing_script(script))
 

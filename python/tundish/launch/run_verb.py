@@ -1,6 +1,6 @@
 """The verb `tundish run`.
 
-The ranks' own output passes through. What the launcher has to say is on stderr and begins with
+The output of the ranks passes through. Messages of the launcher go to stderr and begin with
 "tundish: ".
 """
 
@@ -26,8 +26,8 @@ from .failure import failure_text, first_failure, signal_name
 from .gpus import Gpu, visible_gpus
 from .rank_plan import (
     DEFAULT_PORT,
-    Place,
     Rank,
+    RunTopology,
     check_port,
     count_ranks,
     free_port,
@@ -47,9 +47,9 @@ def _run(options: Options) -> int:
     gpus, note = visible_gpus()
     if note and not options.quiet:
         print_note(note)
-    place = _place(options, gpus)
+    topology = _topology(options, gpus)
     ranks = plan_ranks(
-        place,
+        topology,
         gpus,
         usable_cpus(),
         int(lib.tundish_usable_cpus()),
@@ -59,18 +59,18 @@ def _run(options: Options) -> int:
     command = [*(["-m"] if options.m else []), options.script, *options.arguments]
     about = {
         "command": ["python", *command],
-        "nodes": place.nodes,
-        "node": place.node,
-        "world_size": place.world_size,
+        "nodes": topology.nodes,
+        "node": topology.node,
+        "world_size": topology.world_size,
     }
     if options.dry_run:
         if options.json:
-            print_json({**about, "ranks": [one.as_json() for one in ranks]})
+            print_json({**about, "ranks": [rank.as_json() for rank in ranks]})
         else:
-            write_stdout(plan_text(place, ranks, command))
+            write_stdout(plan_text(topology, ranks, command))
         return OK
-    if place.node == 0 and options.address:
-        check_port(place.port)
+    if topology.node == 0 and options.address:
+        check_port(topology.port)
     logs = Path(options.logs) if options.logs else None
     if logs is not None:
         _make_folder(logs)
@@ -81,56 +81,56 @@ def _run(options: Options) -> int:
     return outcome.exit_code
 
 
-def _place(options: Options, gpus: list[Gpu]) -> Place:
+def _topology(options: Options, gpus: list[Gpu]) -> RunTopology:
     count = count_ranks(options.ranks, gpus, os.environ.get("CUDA_VISIBLE_DEVICES"))
     if options.address:
         host, port = split_address(options.address)
-        return Place(count, options.nodes, options.node, host, port or DEFAULT_PORT)
-    return Place(count, port=free_port())
+        return RunTopology(count, options.nodes, options.node, host, port or DEFAULT_PORT)
+    return RunTopology(count, port=free_port())
 
 
 def _make_folder(logs: Path) -> None:
     try:
         logs.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        raise ArgumentError(f"--logs {logs}: this is a file\n  fix: name a folder") from None
+        raise ArgumentError(f"--logs {logs}: is a file\n  fix: name a folder") from None
 
 
-def plan_text(place: Place, ranks: list[Rank], command: list[str]) -> str:
-    """What --dry-run prints."""
-    lines = [f"{shlex.join(['python', *command])}, {_times(place)}", ""]
-    for one in ranks:
+def plan_text(topology: RunTopology, ranks: list[Rank], command: list[str]) -> str:
+    """Returns the output of --dry-run."""
+    lines = [f"{shlex.join(['python', *command])}, {_times(topology)}", ""]
+    for rank in ranks:
         gpu = "no GPU"
-        if one.gpu is not None:
-            node = "" if one.gpu.numa_node is None else f", NUMA node {one.gpu.numa_node}"
-            gpu = f"GPU {one.gpu.index} {one.gpu.name} ({one.gpu.pci}{node})"
-        cpus = "all CPUs" if one.cpus is None else f"CPUs {format_cpu_list(one.cpus)}"
-        threads = "1 thread" if one.threads == "1" else f"{one.threads} threads"
-        lines.append(f"  rank {one.rank:<4} {gpu}; {cpus}; {threads}")
+        if rank.gpu is not None:
+            node = "" if rank.gpu.numa_node is None else f", NUMA node {rank.gpu.numa_node}"
+            gpu = f"GPU {rank.gpu.index} {rank.gpu.name} ({rank.gpu.pci}{node})"
+        cpus = "all CPUs" if rank.cpus is None else f"CPUs {format_cpu_list(rank.cpus)}"
+        threads = "1 thread" if rank.threads == "1" else f"{rank.threads} threads"
+        lines.append(f"  rank {rank.rank:<4} {gpu}; {cpus}; {threads}")
     shared = dict(ranks[0].environment)
-    own = [name for name in shared if any(one.environment[name] != shared[name] for one in ranks)]
-    for one in ranks:
-        words = " ".join(f"{name}={one.environment[name]}" for name in own)
-        if words:
-            lines.append(f"  rank {one.rank:<4} {words}")
+    own = [key for key in shared if any(rank.environment[key] != shared[key] for rank in ranks)]
+    for rank in ranks:
+        variables = " ".join(f"{key}={rank.environment[key]}" for key in own)
+        if variables:
+            lines.append(f"  rank {rank.rank:<4} {variables}")
     lines += ["  all ranks", *(f"    {k}={v}" for k, v in shared.items() if k not in own)]
     return "\n".join(lines) + "\n"
 
 
-def _times(place: Place) -> str:
-    times = "once" if place.ranks == 1 else f"{place.ranks} times"
-    if place.nodes == 1:
+def _times(topology: RunTopology) -> str:
+    times = "once" if topology.ranks == 1 else f"{topology.ranks} times"
+    if topology.nodes == 1:
         return f"{times} on this machine"
-    return f"{times} on machine {place.node} of {place.nodes}, {place.world_size} ranks in all"
+    return f"{times} on machine {topology.node} of {topology.nodes}, {topology.world_size} ranks in total"
 
 
 def _report(outcome: Outcome, options: Options, about: dict[str, Any], ranks: list[Rank]) -> None:
     text = failure_text(outcome.endings, outcome.oom_kills)
     if outcome.interrupted:
         text = f"{signal_name(outcome.interrupted)}: all ranks have ended"
-        killed = [str(one.rank) for one in outcome.endings if one.killed]
+        killed = [str(ending.rank) for ending in outcome.endings if ending.killed]
         if killed:
-            text += f"; killed, since they did not end in time: {', '.join(killed)}"
+            text += f"; killed because they did not end in time: {', '.join(killed)}"
     if text and outcome.interrupted:
         print_note(text)
     elif text:
@@ -142,7 +142,7 @@ def _report(outcome: Outcome, options: Options, about: dict[str, Any], ranks: li
     if first is not None and not outcome.interrupted:
         failure = {"rank": first.rank, "exit": first.exit_code, "message": text}
         failure["stderr"] = first.tail
-    each = [{**one.as_json(), **end.as_json()} for one, end in zip(ranks, outcome.endings)]
+    each = [{**rank.as_json(), **ending.as_json()} for rank, ending in zip(ranks, outcome.endings)]
     signal = signal_name(outcome.interrupted) if outcome.interrupted else None
     end = {"exit": outcome.exit_code, "seconds": round(outcome.seconds, 3)}
     print_json({**about, "ranks": each, **end, "signal": signal, "failure": failure})

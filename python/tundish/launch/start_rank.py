@@ -1,8 +1,8 @@
-"""The first lines of a rank's process: python -I -S start_rank.py PARENT CPUS PROGRAM [WORD...]
+"""Starts a rank's program: python -I -S start_rank.py PARENT CPUS PROGRAM [ARGUMENT...]
 
-Asks the kernel to end this process when the launcher is gone, takes its CPUs, and becomes the
-program. It runs before the script, in a process of its own: code between fork and exec of the
-launcher, which has threads, could wait for a lock forever. It imports nothing of the package.
+Asks the kernel to kill this process when the launcher exits, binds to its CPUs, and executes the
+program. This runs in its own process because code between fork and exec of the multi-threaded
+launcher could deadlock on a lock. It imports nothing from the package.
 """
 
 import ctypes
@@ -15,12 +15,14 @@ _PR_SET_PDEATHSIG = 1
 
 def main(parent: int, cpus: str, program: list[str]) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-    if os.getppid() != parent:  # it ended before the line above
+    if os.getppid() != parent:  # the launcher ended before the line above
         sys.exit(1)
     if cpus:
         try:
             os.sched_setaffinity(0, [int(cpu) for cpu in cpus.split(",")])
-        except OSError as error:  # a CPU went away, or a container forbids it: slower, not wrong
+        except (
+            OSError
+        ) as error:  # a CPU went offline or a container forbids it: slower, but correct
             print(f"tundish: cannot bind to the CPUs {cpus}: {error.strerror}", file=sys.stderr)
             sys.stderr.flush()
     os.execv(program[0], program)

@@ -1,7 +1,8 @@
-"""Checkpoints of a model with and without DataParallel: the same tensors, other keys.
+"""Makes checkpoints of a model with and without DataParallel interchangeable.
 
-DataParallel puts "module." before the keys of what it wraps: the whole model ("module.fc.weight") or
-a part of it ("features.module.0.weight"). DistributedDataParallel does so for the whole model.
+DataParallel prefixes the keys of the wrapped module with "module.": for the whole model
+("module.fc.weight") or a part of the model ("features.module.0.weight"). DistributedDataParallel
+prefixes the keys of the whole model.
 """
 
 from __future__ import annotations
@@ -12,43 +13,48 @@ from typing import Any
 _WRAPPER = "module."
 
 
-def plain_key(key: str, known: Collection[str], places: Collection[str]) -> str | None:
-    """The key in the plain model, whose keys are `known`; None: it has no such tensor. places: parts
-    of the plain model that had a wrapper of their own."""
+def plain_key(key: str, known: Collection[str], wrapped: Collection[str]) -> str | None:
+    """Returns the key in the plain model, or None if the plain model has no such tensor.
+
+    `known`: keys of the plain model. `wrapped`: paths of the modules that had their own wrapper.
+    """
     spellings = [key]
     while spellings[-1].startswith(_WRAPPER):
         spellings.append(spellings[-1].removeprefix(_WRAPPER))
-    for one in spellings:
-        if one in known:  # first, since a model may have a part that is called "module"
-            return one
-        for place in places:
-            start = f"{place}.{_WRAPPER}"
-            while one.startswith(start):
-                one = f"{place}.{one.removeprefix(start)}"
-        if one in known:
-            return one
+    for spelling in spellings:
+        if spelling in known:  # checked first, because a model may have a child called "module"
+            return spelling
+        for path in wrapped:
+            start = f"{path}.{_WRAPPER}"
+            while spelling.startswith(start):
+                spelling = f"{path}.{spelling.removeprefix(start)}"
+        if spelling in known:
+            return spelling
     return None
 
 
-def accept_data_parallel_keys(owner: Any, prefix: str, places: Collection[str]) -> None:
-    """owner.load_state_dict takes the keys of all forms of the model. prefix: "module." if owner is a
-    DistributedDataParallel around the plain model, "" if it is the plain model."""
-    owner.register_load_state_dict_pre_hook(_Rename(prefix, places))
+def accept_data_parallel_keys(owner: Any, prefix: str, wrapped: Collection[str]) -> None:
+    """Makes `owner.load_state_dict` accept the keys of all forms of the model.
+
+    `prefix`: "module." if `owner` is a DistributedDataParallel around the plain model, "" if
+    `owner` is the plain model.
+    """
+    owner.register_load_state_dict_pre_hook(_KeyRenamer(prefix, wrapped))
 
 
-class _Rename:
-    """A hook that torch calls before it loads. A class, since whole models are pickled and copied."""
+class _KeyRenamer:
+    """State-dict hook that renames keys before loading. A class, so that models can be pickled."""
 
-    def __init__(self, prefix: str, places: Collection[str]) -> None:
+    def __init__(self, prefix: str, wrapped: Collection[str]) -> None:
         self._prefix = prefix
-        self._places = tuple(places)
+        self._wrapped = tuple(wrapped)
 
     def __call__(self, module: Any, state: dict[str, Any], before: str, *_: Any) -> None:
-        """before: what the keys of `module` have before them in a larger model."""
+        """`before`: prefix of the keys of `module` in a larger model."""
         known = (module.module if self._prefix else module).state_dict().keys()
         renamed = {}
-        for key in [one for one in state if one.startswith(before)]:
-            plain_name = plain_key(key.removeprefix(before), known, self._places)
+        for key in [key for key in state if key.startswith(before)]:
+            plain_name = plain_key(key.removeprefix(before), known, self._wrapped)
             if plain_name is not None:
                 renamed[f"{before}{self._prefix}{plain_name}"] = state.pop(key)
         state.update(renamed)

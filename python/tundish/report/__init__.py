@@ -1,1 +1,1 @@
-"""Charts and pages without a plotting library, and what a figure must carry."""
+"""SVG charts and HTML pages without a plotting library, and facts about the machine."""

@@ -1,4 +1,4 @@
-"""Bar and line charts as SVG text: a few lines instead of a plotting library."""
+"""Bar and line charts as SVG text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Bar:
 def bar_chart(
     groups: Sequence[tuple[str, Sequence[Bar]]], label: str, width: int = 760, left: int = 210
 ) -> str:
-    """Horizontal bars from zero, one scale for all groups; `label` is the text for those who listen."""
+    """Draws horizontal bars from zero, with one scale for all groups. `label`: the accessible name."""
     right, bar, gap, head = 150, 24, 10, 34
     longest = max((b.value for _, bars in groups for b in bars), default=0) or 1
     body, y = [], 0
@@ -44,7 +44,7 @@ def bar_chart(
 def line_chart(
     values: Sequence[float], label: str, unit: str, width: int = 760, height: int = 180
 ) -> str:
-    """One line over its steps, from zero to the largest value."""
+    """Draws one line over the steps, from zero to the largest value."""
     left, top, bottom = 48, 14, 28
     most = max(values, default=0) or 1
     inner_w, inner_h = width - left - 12, height - top - bottom
@@ -67,17 +67,23 @@ def line(x1: float, x2: float, y1: float, y2: float) -> str:
 
 
 def text(
-    x: float, y: float, words: str, color: str, size: int, anchor: str = "start", bold: bool = False
+    x: float,
+    y: float,
+    content: str,
+    color: str,
+    size: int,
+    anchor: str = "start",
+    bold: bool = False,
 ) -> str:
     weight = " font-weight='600'" if bold else ""
     return (
         f"<text x='{x:.1f}' y='{y:.1f}' {_FONT} font-size='{size}' fill='{color}' "
-        f"text-anchor='{anchor}'{weight}>{escape(words)}</text>"
+        f"text-anchor='{anchor}'{weight}>{escape(content)}</text>"
     )
 
 
 def svg(width: int, height: int, label: str, body: Sequence[str]) -> str:
-    """With a white ground and a margin, so that the file can be looked at alone."""
+    """Wraps `body` in an SVG element with a white background and a margin."""
     box = f"viewBox='-8 -8 {width + 16} {height + 16}' width='{width + 16}' height='{height + 16}'"
     ground = f"<rect class='ground' x='-8' y='-8' width='{width + 16}' height='{height + 16}' fill='#fff'/>"
     return (

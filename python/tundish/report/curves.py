@@ -1,4 +1,4 @@
-"""Curves as SVG text, in panels side by side with the same axes."""
+"""Curves as SVG text, in side-by-side panels with the same axes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Curve = Sequence[tuple[float, float]]
 def curve_chart(
     panels: Mapping[str, Mapping[str, Curve]], ours: str, label: str, x_name: str, y_name: str
 ) -> str:
-    """Both axes from 0 to 100 %; the name of a curve is at its middle."""
+    """Draws curves with both axes from 0 to 100 %. Each curve is labeled at its midpoint."""
     side, gap, left, head = 220, 34, 46, 44
     body = [text(0, 14, y_name, SOFT, 12)]
     for number, (title, curves) in enumerate(panels.items()):

@@ -1,4 +1,4 @@
-"""One HTML page that needs no other file."""
+"""A self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ td:first-child { color: var(--soft); white-space: nowrap; }
 
 
 def page(title: str, parts: Sequence[str]) -> str:
-    """`parts` are HTML: headings, paragraphs, charts as card(), table()."""
+    """Returns the page. `parts` are HTML: headings, paragraphs, charts from card(), table()."""
     return (
         "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
@@ -78,7 +78,7 @@ def page(title: str, parts: Sequence[str]) -> str:
 
 
 def card(svg: str, scrolls: bool = False) -> str:
-    """A chart with a frame around it; one that scrolls stays legible on a narrow page."""
+    """Returns a chart in a frame. With `scrolls`, the chart stays legible on a narrow page."""
     if scrolls:
         return f"<div class='card wide' tabindex='0'>{svg}</div>"
     return f"<div class='card'>{svg}</div>"
@@ -86,7 +86,7 @@ def card(svg: str, scrolls: bool = False) -> str:
 
 @dataclass(frozen=True)
 class BarRow:
-    """`begin` and `length` are shares of the width."""
+    """One bar. `begin` and `length` are fractions of the width."""
 
     name: str
     begin: float
@@ -96,7 +96,7 @@ class BarRow:
 
 
 def bars(rows: Sequence[BarRow], label: str) -> str:
-    """Horizontal bars that stay legible on a narrow page; `label` is the text for those who listen."""
+    """Draws horizontal bars that stay legible on a narrow page. `label`: the accessible name."""
     cells = []
     for row in rows:
         kind = " ours" if row.ours else ""
@@ -112,21 +112,21 @@ def bars(rows: Sequence[BarRow], label: str) -> str:
 
 
 def table(rows: Iterable[tuple[str, str]]) -> str:
-    """Two columns: a word, and what there is to say."""
+    """Returns a table with two columns: a name and its description."""
     cells = "".join(
-        f"<tr><td>{escape(word)}</td><td>{escape(text)}</td></tr>" for word, text in rows
+        f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>" for name, text in rows
     )
     return f"<table>{cells}</table>"
 
 
 def grid(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table with a line of heads."""
-    head = "".join(f"<th>{escape(word)}</th>" for word in heads)
+    """Returns a table with a header row."""
+    head = "".join(f"<th>{escape(title)}</th>" for title in heads)
     body = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in rows)
     return f"<div class='wide' tabindex='0'><table><tr>{head}</tr>{body}</table></div>"
 
 
 def _cell(text: str) -> str:
-    """Figures are not broken over lines, sentences are."""
+    """Returns a cell. Short texts, such as numbers, do not wrap."""
     short = " style='white-space: nowrap'" if len(text) < 26 else ""
     return f"<td{short}>{escape(text)}</td>"

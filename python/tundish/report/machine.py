@@ -1,4 +1,4 @@
-"""What a figure must carry: the machine, the versions, the state of the code."""
+"""The context of a measurement: the machine, the versions and the state of the code."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 
 
 def machine() -> dict[str, Any]:
-    """CPU model, usable cores, memory; the GPU when torch is loaded and sees one.
+    """Returns CPU model, usable cores and memory, and the GPU if torch is loaded and sees one.
 
-    "busy" is the share of the CPUs that others use just now.
+    "busy" is the fraction of the CPUs that other processes use now.
     """
     out: dict[str, Any] = {
         "cpu": _first("/proc/cpuinfo", "model name") or platform.processor() or platform.machine(),
@@ -30,7 +30,7 @@ def machine() -> dict[str, Any]:
 
 
 def versions(*more: str) -> dict[str, str]:
-    """Versions of what is installed, without importing it."""
+    """Returns the versions of installed packages without importing them."""
     from .._c.library import version
 
     out = {"tundish": version(), "python": platform.python_version()}
@@ -43,7 +43,10 @@ def versions(*more: str) -> dict[str, str]:
 
 
 def commit(folder: str | os.PathLike[str]) -> str:
-    """The commit of a checkout, with + when files differ from it; empty outside of one."""
+    """Returns the commit of a checkout, with a trailing + if tracked files are modified.
+
+    Returns "" outside of a checkout.
+    """
     git = ["git", "-C", os.fspath(folder)]
     try:
         head = subprocess.run(
@@ -60,7 +63,7 @@ def commit(folder: str | os.PathLike[str]) -> str:
 
 
 def describe(about: dict[str, Any]) -> str:
-    """One line for people."""
+    """Returns the machine as one human-readable line."""
     cores = f"{about['cores']} core{'s' if about['cores'] != 1 else ''}"
     parts = [about["cpu"], cores, f"{about['memory_gb']} GB", about["system"]]
     if "gpu" in about:
@@ -69,19 +72,19 @@ def describe(about: dict[str, Any]) -> str:
 
 
 def note(about: dict[str, Any]) -> str:
-    """A sentence when others had the machine, else nothing."""
+    """Returns a warning if other processes kept the CPUs busy, otherwise ""."""
     if about["busy"] < 0.15:
         return ""
-    return f"others used {about['busy']:.0%} of the CPUs at the start: figures are unsteady"
+    return f"other processes used {about['busy']:.0%} of the CPUs at the start: timings are noisy"
 
 
 def _busy(seconds: float = 0.25) -> float:
-    """Sleeps, and sees how much of the CPUs was used meanwhile."""
+    """Returns the fraction of CPU time used by all processes during the next `seconds`."""
 
     def ticks() -> tuple[int, int]:
         with open("/proc/stat", encoding="ascii") as file:
-            numbers = [int(word) for word in file.readline().split()[1:9]]
-        return sum(numbers), numbers[3] + numbers[4]  # all; idle and waiting for disks
+            numbers = [int(field) for field in file.readline().split()[1:9]]
+        return sum(numbers), numbers[3] + numbers[4]  # total; idle and iowait
 
     all_before, idle_before = ticks()
     time.sleep(seconds)
@@ -90,7 +93,7 @@ def _busy(seconds: float = 0.25) -> float:
 
 
 def _first(path: str, key: str) -> str:
-    """The value after the first `key` of a file of "key: value" or "key=value" lines."""
+    """Returns the first value of `key` in a file of "key: value" or "key=value" lines, or ""."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             for line in file:

@@ -1,4 +1,4 @@
-"""Points as SVG text, in panels with the same axes."""
+"""Scatter plots as SVG text, in panels with the same axes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def point_chart(
     width: int = 760,
     height: int = 170,
 ) -> str:
-    """Panels below each other, with the same axes: x from zero, y around the values."""
+    """Draws panels below each other with shared axes: x starts at zero, y fits the values."""
     left, right, head, foot = 52, 20, 30, 44
     points = [point for _, panel in panels for point in panel]
     across, down = (ticks(0, max(p.x for p in points)), ticks(*_bounds([p.y for p in points])))
@@ -55,8 +55,8 @@ def point_chart(
             body.append(
                 f"<circle cx='{x:.1f}' cy='{top + y:.1f}' r='5.5' fill='{color}' stroke='#fff'/>"
             )
-            tx, ty, anchor, box = _place(p, x, y, taken, (left, width - right, inner_h))
-            body.append(_ground(box, top))  # no line through a name
+            tx, ty, anchor, box = _place_label(p, x, y, taken, (left, width - right, inner_h))
+            body.append(_label_background(box, top))  # hides grid lines behind the name
             body.append(text(tx, top + ty, p.name, INK, 13, anchor, bold=p.ours))
     bottom = len(panels) * (height + 10) - 10
     for value in across:
@@ -67,7 +67,7 @@ def point_chart(
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Round numbers, from one at or below `low` to one at or above `high`; four to nine of them."""
+    """Returns evenly spaced round numbers that enclose [low, high], usually four to nine."""
     power = 10.0 ** math.floor(math.log10(high - low))
     step = next(s * power for s in (0.2, 0.5, 1, 2) if (high - low) / (s * power) <= 7)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
@@ -75,15 +75,18 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 def _bounds(values: Sequence[float]) -> tuple[float, float]:
-    """With room for a name above and below."""
+    """Returns the range of `values` with room for a name above and below."""
     room = max(0.25 * (max(values) - min(values)), 0.02)
     return min(values) - room, max(values) + room
 
 
-def _place(
+def _place_label(
     point: Point, x: float, y: float, taken: list[Box], limits: tuple[float, float, float]
 ) -> tuple[float, float, str, Box]:
-    """Where a point's name covers nothing else: the first place that does, which then is taken too."""
+    """Returns the first label position that overlaps nothing, and adds its box to `taken`.
+
+    Falls back to the first position if all overlap.
+    """
     length, (left, right, bottom) = 7.4 * len(point.name), limits
     above, below, beside = y - 12, y + 21, y + 4
     places = [(x, above, "middle"), (x, below, "middle"), (x + 8, above, "end")]
@@ -108,7 +111,7 @@ def _overlap(a: Box, b: Box) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-def _ground(box: Box, top: float) -> str:
+def _label_background(box: Box, top: float) -> str:
     left, upper, right, lower = box
     return (
         f"<rect class='ground' x='{left:.1f}' y='{top + upper:.1f}' "

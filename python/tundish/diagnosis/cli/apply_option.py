@@ -1,4 +1,4 @@
-"""The value of --apply: the number of a change in this run's list, or the change itself."""
+"""Parses the value of --apply: the number of a change in this run's list, or a change."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ..._c.errors import ArgumentError
 KINDS = "workers=N, accelerate or plan=FILE"
 
 
-def change_of(text: str) -> int | str:
-    """Returns the number, or what Settings.apply takes. Raises ArgumentError."""
+def parse_change(text: str) -> int | str:
+    """Returns the number of the change, or a value for Settings.apply. Raises ArgumentError."""
     if re.fullmatch(r"[+-]?\d+", text):
         if int(text) < 1:
             raise ArgumentError(f"--apply {text}: changes are numbered from 1")
@@ -21,14 +21,14 @@ def change_of(text: str) -> int | str:
         return f"workers={int(value)}"
     if name == "plan" and value:
         if not os.path.isfile(value):
-            raise ArgumentError(f"--apply {text}: there is no such file")
+            raise ArgumentError(f"--apply {text}: no such file")
         return f"plan={os.path.abspath(value)}"
     if text == "accelerate":
         return text
-    raise ArgumentError(f"--apply {text}: it is the number of a change, or {KINDS}")
+    raise ArgumentError(f"--apply {text}: expected the number of a change, or {KINDS}")
 
 
-def plan_of(apply: int | str) -> str:
-    """Returns the file if the change is a plan of tundish tune, otherwise ""."""
+def plan_file(apply: int | str) -> str:
+    """Returns the plan file if the change is a plan of `tundish tune`, otherwise ""."""
     name, _, value = str(apply).partition("=")
     return value if name == "plan" else ""

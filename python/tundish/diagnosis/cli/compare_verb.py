@@ -1,4 +1,4 @@
-"""The verb `tundish doctor compare`: is the step slower than it was?"""
+"""The verb `tundish doctor compare`: compares the step of two reports."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _HELP = VerbHelp(
 tundish doctor compare before.json after.json
 tundish doctor compare --slower-than 2 main.json branch.json || echo slower""",
     text="""\
-Compares two reports that `tundish doctor -o FILE` wrote: the step and its parts. For
-CI: the exit code says whether the step became slower by more than --slower-than.""",
+Compares two reports written by `tundish doctor -o FILE`: the step and its parts. For
+CI: the exit code reports whether the step became slower by more than --slower-than.""",
     json="""\
 {version, before_s, after_s, change, threshold, slower, parts, ceilings, causes,
 sentences, notes}; seconds of a step; change and threshold are relative (0.05: five
 percent slower); parts, ceilings, causes and sentences have the value before and the
 value after.""",
-    exit_codes="0 done, not slower than that; 1 slower; 2 wrong use, or a file that is no report",
+    exit_codes="0 done, not slower; 1 slower; 2 wrong use, or a file that is not a report",
     quiet_about="print errors and the exit code only",
 )
 
@@ -35,7 +35,7 @@ def _arguments() -> Arguments:
     arguments = Arguments(_HELP)
     for name, target in (("BEFORE.json", "before"), ("AFTER.json", "after")):
         missing = f"{name} is missing\n  fix: tundish doctor compare before.json after.json"
-        arguments.word(name, target, f"the report {target} the change", missing)
+        arguments.positional(name, target, f"the report {target} the change", missing)
     add_slower_than(arguments, 5.0)
     return arguments
 

@@ -1,6 +1,7 @@
 """The verb `tundish doctor`.
 
-The script's output and exit code come through; the verdict is on stderr, as in `time` and `perf`.
+Passes the script's output and exit code through and prints the verdict to stderr, like `time` and
+`perf`.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ from ..._cli.terminal import has_unicode, use_color, write_stderr
 from ..._cli.verb import run_verb
 from ..probe.settings import Settings
 from ..process.apply_change import apply_change
-from ..process.command import Ended, command_of, run
+from ..process.command import CommandResult, resolve_command, run
 from ..report.report_file import origin
 from ..report.verdict_page import report_page
 from ..report.verdict_text import verdict_text
 from ..verdict.missing_sections import missing_notes
 from ..verdict.plan_prediction import add_plan
-from ..verdict.static_findings import findings_of, with_costs
+from ..verdict.static_findings import script_findings, with_costs
 from ..verdict.straggler import judge_ranks
 from ..verdict.verdict import Verdict, judge
 from . import compare_verb as compare_cli
-from .doctor_options import ARGUMENTS, files_of
+from .doctor_options import ARGUMENTS, output_files
 from .recording_options import recorded_phases, set_recordings
 
 if TYPE_CHECKING:
@@ -53,24 +54,24 @@ def _diagnose(options: Options) -> int:
     except OSError as error:
         text = f"{options.command[0]}: {error.strerror or error}"
         return print_error(text, NOT_STARTED, options.json, options.no_color)
-    verdict = verdict_of(ended)
+    verdict = command_verdict(ended)
     if not ended.facts:
         recordings = {name: getattr(options, name) for name in ("timeline", "table", "memory")}
         verdict.notes += missing_notes(recorded_phases(**recordings), {}, "the script")
     verdict.table, verdict.timeline = options.table, ended.timeline
-    of_text = findings_of(options.command, verdict.facts.get("files", []))
-    verdict.findings = with_costs([*of_text, *verdict.findings], verdict)
+    static = script_findings(options.command, verdict.facts.get("files", []))
+    verdict.findings = with_costs([*static, *verdict.findings], verdict)
     if plan is not None:
         add_plan(verdict, plan, options.plan)
     if options.apply and ended.interrupted:
-        verdict.notes.append("--apply: nothing was tried, because Ctrl-C came")
+        verdict.notes.append("--apply: not tried, because of Ctrl-C")
     elif options.apply:
         apply_change(verdict, options.apply, functools.partial(_run, options))
     return _report(verdict, ended, options)
 
 
 def _load_plan(options: Options) -> Plan | None:
-    """Before the script runs. Raises ArgumentError where the file is no plan."""
+    """Loads the plan before the script runs. Raises ArgumentError if the file is not a plan."""
     if not options.plan:
         return None
     from ...tuning.plan import load_plan  # imports torch
@@ -81,7 +82,9 @@ def _load_plan(options: Options) -> Plan | None:
         raise ArgumentError(f"--plan {options.plan}: {error.strerror}") from None
 
 
-def _run(options: Options, apply: str = "", apply_to: str = "", apply_at: str = "") -> Ended:
+def _run(
+    options: Options, apply: str = "", apply_to: str = "", apply_at: str = ""
+) -> CommandResult:
     settings = Settings(steps=options.steps, stop=not options.to_end)
     settings.apply, settings.apply_to, settings.apply_at = apply, apply_to, apply_at
     if options.no_layers or apply:
@@ -91,44 +94,42 @@ def _run(options: Options, apply: str = "", apply_to: str = "", apply_at: str = 
     timeline = "" if apply else options.timeline
     if not apply:
         set_recordings(settings, timeline=timeline, table=options.table, memory=options.memory)
-    command = command_of(options.command)
+    command = resolve_command(options.command)
     return run(command, settings, stdout_to_stderr=options.json, timeline=timeline)
 
 
-def verdict_of(ended: Ended) -> Verdict:
+def command_verdict(ended: CommandResult) -> Verdict:
     """Returns the verdict of the straggling rank, or of the first rank if none straggles."""
-    trained = [one for one in ended.facts if one["steps"]]
+    trained = [facts for facts in ended.facts if facts["steps"]]
     if not ended.facts:
-        text = "No verdict: no Python process that imports PyTorch was seen."
+        text = "No verdict: no Python process imported PyTorch."
         if ended.interrupted:
-            text = "No verdict: Ctrl-C came before PyTorch was imported."
+            text = "No verdict: interrupted before PyTorch was imported."
         return Verdict(text, None, notes=_notes(ended, 0))
     verdict = judge_ranks(trained) if trained else judge(ended.facts[0])
     verdict.notes += _notes(ended, 0 if verdict.ranks else len(trained))
     return verdict
 
 
-def _notes(ended: Ended, trained: int) -> list[str]:
+def _notes(ended: CommandResult, trained: int) -> list[str]:
     out = []
     if trained > 1:
-        out.append(f"{trained} processes train; these are the figures of the first one")
+        out.append(f"{trained} processes train; the figures are from the first one")
     if ended.code > 128:
         out.append(
-            f"the script was ended by signal {ended.code - 128}; this is what was seen until then"
+            f"signal {ended.code - 128} ended the script; the verdict covers the steps before"
         )
     elif ended.code:
         out.append(
-            f"the script ended with exit code {ended.code}; this is what was seen until then"
+            f"the script ended with exit code {ended.code}; the verdict covers the steps before"
         )
     if not ended.facts and ended.code <= 128 and not ended.interrupted:
-        out.append(
-            "python -I, -E and -S keep the doctor out; so does a command that clears PYTHONPATH"
-        )
+        out.append("python -I, -E and -S disable the doctor, and so does clearing PYTHONPATH")
     return out
 
 
-def _report(verdict: Verdict, ended: Ended, options: Options) -> int:
-    files = files_of(options)
+def _report(verdict: Verdict, ended: CommandResult, options: Options) -> int:
+    files = output_files(options)
     values = _values(verdict, ended, options) if files or options.json else {}
     written, errors = _write_files(files, values, options.html)
     if options.json:
@@ -150,7 +151,7 @@ def _report(verdict: Verdict, ended: Ended, options: Options) -> int:
 def _write_files(
     files: list[str], values: dict[str, Any], page: str
 ) -> tuple[list[str], list[str]]:
-    """Returns the files that were written, and the errors of the others."""
+    """Returns the files that were written, and error messages for the others."""
     written, errors = [], []
     for name in files:
         text = report_page(values) if name == page else json_text(values)
@@ -164,7 +165,7 @@ def _write_files(
     return written, errors
 
 
-def _values(verdict: Verdict, ended: Ended, options: Options) -> dict[str, Any]:
+def _values(verdict: Verdict, ended: CommandResult, options: Options) -> dict[str, Any]:
     return {
         **verdict.as_json(),
         "processes": len(ended.facts),

@@ -1,4 +1,4 @@
-"""Options that record steps of their own: --timeline, --table, --memory."""
+"""Options that record additional steps: --timeline, --table, --memory."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ TABLES = ("simple", "advanced")
 
 
 def check_recordings(timeline: str, table: str, option: str = "--{} ") -> None:
-    """Raises ArgumentError. `option`: how the caller writes an argument."""
+    """Raises ArgumentError for invalid values. `option`: how the caller spells an argument."""
     if timeline and not timeline.endswith((".json", ".json.gz")):
         name = option.format("timeline")
         raise ArgumentError(
-            f"{name}{timeline}: the timeline is JSON\n  fix: .json or .json.gz at the end"
+            f"{name}{timeline}: the timeline is JSON\n  fix: end the name with .json or .json.gz"
         )
     if table and table not in TABLES:
-        raise ArgumentError(f"{option.format('table')}{table}: it is one of {', '.join(TABLES)}")
+        raise ArgumentError(f"{option.format('table')}{table}: not one of {', '.join(TABLES)}")
 
 
 def recorded_phases(*, timeline: Any, table: str, memory: bool) -> list[str]:

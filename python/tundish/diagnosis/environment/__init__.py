@@ -1,1 +1,1 @@
-"""What `tundish env` asks Python. The rest of it is C++: src/environment."""
+"""Python part of `tundish env`. The other checks are C++: src/environment."""

@@ -1,7 +1,7 @@
-"""Versions of torch and of NVIDIA's packages, as one line of JSON, without importing any of them.
+"""Prints versions of torch and NVIDIA's packages as one line of JSON, without importing them.
 
 The program runs this file alone (src/cli/env/ask_torch.cpp): importing torch takes seconds, and a
-torch that does not fit the driver may not be importable at all.
+torch that does not match the driver may not be importable.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _REQUIREMENT = re.compile(r"(nvidia-[\w-]+)[^;=]*\(?==\s*([\w.+-]+)")
 
 
 def torch_versions() -> dict[str, Any]:
-    """{python, torch, cuda, hip, cudnn, wrong}; empty texts for what is not there."""
+    """Returns {python, torch, cuda, hip, cudnn, wrong}. Missing packages have empty versions."""
     out: dict[str, Any] = {"python": platform.python_version()}
     out.update({"torch": "", "cuda": "", "hip": "", "cudnn": "", "wrong": []})
     try:
@@ -33,7 +33,7 @@ def torch_versions() -> dict[str, Any]:
     except metadata.PackageNotFoundError:
         return out
     for package, wanted in nvidia_packages(requirements):
-        installed = version_of(package)
+        installed = installed_version(package)
         if package.startswith("nvidia-cudnn"):
             out["cudnn"] = installed
         if installed != wanted:
@@ -42,7 +42,7 @@ def torch_versions() -> dict[str, Any]:
 
 
 def built_with(path: str) -> dict[str, str]:
-    """What torch/version.py says of torch, CUDA and HIP."""
+    """Reads the versions of torch, CUDA and HIP from torch/version.py."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read(65_536)
@@ -56,7 +56,7 @@ def built_with(path: str) -> dict[str, str]:
 
 
 def nvidia_packages(requirements: list[str]) -> list[tuple[str, str]]:
-    """Name and exact version of NVIDIA's packages among torch's requirements, for this platform."""
+    """Returns name and pinned version of NVIDIA's packages among torch's requirements on Linux."""
     out = []
     for requirement in requirements:
         found = _REQUIREMENT.match(requirement)
@@ -67,7 +67,7 @@ def nvidia_packages(requirements: list[str]) -> list[tuple[str, str]]:
     return out
 
 
-def version_of(package: str) -> str:
+def installed_version(package: str) -> str:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

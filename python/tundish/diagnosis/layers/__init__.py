@@ -1,1 +1,1 @@
-"""What is said of a model's layers: against the machine's roof, as text, as a chart and table, and `tundish.layers`."""
+"""Presents the measured layers of a model: roof, text, chart, table, and `tundish.layers`."""

@@ -1,20 +1,20 @@
-"""The layers as the doctor's JSON has them."""
+"""Converts layers to the doctor's JSON."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .measured_layers import Layer, Measured
+from .measured_layers import Layer, MeasuredLayers
 
 MOST_ROWS = 200
 
 
 def layers_json(facts: dict[str, Any] | None) -> dict[str, Any] | None:
-    """`facts`: what the watch wrote. The slowest rows; the others are counted."""
+    """Returns the slowest layers and the number of omitted ones, or None. `facts`: from the watch."""
     if not facts:
         return None
-    found = Measured(facts)
-    rows = sorted(found.layers, key=lambda one: -one.seconds)
+    found = MeasuredLayers(facts)
+    rows = sorted(found.layers, key=lambda layer: -layer.seconds)
     return {
         "device": found.device,
         "steps": found.steps,
@@ -25,28 +25,28 @@ def layers_json(facts: dict[str, Any] | None) -> dict[str, Any] | None:
             "flops_per_s": found.flops_per_s,
             "seconds": found.roof_took_s,
         },
-        "rows": [_row(found, one) for one in rows[:MOST_ROWS]],
+        "rows": [_row(found, layer) for layer in rows[:MOST_ROWS]],
         "left_out": max(0, len(rows) - MOST_ROWS),
     }
 
 
-def _row(found: Measured, one: Layer) -> dict[str, Any]:
-    roof = found.roof_s(one)
+def _row(found: MeasuredLayers, layer: Layer) -> dict[str, Any]:
+    roof = found.roof_s(layer)
     return {
-        "name": one.shown,
-        "type": one.type,
-        "kind": one.kind,
-        "calls": one.calls,
-        "parameters": one.parameters,
-        "shape": list(one.shape_out),
-        "forward_s": one.forward_s,
-        "backward_s": one.backward_s,
-        "share": one.seconds / found.total_s if found.total_s else 0.0,
-        "flops": None if one.unknown else one.flops,
-        "bytes": one.bytes,
-        "intensity": one.intensity,
-        "precision": one.precision,
-        "bound": "compute" if found.compute_s(one) > found.memory_s(one) else "memory",
+        "name": layer.display_name,
+        "type": layer.type,
+        "kind": layer.kind,
+        "calls": layer.calls,
+        "parameters": layer.parameters,
+        "shape": list(layer.shape_out),
+        "forward_s": layer.forward_s,
+        "backward_s": layer.backward_s,
+        "share": layer.seconds / found.total_s if found.total_s else 0.0,
+        "flops": None if layer.unknown else layer.flops,
+        "bytes": layer.bytes,
+        "intensity": layer.intensity,
+        "precision": layer.precision,
+        "bound": "compute" if found.compute_s(layer) > found.memory_s(layer) else "memory",
         "roof_s": roof,
-        "of_roof": roof / one.seconds if one.seconds else None,
+        "of_roof": roof / layer.seconds if layer.seconds else None,
     }

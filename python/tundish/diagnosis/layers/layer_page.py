@@ -1,4 +1,4 @@
-"""The file of `tundish.layers`: a page, or JSON."""
+"""Writes the file of `tundish.layers`: an HTML page or JSON."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from ...report.machine import describe, machine, versions
 
 
 def layers_file(path: str, values: dict[str, Any]) -> str:
-    """What is to be written to a file of that name. `values`: of Layers.as_json()."""
+    """Returns the contents of the file, by its extension. `values`: from Layers.as_json()."""
     about = {"machine": machine(), "versions": versions()}
     if path.endswith(".json"):
         return json_text({**values, **about})
     if not path.endswith((".html", ".htm")):
-        raise ArgumentError(f"{path}: a page or JSON\n  fix: .html or .json at the end")
+        raise ArgumentError(
+            f"{path}: not an HTML or JSON file name\n  fix: end the name with .html or .json"
+        )
     from ..report.layer_section import layer_parts
 
     slowest = values["rows"][0]["name"] if values["rows"] else ""
@@ -25,11 +27,14 @@ def layers_file(path: str, values: dict[str, Any]) -> str:
     parts += layer_parts({"layers": values})
     if values["findings"]:
         parts.append("<h2>Checks</h2>")
-    for one in values["findings"]:
-        cost = f" ({one['seconds'] * 1e3:.2f} ms of every step)" if one["seconds"] else ""
-        parts += [f"<h3>{escape(one['check'])}</h3>", f"<p>{escape(one['text'] + cost)}</p>"]
-        parts.append(f"<p class='soft'>{escape(one['remedy'])}</p>")
-    words = ", ".join(f"{name} {value}" for name, value in about["versions"].items())
-    rows = [("machine", describe(about["machine"])), ("versions", words)]
+    for finding in values["findings"]:
+        cost = f" ({finding['seconds'] * 1e3:.2f} ms of every step)" if finding["seconds"] else ""
+        parts += [
+            f"<h3>{escape(finding['check'])}</h3>",
+            f"<p>{escape(finding['text'] + cost)}</p>",
+        ]
+        parts.append(f"<p class='soft'>{escape(finding['remedy'])}</p>")
+    version_list = ", ".join(f"{name} {value}" for name, value in about["versions"].items())
+    rows = [("machine", describe(about["machine"])), ("versions", version_list)]
     parts += ["<h2>How it was measured</h2>", html.table(rows)]
     return html.page("tundish layers", parts)

@@ -1,4 +1,4 @@
-"""The layers for a terminal."""
+"""Formats layers for a terminal."""
 
 from __future__ import annotations
 
@@ -11,41 +11,40 @@ _NAME = 30
 
 
 def layers_text(layers: dict[str, Any], most: int = SHORT) -> list[str]:
-    """`layers`: of the JSON. Lines without indentation."""
-    whose = "its" if layers["steps"] == 1 else "their"
+    """Returns lines without indentation. `layers`: the "layers" object of the JSON."""
     lines = [
-        f"Layers, slowest first ({count_text(layers['steps'], 'step')} of {whose} own)",
+        f"Layers, slowest first ({count_text(layers['steps'], 'extra step')})",
         f"  {'':<{_NAME}}{'forward':>10}{'backward':>10}{'share':>7}{'GFLOP':>9}{'MB':>9}{'FLOP/B':>8}{'of roof':>9}",
     ]
     rows = layers["rows"][:most]
-    for one in rows:
-        flops = "?" if one["flops"] is None else f"{one['flops'] / 1e9:.2f}"
-        reached = "" if one["of_roof"] is None else f"{one['of_roof']:.0%}"
+    for row in rows:
+        flops = "?" if row["flops"] is None else f"{row['flops'] / 1e9:.2f}"
+        reached = "" if row["of_roof"] is None else f"{row['of_roof']:.0%}"
         lines.append(
-            f"  {_short(one):<{_NAME}}{ms(one['forward_s']):>10}{ms(one['backward_s']):>10}{one['share']:>7.0%}"
-            f"{flops:>9}{one['bytes'] / 1e6:>9.1f}{one['intensity']:>8.1f}{reached:>9}"
+            f"  {_short(row):<{_NAME}}{ms(row['forward_s']):>10}{ms(row['backward_s']):>10}{row['share']:>7.0%}"
+            f"{flops:>9}{row['bytes'] / 1e6:>9.1f}{row['intensity']:>8.1f}{reached:>9}"
         )
     rest = layers["rows"][most:]
     if rest or layers["left_out"]:
         count = len(rest) + layers["left_out"]
-        lines.append(f"  and {count} more, {sum(one['share'] for one in rest):.0%} of the time")
+        lines.append(f"  and {count} more, {sum(row['share'] for row in rest):.0%} of the time")
     lines.append("  " + roof_text(layers["roof"]))
     return lines
 
 
 def roof_text(roof: dict[str, Any]) -> str:
-    """What the machine can do: "roof: copies 21 GB/s, products fp32 92 GFLOP/s"."""
-    words = []
+    """Describes the machine's limits: "roof: copies 21 GB/s, products fp32 92 GFLOP/s"."""
+    parts = []
     if roof["bytes_per_s"]:
-        words.append(f"copies {big(roof['bytes_per_s'])}B/s")
-    words += [f"products {name} {big(rate)}FLOP/s" for name, rate in roof["flops_per_s"].items()]
-    return "roof, measured: " + (", ".join(words) or "unknown")
+        parts.append(f"copies {big(roof['bytes_per_s'])}B/s")
+    parts += [f"products {name} {big(rate)}FLOP/s" for name, rate in roof["flops_per_s"].items()]
+    return "roof, measured: " + (", ".join(parts) or "unknown")
 
 
 def big(value: float) -> str:
-    for size, word in ((1e12, "T"), (1e9, "G"), (1e6, "M")):
+    for size, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M")):
         if value >= size:
-            return f"{value / size:.3g} {word}"
+            return f"{value / size:.3g} {prefix}"
     return f"{value:.3g} "
 
 
@@ -60,7 +59,7 @@ def ms(seconds: float) -> str:
     )
 
 
-def _short(one: dict[str, Any]) -> str:
-    """The end of a long name says more than its beginning."""
-    text = f"{one['name']} {one['type']}" if not one["name"].startswith("(") else one["name"]
+def _short(row: dict[str, Any]) -> str:
+    """Shortens a long name from the left, because its end is more specific."""
+    text = f"{row['name']} {row['type']}" if not row["name"].startswith("(") else row["name"]
     return text if len(text) < _NAME else "..." + text[-(_NAME - 4) :]

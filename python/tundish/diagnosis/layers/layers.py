@@ -15,19 +15,20 @@ import torch
 from ..._c.errors import ArgumentError
 from ..probe.layers.autograd_nodes import tensors_in
 from ..probe.layers.profile import measure_layers
-from ..rules.runtime import findings_of_layers
+from ..rules.runtime import check_layers
+from ..verdict.phrases import count_text
 from .layer_json import layers_json
 from .layer_text import LONG, layers_text
-from .preserved_model import unchanged
+from .preserved_model import preserved
 
 Loss = Callable[[Any], Any]
 
 
 @dataclass(repr=False)
 class Layers:
-    """The result of `tundish.layers`; `print(layers)` is the table with the findings below it.
+    """Result of `tundish.layers`. `print(layers)` shows the table and the findings.
 
-    `rows` are dicts, slowest first, as in the JSON of the doctor.
+    `rows` are dicts, slowest first, as in the doctor's JSON.
     """
 
     values: dict[str, Any]
@@ -45,7 +46,7 @@ class Layers:
         return {**self.values, "findings": self.findings}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """As a page (.html) with the roofline chart, or as JSON (.json)."""
+        """Writes an HTML page (.html) with the roofline chart, or JSON (.json)."""
         from .layer_page import layers_file
 
         text = layers_file(os.fspath(path), self.as_json())
@@ -53,45 +54,48 @@ class Layers:
             file.write(text)
 
     def __repr__(self) -> str:
-        return f"<Layers: {len(self.values['rows'])} of them, {self.values['device']}>"
+        return f"<Layers: {count_text(len(self.values['rows']), 'layer')}, {self.values['device']}>"
 
     def _repr_html_(self) -> str:
-        """In a notebook, a cell that ends with the layers shows the table."""
+        """Shows the table in notebooks."""
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def __str__(self) -> str:
         lines = layers_text(self.values, LONG)
-        for one in self.findings:
-            cost = f" ({one['seconds'] * 1e3:.2f} ms)" if one["seconds"] else ""
-            lines += ["", f"{one['check']}: {one['text']}{cost}", f"  {one['remedy']}"]
+        for finding in self.findings:
+            cost = f" ({finding['seconds'] * 1e3:.2f} ms)" if finding["seconds"] else ""
+            lines += ["", f"{finding['check']}: {finding['text']}{cost}", f"  {finding['remedy']}"]
         return "\n".join(lines) + "\n"
 
 
 def layers(
     model: torch.nn.Module, batch: Any, *, loss: Loss | None = None, steps: int = 5
 ) -> Layers:
-    """Measures forward and backward of every layer, and this machine's roof over it.
+    """Measures forward and backward of every layer and compares them with this machine's roof.
 
         print(tundish.layers(model, images))
 
-    model    as it is: on its device, in its mode; parameters, gradients, buffers and random numbers are put back
+    model    measured on its current device and in its current mode. Gradients, buffers and random
+             states are restored
     batch    a tensor, a tuple or list of arguments, or a dict of named arguments
-    loss     a function of the model's output; by default the sum of its floating-point tensors
-    steps    that are timed, after one that warms up and one in which operations are counted
-    Autocast around the call counts: with torch.autocast("cuda", torch.bfloat16): tundish.layers(model, images).
+    loss     function of the model's output; by default the sum of its floating-point tensors
+    steps    number of timed steps, after one for warm-up and one that counts operations
+
+    An enclosing autocast applies: with torch.autocast("cuda", torch.bfloat16):
+    tundish.layers(model, images).
     """
     if not isinstance(model, torch.nn.Module):
-        raise ArgumentError(f"layers() takes a torch.nn.Module, not {type(model).__name__}")
+        raise ArgumentError(f"layers() needs a torch.nn.Module, not {type(model).__name__}")
     if steps < 1:
-        raise ArgumentError(f"steps={steps}: at least one step is timed")
+        raise ArgumentError(f"steps={steps}: at least one step is needed")
 
     def step() -> None:
-        torch.clear_autocast_cache()  # as a loop does that enters autocast in every step
+        torch.clear_autocast_cache()  # as in a loop that enters autocast in every step
         _scalar((loss or _sum)(_call(model, batch))).backward()
         for parameter in model.parameters():
             parameter.grad = None
 
-    with unchanged(model), torch.enable_grad():
+    with preserved(model), torch.enable_grad():
         step()
         begin = time.perf_counter()
         step()
@@ -99,8 +103,8 @@ def layers(
         profile = measure_layers(model, step, threading.get_ident(), steps, host_s)
     values = layers_json(profile.result)
     if values is None:
-        raise ArgumentError(f"no table of layers: {profile.why}")
-    return Layers(values, findings_of_layers(profile.result))
+        raise ArgumentError(f"the layers cannot be measured: {profile.why}")
+    return Layers(values, check_layers(profile.result))
 
 
 def _call(model: torch.nn.Module, batch: Any) -> Any:
@@ -112,15 +116,15 @@ def _call(model: torch.nn.Module, batch: Any) -> Any:
 
 
 def _sum(output: Any) -> Any:
-    parts = [one.float().sum() for one in tensors_in(output) if one.requires_grad]
+    parts = [tensor.float().sum() for tensor in tensors_in(output) if tensor.requires_grad]
     if not parts:
         raise ArgumentError(
-            "no output of the model needs a gradient\n  fix: layers(model, batch, loss=...)"
+            "no output of the model requires a gradient\n  fix: layers(model, batch, loss=...)"
         )
     return torch.stack(parts).sum()
 
 
 def _scalar(value: Any) -> torch.Tensor:
     if not isinstance(value, torch.Tensor) or value.numel() != 1:
-        raise ArgumentError("loss= gives no scalar tensor")
+        raise ArgumentError("loss= must return a scalar tensor")
     return value

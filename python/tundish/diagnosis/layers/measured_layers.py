@@ -1,7 +1,7 @@
-"""Layers as they were measured, and the roof that this machine puts over each of them.
+"""Measured layers, and the roof of this machine over each layer.
 
-A layer can be no faster than its FLOPs at the rate of a large matrix product, nor than its bytes at the rate of a large copy:
-the larger of the two times is its roof.
+A layer cannot be faster than its FLOPs at the rate of a large matrix product, nor faster than its
+bytes at the rate of a large copy. The larger of the two times is the layer's roof.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
-LEAST_SHARE = 0.05  # of the model's time, for a finding
+LEAST_SHARE = 0.05  # of the model's time; smaller costs are not reported
 LEAST_S = 200e-6
 
 
 @dataclass
 class Layer:
-    """A module without its children; as probe/layers/profile.py writes it, per step."""
+    """A module without its children, per step, as written by probe/layers/profile.py."""
 
     name: str
     type: str
@@ -40,27 +40,29 @@ class Layer:
     tokens: int = 0
     layout_bytes: int = 0
     unknown: bool = False
-    padded: float | None = None  # its time with sizes that Tensor Cores like, over its time now
-    in_bf16: float | None = None  # its time under autocast with bfloat16, over its time now
+    padded: float | None = (
+        None  # time with sizes that suit Tensor Cores, relative to the measured time
+    )
+    in_bf16: float | None = None  # time under bfloat16 autocast, relative to the measured time
 
     @property
     def seconds(self) -> float:
         return self.forward_s + self.backward_s
 
     @property
-    def shown(self) -> str:
-        """The model itself has no name."""
+    def display_name(self) -> str:
+        """The name, or the type for the model itself, which has no name."""
         return self.name or f"({self.type})"
 
     @property
     def precision(self) -> str:
-        """Of most of its FLOPs; empty without any."""
+        """Element type of most of the layer's FLOPs; "" without FLOPs."""
         types = self.types or {}
         return max(types, key=lambda name: types[name], default="")
 
     @property
     def kind(self) -> str:
-        """matrix, norm, elementwise, copy, other."""
+        """One of "matrix", "norm", "elementwise", "copy", "other"."""
         if self.flops:
             return "matrix"
         kinds = self.by_kind or {}
@@ -68,15 +70,15 @@ class Layer:
 
     @property
     def intensity(self) -> float:
-        """FLOPs per byte."""
+        """FLOPs per byte; 0 without bytes."""
         return self.flops / self.bytes if self.bytes else 0.0
 
 
-class Measured:
-    """The layers of one model. `facts`: what the watch wrote."""
+class MeasuredLayers:
+    """The layers of one model. `facts`: written by the watch."""
 
     def __init__(self, facts: dict[str, Any]) -> None:
-        names = {one.name for one in fields(Layer)}
+        names = {field_info.name for field_info in fields(Layer)}
         self.layers = [
             Layer(**{key: value for key, value in row.items() if key in names})
             for row in facts["rows"]
@@ -99,18 +101,24 @@ class Measured:
     def roof_s(self, layer: Layer) -> float:
         return max(self.compute_s(layer), self.memory_s(layer))
 
-    def is_worth(self, seconds: float, share: float = LEAST_SHARE) -> bool:
-        """Whether the cost of a finding is worth a word."""
+    def is_significant(self, seconds: float, share: float = LEAST_SHARE) -> bool:
+        """Returns whether a cost is large enough for a finding."""
         return seconds >= max(LEAST_S, share * self.total_s)
 
     def under(self, name: str) -> list[Layer]:
-        """A module and all modules inside it."""
+        """Returns a module and all modules inside it."""
         if not name:
             return self.layers
-        return [one for one in self.layers if one.name == name or one.name.startswith(name + ".")]
+        return [
+            layer
+            for layer in self.layers
+            if layer.name == name or layer.name.startswith(name + ".")
+        ]
 
     def children(self, name: str) -> list[Layer]:
-        return [one for one in self.layers if one.name.rpartition(".")[0] == name and one.name]
+        return [
+            layer for layer in self.layers if layer.name.rpartition(".")[0] == name and layer.name
+        ]
 
     def share(self, seconds: float) -> str:
         return percent(seconds / self.total_s if self.total_s else 0.0)
@@ -121,8 +129,8 @@ def percent(share: float) -> str:
 
 
 def total(layers: Iterable[Layer]) -> float:
-    return sum(one.seconds for one in layers)
+    return sum(layer.seconds for layer in layers)
 
 
 def slowest_names(layers: list[Layer]) -> list[str]:
-    return [one.shown for one in sorted(layers, key=lambda one: -one.seconds)]
+    return [layer.display_name for layer in sorted(layers, key=lambda layer: -layer.seconds)]

@@ -1,4 +1,4 @@
-"""A model that is put back after it was run: gradients, buffers, random numbers."""
+"""Restores a model after a run: gradients, buffers, random states."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ from ..probe.random_states import random_states
 
 
 @contextlib.contextmanager
-def unchanged(model: torch.nn.Module) -> Iterator[None]:
-    """Parameters stay, because no optimizer runs. Gradients are taken away meanwhile, so that none are added up."""
-    gradients = [(one, one.grad) for one in model.parameters()]
-    buffers = [(one, one.detach().clone()) for one in model.buffers()]
+def preserved(model: torch.nn.Module) -> Iterator[None]:
+    """Restores gradients, buffers and random states on exit.
+
+    Gradients are set to None inside the block, so that they do not accumulate. Parameters need no
+    copy because no optimizer runs.
+    """
+    gradients = [(parameter, parameter.grad) for parameter in model.parameters()]
+    buffers = [(buffer, buffer.detach().clone()) for buffer in model.buffers()]
     on_gpus = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
     restore = random_states(None)
     try:

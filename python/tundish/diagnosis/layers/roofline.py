@@ -1,4 +1,4 @@
-"""The roofline chart as SVG: each layer by its FLOPs per byte and the FLOPs per second that it reaches."""
+"""The roofline chart as SVG: FLOPs per second of each layer over its FLOPs per byte."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ LEAST_INTENSITY = 1e-2
 
 
 def roofline_chart(layers: dict[str, Any]) -> str:
-    """`layers`: of the JSON. Empty where no layer has FLOPs and a roof."""
-    rows = [one for one in layers["rows"] if one["flops"] and one["of_roof"]][:MOST_POINTS]
+    """Draws the "layers" object of the JSON. Returns "" if no layer has both FLOPs and a roof."""
+    rows = [row for row in layers["rows"] if row["flops"] and row["of_roof"]][:MOST_POINTS]
     rates, copied = layers["roof"]["flops_per_s"], layers["roof"]["bytes_per_s"]
-    used = {one["precision"] for one in rows}
+    used = {row["precision"] for row in rows}
     rates = {name: rate for name, rate in rates.items() if name in used}
     if not rows or not rates or not copied:
         return ""
-    points = [(max(LEAST_INTENSITY, one["intensity"]), _rate(one), one) for one in rows]
+    points = [(max(LEAST_INTENSITY, row["intensity"]), _rate(row), row) for row in rows]
     across = _decades([x for x, _, _ in points] + [max(rates.values()) / copied])
     down = _decades([y for _, y, _ in points] + list(rates.values()))
 
@@ -38,22 +38,22 @@ def roofline_chart(layers: dict[str, Any]) -> str:
     body = _axes(across, down, at_x, at_y)
     for name, rate in rates.items():
         body += _roof(name, rate, copied, (across, down), at_x, at_y)
-    most = max(one["share"] for one in rows)
-    named = {id(one) for one in sorted(rows, key=lambda one: -one["share"])[:NAMED]}
-    for x, y, one in reversed(points):
-        body.append(_point(at_x(x), at_y(y), one, most, id(one) in named))
+    most = max(row["share"] for row in rows)
+    named = {id(row) for row in sorted(rows, key=lambda row: -row["share"])[:NAMED]}
+    for x, y, row in reversed(points):
+        body.append(_point(at_x(x), at_y(y), row, most, id(row) in named))
     placed: list[tuple[float, float]] = []
-    for x, y, one in points:
-        if id(one) in named:
-            body.append(_name(at_x(x), at_y(y), one["name"], placed))
+    for x, y, row in points:
+        if id(row) in named:
+            body.append(_name(at_x(x), at_y(y), row["name"], placed))
     body.append(text(WIDTH - 12, HEIGHT - 6, "FLOPs per byte", SOFT, 12, anchor="end"))
     body.append(text(0, 8, "FLOP/s", SOFT, 12))
-    label = f"{len(rows)} layers: FLOPs per second that they reach, over FLOPs per byte; the slowest is {rows[0]['name']}"
+    label = f"{len(rows)} layers: achieved FLOPs per second over FLOPs per byte; the slowest is {rows[0]['name']}"
     return svg(WIDTH, HEIGHT, label, body)
 
 
-def _rate(one: dict[str, Any]) -> float:
-    return float(one["flops"] / (one["forward_s"] + one["backward_s"]))
+def _rate(row: dict[str, Any]) -> float:
+    return float(row["flops"] / (row["forward_s"] + row["backward_s"]))
 
 
 def _decades(values: list[float]) -> tuple[int, int]:
@@ -75,21 +75,21 @@ def _axes(across: Any, down: Any, at_x: Any, at_y: Any) -> list[str]:
 
 
 def _roof(name: str, rate: float, copied: float, ends: Any, at_x: Any, at_y: Any) -> list[str]:
-    """Along the bandwidth up to the ridge, then flat."""
+    """Draws a roof: rises with the bandwidth up to the ridge, then is flat."""
     (x_low, x_high), (y_low, _) = ends
     first = max(10.0**x_low, 10.0**y_low / copied)
     corners = [(first, first * copied), (rate / copied, rate), (10.0**x_high, rate)]
     path = " ".join(f"{at_x(x):.1f},{at_y(y):.1f}" for x, y in corners if x >= first)
-    words = f"{name}: {big(rate)}FLOP/s"
+    label = f"{name}: {big(rate)}FLOP/s"
     return [
         f"<polyline points='{path}' fill='none' stroke='{OTHERS}' stroke-width='2'/>",
-        text(WIDTH - 12, at_y(rate) - 6, words, SOFT, 12, anchor="end"),
+        text(WIDTH - 12, at_y(rate) - 6, label, SOFT, 12, anchor="end"),
     ]
 
 
-def _point(x: float, y: float, one: dict[str, Any], most: float, ours: bool) -> str:
-    radius = 3 + 7 * math.sqrt(one["share"] / most) if most else 3
-    title = f"{one['name']} ({one['type']}), {one['share']:.0%} of the time, {one['of_roof']:.0%} of its roof"
+def _point(x: float, y: float, row: dict[str, Any], most: float, ours: bool) -> str:
+    radius = 3 + 7 * math.sqrt(row["share"] / most) if most else 3
+    title = f"{row['name']} ({row['type']}), {row['share']:.0%} of the time, {row['of_roof']:.0%} of its roof"
     return (
         f"<g><title>{escape(title)}</title><circle cx='{x:.1f}' cy='{y:.1f}' r='{radius:.1f}' "
         f"fill='{OURS if ours else OTHERS}' fill-opacity='0.75'/></g>"
@@ -97,7 +97,7 @@ def _point(x: float, y: float, one: dict[str, Any], most: float, ours: bool) -> 
 
 
 def _name(x: float, y: float, name: str, placed: list[tuple[float, float]]) -> str:
-    """Beside the point, on the side that has room; names do not lie on each other."""
+    """Draws a name beside its point, on the side with room, without overlapping other names."""
     end = x > WIDTH * 0.6
     ty = y + 4
     while any(abs(ty - other) < 14 and abs(x - at) < 220 for at, other in placed):

@@ -1,1 +1,1 @@
-"""`tundish check` and `tundish.check`: files in, findings out as text, JSON or SARIF."""
+"""`tundish check` and `tundish.check`: lints files and reports findings as text, JSON or SARIF."""

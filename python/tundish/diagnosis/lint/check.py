@@ -1,4 +1,4 @@
-"""`tundish.check(paths)`: every Python file and notebook of the paths, checked without running it."""
+"""`tundish.check(paths)`: lints Python files and notebooks without running them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .finding import Finding, NotChecked, Report, UnusedSuppression
 from .generated_files import is_generated
 from .python_files import python_files
 from .script import Script
-from .script.bindings import end_of, start_of
+from .script.bindings import end_position, start_position
 from .script.notebook import read_notebook
 from .script.source_text import MAX_BYTES, TOO_DEEP, Refused, Source, read_source
 from .suppressions import Suppression, suppressions, unknown_check
@@ -26,13 +26,15 @@ def check(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
 ) -> Report:
-    """Finds what slows training scripts down, or makes them wrong, in their text. Nothing is run.
+    """Finds code that makes training scripts slow or wrong, without running it.
 
-    paths     a file, a folder (all `.py` and `.ipynb` files below it), or several
-    select    ids of the checks to do, instead of all
-    ignore    ids of checks to leave out
-    In unit tests and generated files only errors are looked for, unless `select` names checks.
-    `print(report)` shows it; `report.findings` has `file`, `line`, `check`, `text`, `remedy`.
+    paths     a file, a folder (all `.py` and `.ipynb` files below), or several paths
+    select    ids of the checks to run; default: all
+    ignore    ids of checks to skip
+
+    Unit tests and generated files are checked for errors only, unless `select` names checks.
+    `print(report)` shows the report; `report.findings` have `file`, `line`, `check`, `text`,
+    `remedy`.
     """
     began = time.perf_counter()
     chosen = choose(select, ignore)
@@ -40,8 +42,8 @@ def check(
     findings: list[Finding] = []
     refused: list[NotChecked] = []
     unused: list[UnusedSuppression] = []
-    silenced = files = tests = generated = 0
-    for path, in_tests in python_files([os.fspath(one) for one in given]):
+    suppressed = files = tests = generated = 0
+    for path, in_tests in python_files([os.fspath(path_like) for path_like in given]):
         files += 1
         try:
             source = _read(path)
@@ -59,18 +61,18 @@ def check(
             continue
         findings += found
         unused += left
-        silenced += count
+        suppressed += count
     seconds = time.perf_counter() - began
-    return Report(files, findings, refused, unused, silenced, seconds, tests, generated)
+    return Report(files, findings, refused, unused, suppressed, seconds, tests, generated)
 
 
 def _errors(checks: Sequence[Check]) -> list[Check]:
-    """The checks that find wrong results, for files where nobody cares about speed."""
+    """Returns the checks that find wrong results, for files whose speed does not matter."""
     return [check for check in checks if check.level == "error"]
 
 
 def choose(select: Sequence[str], ignore: Sequence[str]) -> list[Check]:
-    """The checks of these ids. ArgumentError names an unknown one."""
+    """Returns the selected checks. Raises ArgumentError for an unknown id."""
     for name in (*select, *ignore):
         if name not in CHECKS:
             raise ArgumentError(f"{unknown_check(name)}\n  fix: tundish check --list shows all")
@@ -84,32 +86,39 @@ def choose(select: Sequence[str], ignore: Sequence[str]) -> list[Check]:
 def check_source(
     source: Source, checks: Sequence[Check]
 ) -> tuple[list[Finding], list[UnusedSuppression], int]:
-    """The findings of one source, sorted; comments that silence nothing; how many were silenced."""
+    """Lints one source.
+
+    Returns the findings in order, unused suppression comments, and the number of suppressed
+    findings.
+    """
     script = Script(source)
     comments = suppressions(source.lines)
     found: list[Finding] = []
-    silenced = 0
+    suppressed = 0
     for check in checks:
         seen: set[tuple[int, int]] = set()
-        for one in check.find(script):
-            if start_of(one.node) in seen:
+        for occurrence in check.find(script):
+            if start_position(occurrence.node) in seen:
                 continue
-            seen.add(start_of(one.node))
-            if _is_silenced(script, check.id, one.node, comments):
-                silenced += 1
+            seen.add(start_position(occurrence.node))
+            if _is_suppressed(script, check.id, occurrence.node, comments):
+                suppressed += 1
             else:
-                found.append(_finding(source, check, one))
+                found.append(_finding(source, check, occurrence))
     names = {check.id for check in checks}
     unused = [
-        UnusedSuppression(source.path, *source.place(comment.line), ids)
+        UnusedSuppression(source.path, *source.location(comment.line), ids)
         for comment in comments
-        if (ids := comment.unused()) is not None
-        and all(one in names or one not in CHECKS for one in ids)
+        if (ids := comment.unused_ids()) is not None
+        and all(check_id in names or check_id not in CHECKS for check_id in ids)
     ]
     return (
-        sorted(found, key=lambda one: (one.cell or 0, one.line, one.column, one.check)),
+        sorted(
+            found,
+            key=lambda finding: (finding.cell or 0, finding.line, finding.column, finding.check),
+        ),
         unused,
-        silenced,
+        suppressed,
     )
 
 
@@ -121,24 +130,28 @@ def _read(path: str) -> Source:
                 size = os.fstat(file.fileno()).st_size
                 raise Refused(
                     f"{size:,} bytes are more than the limit of {MAX_BYTES:,}",
-                    "check the scripts that people write, not generated files",
+                    "check hand-written scripts, not generated files",
                 )
     except OSError as error:
         raise Refused(error.strerror or str(error), "check the path and its permissions") from None
     return read_notebook(path, data) if path.endswith(".ipynb") else read_source(path, data)
 
 
-def _is_silenced(script: Script, check: str, node: ast.AST, comments: list[Suppression]) -> bool:
-    """By a comment on a line of the finding or of its statement's first line, or above either."""
-    first = start_of(node)[0]
-    last = end_of(node)[0] or first
+def _is_suppressed(script: Script, check: str, node: ast.AST, comments: list[Suppression]) -> bool:
+    """Returns whether a comment suppresses the finding, and marks the comment as used.
+
+    The comment may be on a line of the finding, on the first line of its statement, or above
+    either.
+    """
+    first = start_position(node)[0]
+    last = end_position(node)[0] or first
     statement = script.statement(node)
     simple = not hasattr(statement, "body")
     top = statement.lineno
     bottom = (statement.end_lineno or top) if simple else top
     for comment in comments:
-        on_node = comment.silences(check, first, last)
-        if on_node or comment.silences(check, top, bottom):
+        on_node = comment.suppresses(check, first, last)
+        if on_node or comment.suppresses(check, top, bottom):
             comment.used.add(check)
             return True
     return False
@@ -146,10 +159,10 @@ def _is_silenced(script: Script, check: str, node: ast.AST, comments: list[Suppr
 
 def _finding(source: Source, check: Check, found: Found) -> Finding:
     node = found.node
-    line, column = start_of(node)
+    line, column = start_position(node)
     end_line = getattr(node, "end_lineno", None) or line
     end_column = getattr(node, "end_col_offset", None) or column
-    cell, shown = source.place(line)
+    cell, shown = source.location(line)
     text = source.lines[line - 1] if 0 < line <= len(source.lines) else ""
     last = source.lines[end_line - 1] if 0 < end_line <= len(source.lines) else ""
     return Finding(
@@ -157,7 +170,7 @@ def _finding(source: Source, check: Check, found: Found) -> Finding:
         cell=cell,
         line=shown,
         column=_characters(text, column) + 1,
-        end_line=source.place(end_line)[1],
+        end_line=source.location(end_line)[1],
         end_column=_characters(last, end_column) + 1,
         check=check.id,
         level=check.level,
@@ -170,5 +183,5 @@ def _finding(source: Source, check: Check, found: Found) -> Finding:
 
 
 def _characters(line: str, offset: int) -> int:
-    """Characters before a byte of the UTF-8 form, which is how the syntax tree counts."""
+    """Converts a UTF-8 byte offset, as used by the syntax tree, to a character offset."""
     return len(line.encode("utf-8", "replace")[:offset].decode("utf-8", "replace"))

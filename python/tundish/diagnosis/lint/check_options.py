@@ -17,11 +17,11 @@ tundish check src/ notebooks/ --ignore torchscript
 tundish check --explain item-in-loop
 tundish check src/ --sarif findings.sarif""",
     text="""\
-Reads training scripts and names the lines that make them slow or wrong: waiting for
+Reads training scripts and lists the lines that make them slow or wrong: waiting for
 the GPU in every step, loaders without pinned memory, evaluation that records a graph,
-gradients that are added up unscaled, calls that torch left behind. Nothing is run or
-imported; a file takes less than a second. In unit tests and generated files only errors
-are looked for, unless --select names checks. A comment silences a line:
+accumulated gradients without scaling, calls removed from torch. Nothing is run or
+imported; a file takes less than a second. Unit tests and generated files are checked for
+errors only, unless --select names checks. A comment suppresses a finding:
 
   total += loss.item()  # tundish: ignore[item-in-loop]
 """,
@@ -31,11 +31,10 @@ test_files, generated_files}; findings is an array of {check, level, file, cell,
 column, end_line, end_column, text, why, remedy, page, excerpt}: lines and columns count from 1, cell is
 null outside notebooks, level is error (results are wrong), warning (time or memory is
 lost) or note. not_checked is an array of {file, line, reason, fix}, unused_suppressions
-of {file, cell, line, ids}. test_files counts the unit tests,
-generated_files the files that a program wrote. With --list: an array of
-{check, level, title, why, remedy, page}""",
+of {file, cell, line, ids}. test_files counts unit tests, generated_files files written by
+a program. With --list: an array of {check, level, title, why, remedy, page}""",
     exit_codes="""\
-0 done, nothing but notes found; 1 findings; 2 wrong use, or the file of --sarif cannot
+0 done, no findings except notes; 1 findings; 2 wrong use, or the file of --sarif cannot
 be written; 3 a file could not be checked (syntax error, not UTF-8); 130 interrupted""",
     quiet_about="print errors and the exit code only",
 )
@@ -43,8 +42,8 @@ be written; 3 a file could not be checked (syntax error, not UTF-8); 130 interru
 
 def _arguments() -> Arguments:
     arguments = Arguments(_HELP, check=_check_options)
-    about = "Python files, notebooks, folders with such files"
-    arguments.words("FILE|FOLDER", "paths", about)
+    about = "Python files, notebooks, folders of both"
+    arguments.positionals("FILE|FOLDER", "paths", about)
     add_select_ignore(arguments, "check")
     arguments.flag("--list", "list the checks, one line each")
     arguments.option("--explain", "ID", "why a check matters, and what to write instead")
@@ -61,7 +60,7 @@ def _check_options(options: Options) -> None:
     if not os.path.isdir(folder):
         raise UsageError(f"--sarif {options.sarif}: there is no folder {folder}")
     if options.sarif.endswith((".py", ".ipynb")):
-        raise UsageError(f"--sarif {options.sarif}: this is a script, and would be replaced")
+        raise UsageError(f"--sarif {options.sarif}: is a script and would be overwritten")
 
 
 ARGUMENTS = _arguments()

@@ -1,4 +1,4 @@
-"""The verb `tundish check`: findings on stdout, messages on stderr."""
+"""The verb `tundish check`: prints findings to stdout and messages to stderr."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _run(options: Options) -> int:
 
 
 def _write_sarif(path: str, report: Report) -> str:
-    """Returns what is wrong with that file, or "". The findings are printed in any case."""
+    """Writes the SARIF file. Returns an error message, or ""."""
     try:
         with open(path, "w", encoding="utf-8") as file:
             file.write(json_text(report_sarif(report, version())))
@@ -73,7 +73,7 @@ def _list(checks: list[Check], as_json: bool) -> int:
         if shown:
             rows = (f"  {check.id:<29} {check.level:<8} {check.title}" for check in shown)
             lines += [topic, *rows, ""]
-    lines.append(f"{len(checks)} checks; tundish check --explain ID has more")
+    lines.append(f"{len(checks)} checks; see tundish check --explain ID")
     write_stdout("\n".join(lines) + "\n")
     return OK
 
@@ -88,7 +88,7 @@ def _explain(check: Check, as_json: bool) -> int:
     if check.after:
         lines += ["instead:", *(f"    {line}" for line in check.after.splitlines())]
     if check.silent:
-        lines += ["", f"silent: {check.silent}"]
+        lines += ["", f"not reported: {check.silent}"]
     write_stdout("\n".join([*lines, "", f"page: {check.page}"]) + "\n")
     return OK
 

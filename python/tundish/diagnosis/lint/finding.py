@@ -1,4 +1,4 @@
-"""What `tundish check` reports: findings, files that could not be checked, notes."""
+"""Results of `tundish check`: findings, unchecked files and unused suppressions."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of one file. Lines and columns count from 1, columns in characters; in a notebook
-    `cell` counts code cells from 1 and `line` is the line in the cell."""
+    """A finding in one line of a file.
+
+    Lines and columns count from 1, columns in characters. In a notebook, `cell` counts code cells
+    from 1, and `line` is the line in the cell.
+    """
 
     file: str
     cell: int | None
@@ -50,7 +53,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class NotChecked:
-    """A file that could not be checked, and why."""
+    """A file that could not be checked, with the reason."""
 
     file: str
     line: int | None
@@ -67,7 +70,7 @@ class NotChecked:
 
 @dataclass(frozen=True)
 class UnusedSuppression:
-    """A comment that silences nothing."""
+    """A suppression comment without a finding."""
 
     file: str
     cell: int | None
@@ -80,7 +83,7 @@ class UnusedSuppression:
 
 @dataclass(frozen=True)
 class Report:
-    """The result of `tundish.check`. It is true when there is nothing to mend: notes do not count."""
+    """Result of `tundish.check`. True if there are no problems; notes do not count."""
 
     files: int
     findings: list[Finding]
@@ -88,13 +91,13 @@ class Report:
     unused_suppressions: list[UnusedSuppression]
     suppressed: int
     seconds: float
-    test_files: int = 0  # files of unit tests, in which only errors were looked for
-    generated_files: int = 0  # files that a program wrote, in which only errors were looked for
+    test_files: int = 0  # unit test files, checked for errors only
+    generated_files: int = 0  # files written by a program, checked for errors only
 
     @property
     def problems(self) -> int:
-        """Findings other than notes."""
-        return sum(one.level != "note" for one in self.findings)
+        """Number of findings other than notes."""
+        return sum(finding.level != "note" for finding in self.findings)
 
     def __bool__(self) -> bool:
         return not self.problems and not self.not_checked
@@ -108,9 +111,11 @@ class Report:
         return {
             "version": 1,
             "files": self.files,
-            "findings": [one.as_json() for one in self.findings],
-            "not_checked": [one.as_json() for one in self.not_checked],
-            "unused_suppressions": [one.as_json() for one in self.unused_suppressions],
+            "findings": [finding.as_json() for finding in self.findings],
+            "not_checked": [file.as_json() for file in self.not_checked],
+            "unused_suppressions": [
+                suppression.as_json() for suppression in self.unused_suppressions
+            ],
             "suppressed": self.suppressed,
             "seconds": round(self.seconds, 3),
             "test_files": self.test_files,

@@ -1,13 +1,13 @@
-"""Finds files that a program wrote. An edit belongs into their source, not into them."""
+"""Detects generated files. Their generator should be edited, not the files."""
 
 from __future__ import annotations
 
-_LINES = 30  # the head of a file
-_KEEP_OUT = ("do not edit", "don't edit", "do not modify", "not be edited")
+_LINES = 30  # lines at the top of a file
+_WARNINGS = ("do not edit", "don't edit", "do not modify", "not be edited")
 
 
 def is_generated(lines: list[str]) -> bool:
-    """Whether comments at the head say that the file is generated and must not be edited."""
+    """Returns whether comments at the top of the file mark it as generated."""
     comments = [line for line in lines[:_LINES] if line.lstrip().startswith("#")]
     head = " ".join("\n".join(comments).replace("#", " ").lower().split())
-    return "generated" in head and any(words in head for words in _KEEP_OUT)
+    return "generated" in head and any(warning in head for warning in _WARNINGS)

@@ -1,4 +1,4 @@
-"""The Python files and notebooks below the paths that are given."""
+"""Finds Python files and notebooks below given paths."""
 
 from __future__ import annotations
 
@@ -8,29 +8,30 @@ from collections.abc import Iterator
 from ..._c.errors import ArgumentError
 from .unit_tests import in_tests_folder
 
-ENDINGS = (".py", ".ipynb")
-# Folders of tools and environments, which nobody means.
+EXTENSIONS = (".py", ".ipynb")
+# folders of tools and environments
 _SKIPPED = {"__pycache__", "node_modules", "site-packages", "build", "dist", "venv", "env"}
 
 
 def python_files(paths: list[str]) -> Iterator[tuple[str, bool]]:
-    """Yields each file, and whether it is in a folder of tests.
+    """Yields each file, and whether the file is in a folder of tests.
 
-    A file that is named counts whatever its ending; folders are searched. ArgumentError names a path that does not
-    exist or holds no script."""
+    A file given by name is used whatever its extension; folders are searched. Raises ArgumentError
+    for a path that does not exist or contains no script.
+    """
     if not paths:
         raise ArgumentError("FILE or FOLDER is missing\n  fix: tundish check train.py")
     seen: set[str] = set()
     for path in paths:
         found = 0
-        for one in _files(path):
+        for file in _files(path):
             found += 1
-            name = os.path.normpath(one)
+            name = os.path.normpath(file)
             if name not in seen:
                 seen.add(name)
-                yield one, one != path and in_tests_folder(one, path)
+                yield file, file != path and in_tests_folder(file, path)
         if not found:
-            raise ArgumentError(f"{path}: no Python file and no notebook is in this folder")
+            raise ArgumentError(f"{path}: this folder contains no Python file and no notebook")
 
 
 def _files(path: str) -> Iterator[str]:
@@ -41,8 +42,8 @@ def _files(path: str) -> Iterator[str]:
         raise ArgumentError(f"{path}: no such file or folder")
     for folder, folders, names in os.walk(path):
         folders[:] = sorted(
-            one for one in folders if one not in _SKIPPED and not one.startswith(".")
+            name for name in folders if name not in _SKIPPED and not name.startswith(".")
         )
         for name in sorted(names):
-            if name.endswith(ENDINGS):
+            if name.endswith(EXTENSIONS):
                 yield os.path.join(folder, name)

@@ -1,4 +1,4 @@
-"""The report as SARIF 2.1.0, which code review tools show beside the lines."""
+"""Converts a report to SARIF 2.1.0, which code review tools show beside the code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def report_sarif(report: Report, version: str) -> dict[str, Any]:
-    """One run with every check as a rule. Paths are relative to the working folder where they can be."""
+    """Returns one SARIF run with every check as a rule. Paths are relative where possible."""
     ids = list(CHECKS)
     return {
         "$schema": _SCHEMA,
@@ -33,12 +33,14 @@ def report_sarif(report: Report, version: str) -> dict[str, Any]:
                     {
                         "executionSuccessful": not report.not_checked,
                         "toolExecutionNotifications": [
-                            _notification(one.file, one.line, f"{one.reason}; fix: {one.fix}")
-                            for one in report.not_checked
+                            _notification(file.file, file.line, f"{file.reason}; fix: {file.fix}")
+                            for file in report.not_checked
                         ],
                     }
                 ],
-                "results": [_result(one, ids.index(one.check)) for one in report.findings],
+                "results": [
+                    _result(finding, ids.index(finding.check)) for finding in report.findings
+                ],
             }
         ],
     }
@@ -55,30 +57,30 @@ def _rule(name: str) -> dict[str, Any]:
     }
 
 
-def _result(one: Finding, rule: int) -> dict[str, Any]:
-    cell = "" if one.cell is None else f" (cell {one.cell}, line {one.line})"
+def _result(finding: Finding, rule: int) -> dict[str, Any]:
+    cell = "" if finding.cell is None else f" (cell {finding.cell}, line {finding.line})"
     region: dict[str, Any] = {"startLine": 1}
-    if one.cell is None:
+    if finding.cell is None:
         region = {
-            "startLine": one.line,
-            "startColumn": one.column,
-            "endLine": one.end_line,
-            "endColumn": one.end_column,
-            "snippet": {"text": one.excerpt},
+            "startLine": finding.line,
+            "startColumn": finding.column,
+            "endLine": finding.end_line,
+            "endColumn": finding.end_column,
+            "snippet": {"text": finding.excerpt},
         }
     return {
-        "ruleId": one.check,
+        "ruleId": finding.check,
         "ruleIndex": rule,
-        "level": one.level,
-        "message": {"text": f"{one.text}{cell}. Fix: {one.remedy}"},
+        "level": finding.level,
+        "message": {"text": f"{finding.text}{cell}. Fix: {finding.remedy}"},
         "locations": [
-            {"physicalLocation": {"artifactLocation": _place(one.file), "region": region}}
+            {"physicalLocation": {"artifactLocation": _location(finding.file), "region": region}}
         ],
     }
 
 
 def _notification(file: str, line: int | None, text: str) -> dict[str, Any]:
-    location: dict[str, Any] = {"artifactLocation": _place(file)}
+    location: dict[str, Any] = {"artifactLocation": _location(file)}
     if line is not None:
         location["region"] = {"startLine": max(1, line)}
     return {
@@ -88,8 +90,8 @@ def _notification(file: str, line: int | None, text: str) -> dict[str, Any]:
     }
 
 
-def _place(file: str) -> dict[str, str]:
-    """A URI relative to the working folder, or an absolute one outside it."""
+def _location(file: str) -> dict[str, str]:
+    """Returns a URI relative to the working folder, or an absolute URI outside of the folder."""
     relative = os.path.relpath(file)
     if relative.startswith(".."):
         return {"uri": "file://" + quote(os.fsencode(os.path.abspath(file)))}

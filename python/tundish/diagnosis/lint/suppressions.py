@@ -1,4 +1,4 @@
-"""Comments that silence a finding: `# tundish: ignore[item-in-loop]`."""
+"""Suppression comments: `# tundish: ignore[item-in-loop]`."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ _COMMENT = re.compile(r"(?:#|\s)\s*tundish:\s*ignore(?:\[([^\]]*)\])?", re.IGNOR
 
 @dataclass
 class Suppression:
-    """ids is empty for a comment that names none and silences every check."""
+    """A suppression comment. `ids` is empty if the comment applies to all checks."""
 
-    line: int  # of the comment
-    alone: bool  # nothing but the comment is on its line: it is for the next line
+    line: int  # line of the comment
+    on_own_line: bool  # the comment is alone on its line and applies to the next line
     ids: tuple[str, ...]
     used: set[str] = field(default_factory=set)
 
-    def silences(self, check: str, first: int, last: int) -> bool:
-        """Whether it is for a finding of these lines; a comment above, or on one of them."""
-        covers = first == self.line + 1 if self.alone else first <= self.line <= last
+    def suppresses(self, check: str, first: int, last: int) -> bool:
+        """Returns whether the comment applies to a finding of `check` in the lines first..last."""
+        covers = first == self.line + 1 if self.on_own_line else first <= self.line <= last
         return covers and (not self.ids or check in self.ids)
 
-    def unused(self) -> tuple[str, ...] | None:
-        """The ids that silenced nothing; None if the whole comment was of use."""
+    def unused_ids(self) -> tuple[str, ...] | None:
+        """Returns the ids that suppressed nothing, or None if all were used."""
         if not self.ids:
             return None if self.used else ()
-        left = tuple(one for one in self.ids if one not in self.used)
+        left = tuple(check_id for check_id in self.ids if check_id not in self.used)
         return left or None
 
 
 def suppressions(lines: list[str]) -> list[Suppression]:
-    """Every such comment. Text in strings does not count."""
+    """Returns every suppression comment. Strings are not searched."""
     if not any("tundish:" in line for line in lines):
         return []
     found = []
@@ -45,15 +45,17 @@ def suppressions(lines: list[str]) -> list[Suppression]:
         for token in tokenize.generate_tokens(reader):
             match = _COMMENT.search(token.string) if token.type == tokenize.COMMENT else None
             if match is not None:
-                ids = tuple(one.strip() for one in (match[1] or "").split(",") if one.strip())
-                alone = not token.line[: token.start[1]].strip()
-                found.append(Suppression(token.start[0], alone, ids))
-    except (tokenize.TokenError, SyntaxError):  # the end of a notebook's cell, at worst
+                ids = tuple(
+                    check_id.strip() for check_id in (match[1] or "").split(",") if check_id.strip()
+                )
+                on_own_line = not token.line[: token.start[1]].strip()
+                found.append(Suppression(token.start[0], on_own_line, ids))
+    except (tokenize.TokenError, SyntaxError):  # for example at the end of a notebook cell
         pass
     return found
 
 
 def unknown_check(name: str) -> str:
-    """What to say of an id that no check has."""
+    """Returns an error message for an unknown check id, with a suggestion."""
     near = close_name(name, list(CHECKS))
     return f"no check is called {name!r}" + (f"; did you mean {near}?" if near else "")

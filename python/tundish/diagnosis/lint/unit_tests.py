@@ -1,4 +1,4 @@
-"""Which files are unit tests: their training loops are short, and nobody waits for them."""
+"""Detects unit tests. The speed of their short training loops does not matter."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ _RUNNERS = {"pytest", "unittest", "absl.testing.absltest", "absl.testing.paramet
 
 
 def in_tests_folder(path: str, folder: str) -> bool:
-    """Whether the file is in a folder `test` or `tests` below the one that was searched."""
+    """Returns whether the file is in a folder `test` or `tests` below the searched folder."""
     below = os.path.dirname(os.path.relpath(path, folder))
     return not _FOLDERS.isdisjoint(below.split(os.sep))
 
 
 def has_unit_tests(tree: ast.Module) -> bool:
-    """Whether a file imports pytest or unittest, and defines a test or a fixture at its top level."""
+    """Returns whether a file imports a test runner and defines a test or fixture at its top level."""
     imported: set[str] = set()
     tests = False
     for node in tree.body:
         if isinstance(node, ast.Import):
-            imported.update(one.name for one in node.names)
+            imported.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            imported.update(f"{node.module}.{one.name}" for one in node.names)
+            imported.update(f"{node.module}.{alias.name}" for alias in node.names)
             imported.add(node.module or "")
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             tests = tests or node.name.startswith("test_")
@@ -33,5 +33,5 @@ def has_unit_tests(tree: ast.Module) -> bool:
 
 
 def _is_test_class(node: ast.ClassDef) -> bool:
-    methods = (one for one in node.body if isinstance(one, ast.FunctionDef))
-    return any(one.name.startswith("test_") for one in methods)
+    methods = (statement for statement in node.body if isinstance(statement, ast.FunctionDef))
+    return any(method.name.startswith("test_") for method in methods)

@@ -1,5 +1,5 @@
-"""The memory of a training step, while a script runs: which lines hold how much at the peak (`tundish doctor --memory`).
+"""Shows which lines hold how much memory at the peak of a step (`tundish doctor --memory`).
 
-`record.py` is a recorder of the doctor's watch. On a CPU it counts with tuning/live_memory.py, on a GPU it reads the history of
-torch's allocator; `explain.py` makes the same table of both.
+`recorder.py` is a recorder of the doctor's watch. On a CPU it counts with tuning/live_memory.py; on
+a GPU it reads the history of torch's allocator. `explain.py` turns both into the same table.
 """

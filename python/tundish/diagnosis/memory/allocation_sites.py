@@ -1,4 +1,4 @@
-"""The line that made a tensor: of the user's script, and below it the innermost one that is not torch's."""
+"""Finds the line that allocated a tensor: the user's line and the innermost line outside torch."""
 
 from __future__ import annotations
 
@@ -7,43 +7,45 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ...tuning.memory.source_lines import Line
-from ...tuning.memory.source_lines import is_users as is_not_torchs
-from ..probe.users_code import is_users
+from ...tuning.memory.source_lines import is_users as is_outside_torch
+from ..probe.users_code import is_user_file
 
 NOWHERE = Line()
 
 
 @dataclass(frozen=True)
-class Place(Line):
-    """`file` and `number`: the innermost line outside of torch, which may be an installed package's. `script`: the
-    innermost line of the user's own files."""
+class AllocationSite(Line):
+    """`file` and `number`: the innermost line outside torch, possibly in an installed package.
+
+    `script`: the innermost line in the user's own files.
+    """
 
     script: Line = NOWHERE
 
     @property
     def inner(self) -> str:
-        """The line in a package, as "resnet.py:92"; empty where the user's own line is the innermost one."""
+        """The line in a package ("resnet.py:92"), or "" if the user's line is the innermost one."""
         if not self.number or (self.file, self.number) == (self.script.file, self.script.number):
             return ""
         return f"{self.file.rpartition('/')[2]}:{self.number}"
 
 
-def place_of(frames: Iterable[tuple[str, int]]) -> Place:
-    """`frames`: file and line, the innermost first."""
+def allocation_site(frames: Iterable[tuple[str, int]]) -> AllocationSite:
+    """Returns the allocation site for `frames`: (file, line) pairs, innermost first."""
     inner = Line()
     for file, number in frames:
-        if not is_not_torchs(file):
+        if not is_outside_torch(file):
             continue
         if not inner.number:
             inner = Line(file, number)
-        if is_users(file):
-            return Place(inner.file, inner.number, Line(file, number))
-    return Place(inner.file, inner.number)
+        if is_user_file(file):
+            return AllocationSite(inner.file, inner.number, Line(file, number))
+    return AllocationSite(inner.file, inner.number)
 
 
-def current_place() -> Place:
-    """Of this thread."""
-    return place_of(_frames())
+def current_site() -> AllocationSite:
+    """Returns the allocation site for the current stack of this thread."""
+    return allocation_site(_frames())
 
 
 def _frames() -> Iterator[tuple[str, int]]:

@@ -1,4 +1,4 @@
-"""Blocks of a CPU's steps, by the tracker of `tundish tune`."""
+"""Records memory blocks of CPU steps with the tracker of `tundish tune`."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from torch.utils._python_dispatch import _disable_current_modes, _get_current_di
 
 from ...tuning.memory.live_memory import LiveMemory
 from ...tuning.memory.source_lines import Line
-from .allocation_sites import Place, current_place
-from .block_history import Mark, Recorded
+from .allocation_sites import AllocationSite, current_site
+from .block_history import Mark, MemoryRecording
 
 
 class _ScriptMemory(LiveMemory):
     def _line(self) -> Line:
-        return current_place()
+        return current_site()
 
 
 class CpuTracker:
-    """begin() and end() are called by the loop's thread, between two steps."""
+    """Tracks CPU allocations. begin() and end() run in the loop's thread, between two steps."""
 
     def __init__(self, device: torch.device) -> None:
         self._live = _ScriptMemory(device, lines=True)
@@ -32,7 +32,7 @@ class CpuTracker:
         self._live.__enter__()
         self._bounds.append(self._position())
 
-    def mark(self, part: str, place: Place) -> None:
+    def mark(self, part: str, place: AllocationSite) -> None:
         self._marks.append(Mark(self._position(), part, place))
 
     def name_owned(self, owned: Iterable[tuple[str, list[Any]]]) -> None:
@@ -40,7 +40,7 @@ class CpuTracker:
             self._live.name(tensors, kind)
 
     def step_ended(self, batch: list[Any]) -> None:
-        """`batch`: its tensors."""
+        """`batch`: the tensors of the batch."""
         self._live.name(batch, "batch")
         self._bounds.append(self._position())
 
@@ -48,14 +48,14 @@ class CpuTracker:
         if not self._bounds:  # begin() failed
             return
         if _get_current_dispatch_mode() is not self._live:
-            raise RuntimeError("the script left a dispatch mode of its own active")
+            raise RuntimeError("the script left its own dispatch mode active")
         self._live.__exit__(None, None, None)
 
     def paused(self) -> Any:
         return _disable_current_modes()
 
-    def recorded(self) -> Recorded:
-        return Recorded(
+    def recorded(self) -> MemoryRecording:
+        return MemoryRecording(
             str(self._live.device), list(self._live.made or ()), self._marks, self._bounds
         )
 

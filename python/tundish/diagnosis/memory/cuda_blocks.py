@@ -1,4 +1,4 @@
-"""Blocks of a GPU's steps, from the history of torch's own allocator."""
+"""Records memory blocks of GPU steps from the history of torch's allocator."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ import torch
 
 from ...tuning.memory.live_memory import Block
 from ...tuning.memory.source_lines import Line
-from .allocation_sites import Place, place_of
-from .block_history import Mark, Recorded, is_alive
+from .allocation_sites import AllocationSite, allocation_site
+from .block_history import Mark, MemoryRecording, is_alive
 
-ROUNDED_TO = 512  # bytes; a block that is not split off is up to 1 MiB longer
+ROUNDED_TO = 512  # bytes; a block that is not split is up to 1 MiB larger
 
 
 @dataclass(frozen=True)
-class Names:
-    """Which kind the storage at an address had at one moment, in microseconds of Unix time."""
+class KindSnapshot:
+    """Kinds of storages by address at one moment, in microseconds of Unix time."""
 
     time_us: float
     kinds: dict[int, str]
 
 
 class CudaTracker:
-    """The history has a line for every allocation. Raises where the script records it for itself."""
+    """Tracks GPU allocations. Raises if the script records the allocator's history itself."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device.index if device.index is not None else torch.cuda.current_device()
         self._before: dict[int, int] = {}
-        self._marks: list[tuple[float, str, Place]] = []
-        self._names: list[Names] = []
+        self._marks: list[tuple[float, str, AllocationSite]] = []
+        self._names: list[KindSnapshot] = []
         self._bounds: list[float] = []
         self._torch_peak = 0
         self._snapshot: dict[str, Any] = {}
@@ -48,24 +48,24 @@ class CudaTracker:
         torch.cuda.synchronize(self._device)
         self._before = allocated_blocks(torch.cuda.memory._snapshot(), self._device)
         record = torch.cuda.memory._record_memory_history
-        words = {"context": "alloc", "stacks": "python", "max_entries": sys.maxsize}
-        record(enabled="all", clear_history=True, **words)
+        options = {"context": "alloc", "stacks": "python", "max_entries": sys.maxsize}
+        record(enabled="all", clear_history=True, **options)
         self._recording = True
         self.name_owned(owned)
         self._bounds.append(_now_us())
         torch.cuda.reset_peak_memory_stats(self._device)
 
-    def mark(self, part: str, place: Place) -> None:
+    def mark(self, part: str, place: AllocationSite) -> None:
         self._marks.append((_now_us(), part, place))
 
     def name_owned(self, owned: Iterable[tuple[str, list[Any]]]) -> None:
         kinds: dict[int, str] = {}
         for kind, tensors in owned:
             kinds |= dict.fromkeys(self._addresses(tensors), kind)
-        self._names.append(Names(_now_us(), kinds))
+        self._names.append(KindSnapshot(_now_us(), kinds))
 
     def step_ended(self, batch: list[Any]) -> None:
-        self._names.append(Names(_now_us(), dict.fromkeys(self._addresses(batch), "batch")))
+        self._names.append(KindSnapshot(_now_us(), dict.fromkeys(self._addresses(batch), "batch")))
         self._bounds.append(_now_us())
         self._torch_peak = int(torch.cuda.max_memory_allocated(self._device))
         torch.cuda.reset_peak_memory_stats(self._device)
@@ -79,21 +79,23 @@ class CudaTracker:
     def paused(self) -> Any:
         return nullcontext()
 
-    def recorded(self) -> Recorded:
+    def recorded(self) -> MemoryRecording:
         traces = self._snapshot.get("device_traces") or []
         trace = traces[self._device] if self._device < len(traces) else []
         after = allocated_blocks(self._snapshot, self._device)
         times = [float(event["time_us"]) for event in trace]
 
         def position(time_us: float) -> int:
-            return bisect_left(times, time_us) + 1  # position 0: what was there before
+            return bisect_left(times, time_us) + 1  # position 0: blocks that existed before
 
-        blocks = blocks_of(trace, self._before, after)
-        name_blocks(blocks, [(position(one.time_us), one.kinds) for one in self._names])
+        blocks = trace_blocks(trace, self._before, after)
+        name_blocks(
+            blocks, [(position(snapshot.time_us), snapshot.kinds) for snapshot in self._names]
+        )
         marks = [Mark(position(at), part, place) for at, part, place in self._marks]
-        bounds = [position(one) for one in self._bounds]
+        bounds = [position(bound) for bound in self._bounds]
         flat = [block for same in blocks.values() for block in same]
-        return Recorded(f"cuda:{self._device}", flat, marks, bounds, self._torch_peak)
+        return MemoryRecording(f"cuda:{self._device}", flat, marks, bounds, self._torch_peak)
 
     def _addresses(self, tensors: Iterable[Any]) -> list[int]:
         found = []
@@ -103,11 +105,11 @@ class CudaTracker:
                     found.append(tensor.untyped_storage().data_ptr())
                 except RuntimeError:  # a sparse tensor has no storage
                     continue
-        return [one for one in found if one]
+        return [address for address in found if address]
 
 
 def allocated_blocks(snapshot: dict[str, Any], device: int) -> dict[int, int]:
-    """Address and size of what is in use."""
+    """Returns the sizes of allocated blocks by address."""
     found = {}
     for segment in snapshot.get("segments", []):
         if segment.get("device", device) != device:
@@ -120,10 +122,10 @@ def allocated_blocks(snapshot: dict[str, Any], device: int) -> dict[int, int]:
     return found
 
 
-def blocks_of(
+def trace_blocks(
     trace: list[dict[str, Any]], before: dict[int, int], after: dict[int, int]
 ) -> dict[int, list[Block]]:
-    """By address, in the order of time. Event n of the trace is at position n + 1."""
+    """Returns blocks by address, oldest first. Event n of the trace has position n + 1."""
     found: defaultdict[int, list[Block]] = defaultdict(list)
     for address, size in before.items():
         found[address].append(Block(size, "other", Line(), 0, 0))
@@ -131,7 +133,9 @@ def blocks_of(
         address = event.get("addr", 0)
         if event["action"] == "alloc":
             size = -(-int(event["size"]) // ROUNDED_TO) * ROUNDED_TO
-            place = place_of((one["filename"], one["line"]) for one in event.get("frames", ()))
+            place = allocation_site(
+                (frame["filename"], frame["line"]) for frame in event.get("frames", ())
+            )
             found[address].append(Block(size, "temporary", place, position, position))
         elif event["action"] == "free_requested" and found.get(address):
             last = found[address][-1]
@@ -139,7 +143,7 @@ def blocks_of(
                 last.freed = position - 1
     for address, same in found.items():
         if same[-1].freed is None and address in after:
-            same[-1].bytes = after[address]  # also what the allocator did not split off
+            same[-1].bytes = after[address]  # includes space that the allocator did not split off
     return found
 
 

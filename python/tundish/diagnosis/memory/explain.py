@@ -1,4 +1,4 @@
-"""The peak of a step explained: by kind, by line, and the way there."""
+"""Explains the peak of a step: memory by kind, by line and over time."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 from ...tuning.memory.live_memory import Block
 from ...tuning.memory.long_lived import LongLived, left_behind, sorted_worst_first
 from ...tuning.memory.source_lines import Line
-from .allocation_sites import Place
-from .block_history import KINDS, OWNED, Recorded, is_alive, settle_kinds
+from .allocation_sites import AllocationSite
+from .block_history import KINDS, PERSISTENT_KINDS, MemoryRecording, assign_kinds, is_alive
 
 MOST_ROWS = 30
 MOST_POINTS = 160
-KEPT_SHARE = 0.01  # of the peak: what is kept from step to step and smaller is not worth a line
+LEAST_KEPT_SHARE = 0.01  # of the peak; smaller memory kept across steps is not reported
 
 
-def explain(seen: Recorded) -> dict[str, Any]:
-    """Of the last step, as JSON."""
-    lasting = _long_lived(seen)  # needs to know what was temporary
-    settle_kinds(seen)
+def explain(seen: MemoryRecording) -> dict[str, Any]:
+    """Explains the last recorded step. Returns JSON values."""
+    lasting = _long_lived(seen)  # before assign_kinds, which changes temporary blocks
+    assign_kinds(seen)
     begin, end = seen.bounds[-2], seen.bounds[-1]
     curve = _curve(seen.blocks, begin, end)
     top = max(range(len(curve)), key=lambda index: sum(curve[index][1].values()))
     position, kinds = curve[top]
     mark = seen.mark_at(position)
-    rows, rest = _rows([one for one in seen.blocks if _is_at(one, position)])
+    rows, rest = _rows([block for block in seen.blocks if _is_at(block, position)])
     rounding = max(0, (seen.torch_peak or 0) - sum(kinds.values()))
     if rounding:
         kinds = kinds + Counter(rounding=rounding)
@@ -44,7 +44,7 @@ def explain(seen: Recorded) -> dict[str, Any]:
         "rows": rows,
         "rest_bytes": rest,
         "curve": _thinned(seen, curve),
-        "long_lived": [asdict(one) for one in lasting if _is_worth(one, peak)],
+        "long_lived": [asdict(tensor) for tensor in lasting if _is_significant(tensor, peak)],
         "notes": seen.notes,
     }
 
@@ -54,7 +54,7 @@ def _is_at(block: Block, position: int) -> bool:
 
 
 def _curve(blocks: list[Block], begin: int, end: int) -> list[tuple[int, Counter[str]]]:
-    """Bytes by kind at each position of the step at which something was made."""
+    """Returns bytes by kind at each position of the step that allocates or frees a block."""
     made: defaultdict[int, list[Block]] = defaultdict(list)
     gone: defaultdict[int, list[Block]] = defaultdict(list)
     now: Counter[str] = Counter()
@@ -69,7 +69,7 @@ def _curve(blocks: list[Block], begin: int, end: int) -> list[tuple[int, Counter
         if block.freed is not None and block.freed + 1 >= begin:
             gone[block.freed + 1].append(block)
     out = [(begin, Counter(now))]
-    for position in sorted({*made, *(one for one in gone if begin <= one < end)}):
+    for position in sorted({*made, *(at for at in gone if begin <= at < end)}):
         for block in gone.get(position, ()):
             now[block.kind] -= block.bytes
         for block in made.get(position, ()):
@@ -79,11 +79,11 @@ def _curve(blocks: list[Block], begin: int, end: int) -> list[tuple[int, Counter
 
 
 def _rows(blocks: list[Block]) -> tuple[list[dict[str, Any]], int]:
-    """By kind and line, the largest first; and the bytes of what is left out."""
+    """Returns rows by kind and line, largest first, and the bytes of the omitted rows."""
     sizes: Counter[tuple[str, Line]] = Counter()
     counts: Counter[tuple[str, Line]] = Counter()
     for block in blocks:
-        # What existed before has no line that says anything: the one that used it first.
+        # the line of a block that existed before would only be its first use
         line = Line() if block.kind in ("parameters", "buffers", "optimizer") else block.line
         sizes[block.kind, line] += block.bytes
         counts[block.kind, line] += 1
@@ -93,19 +93,19 @@ def _rows(blocks: list[Block]) -> tuple[list[dict[str, Any]], int]:
 
 
 def _row(kind: str, line: Line, count: int, size: int) -> dict[str, Any]:
-    script = line.script if isinstance(line, Place) else line
+    script = line.script if isinstance(line, AllocationSite) else line
     return {
         "kind": kind,
         "file": script.file,
         "line": script.number,
-        "inner": line.inner if isinstance(line, Place) else "",
+        "inner": line.inner if isinstance(line, AllocationSite) else "",
         "count": count,
         "bytes": size,
     }
 
 
-def _thinned(seen: Recorded, curve: list[tuple[int, Counter[str]]]) -> dict[str, Any]:
-    """At most MOST_POINTS points, of each piece the highest, so that the peak is among them."""
+def _thinned(seen: MemoryRecording, curve: list[tuple[int, Counter[str]]]) -> dict[str, Any]:
+    """Returns at most MOST_POINTS points: the highest of each interval, so the peak is kept."""
     size = max(1, -(-len(curve) // MOST_POINTS))
     pieces = [curve[at : at + size] for at in range(0, len(curve), size)]
     points = [max(piece, key=lambda point: sum(point[1].values())) for piece in pieces]
@@ -116,20 +116,20 @@ def _thinned(seen: Recorded, curve: list[tuple[int, Counter[str]]]) -> dict[str,
     }
 
 
-def _long_lived(seen: Recorded) -> list[LongLived]:
-    """What steps leave behind, by the user's line."""
+def _long_lived(seen: MemoryRecording) -> list[LongLived]:
+    """Returns memory that steps leave behind, by the user's line."""
     if len(seen.bounds) < 3:
         return []
     left = []
     for bound in seen.bounds[1:]:
         found: defaultdict[Line, list[Block]] = defaultdict(list)
         for block in seen.blocks:
-            if block.kind not in (*OWNED, "batch", "other") and is_alive(block, bound):
-                line = block.line.script if isinstance(block.line, Place) else block.line
+            if block.kind not in (*PERSISTENT_KINDS, "batch", "other") and is_alive(block, bound):
+                line = block.line.script if isinstance(block.line, AllocationSite) else block.line
                 found[line].append(block)
         left.append(dict(found))
     return sorted_worst_first(left_behind(left, seen.bounds[-2] - 1))
 
 
-def _is_worth(one: LongLived, peak: int) -> bool:
-    return one.why == "grows" or one.bytes >= KEPT_SHARE * peak
+def _is_significant(tensor: LongLived, peak: int) -> bool:
+    return tensor.why == "grows" or tensor.bytes >= LEAST_KEPT_SHARE * peak

@@ -1,4 +1,4 @@
-"""What `tundish tune` predicts for the step that was measured: beside it, to see what the script adds."""
+"""Predicts the memory of the measured step with `tundish tune`, for comparison."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ...tuning.memory.prediction import predict_memory
 from ...tuning.step import Step
 
 
-def shapes_of(args: Any, kwargs: Any) -> dict[str, Any]:
-    """What a model is called with, without its memory."""
+def to_meta_tensors(args: Any, kwargs: Any) -> dict[str, Any]:
+    """Returns the arguments of a model call as meta tensors, which use no memory."""
     given = {"args": tuple(args), "kwargs": dict(kwargs)}
     shapes: dict[str, Any] = map_tensors(
         lambda tensor: torch.empty_like(tensor, device="meta"), given
@@ -21,7 +21,7 @@ def shapes_of(args: Any, kwargs: Any) -> dict[str, Any]:
 
 
 def autocast_type(device: str) -> torch.dtype | None:
-    """Of autocast, where the loop is inside of it now."""
+    """Returns the autocast type if the loop is inside autocast now, otherwise None."""
     if not torch.is_autocast_enabled(device):
         return None
     dtype: torch.dtype = torch.get_autocast_dtype(device)
@@ -31,22 +31,24 @@ def autocast_type(device: str) -> torch.dtype | None:
 def predict(
     model: Any, optimizers: list[Any], shapes: Any, autocast: torch.dtype | None
 ) -> dict[str, Any]:
-    """ValueError where the step cannot be told from what was seen."""
+    """Returns the predicted peak. Raises ValueError if the step cannot be reconstructed."""
     if shapes is None:
-        raise ValueError("no call of the model was seen")
+        raise ValueError("the model was not called")
     model = inner_model(model)
     wanted = {id(p) for p in model.parameters()}
     trains = [
-        one
-        for one in optimizers
-        if any(id(p) in wanted for group in one.param_groups for p in group["params"])
+        optimizer
+        for optimizer in optimizers
+        if any(id(p) in wanted for group in optimizer.param_groups for p in group["params"])
     ]
     if not trains:
-        raise ValueError("no optimizer of the model was found")
-    step = Step(model, trains[0], stand_in_loss)
+        raise ValueError("no optimizer trains the model")
+    step = Step(model, trains[0], mean_output_loss)
     step.autocast = autocast
     device = step.device
-    batch = map_tensors(lambda one: torch.zeros(one.shape, dtype=one.dtype, device=device), shapes)
+    batch = map_tensors(
+        lambda tensor: torch.zeros(tensor.shape, dtype=tensor.dtype, device=device), shapes
+    )
     found = predict_memory(step, batch)
     return {
         "peak_bytes": found.peak,
@@ -58,26 +60,31 @@ def predict(
 
 
 def inner_model(model: Any) -> Any:
-    """Without what makes ranks wait for each other: a prediction in one rank must not. ValueError for models that no
-    process has as a whole."""
+    """Unwraps a model, because a prediction on one rank must not wait for other ranks.
+
+    Raises ValueError for models that are sharded over several ranks.
+    """
     parallel = (torch.nn.parallel.DistributedDataParallel, torch.nn.DataParallel)
     while isinstance(model, parallel):
         model = model.module
     whole = all(type(p) in (torch.nn.Parameter, torch.Tensor) for p in model.parameters())
-    names = {type(one).__name__ for one in model.modules()}
+    names = {type(module).__name__ for module in model.modules()}
     if not whole or "FullyShardedDataParallel" in names:
-        raise ValueError("the model is spread over several ranks")
+        raise ValueError("the model is sharded over several ranks")
     return model
 
 
-def stand_in_loss(model: Any, batch: Any) -> torch.Tensor:
-    """The loop's own loss is not known. It is small beside the model: this is the mean of all that the model returns."""
+def mean_output_loss(model: Any, batch: Any) -> torch.Tensor:
+    """Returns the mean of all outputs, because the loop's own loss is unknown.
+
+    The loss uses little memory compared with the model.
+    """
     out = model(*batch["args"], **batch["kwargs"])
     values = list(out.values()) if isinstance(out, dict) else out
-    floats = [one for one in tensors_of(values) if one.is_floating_point()]
+    floats = [tensor for tensor in tensors_of(values) if tensor.is_floating_point()]
     if not floats:
-        raise ValueError("the model returns no tensor of floats")
+        raise ValueError("the model returns no floating-point tensor")
     total = floats[0].float().mean()
-    for one in floats[1:]:
-        total = total + one.float().mean()
+    for tensor in floats[1:]:
+        total = total + tensor.float().mean()
     return total

@@ -1,4 +1,4 @@
-"""The recorder of `--memory` (probe/recorders.py): counts allocations in some steps, then explains the last one's peak."""
+"""The recorder of `--memory`: counts allocations in some steps and explains the last peak."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import torch
 
 from ...tuning.batch_structure import tensors_of
 from ...tuning.memory.training_tensors import find_owners, owned_tensors
-from .allocation_sites import current_place
+from .allocation_sites import current_site
 from .cpu_blocks import CpuTracker
 from .cuda_blocks import CudaTracker
 from .explain import explain
-from .predicted import autocast_type, predict, shapes_of
+from .predicted import autocast_type, predict, to_meta_tensors
 
-# Parts that say nothing of memory: the doctor's own.
-_NO_MARK = ("own",)
+# parts without memory of their own: the doctor
+_UNMARKED_PARTS = ("own",)
 
 
 class MemoryRecorder:
-    """All functions are called by the loop's thread."""
+    """Records memory. All methods run in the loop's thread."""
 
     def __init__(self, steps: int) -> None:
         self.steps, self.failed = steps, ""
@@ -29,7 +29,7 @@ class MemoryRecorder:
         self._model: Any = None
         self._owners: list[Any] = []
         self._hook: Any = None
-        self._shapes: Any = None  # of what the model is called with
+        self._shapes: Any = None  # arguments of the model as meta tensors
         self._autocast: torch.dtype | None = None
         self._seen = 0
         self._values: dict[str, Any] | None = None
@@ -37,12 +37,12 @@ class MemoryRecorder:
     def start(self, watch: Any) -> None:
         self._model = watch.observed.largest_root()
         if self._model is None:
-            raise RuntimeError("the loop calls no module of torch")
-        gc.collect()  # models that nobody needs any more are not to be counted
+            raise RuntimeError("the loop calls no torch module")
+        gc.collect()  # models that are garbage must not be counted
         self._owners = find_owners()
         device = next((p.device for p in self._model.parameters()), torch.device("cpu"))
         if device.type not in ("cpu", "cuda"):
-            raise RuntimeError(f"memory of {device.type} is not recorded")
+            raise RuntimeError(f"recording memory is not supported on {device.type}")
         tracker = CudaTracker(device) if device.type == "cuda" else CpuTracker(device)
         self._tracker = tracker
         tracker.begin(owned_tensors(self._owners))
@@ -51,24 +51,24 @@ class MemoryRecorder:
     def _called(self, model: Any, args: Any, kwargs: Any) -> None:
         if self._tracker is not None and torch.is_grad_enabled():
             with self._tracker.paused():
-                self._shapes = shapes_of(args, kwargs)
+                self._shapes = to_meta_tensors(args, kwargs)
             self._autocast = autocast_type(_device_type(model))
 
     def changed(self, ended: str, since: float, now: float, begins: str) -> None:
         tracker = self._tracker
-        if tracker is None or begins in _NO_MARK:
+        if tracker is None or begins in _UNMARKED_PARTS:
             return
         with tracker.paused():
-            if begins == "optimizer":  # all gradients are there
+            if begins == "optimizer":  # all gradients exist now
                 tracker.name_owned(owned_tensors(self._owners))
-        tracker.mark(begins, current_place())
+        tracker.mark(begins, current_site())
 
     def step_ended(self, batch: Any) -> None:
         tracker = self._tracker
         if tracker is None:
             return
         with tracker.paused():
-            gc.collect()  # cycles are freed sooner or later: no leak
+            gc.collect()  # cyclic garbage is freed eventually, so it is no leak
             tracker.name_owned(owned_tensors(self._owners))
             tracker.step_ended([] if batch is None else list(tensors_of(batch)))
         self._seen += 1
@@ -84,7 +84,7 @@ class MemoryRecorder:
             return
         self._values = {**explain(tracker.recorded()), "predicted": None, "predicted_failed": ""}
         if hasattr(self._model, "_orig_mod") and isinstance(tracker, CpuTracker):
-            self._values["notes"].append("what compiled code allocates on a CPU is not seen")
+            self._values["notes"].append("allocations of compiled code on a CPU are not recorded")
         try:
             self._values["predicted"] = self._prediction()
         except Exception as error:
@@ -94,9 +94,9 @@ class MemoryRecorder:
             self._owners.clear()
 
     def _prediction(self) -> dict[str, Any]:
-        optimizers = [one for one in self._owners if isinstance(one, torch.optim.Optimizer)]
+        optimizers = [owner for owner in self._owners if isinstance(owner, torch.optim.Optimizer)]
         devices = [torch.cuda.current_device()] if torch.cuda.is_initialized() else []
-        # Where the model cannot run on fake tensors, torch logs an error; here that is a case like any other.
+        # torch logs an error if the model cannot run on fake tensors; this is an expected case
         silent = logging.getLogger("torch._subclasses.fake_tensor")
         before, silent.disabled = silent.disabled, True
         try:

@@ -1,5 +1,6 @@
-"""What `tundish doctor` loads into the user's own process: it measures, and judges nothing.
+"""Code that `tundish doctor` loads into the user's process. It measures but does not judge.
 
-The modules import the standard library and each other, torch only where the script has imported it:
-the script's interpreter may have no tundish, and its imports keep their order. doctor/ judges.
+The modules import only the standard library and each other, and torch only if the script has
+imported it. The script's interpreter may lack tundish, and the order of its imports must not
+change. The verdict is computed in verdict/.
 """

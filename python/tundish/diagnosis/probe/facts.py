@@ -1,4 +1,4 @@
-"""What was seen, as one JSON object, and the file that carries it to the doctor."""
+"""Collects everything observed as one JSON object, and writes it to a file for the doctor."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import sys
 import time
 from typing import Any
 
-from .loaders.loader_facts import facts_of, kind_of
+from .loaders.loader_facts import loader_facts, loader_kind
 from .usable_cpus import usable_cpus
 from .watch import Watch
 
 VERSION = 1
-_LIMIT_S = 10.0  # for some samples, and ten times what they may take
-_FOLDER = ""  # before the script changes it
+_LIMIT_S = 10.0  # time for some samples, plus ten times what they may take
+_FOLDER = ""  # working folder before the script changes it
 with contextlib.suppress(OSError):
     _FOLDER = os.getcwd()
 
@@ -23,8 +23,11 @@ with contextlib.suppress(OSError):
 def facts(
     watch: Watch, loader: dict[str, Any] | None, failed: str = "", cost_s: float | None = None
 ) -> dict[str, Any]:
-    """`loader`: what look_inside() found. `failed`: why the loader could not be looked into. `cost_s`: what
-    measuring adds to a step; None while it is not known."""
+    """Returns the observations as JSON values.
+
+    `loader`: result of inspect_loader(). `failed`: why the loader could not be inspected. `cost_s`:
+    overhead of measuring per step; None while unknown.
+    """
     steps = [
         {
             "phase": step.phase,
@@ -61,29 +64,34 @@ def facts(
         "overhead_s": cost_s,
         "gpu_profile": watch.gpu_profile.summary,
         "gpu_profile_failed": watch.gpu_profile.failed,
-        "recorded": {name: one.as_json() for name, one in watch.recorders.items()},
-        "record_failed": {name: one.failed for name, one in watch.recorders.items() if one.failed},
+        "recorded": {name: recorder.as_json() for name, recorder in watch.recorders.items()},
+        "record_failed": {
+            name: recorder.failed for name, recorder in watch.recorders.items() if recorder.failed
+        },
         "layers": watch.layers.result,
         "layers_why": watch.layers.why,
         "observed": watch.observed.as_json() if _torch() is not None else None,
     }
 
 
-def look_inside(
+def inspect_loader(
     watch: Watch, most_s: float, at_end: bool = False
 ) -> tuple[dict[str, Any] | None, str]:
-    """The loader's settings, and its stages where they can be measured. Never raises.
+    """Returns the loader's settings, its stages if they can be measured, and an error.
 
-    `at_end`: nothing new is imported. Python would forget that Ctrl-C ended the script, and exit with 1.
+    Never raises.
+
+    `at_end`: import nothing new. Otherwise Python would forget that Ctrl-C ended the script and
+    exit with 1.
     """
     loader = watch.loader
     if loader is None:
         return None, ""
-    out = facts_of(loader)
+    out = loader_facts(loader)
     if most_s <= 0:
         return out, ""
     try:
-        if kind_of(loader) == "torch":
+        if loader_kind(loader) == "torch":
             from .loaders.dataset_profile import profile_dataset
             from .loaders.engine_rate import engine_rate
             from .loaders.time_limit import TooLong, at_most
@@ -106,7 +114,7 @@ def look_inside(
 
 
 def save(folder: str, values: dict[str, Any]) -> None:
-    """Whole or not at all. Nothing happens where the folder is gone: the doctor was killed."""
+    """Writes the file atomically. Does nothing if the folder is gone because the doctor was killed."""
     path = os.path.join(folder, f"{values['pid']}.json")
     with contextlib.suppress(OSError):
         with open(path + ".new", "w", encoding="utf-8") as file:
@@ -115,7 +123,7 @@ def save(folder: str, values: dict[str, Any]) -> None:
 
 
 def _script() -> str:
-    """Its path, as it can be given to another command; empty for python -c and in a notebook."""
+    """Returns the path of the script for another command; "" for python -c and notebooks."""
     name = sys.argv[0].removeprefix(_FOLDER + os.sep) if sys.argv else ""
     return name if name.endswith(".py") else ""
 

@@ -1,7 +1,8 @@
-"""Frames that warnings do not count.
+"""Hides frames from warnings.
 
-`warnings.warn(..., stacklevel=3)` counts callers. A replaced function adds one, so the warning would name a line of the
-watch. Python leaves out the frames of importlib, which it recognizes by two parts of their file's name.
+`warnings.warn(..., stacklevel=3)` counts callers. A replaced function adds a frame, so the warning
+would name a line of the watch. Python skips frames of importlib, which it recognizes by two parts
+of their file name.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _Function = TypeVar("_Function", bound=Callable[..., object])
 
 
 def hidden(function: _Function) -> _Function:
-    """Returns the same function. Warnings from below its frame name the line that they would name without it."""
+    """Hides the frame of `function` from warnings, so that they name the same line as without it."""
     if isinstance(function, FunctionType):
         function.__code__ = function.__code__.replace(co_filename=_FILE)
     return function

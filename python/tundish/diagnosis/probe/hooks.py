@@ -1,8 +1,8 @@
-"""The places of torch and Tundish that report to a watch what the loop does.
+"""Hooks in torch and Tundish that report the loop's activity to a watch.
 
-Functions are replaced on their classes and put back by uninstall(). Each replacement calls the
-original with the same arguments, in every thread; only the loop's thread is measured. An error of the
-watch ends the watch, never the script.
+Functions are replaced on their classes and restored by uninstall(). Each replacement calls the
+original with the same arguments in every thread. Only the loop's thread is measured. An error of
+the watch ends the watch, never the script.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from .applied.plan_change import AppliedPlan
 from .clocks.blocked_clock import BlockedClock
 from .hidden_frames import hidden
 from .imports import AfterImport
-from .loaders.loader_origin import origin_of
+from .loaders.loader_origin import loader_origin
 from .loaders.worker_spans import WorkerSpans
 from .settings import Settings
 from .watch import Watch
 
-# Of torch.distributed: they wait for the other ranks.
+# functions of torch.distributed that wait for other ranks
 _COLLECTIVES = (
     *("all_reduce", "all_gather", "all_gather_into_tensor", "all_gather_object", "all_to_all"),
     *("barrier", "broadcast", "broadcast_object_list", "gather", "monitored_barrier", "reduce"),
@@ -33,11 +33,15 @@ _COLLECTIVES = (
 
 
 class Ended(SystemExit):
-    """Everything is measured: the script ends as if it had called sys.exit(0)."""
+    """Raised when everything is measured. The script ends as if it had called sys.exit(0)."""
 
 
 class Hooks:
-    """`finish` is called once when all is measured; it may raise Ended. `failed` gets the first error of the watch."""
+    """Installs and removes the hooks.
+
+    `finish` is called once when everything is measured; may raise Ended. `failed` is called with
+    the first error of the watch.
+    """
 
     def __init__(
         self,
@@ -49,7 +53,7 @@ class Hooks:
         self._failed = failed or watch.give_up
         self._undo: list[Callable[[], None]] = []
         self._depth = threading.local()
-        self._stepping: list[int] = []  # ids of optimizers of the loop that are in their step
+        self._stepping: list[int] = []  # ids of the loop's optimizers whose step is running
         self.applied, self._plan = _changes_to_try(watch.settings)
         self._imports = AfterImport(
             {
@@ -86,9 +90,9 @@ class Hooks:
         original = getattr(owner, name)
         own = name in vars(owner)
         replacement = hidden(make(original))
-        for one in ("__name__", "__qualname__", "__doc__", "__module__", "__wrapped__"):
-            value = original if one == "__wrapped__" else getattr(original, one, None)
-            setattr(replacement, one, value)
+        for attribute in ("__name__", "__qualname__", "__doc__", "__module__", "__wrapped__"):
+            value = original if attribute == "__wrapped__" else getattr(original, attribute, None)
+            setattr(replacement, attribute, value)
         setattr(owner, name, replacement)
 
         def undo() -> None:
@@ -128,14 +132,14 @@ class Hooks:
             if id(optimizer) in self._stepping:
                 self._drop_failed_steps()
             self._stepping.append(id(optimizer))
-            if watch.observed.looks_at_parameters:
+            if watch.observed.observes_parameters:
                 watch.ledger.enter("own")
                 watch.observed.before_optimizer(optimizer)
                 watch.ledger.leave()
             watch.ledger.enter("optimizer")
 
     def _drop_failed_steps(self) -> None:
-        """Of optimizers whose step() raised: torch does not call the hook after it. The script may go on."""
+        """Discards optimizers whose step() raised, because torch does not call the post hook then."""
         self._stepping.clear()
         self._watch.ledger.drop("optimizer")
 
@@ -171,8 +175,10 @@ class Hooks:
         return make
 
     def _backward(self, original: Any) -> Any:
-        """With several ranks on CPUs, the time that backward() is blocked is waiting for the others: the
-        gradients are averaged inside it."""
+        """Measures the time in which backward() is blocked when several ranks train on CPUs.
+
+        The ranks average gradients inside backward(), so blocked time is waiting for other ranks.
+        """
         plain, watch = hidden(self._part("backward")(original)), self._watch
 
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -193,14 +199,14 @@ class Hooks:
         return call
 
     def _module_call(self, original: Any) -> Any:
-        """The outermost call of a model or a loss; the modules inside it cost a look at a counter."""
+        """Measures outermost calls of a model or a loss. Calls of inner modules only cost a check."""
         watch, depth, observed = self._watch, self._depth, self._watch.observed
         is_grad_enabled, report = sys.modules["torch"].is_grad_enabled, self._report
         depth.inside = False
 
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
             watch.module_calls += 1
-            if observed.looks_at_parameters:
+            if observed.observes_parameters:
                 observed.called.add(id(self))
             if getattr(depth, "inside", False) or not watch.is_in_step():
                 return original(self, *args, **kwargs)
@@ -216,7 +222,7 @@ class Hooks:
         return call
 
     def _copy(self, original: Any) -> Any:
-        """Copies of the CPU's tensors to a GPU; other uses of to() pass."""
+        """Measures copies of CPU tensors to a GPU. Ignores other uses of to()."""
         watch, cuda = self._watch, sys.modules["torch"].cuda
 
         def call(tensor: Any, *args: Any, **kwargs: Any) -> Any:
@@ -236,26 +242,26 @@ class Hooks:
     def _hook_dataloader(self) -> None:
         module = sys.modules["torch.utils.data.dataloader"]
 
-        def made(original: Any) -> Any:
+        def wrap_init(original: Any) -> Any:
             def init(iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
                 self._report(_remember, iterator, loader)
                 original(iterator, loader, *args, **kwargs)
 
             return init
 
-        def begun_again(original: Any) -> Any:
+        def wrap_reset(original: Any) -> Any:
             def reset(iterator: Any, *args: Any, **kwargs: Any) -> Any:
                 self._report(self._watch.feeding.forget, iterator)
                 return original(iterator, *args, **kwargs)
 
             return reset
 
-        self._replace(module._BaseDataLoaderIter, "__init__", made)
-        self._replace(module._BaseDataLoaderIter, "_reset", begun_again)  # persistent workers
+        self._replace(module._BaseDataLoaderIter, "__init__", wrap_init)
+        self._replace(module._BaseDataLoaderIter, "_reset", wrap_reset)  # persistent workers
         self._replace(module.DataLoader, "__iter__", _with_origin)
         if isinstance(self.applied, Applied):
             self._replace(module.DataLoader, "__iter__", self.applied.iterate)
-        self._replace(module._BaseDataLoaderIter, "__next__", self._next(_loader_of))
+        self._replace(module._BaseDataLoaderIter, "__next__", self._next(_iterator_loader))
         if self._watch.settings.timeline:
             WorkerSpans(self._watch.settings.timeline_folder).hook(self._replace)
 
@@ -272,8 +278,8 @@ class Hooks:
                     return self._after_done(iterator, original)
                 loader = self._report(self._next_begins, iterator, loader_of)
                 self._finish_if_done()
-                if self._report(watch.replays, iterator, loader):
-                    batch = self._report(watch.cached_batch, iterator, loader)
+                if self._report(watch.is_replaying, iterator, loader):
+                    batch = self._report(watch.replay_batch, iterator, loader)
                     if batch is watch.EPOCH_ENDS:
                         raise StopIteration
                     if not watch.failed:
@@ -307,8 +313,8 @@ class Hooks:
     def _after_done(self, iterator: Any, original: Any) -> Any:
         watch = self._watch
         if watch.phase == "done":
-            # Batches that cached ones replaced go, so that epochs keep their length.
-            for _ in range(self._report(watch.feeding.take_unserved, iterator) or 0):
+            # Skip batches that were replaced by cached ones, so that epochs keep their length.
+            for _ in range(self._report(watch.feeding.pop_served_count, iterator) or 0):
                 original(iterator)
         return original(iterator)
 
@@ -318,7 +324,7 @@ class Hooks:
 
 
 def _changes_to_try(settings: Settings) -> tuple[Applied | AppliedPlan | None, AppliedPlan | None]:
-    """What --apply asks for; and the same again where it is a plan."""
+    """Returns the change of --apply, and again separately if it is a plan."""
     name, _, value = settings.apply.partition("=")
     if name == "plan":
         plan = AppliedPlan(value)
@@ -329,25 +335,25 @@ def _changes_to_try(settings: Settings) -> tuple[Applied | AppliedPlan | None, A
 
 
 def _with_origin(original: Any) -> Any:
-    """In place of DataLoader.__iter__. An iterator that a loader keeps has the origin of its last epoch."""
+    """Wraps DataLoader.__iter__. A persistent iterator has the origin of its last epoch."""
 
     def iterate(loader: Any) -> Any:
         iterator = original(loader)
-        # A DataLoader of the script's may give a generator, or another iterator that takes no attribute.
+        # A DataLoader of the script's may give a generator or another iterator without attributes.
         with contextlib.suppress(Exception):
-            iterator._tundish_origin = origin_of(loader, sys._getframe(1))
+            iterator._tundish_origin = loader_origin(loader, sys._getframe(1))
         return iterator
 
     return iterate
 
 
 def _remember(iterator: Any, loader: Any) -> None:
-    """On the iterator itself. A loader that keeps its iterator must not be kept by it."""
+    """Stores the loader on its iterator, weakly if the loader keeps the iterator."""
     keeps = getattr(loader, "persistent_workers", False)
     iterator._tundish_loader = weakref.ref(loader) if keeps else lambda: loader
 
 
-def _loader_of(iterator: Any) -> Any:
+def _iterator_loader(iterator: Any) -> Any:
     found = getattr(iterator, "_tundish_loader", None)
     return None if found is None else found()
 

@@ -1,7 +1,7 @@
-"""What the doctor's checks of a running script need to know of its model and batches.
+"""Observes models and batches for the doctor's runtime checks.
 
-Parameters and calls of modules are looked at in the profiled steps, which are not in the figures; modes and shapes
-always, at the price of a few attribute look-ups per step.
+Parameters and module calls are observed in the profiled steps, which do not count in the figures.
+Modes and shapes are always observed, at the cost of a few attribute look-ups per step.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import weakref
 from types import FrameType
 from typing import Any
 
-from .users_code import users_line
+from .users_code import user_line
 
 MOST_SHAPES = 50
 MOST_NAMES = 20
@@ -19,58 +19,63 @@ Call = tuple[int, bool, bool, str, int]  # id of the module, training, gradients
 
 
 class Observations:
-    """Used by the loop's thread."""
+    """Observations of a running script. Used by the loop's thread."""
 
     def __init__(self) -> None:
-        self.looks_at_parameters = False
+        self.observes_parameters = False
         self.called: set[int] = set()  # ids of modules
         self._roots: dict[int, Any] = {}  # weak references to the modules that the loop calls
-        self._without: dict[str, bool] = {}  # names of parameters that got no gradient in any step
-        self._unused: dict[str, int] = {}  # elements of parameters whose gradient nobody uses
-        self._calls: dict[Call, int] = {}  # outermost calls of modules: how many
-        self._with_backward: set[Call] = set()  # calls that a backward pass followed
-        self._recent: set[Call] = set()  # since the last batch
-        self._latest: dict[int, Call] = {}  # of each module
+        self._without: dict[
+            str, bool
+        ] = {}  # parameter name: whether it got no gradient in any step
+        self._unused: dict[str, int] = {}  # elements of parameters whose gradient no optimizer uses
+        self._calls: dict[Call, int] = {}  # number of outermost calls of modules
+        self._with_backward: set[Call] = set()  # calls followed by a backward pass
+        self._recent: set[Call] = set()  # calls since the last batch
+        self._latest: dict[int, Call] = {}  # latest call by module
         self._shapes: set[tuple[int, ...]] = set()
         self._types: set[str] = set()
         self._steps = 0
         self._optimized: set[int] = set()  # ids of parameters
 
     def root_called(self, module: Any, grad_enabled: bool, frame: FrameType | None) -> None:
-        """The outermost call of a module."""
+        """Records an outermost call of a module."""
         number = id(module)
         if number not in self._roots:
             self._roots[number] = weakref.ref(module)
-        call = (number, bool(module.training), grad_enabled, *users_line(frame))
+        call = (number, bool(module.training), grad_enabled, *user_line(frame))
         self._calls[call] = self._calls.get(call, 0) + 1
         self._recent.add(call)
         self._latest[number] = call
 
-    def batch_asked(self) -> None:
-        """The loop asks for a batch: what the model gave before is used, or is of no use for a backward pass."""
+    def batch_requested(self) -> None:
+        """Marks the beginning of a batch: later backward passes do not use earlier outputs."""
         self._recent.clear()
 
     def backward_called(self) -> None:
-        """It is of the calls since the last batch; of each module's latest call where the batch was fetched ahead."""
+        """Assigns a backward pass to the calls since the last batch.
+
+        A loop may fetch batches ahead, so it is also assigned to each module's latest call.
+        """
         self._with_backward |= self._recent
         self._with_backward.update(self._latest.values())
 
     def batch(self, batch: Any) -> None:
-        """Of its first tensor: shape; of all: types."""
+        """Records the shape of the first tensor and the types of all tensors."""
         torch = sys.modules["torch"]
         parts = batch if isinstance(batch, list | tuple) else [batch]
         values = [
-            one
+            value
             for part in parts
-            for one in (part.values() if isinstance(part, dict) else [part])
-            if isinstance(one, torch.Tensor)
+            for value in (part.values() if isinstance(part, dict) else [part])
+            if isinstance(value, torch.Tensor)
         ]
         if values and len(self._shapes) < MOST_SHAPES and not values[0].is_nested:
             self._shapes.add(tuple(values[0].shape))
-        self._types |= {str(one.dtype) for one in values}
+        self._types |= {str(value.dtype) for value in values}
 
     def before_optimizer(self, optimizer: Any) -> None:
-        """Gradients are there. Called in profiled steps."""
+        """Records which parameters have gradients. Called in profiled steps, before the optimizer."""
         self._optimized |= {id(p) for group in optimizer.param_groups for p in group["params"]}
         self._steps += 1
         for name, parameter in self._parameters():
@@ -87,10 +92,10 @@ class Observations:
 
     def _live_roots(self) -> list[Any]:
         found = [root() for root in self._roots.values()]
-        return [one for one in found if one is not None]
+        return [root for root in found if root is not None]
 
     def largest_root(self) -> Any:
-        """The module with the most parameters among those that the loop calls; None before the first."""
+        """Returns the module with the most parameters among those the loop calls, or None."""
         return max(
             self._live_roots(),
             key=lambda root: sum(p.numel() for _, p in _named_parameters(root)),
@@ -104,7 +109,7 @@ class Observations:
             f"{name} ({type(module).__name__})"
             for root in self._live_roots()
             for name, module in root.named_modules()
-            if self.called and id(module) not in self.called and self._got_nothing(name, module)
+            if self.called and id(module) not in self.called and self._lacks_gradients(name, module)
         ]
         inside = {text.partition(" ")[0] for text in uncalled}
         without = [name for name, empty in self._without.items() if empty]
@@ -126,7 +131,10 @@ class Observations:
         }
 
     def _modes_json(self) -> list[dict[str, Any]]:
-        """Of each line that calls a module with parameters: modes, calls, and whether a backward pass ever followed."""
+        """Describes each line that calls a module: modes, calls, whether a backward pass followed.
+
+        Modules without parameters are omitted.
+        """
         roots = {number: root() for number, root in self._roots.items()}
         return [
             {
@@ -142,8 +150,8 @@ class Observations:
             if roots[call[0]] is None or _named_parameters(roots[call[0]])
         ]
 
-    def _got_nothing(self, name: str, module: Any) -> bool:
-        """Whether the module has parameters of its own, and none of them ever got a gradient."""
+    def _lacks_gradients(self, name: str, module: Any) -> bool:
+        """Returns whether the module has its own parameters without any gradient so far."""
         own = [n for n, p in module.named_parameters(recurse=False) if p.requires_grad]
         prefix = f"{name}." if name else ""
         return bool(own) and all(self._without.get(f"{prefix}{n}", False) for n in own)

@@ -1,4 +1,4 @@
-"""What measuring adds to a step: the hooks of a step, called now around functions that do nothing."""
+"""Measures the overhead per step by calling the hooks of a step around empty functions."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .clocks.step_ledger import Ledger
+from .clocks.step_ledger import StepLedger
 from .hooks import Hooks
 from .settings import Settings
 from .watch import Watch
 
-_USUAL_CHANGES = 12  # of the ledger, in _Step
+_USUAL_CHANGES = 12  # changes of the ledger in _Step
 
 
 def overhead_s(watch: Watch) -> float:
-    """Seconds per step, of the steps that count; the profiled ones have more."""
+    """Returns the overhead in seconds per measured step. Profiled steps have more."""
     if not watch.steps:
         return 0.0
     count = len(watch.steps)
@@ -29,12 +29,12 @@ def overhead_s(watch: Watch) -> float:
 
 
 class _Step:
-    """A loop's step without the work."""
+    """A step of a loop without any work."""
 
     def __init__(self, make_event: Callable[[], Any] | None) -> None:
         self._watch = watch = Watch(Settings(steps=10**9, replayed=0), lambda watch: None)
         watch.thread = threading.get_ident()
-        watch.ledger = Ledger(make_event=make_event)
+        watch.ledger = StepLedger(make_event=make_event)
         self._hooks = hooks = Hooks(watch, lambda: None)
         self._next = hooks._next(lambda iterator: None)(lambda iterator: None)
         self._zero_grad = hooks._part("zero_grad")(_nothing)
@@ -56,7 +56,7 @@ class _Step:
         self._watch.ledger.leave()
 
     def inner_call(self) -> None:
-        """Of a module inside another one."""
+        """Calls a module inside another module."""
         self._hooks._depth.inside = True
         self._forward(self._model)
         self._hooks._depth.inside = False
@@ -71,7 +71,7 @@ def _nothing(*args: Any, **kwargs: Any) -> None:
 
 
 def _least_s(function: Callable[..., object], rounds: int = 10, calls: int = 100) -> float:
-    """Seconds of a call; the least of several rounds, because others use this machine too."""
+    """Returns the shortest mean duration of a call over several rounds, to reduce noise."""
     found = []
     for _ in range(rounds):
         begin = time.perf_counter()

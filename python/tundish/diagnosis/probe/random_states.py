@@ -1,4 +1,4 @@
-"""The random number generators of this process, put back after samples were made for the doctor."""
+"""Restores this process's random number generators after the doctor has created samples."""
 
 from __future__ import annotations
 
@@ -9,13 +9,17 @@ from typing import Any
 
 
 def random_states(loader: Any) -> Callable[[], None]:
-    """Saves them, with the loader's own, and gives the function that puts them back."""
+    """Saves all random states, including the loader's. Returns a function that restores them."""
     torch, numpy = sys.modules["torch"], sys.modules.get("numpy")
     ours, theirs = random.getstate(), torch.get_rng_state()
     arrays = numpy.random.get_state() if numpy is not None else None
     sampler = getattr(loader, "sampler", None)
-    own = [getattr(one, "generator", None) for one in (loader, sampler)]
-    states = [(one, one.get_state()) for one in own if isinstance(one, torch.Generator)]
+    own = [getattr(owner, "generator", None) for owner in (loader, sampler)]
+    states = [
+        (generator, generator.get_state())
+        for generator in own
+        if isinstance(generator, torch.Generator)
+    ]
 
     def restore() -> None:
         random.setstate(ours)

@@ -1,4 +1,4 @@
-"""Which rank of a distributed run this process is."""
+"""Determines the rank of this process in a distributed run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def rank_and_world() -> tuple[int, int]:
-    """By torch.distributed once it is initialised; before that by the launcher's variables."""
+    """Returns rank and world size from torch.distributed, or from the launcher's variables."""
     torch = sys.modules.get("torch")
     group = getattr(torch, "distributed", None)
     if group is not None and group.is_available() and group.is_initialized():

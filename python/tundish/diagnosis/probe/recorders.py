@@ -1,7 +1,7 @@
-"""What is recorded in steps of its own, after the measured ones: a phase each.
+"""Recorders that run in their own phases after the measured steps.
 
-A recorder slows the steps that it sees, so those are not in the figures. None of them may end the
-script: what goes wrong is in `failed`.
+A recorder slows its steps down, so these steps do not count in the figures. Errors of a recorder
+must not end the script; they are stored in `failed`.
 """
 
 from __future__ import annotations
@@ -9,25 +9,25 @@ from __future__ import annotations
 import importlib
 from typing import Any, Protocol
 
-from .clocks.step_ledger import Ledger
+from .clocks.step_ledger import StepLedger
 from .profiles.function_times import FunctionTimes
 from .profiles.timeline_steps import TimelineRecorder
 from .settings import Settings
 
 
 class Recorder(Protocol):
-    """All functions are called by the loop's thread."""
+    """Records some steps. All methods run in the loop's thread."""
 
-    steps: int  # that it wants to see
+    steps: int  # number of steps to record
     failed: str
 
     def start(self, watch: Any) -> None: ...
 
     def changed(self, ended: str, since: float, now: float, begins: str) -> None:
-        """Another part of the step begins. Seconds of time.perf_counter()."""
+        """Called when another part of the step begins. Times are from time.perf_counter()."""
 
     def step_ended(self, batch: Any) -> None:
-        """`batch`: the last one of this step."""
+        """Called at the end of a step. `batch`: the last batch of the step."""
 
     def stop(self) -> None: ...
 
@@ -35,7 +35,7 @@ class Recorder(Protocol):
 
 
 class NoRecorder:
-    """In the place of one that could not be made."""
+    """Replaces a recorder that could not be created."""
 
     def __init__(self, failed: str) -> None:
         self.steps, self.failed = 0, failed
@@ -48,7 +48,7 @@ class NoRecorder:
 
 
 class Guarded:
-    """A recorder whose errors are words. After the first one it records no more."""
+    """Wraps a recorder and stores its errors. Recording ends at the first error."""
 
     def __init__(self, inner: Recorder) -> None:
         self._inner = inner
@@ -65,7 +65,7 @@ class Guarded:
     def start(self, watch: Any) -> None:
         self._running = True
         self._call("start", watch)
-        ledger: Ledger = watch.ledger
+        ledger: StepLedger = watch.ledger
         ledger.listener = self.changed
 
     def changed(self, ended: str, since: float, now: float, begins: str) -> None:
@@ -76,7 +76,7 @@ class Guarded:
         if self._running:
             self._call("step_ended", batch)
 
-    def stop(self, ledger: Ledger) -> None:
+    def stop(self, ledger: StepLedger) -> None:
         ledger.listener = None
         if self._running:
             self._running = False
@@ -85,18 +85,18 @@ class Guarded:
     def as_json(self) -> Any:
         return self._inner.as_json()
 
-    def _call(self, name: str, *words: Any) -> None:
+    def _call(self, name: str, *args: Any) -> None:
         try:
-            getattr(self._inner, name)(*words)
+            getattr(self._inner, name)(*args)
         except Exception as error:
             self._inner.failed = f"{type(error).__name__}: {error}"
             if self._running:
                 self._running = False
-                self._call("stop")  # what it switched on is switched off
+                self._call("stop")  # releases what the recorder has enabled
 
 
 def make_recorders(settings: Settings) -> dict[str, Guarded]:
-    """By the name of their phase; only those that are asked for."""
+    """Returns the requested recorders by the name of their phase."""
     found: dict[str, Recorder] = {}
     if settings.timeline:
         found["timeline"] = TimelineRecorder(settings.timeline_folder, settings.timeline)
@@ -104,16 +104,16 @@ def make_recorders(settings: Settings) -> dict[str, Guarded]:
         found["functions"] = FunctionTimes(settings.functions)
     if settings.memory:
         found["memory"] = _memory_recorder(settings.memory)
-    return {name: Guarded(one) for name, one in found.items()}
+    return {name: Guarded(recorder) for name, recorder in found.items()}
 
 
 def _memory_recorder(steps: int) -> Recorder:
-    """Tundish's own tracker, of the script's interpreter: it needs torch, which is imported later."""
-    return _Late("tundish.diagnosis.memory.recorder", "MemoryRecorder", steps)
+    """Returns the memory recorder of the script's own tundish package, imported later with torch."""
+    return _LazyRecorder("tundish.diagnosis.memory.recorder", "MemoryRecorder", steps)
 
 
-class _Late:
-    """Imports the recorder when its phase begins."""
+class _LazyRecorder:
+    """Imports a recorder when its phase begins."""
 
     def __init__(self, module: str, name: str, steps: int) -> None:
         self._module, self._name = module, name

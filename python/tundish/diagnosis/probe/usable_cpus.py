@@ -1,4 +1,4 @@
-"""How many CPUs this process may use: its affinity, and the quota of its control group."""
+"""Counts the CPUs this process may use, by affinity and cgroup quota."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _QUOTAS = (
 
 
 def usable_cpus() -> int:
-    """At least one."""
+    """Returns at least 1."""
     count = len(os.sched_getaffinity(0))
     for files in _QUOTAS:
         quota = _quota(files)
@@ -22,13 +22,13 @@ def usable_cpus() -> int:
 
 
 def _quota(files: tuple[str, ...]) -> float | None:
-    """CPUs; None where there is no quota."""
-    words: list[str] = []
+    """Returns the quota in CPUs, or None without a quota."""
+    values: list[str] = []
     try:
         for file in files:
             with open(file, encoding="ascii") as opened:
-                words += opened.read().split()
-        quota, period = int(words[0]), int(words[1])
-    except (OSError, ValueError, IndexError):  # "max", or no control group
+                values += opened.read().split()
+        quota, period = int(values[0]), int(values[1])
+    except (OSError, ValueError, IndexError):  # "max", or no cgroup
         return None
     return quota / period if quota > 0 and period > 0 else None

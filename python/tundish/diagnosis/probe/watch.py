@@ -1,8 +1,9 @@
-"""Finds the steps of a training loop and takes it through its phases.
+"""Divides a training loop into steps and takes it through the phases of the doctor.
 
-A step begins where the loop asks its loader for a batch after an optimizer step; in loops whose
-loader is not known, where the optimizer step ends. Phases: warm-up, measure, profile (lines are
-sampled), replay (cached batches), layers (every module is measured), done. Everything here runs in the thread of the loop.
+A step begins when the loop requests a batch after an optimizer step. If the loader is unknown, a
+step begins when the optimizer step ends. Phases: warm-up, measure, profile (lines are sampled),
+recorders, replay (cached batches), layers (every module is measured), done. All methods run in the
+loop's thread.
 """
 
 from __future__ import annotations
@@ -16,35 +17,35 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from .clocks.gpu_clock import event_maker, gpu_seconds, synchronize
-from .clocks.step_ledger import Ledger, Mark
+from .clocks.gpu_clock import gpu_seconds, make_event_recorder, synchronize
+from .clocks.step_ledger import Mark, StepLedger
 from .layers.profile import LayerProfile
-from .loaders.cached_batches import KeptBatches, structure_of
-from .loaders.feeding import Feeding, source_of
-from .loaders.loader_facts import length_of, prefetched, wait_until_filled
+from .loaders.cached_batches import CachedBatches, batch_structure
+from .loaders.feeding import Feeding, loader_or_iterator
+from .loaders.loader_facts import loader_length, prefetched, wait_until_filled
 from .observations import Observations
 from .profiles.gpu_profile import GpuProfile
 from .profiles.line_samples import LineSampler
 from .ranks import rank_and_world
 from .recorders import make_recorders
 from .settings import Settings
-from .users_code import users_files, users_line
+from .users_code import user_files, user_line
 
-RECORDED = ("timeline", "functions", "memory")  # only where they are asked for: recorders.py
-PHASES = ("warm-up", "measure", "profile", *RECORDED, "replay", "layers", "done")
+RECORDED_PHASES = ("timeline", "functions", "memory")  # only if requested; see recorders.py
+PHASES = ("warm-up", "measure", "profile", *RECORDED_PHASES, "replay", "layers", "done")
 
 
 @dataclass
-class Step:
+class WatchedStep:
     phase: str
     seconds: dict[str, float]
     batches: int
     optimizer_steps: int
-    boundary: bool  # not for the figures: an epoch began or ended in it, or a replayed step had no cached batch
-    cpu_s: float  # of all threads of this process
+    boundary: bool  # excluded from the figures: an epoch began or ended, or a replayed step had no cached batch
+    cpu_s: float  # CPU time of all threads of this process
     marks: list[Mark] = field(default_factory=list)
     gpu: dict[str, float] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)  # how often each part was entered
+    counts: dict[str, int] = field(default_factory=dict)  # number of times each part was entered
 
     @property
     def wall(self) -> float:
@@ -52,24 +53,24 @@ class Step:
 
 
 class Watch:
-    """One per process. `on_phase` is called when another phase begins."""
+    """Watches the loop of this process. `on_phase` is called when another phase begins."""
 
     EPOCH_ENDS = object()  # in the place of a cached batch
 
     def __init__(self, settings: Settings, on_phase: Callable[[Watch], None]) -> None:
         self.settings, self._on_phase = settings, on_phase
-        self.ledger = Ledger()
-        self.thread: int | None = None  # of the loop, once it is known
-        self.optimizer_steps = 0  # of the loop's optimizer, until all was measured
-        self.files: list[str] = []  # of the user's code that the loop is in, the innermost first
+        self.ledger = StepLedger()
+        self.thread: int | None = None  # thread of the loop; None until it is known
+        self.optimizer_steps = 0  # steps of the loop's optimizer until everything was measured
+        self.files: list[str] = []  # the user's files on the loop's stack, innermost first
         self.phase = "warm-up"
-        self.steps: list[Step] = []
-        self.batches_kept = KeptBatches()
+        self.steps: list[WatchedStep] = []
+        self.cached_batches = CachedBatches()
         self.lines = LineSampler()
         self.observed = Observations()
         self.gpu_profile = GpuProfile()
         self.recorders = make_recorders(settings)
-        self._batch: Any = None  # the last one of this step, in phases with a recorder
+        self._batch: Any = None  # last batch of this step, in phases with a recorder
         self.layers = LayerProfile()
         self.feeding = Feeding()
         self.module_calls = 0
@@ -78,97 +79,97 @@ class Watch:
         self.warm_up = settings.warm_up
         self.failed = ""  # the error that ended the watch
         self._phase_began = self.began
-        self._in_phase = 0  # steps that count
-        self._all_in_phase = 0  # also those in which an epoch begins or ends
-        self._only_boundaries = False  # every step of this loop is one of those: then they count
+        self._in_phase = 0  # steps that count in the figures
+        self._all_in_phase = 0  # including steps in which an epoch begins or ends
+        self._only_boundaries = False  # every step of this loop is a boundary, so boundaries count
         self._nexts = self._nexts_since_step = self._optimizer_steps = 0
-        self._boundary = True  # the first step has what came before it
+        self._boundary = True  # the first step includes everything before it
         self._optimizer: Any = None
         self._cpu_since = time.process_time()
-        self._structure: Any = None  # of the loader's last batch, once some are kept
-        self._replayed = False  # a cached batch was given in this step
+        self._structure: Any = None  # structure of the loader's last batch, once batches are cached
+        self._replayed = False  # this step used a cached batch
 
     def is_loop(self) -> bool:
         return self.thread == threading.get_ident() and self.phase != "done"
 
     def is_in_step(self) -> bool:
-        """In the loop, and not while it waits for data: transforms of the loader may be modules, too."""
+        """Whether this thread is in the loop, outside the loader (whose transforms may be modules)."""
         return self.is_loop() and not self.ledger.is_in("data")
 
     @property
     def loader(self) -> Any:
-        """The one that feeds the training."""
+        """The loader that feeds the training."""
         return self.feeding.loader
 
-    # --- what hooks report ---------------------------------------------------------------------
+    # --- events from hooks ---------------------------------------------------------------------
 
     def optimizer_ended(self, optimizer: Any) -> None:
         if self.thread is None:
             self.thread = threading.get_ident()
             self._optimizer = id(optimizer)
             self.optimizer_steps = 1
-            self.files = users_files(sys._getframe(1))
+            self.files = user_files(sys._getframe(1))
             self.rank, self.world = rank_and_world()
             self.settings = self.settings.for_ranks(self.world)
-            self.ledger = Ledger(make_event=event_maker())
+            self.ledger = StepLedger(make_event=make_event_recorder())
             return
         self._optimizer_steps += 1
         before = self.feeding.fed_by()
-        if self.feeding.stepped() and self.batches_kept.of() is before:
-            self.batches_kept.take_over(self.feeding.fed_by, self._structure)
+        if self.feeding.optimizer_stepped() and self.cached_batches.loader() is before:
+            self.cached_batches.assign_to(self.feeding.fed_by, self._structure)
         if id(optimizer) != self._optimizer:
             return
         self.optimizer_steps += 1
-        if not self._nexts_since_step:  # no loader that we know feeds this loop
+        if not self._nexts_since_step:  # no known loader feeds this loop
             self.lines.note_loop(sys._getframe(1))
             self._close_step()
         self._nexts_since_step = 0
 
     def next_begins(self, iterator: Any, loader: Any) -> None:
-        self.observed.batch_asked()
+        self.observed.batch_requested()
         if self._optimizer_steps:
             self._close_step()
         frame = sys._getframe(1)
-        if self.feeding.begin(iterator, lambda: users_line(frame)):
+        if self.feeding.begin(iterator, lambda: user_line(frame)):
             self._boundary = True
             self.warm_up = max(self.warm_up, self.settings.warm_up + min(40, prefetched(loader)))
 
     def next_ended(self, iterator: Any, loader: Any, batch: Any) -> None:
         self._count_batch(iterator, loader)
-        self.feeding.of(iterator).taken += 1
+        self.feeding.iteration_of(iterator).taken += 1
         if self.phase in self.recorders:
             self._batch = batch
         if self.phase in ("warm-up", "measure"):
             self.observed.batch(batch)
-        if len(self.batches_kept):
-            self._structure = structure_of(batch)
+        if len(self.cached_batches):
+            self._structure = batch_structure(batch)
         if self.phase == "measure" and self.settings.replayed:
-            self._keep(iterator, loader, batch)
+            self._cache_batch(iterator, loader, batch)
 
-    def _keep(self, iterator: Any, loader: Any, batch: Any) -> None:
+    def _cache_batch(self, iterator: Any, loader: Any, batch: Any) -> None:
         if self.feeding.feeds(iterator, loader):
             self.ledger.enter("own")
-            self.batches_kept.keep(batch, self.feeding.fed_by)
+            self.cached_batches.keep(batch, self.feeding.fed_by)
             self.ledger.leave()
 
     def iteration_ended(self, iterator: Any) -> None:
         self._boundary = True
         self.feeding.forget(iterator)
 
-    def replays(self, iterator: Any, loader: Any) -> bool:
-        """Whether this loader's batches are cached: other loaders give their own."""
-        if self.phase not in ("replay", "layers") or not len(self.batches_kept):
+    def is_replaying(self, iterator: Any, loader: Any) -> bool:
+        """Returns whether to replace batches of this loader by cached ones."""
+        if self.phase not in ("replay", "layers") or not len(self.cached_batches):
             return False
-        return self.batches_kept.of() is source_of(iterator, loader)
+        return self.cached_batches.loader() is loader_or_iterator(iterator, loader)
 
-    def cached_batch(self, iterator: Any, loader: Any) -> Any:
-        """In place of the loader's. EPOCH_ENDS where the loader's epoch would end."""
-        length, iteration = length_of(iterator, loader), self.feeding.of(iterator)
+    def replay_batch(self, iterator: Any, loader: Any) -> Any:
+        """Returns a cached batch, or EPOCH_ENDS where the loader's epoch would end."""
+        length, iteration = loader_length(iterator, loader), self.feeding.iteration_of(iterator)
         if length is not None and iteration.taken + iteration.served >= length:
             self.iteration_ended(iterator)
             return self.EPOCH_ENDS
         self.ledger.enter("own")
-        batch = self.batches_kept.take()
+        batch = self.cached_batches.next_copy()
         self.ledger.leave()
         iteration.served += 1
         self._replayed = True
@@ -178,20 +179,22 @@ class Watch:
     def _count_batch(self, iterator: Any, loader: Any) -> None:
         self._nexts += 1
         self._nexts_since_step += 1
-        self.feeding.gave_a_batch(iterator, loader)
+        self.feeding.batch_returned(iterator, loader)
 
     # --- phases --------------------------------------------------------------------------------
 
     def _close_step(self) -> None:
         if self.ledger.make_event is None and len(self.steps) < 3:
-            self.ledger.make_event = event_maker()
+            self.ledger.make_event = make_event_recorder()
         counts_by_part = self.ledger.counts
         seconds, marks = self.ledger.close_step()
         boundary = self._boundary and not self._only_boundaries
         unfed = self.phase == "replay" and not self._replayed
         cpu = time.process_time()
         counts = (self._nexts, self._optimizer_steps)
-        step = Step(self.phase, seconds, *counts, boundary or unfed, cpu - self._cpu_since, marks)
+        step = WatchedStep(
+            self.phase, seconds, *counts, boundary or unfed, cpu - self._cpu_since, marks
+        )
         step.counts = counts_by_part
         self._cpu_since = cpu
         self.steps.append(step)
@@ -245,32 +248,34 @@ class Watch:
         self._stop_recorder()
         self.layers.stop()
         if self.phase == "warm-up":
-            seen = [step.boundary for step in self.steps[1:]]  # the first one always is
+            seen = [step.boundary for step in self.steps[1:]]  # the first step always is a boundary
             self._only_boundaries = len(seen) > 1 and all(seen)
         self.phase = self._following_phase()
-        self.observed.looks_at_parameters = self.phase == "profile"
+        self.observed.observes_parameters = self.phase == "profile"
         if self.phase == "profile":
             assert self.thread is not None
             self.lines.start(self.thread, lambda: self.ledger.part)
             self.gpu_profile.start()
         elif self.phase == "replay":
-            if not len(self.batches_kept):
+            if not len(self.cached_batches):
                 self.phase = "layers"
             else:
                 wait_until_filled(self.feeding.iterator())
         if self.phase == "layers" and not self._start_layers():
             self.phase = "done"
         if self.phase == "done":
-            self.batches_kept.clear()
+            self.cached_batches.clear()
         self._in_phase = self._all_in_phase = 0
         self._phase_began = time.perf_counter()
         self._on_phase(self)
-        if self.phase in self.recorders:  # last: it records what comes from here on
+        if self.phase in self.recorders:  # last, because recording begins here
             self.recorders[self.phase].start(self)
 
     def _following_phase(self) -> str:
         later = PHASES[PHASES.index(self.phase) + 1 :]
-        return next(one for one in later if one not in RECORDED or one in self.recorders)
+        return next(
+            phase for phase in later if phase not in RECORDED_PHASES or phase in self.recorders
+        )
 
     def _stop_recorder(self) -> None:
         self._batch = None
@@ -286,9 +291,8 @@ class Watch:
         usual_s = median(host_s) if host_s else 0.0
         model = self.observed.largest_root()
         started = self.layers.start(model, self.thread, usual_s, self.is_in_step)
-        return (
-            started or self.world > 1
-        )  # ranks end after the same step, whatever one of them meets
+        # All ranks must end after the same step, even if layers cannot be measured on one rank.
+        return started or self.world > 1
 
     def _stop_profile(self) -> None:
         self.lines.stop()
@@ -314,13 +318,13 @@ class Watch:
         with contextlib.suppress(Exception):
             self.layers.stop(complete=False)
         self.phase = "done"
-        self.batches_kept.clear()
+        self.cached_batches.clear()
 
     def end(self) -> None:
-        """The script ends, or the part that was to be watched."""
+        """Ends the watch at the end of the script or of the watched block."""
         self._stop_profile()
         self._stop_recorder()
         self.layers.stop(complete=False)
         if self.phase != "done":
             self._resolve_gpu()
-        self.batches_kept.clear()
+        self.cached_batches.clear()

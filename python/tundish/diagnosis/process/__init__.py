@@ -1,1 +1,1 @@
-"""Runs the user's command with the probe inside."""
+"""Runs the user's command with the probe loaded."""

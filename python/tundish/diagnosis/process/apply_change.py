@@ -1,4 +1,4 @@
-"""`--apply`: the script once more with one change, where that needs no edit, and the step it gives."""
+"""`--apply`: runs the script again with one change that needs no edit, and measures the step."""
 
 from __future__ import annotations
 
@@ -6,25 +6,29 @@ from collections.abc import Callable
 from typing import Any
 
 from ..verdict.changes import Change
+from ..verdict.phrases import count_text
 from ..verdict.straggler import judge_ranks
 from ..verdict.verdict import Verdict
-from .command import Ended
+from .command import CommandResult
 
 
 def apply_change(
-    verdict: Verdict, wanted: int | str, run: Callable[[str, str, str], Ended]
+    verdict: Verdict, wanted: int | str, run: Callable[[str, str, str], CommandResult]
 ) -> None:
-    """Sets `verdict.applied`. `wanted`: what change_of() returned. `run` takes Settings.apply, .apply_to and .apply_at."""
+    """Sets `verdict.applied`.
+
+    `wanted`: result of parse_change(). `run` takes Settings.apply, .apply_to and .apply_at.
+    """
     verdict.applied = _applied(verdict, wanted, run)
 
 
 def applied_name(applied: dict[str, Any]) -> str:
-    """How the text calls the change: its number, or the word where the list does not have it."""
+    """Returns the name of the change in the text: its number, or its value if it is not listed."""
     return str(applied["number"] or applied["apply"])
 
 
 def _applied(
-    verdict: Verdict, wanted: int | str, run: Callable[[str, str, str], Ended]
+    verdict: Verdict, wanted: int | str, run: Callable[[str, str, str], CommandResult]
 ) -> dict[str, Any]:
     number, change = _find(verdict, wanted)
     out = {
@@ -35,27 +39,29 @@ def _applied(
         "text": "",
         "predicted_s": change.predicted_s if change else None,
         "measured_s": None,
-        "difference": None,  # of the measured step from the predicted one
+        "difference": None,  # relative difference of the measured step from the predicted one
         "at_best": bool(change and change.at_best),
         "sentence": "",
     }
     if change is None:
         count = len(verdict.changes)
-        return {**out, "text": f"there {'is' if count == 1 else 'are'} {count} of them"}
+        return {**out, "text": f"the list has {count_text(count, 'change')}"}
     if not change.apply:
-        return {**out, "text": f"it needs an edit: {change.how}"}
+        return {**out, "text": f"the change needs an edit: {change.how}"}
     if verdict.figures is None:
-        return {**out, "text": "there is no step to compare with"}
+        return {**out, "text": "no step to compare with"}
     dataset = (verdict.facts["loader"] or {}).get("dataset", "")
     ended = run(change.apply, dataset, ",".join(verdict.facts.get("origins", [])))
-    trained = [one for one in ended.facts if one["steps"]]
+    trained = [facts for facts in ended.facts if facts["steps"]]
     again = judge_ranks(trained) if trained else None
     if again is None or again.figures is None:
         return {**out, "text": f"the second run had no steps and ended with {ended.code}"}
-    unseen: dict[str, Any] = {"done": False, "text": "the watch did not see it"}
-    every = [one["applied"] or unseen for one in (again.facts, *trained)]
-    tried = next((one for one in every if not one["done"]), every[0])
-    if not tried["done"]:  # in one rank is enough: the others wait for it
+    unseen: dict[str, Any] = {"done": False, "text": "the watch did not observe it"}
+    outcomes = [facts["applied"] or unseen for facts in (again.facts, *trained)]
+    tried = next((outcome for outcome in outcomes if not outcome["done"]), outcomes[0])
+    if not tried[
+        "done"
+    ]:  # a failure on one rank is a failure of the run, because other ranks wait for it
         return {**out, "text": tried["text"]}
     measured = again.figures.step_s
     out |= {"done": True, "text": tried["text"], "measured_s": measured, "sentence": again.sentence}
@@ -65,7 +71,10 @@ def _applied(
 
 
 def _find(verdict: Verdict, wanted: int | str) -> tuple[int | None, Change | None]:
-    """The change and its number. One that is named in words need not be in the list; then nothing is predicted."""
+    """Returns the number and the change.
+
+    A change given by value may be missing from the list; then it has no number and no prediction.
+    """
     for number, change in enumerate(verdict.changes, 1):
         if wanted in (number, change.apply):
             return number, change

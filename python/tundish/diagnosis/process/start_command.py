@@ -1,8 +1,9 @@
-"""The first lines of the user's command: python -I -S start_command.py PARENT PIPE HOLD COMMAND [WORD...]
+"""Starts the user's command: python -I -S start_command.py PARENT PIPE HOLD COMMAND [ARGUMENT...]
 
-Asks the kernel to end this process when the doctor is gone, and becomes the command. Where it cannot,
-the pipe gets the error's number; otherwise the pipe closes empty. Ctrl-C is held back on entry, and for
-the command only if HOLD is 1. It imports nothing of the package.
+Asks the kernel to kill this process when the doctor exits, and executes the command. On failure,
+the error number is written to the pipe; otherwise the pipe closes empty. Ctrl-C is blocked on
+entry, and stays blocked for the command only if HOLD is 1. This file imports nothing from the
+package.
 """
 
 import ctypes
@@ -15,14 +16,14 @@ _PR_SET_PDEATHSIG = 1
 
 def main(parent: int, pipe: int, hold: bool, command: list[str]) -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends it without a traceback
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends the process without a traceback
     for ignored_by_python in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(ignored_by_python, signal.SIG_DFL)
     if not hold:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     os.set_inheritable(pipe, False)
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-    if os.getppid() != parent:  # it ended before the line above
+    if os.getppid() != parent:  # the parent ended before the line above
         sys.exit(1)
     try:
         os.execvp(command[0], command)

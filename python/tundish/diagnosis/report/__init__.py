@@ -1,1 +1,1 @@
-"""The verdict as terminal text, HTML page and JSON."""
+"""Presents the verdict as terminal text, HTML page and JSON."""

@@ -1,4 +1,4 @@
-"""A few lines of code in the report, the one that is meant in bold."""
+"""Formats lines of code for the report, with the relevant line in bold."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def code_block(row: dict[str, Any], text: str, remedy: str = "") -> str:
-    """`row` has file, line and code."""
+    """Returns HTML for `row`, which has file, line and code."""
     place = f"{row['file'].rpartition('/')[2]}:{row['line']}" if row["file"] else "the run"
     lines = []
     for number, code in row["code"]:

@@ -1,4 +1,4 @@
-"""Two reports of the doctor, compared: is the step slower than it was?"""
+"""Compares two reports of the doctor to detect a slower step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .verdict_text import NAMES, ms
 
 @dataclass
 class Comparison:
-    """Seconds of a step. `change` is relative: 0.1 is a tenth slower."""
+    """Seconds per step in two reports. `change` is relative: 0.1 is 10 % slower."""
 
     before_s: float
     after_s: float
@@ -32,10 +32,10 @@ class Comparison:
 
 
 def compare(before: dict[str, Any], after: dict[str, Any], threshold: float) -> Comparison:
-    """Of what read_report() gave."""
+    """Compares two results of read_report()."""
     old, new = before["figures"], after["figures"]
     change = new["step_s"] / old["step_s"] - 1
-    parts = {part: [one["parts"].get(part, 0.0) for one in (old, new)] for part in PARTS}
+    parts = {part: [figures["parts"].get(part, 0.0) for figures in (old, new)] for part in PARTS}
     return Comparison(
         before_s=old["step_s"],
         after_s=new["step_s"],
@@ -44,39 +44,39 @@ def compare(before: dict[str, Any], after: dict[str, Any], threshold: float) -> 
         slower=change > threshold,
         parts={part: pair for part, pair in parts.items() if any(pair)},
         ceilings=[old["ceiling_s"], new["ceiling_s"]],
-        causes=[(one.get("cause") or {}).get("name") for one in (before, after)],
+        causes=[(report.get("cause") or {}).get("name") for report in (before, after)],
         sentences=[before["sentence"], after["sentence"]],
         notes=_notes(before, after),
     )
 
 
 def read_report(path: str) -> dict[str, Any]:
-    """What `tundish doctor -o` wrote; ArgumentError names what is wrong with the file."""
+    """Reads a report written by `tundish doctor -o`. Raises ArgumentError for other files."""
     try:
         with open(path, encoding="utf-8") as file:
             values = json.load(file)
     except OSError as error:
         raise ArgumentError(f"{path}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
-        raise ArgumentError(f"{path}: this is not JSON: {error}") from None
+        raise ArgumentError(f"{path}: not JSON: {error}") from None
     fix = "\n  fix: tundish doctor -o FILE -- python train.py"
     if not isinstance(values, dict) or "figures" not in values or "sentence" not in values:
-        raise ArgumentError(f"{path}: this is no report of tundish doctor{fix}")
+        raise ArgumentError(f"{path}: not a report of tundish doctor{fix}")
     if values.get("version") != VERSION:
         raise ArgumentError(f"{path}: version {values.get('version')!r}, not {VERSION}{fix}")
     if values["figures"] is None:
-        raise ArgumentError(f"{path}: there is no step in it: {values['sentence']}{fix}")
-    if not _is_whole(values):
+        raise ArgumentError(f"{path}: the report contains no step: {values['sentence']}{fix}")
+    if not _is_complete(values):
         raise ArgumentError(f"{path}: the figures are incomplete{fix}")
     return values
 
 
-def _is_whole(values: dict[str, Any]) -> bool:
+def _is_complete(values: dict[str, Any]) -> bool:
     found, cause = values["figures"], values.get("cause")
     if not isinstance(found, dict) or not isinstance(values["sentence"], str):
         return False
     parts = found.get("parts")
-    if not isinstance(parts, dict) or not all(_is_seconds(one) for one in parts.values()):
+    if not isinstance(parts, dict) or not all(_is_seconds(seconds) for seconds in parts.values()):
         return False
     named = cause is None or (isinstance(cause, dict) and isinstance(cause.get("name"), str))
     groups = all(
@@ -91,11 +91,11 @@ def _is_seconds(value: Any) -> bool:
 
 
 def comparison_text(found: Comparison) -> str:
-    """For a terminal."""
-    word = "slower" if found.change > 0 else "faster"
+    """Formats a comparison for a terminal."""
+    direction = "slower" if found.change > 0 else "faster"
     lines = [
         "",
-        f"  The step is {abs(found.change):.1%} {word}: {ms(found.before_s)} -> {ms(found.after_s)}".replace(
+        f"  The step is {abs(found.change):.1%} {direction}: {ms(found.before_s)} -> {ms(found.after_s)}".replace(
             "%", " %"
         ),
         "",
@@ -111,7 +111,7 @@ def comparison_text(found: Comparison) -> str:
     return "\n".join(lines)
 
 
-# What two runs must have in common to be compared: a word, and where it is in the JSON.
+# properties that comparable runs share: a name, and its location in the JSON
 _SAME = (
     ("machine", "machine", "cpu"),
     ("GPU", "torch", "gpu"),
@@ -122,14 +122,14 @@ _SAME = (
 
 def _notes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     out = []
-    for word, group, key in _SAME:
-        old, new = ((one.get(group) or {}).get(key) for one in (before, after))
+    for name, group, key in _SAME:
+        old, new = ((report.get(group) or {}).get(key) for report in (before, after))
         if old != new:
-            out.append(f"another {word}: {old}, then {new}")
-    for word, one in (("before", before), ("after", after)):
-        if one["figures"].get("few"):
-            out.append(f"{word}: few steps, the figures are unsteady")
-        busy = (one.get("machine") or {}).get("busy", 0)
+            out.append(f"different {name}: {old}, then {new}")
+    for when, report in (("before", before), ("after", after)):
+        if report["figures"].get("few"):
+            out.append(f"{when}: few steps, so the figures are noisy")
+        busy = (report.get("machine") or {}).get("busy", 0)
         if isinstance(busy, int | float) and busy >= 0.15:
-            out.append(f"{word}: others used the CPUs, the figures are unsteady")
+            out.append(f"{when}: other processes used the CPUs, so the figures are noisy")
     return out

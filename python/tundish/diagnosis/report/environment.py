@@ -1,4 +1,4 @@
-"""What `tundish env` says of the machine, for the report."""
+"""Adds the findings of `tundish env` to the report."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ _KEYS = ("area", "name", "level", "figure", "reason", "fix")
 
 
 def environment() -> list[dict[str, Any]]:
-    """Its findings; none where the program is missing or fails: a report without them is better than none."""
+    """Returns the findings, or none if the program is missing or fails.
+
+    A missing section is better than a missing report.
+    """
     try:
         line = [find_program(), "env", "--json"]
         done = subprocess.run(line, capture_output=True, text=True, timeout=MOST_S)
         found = json.loads(done.stdout)["findings"]
-        return [{key: str(one[key]) for key in _KEYS} for one in found]
+        return [{key: str(finding[key]) for key in _KEYS} for finding in found]
     except (MissingError, OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError):
         return []

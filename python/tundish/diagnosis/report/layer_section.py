@@ -1,4 +1,4 @@
-"""The layers in the report: the chart under the machine's roof, and the table."""
+"""The layers in the report: roofline chart and table."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ _HEADS = ["layer", "forward", "backward", "share", "GFLOP", "MB", "FLOP/byte", "
 
 
 def layer_parts(values: dict[str, Any]) -> list[str]:
-    """Also why there is no table."""
+    """Returns the section, or the reason why there is no table."""
     layers, why = values.get("layers"), values.get("layers_why")
     if not layers:
         return ["<h2>Layers</h2>", f"<p class='soft'>No table: {escape(why)}</p>"] if why else []
     about = (
-        f"Forward and backward of each module without its children, in {layers['steps']} steps that are not in the figures; "
-        f"{roof_text(layers['roof'])}. A larger circle takes more time; the line is what this machine can do at most."
+        f"Forward and backward of each module without its children, in {layers['steps']} separate steps; "
+        f"{roof_text(layers['roof'])}. Larger circles take more time; the lines are the limits of this machine."
     )
     out = ["<h2>Layers</h2>", f"<p class='soft'>{escape(about)}</p>"]
     chart = roofline_chart(layers)
     if chart:
         out.append(html.card(chart, scrolls=True))
-    out.append(html.grid(_HEADS, [_cells(one) for one in layers["rows"][:MOST_ROWS]]))
+    out.append(html.grid(_HEADS, [_cells(row) for row in layers["rows"][:MOST_ROWS]]))
     more = len(layers["rows"]) - MOST_ROWS + layers["left_out"]
     if more > 0:
-        out.append(f"<p class='soft'>and {more} faster ones</p>")
+        out.append(f"<p class='soft'>and {more} faster layers</p>")
     return out
 
 
-def _cells(one: dict[str, Any]) -> tuple[str, ...]:
-    flops = "?" if one["flops"] is None else f"{one['flops'] / 1e9:.2f}"
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    flops = "?" if row["flops"] is None else f"{row['flops'] / 1e9:.2f}"
     return (
-        f"{one['name']} {one['type']}" if not one["name"].startswith("(") else one["name"],
-        ms(one["forward_s"]),
-        ms(one["backward_s"]),
-        f"{one['share']:.1%}",
+        f"{row['name']} {row['type']}" if not row["name"].startswith("(") else row["name"],
+        ms(row["forward_s"]),
+        ms(row["backward_s"]),
+        f"{row['share']:.1%}",
         flops,
-        f"{one['bytes'] / 1e6:.1f}",
-        f"{one['intensity']:.1f}",
-        f"{one['bound']} {one['precision']}".strip(),
-        "" if one["of_roof"] is None else f"{one['of_roof']:.0%}",
+        f"{row['bytes'] / 1e6:.1f}",
+        f"{row['intensity']:.1f}",
+        f"{row['bound']} {row['precision']}".strip(),
+        "" if row["of_roof"] is None else f"{row['of_roof']:.0%}",
     )

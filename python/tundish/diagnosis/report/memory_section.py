@@ -1,4 +1,4 @@
-"""Memory, tables and the timeline in the report."""
+"""The memory, tables and timeline sections of the report."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from ...report import html_page as html
 from ...report.chart import INK, SOFT, line, svg, text
-from .section_text import kind_name, place_text, size_text
+from .section_text import kind_name, location_text, size_text
 from .verdict_text import NAMES, ms
 
 LEFT, TOP, BOTTOM, WIDTH, HEIGHT = 76, 24, 30, 760, 250
-LEGEND = 85  # the width of a name
+LEGEND = 85  # width of a name in the legend
 COLORS = {
     "parameters": "#475569",
     "buffers": "#64748b",
@@ -28,7 +28,7 @@ MOST_FUNCTIONS = 30
 
 
 def extra_parts(values: dict[str, Any]) -> list[str]:
-    """Sections of the page; none without what they show."""
+    """Returns the sections that have data."""
     return [
         *_memory(values.get("memory")),
         *_tables(values.get("tables") or {}),
@@ -37,7 +37,7 @@ def extra_parts(values: dict[str, Any]) -> list[str]:
 
 
 def memory_chart(curve: dict[str, Any]) -> str:
-    """Bytes by kind over a step, stacked; empty where there is nothing to show."""
+    """Draws a stacked chart of bytes by kind over a step, or returns "" without data."""
     parts, kinds = curve["parts"], curve["kinds"]
     if len(parts) < 2 or not kinds:
         return ""
@@ -63,7 +63,7 @@ def memory_chart(curve: dict[str, Any]) -> str:
     number, last = 0, -1e9
     for part, group in groupby(parts):
         x, count = LEFT + number * step, len(list(group))
-        if count * step > 40 and x - last > 70:  # names do not overlap
+        if count * step > 40 and x - last > 70:  # avoids overlapping names
             body.append(text(x, 12, NAMES.get(part, part).split()[0], INK, 12))
             last = x
         number += count
@@ -71,8 +71,8 @@ def memory_chart(curve: dict[str, Any]) -> str:
         x, color = LEFT + number * LEGEND, COLORS.get(kind, "#a8a29e")
         body.append(f"<rect x='{x}' y='{HEIGHT - 14}' width='10' height='10' fill='{color}'/>")
         body.append(text(x + 14, HEIGHT - 5, kind, INK, 12))
-    words = f"memory over a step, by kind; the most is {size_text(max(totals))}"
-    return svg(WIDTH, HEIGHT, words, body)
+    label = f"memory over a step, by kind; the peak is {size_text(max(totals))}"
+    return svg(WIDTH, HEIGHT, label, body)
 
 
 def _point(x: float, size: float, most: float, inner: float) -> str:
@@ -83,7 +83,7 @@ def _memory(found: dict[str, Any] | None) -> list[str]:
     if not found:
         return []
     peak, predicted = found["peak_bytes"], found["predicted"]
-    at = place_text({"inner": "", **found})
+    at = location_text({"inner": "", **found})
     part = NAMES.get(found["part"], found["part"])
     about = f"{size_text(peak)} at the peak, in {part}" + (f" ({at})" if at else "") + "."
     if predicted:
@@ -95,56 +95,56 @@ def _memory(found: dict[str, Any] | None) -> list[str]:
     expected = (predicted or {}).get("kinds", {})
     kinds = [
         (kind_name(kind), size_text(size), f"{size / peak:.0%}", _size_or_dash(expected.get(kind)))
-        for kind, size in sorted(found["kinds"].items(), key=lambda one: -one[1])
+        for kind, size in sorted(found["kinds"].items(), key=lambda item: -item[1])
     ]
     out.append(html.grid(["kind", "at the peak", "share", "predicted"], kinds))
     rows = [
-        (size_text(one["bytes"]), kind_name(one["kind"]), str(one["count"]), place_text(one))
-        for one in found["rows"]
-        if one["line"]
+        (size_text(row["bytes"]), kind_name(row["kind"]), str(row["count"]), location_text(row))
+        for row in found["rows"]
+        if row["line"]
     ]
     if rows:
-        out += ["<h3>Lines that hold it</h3>"]
+        out += ["<h3>Lines that hold the memory</h3>"]
         out.append(html.grid(["bytes", "kind", "tensors", "line"], rows))
-    return out + _lasting(found["long_lived"])
+    return out + _long_lived(found["long_lived"])
 
 
 def _size_or_dash(size: int | None) -> str:
     return size_text(size) if size else ""
 
 
-def _lasting(found: list[dict[str, Any]]) -> list[str]:
+def _long_lived(found: list[dict[str, Any]]) -> list[str]:
     if not found:
         return []
     rows = [
         (
-            one["why"],
-            size_text(one["bytes"]),
-            place_text(one),
-            "holds its graph: keep .detach() of it" if one["holds_graph"] else "",
+            tensor["why"],
+            size_text(tensor["bytes"]),
+            location_text(tensor),
+            "holds its autograd graph: keep x.detach()" if tensor["holds_graph"] else "",
         )
-        for one in found
+        for tensor in found
     ]
     out = ["<h3>Tensors that outlive their step</h3>"]
     return [*out, html.grid(["", "bytes", "line", ""], rows)]
 
 
 def _tables(found: dict[str, Any]) -> list[str]:
-    """The host's functions; the parts have a chart of their own."""
+    """Returns the table of host functions. The parts of the step have their own chart."""
     advanced = found.get("advanced")
     if not advanced:
         return []
     rows = [
         (
-            one["function"],
-            f"{one['calls']:.1f}",
-            ms(one["own_s"]),
-            ms(one["all_s"]),
-            place_text({"inner": "", **one}),
+            row["function"],
+            f"{row['calls']:.1f}",
+            ms(row["own_s"]),
+            ms(row["all_s"]),
+            location_text({"inner": "", **row}),
         )
-        for one in advanced["rows"][:MOST_FUNCTIONS]
+        for row in advanced["rows"][:MOST_FUNCTIONS]
     ]
-    about = f"Per step, of {advanced['steps']} steps with cProfile, which are not in the figures."
+    about = f"Per step, from {advanced['steps']} separate steps with cProfile."
     out = ["<h2>Functions of the loop's thread</h2>", f"<p class='soft'>{about}</p>"]
     return [*out, html.grid(["function", "calls", "own", "with callees", "line"], rows)]
 

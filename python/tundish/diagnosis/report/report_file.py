@@ -1,4 +1,4 @@
-"""The files of a verdict: a page, or JSON, with the machine and versions that it was measured with."""
+"""Writes a verdict to a file: HTML or JSON, with the machine and versions of the measurement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from .environment import environment
 
 
 def report_text(path: str, values: dict[str, Any]) -> str:
-    """What is to be written to a file of that name. `values`: the verdict's JSON, and what the verb adds."""
+    """Returns the contents of the file, by its extension.
+
+    `values`: the verdict's JSON and the values that the verb adds.
+    """
     defaults = {"processes": 1, "exit": 0, "command": ""}
     values = {**defaults, **values}
     if "machine" not in values:
@@ -22,9 +25,11 @@ def report_text(path: str, values: dict[str, Any]) -> str:
         return report_page(values)
     if path.endswith(".json"):
         return json_text(values)
-    raise ArgumentError(f"{path}: a report is a page or JSON\n  fix: .html or .json at the end")
+    raise ArgumentError(
+        f"{path}: a report is HTML or JSON\n  fix: end the name with .html or .json"
+    )
 
 
 def origin() -> dict[str, Any]:
-    """The machine, versions, and what is said of the environment."""
+    """Returns the machine, versions and findings about the environment."""
     return {"machine": machine(), "versions": versions(), "environment": environment()}

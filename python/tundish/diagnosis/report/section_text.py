@@ -1,4 +1,4 @@
-"""For a terminal: the tables, the memory of a step, and where the timeline is."""
+"""Formats tables, memory and timeline for a terminal."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .step_tables import tables
 MOST_FUNCTIONS = 20
 _OURS = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")) + os.sep
 MOST_ROWS = 12
-MOST_LASTING = 5
+MOST_LONG_LIVED = 5
 _KINDS = {"optimizer": "optimizer state", "batch": "the batch", "buffers": "buffers"}
 
 
 def extra_lines(verdict: Any) -> list[str]:
-    """`verdict`: a Verdict."""
+    """Returns the lines of the recorded sections. `verdict`: a Verdict."""
     out = []
     if verdict.table:
         found = tables(verdict.facts)
@@ -38,7 +38,7 @@ def kind_name(kind: str) -> str:
     return _KINDS.get(kind, kind)
 
 
-def place_text(row: dict[str, Any]) -> str:
+def location_text(row: dict[str, Any]) -> str:
     if not row["line"]:
         return row.get("inner", "") or ""
     inner = f" in {row['inner']}" if row.get("inner") else ""
@@ -58,28 +58,28 @@ def _simple(rows: list[dict[str, Any]]) -> list[str]:
     more = f"{'GPU mean ms':>13}{'GPU total':>11}{'share':>7}" if on_gpu else ""
     lines = ["", "  Measured steps, by part"]
     lines.append(f"    {'part':<20}{'calls':>7}{'mean ms':>10}{'total ms':>11}{'share':>7}{more}")
-    for one in rows:
-        name = NAMES.get(one["part"], one["part"])
-        text = f"    {name:<20}{one['count']:>7}{_ms(one['mean_s']):>10}{_ms(one['total_s']):>11}{one['share']:>7.0%}"
+    for row in rows:
+        name = NAMES.get(row["part"], row["part"])
+        text = f"    {name:<20}{row['count']:>7}{_ms(row['mean_s']):>10}{_ms(row['total_s']):>11}{row['share']:>7.0%}"
         if on_gpu:
             text += (
-                f"{_ms(one['gpu_mean_s']):>13}{_ms(one['gpu_total_s']):>11}{one['gpu_share']:>7.0%}"
+                f"{_ms(row['gpu_mean_s']):>13}{_ms(row['gpu_total_s']):>11}{row['gpu_share']:>7.0%}"
             )
         lines.append(text)
     return lines
 
 
 def _advanced(found: dict[str, Any]) -> list[str]:
-    head = f"  Functions of the loop's thread, per step ({found['steps']} steps with cProfile, not in the figures)"
+    head = f"  Functions of the loop's thread, per step ({found['steps']} separate steps with cProfile)"
     lines = ["", head, f"    {'calls':>8}{'own ms':>10}{'all ms':>10}   function"]
-    for one in found["rows"][:MOST_FUNCTIONS]:
-        name = one["file"].rpartition("/")[2]
-        where = f"  {name}:{one['line']}" if name else ""
-        if one["file"].startswith(_OURS):
-            waits = one["function"] == "Run._ask"
+    for row in found["rows"][:MOST_FUNCTIONS]:
+        name = row["file"].rpartition("/")[2]
+        where = f"  {name}:{row['line']}" if name else ""
+        if row["file"].startswith(_OURS):
+            waits = row["function"] == "Run._ask"
             where += "  (tundish.Loader: waiting for a batch)" if waits else "  (Tundish)"
-        own, whole = _ms(one["own_s"]), _ms(one["all_s"])
-        lines.append(f"    {one['calls']:>8.1f}{own:>10}{whole:>10}   {one['function']}{where}")
+        own, whole = _ms(row["own_s"]), _ms(row["all_s"])
+        lines.append(f"    {row['calls']:>8.1f}{own:>10}{whole:>10}   {row['function']}{where}")
     return lines
 
 
@@ -89,7 +89,7 @@ def memory_lines(found: dict[str, Any] | None) -> list[str]:
     from .verdict_text import NAMES
 
     peak = found["peak_bytes"]
-    at = place_text({"inner": "", **found})
+    at = location_text({"inner": "", **found})
     where = f"{NAMES.get(found['part'], found['part'])}{f', {at}' if at else ''}"
     lines = ["", f"  Memory at the peak of a step: {size_text(peak)} in {where}"]
     predicted = found["predicted"]
@@ -99,25 +99,27 @@ def memory_lines(found: dict[str, Any] | None) -> list[str]:
         )
         lines.append(f"    {'predicted':<20}{text}")
     elif found["predicted_failed"]:
-        lines.append(f"    {'predicted':<20}not: {found['predicted_failed'].splitlines()[0]}")
-    for kind, size in sorted(found["kinds"].items(), key=lambda one: -one[1]):
+        lines.append(f"    {'predicted':<20}failed: {found['predicted_failed'].splitlines()[0]}")
+    for kind, size in sorted(found["kinds"].items(), key=lambda item: -item[1]):
         lines.append(f"    {kind_name(kind):<20}{size_text(size):>11}   {size / peak:>4.0%}")
-    rows = [one for one in found["rows"] if one["line"]][:MOST_ROWS]
+    rows = [row for row in found["rows"] if row["line"]][:MOST_ROWS]
     if rows:
-        lines += ["", "  Lines that hold it"]
+        lines += ["", "  Lines that hold the memory"]
     lines += [
-        f"    {size_text(one['bytes']):>11}  {kind_name(one['kind']):<16} {place_text(one)}"
-        for one in rows
+        f"    {size_text(row['bytes']):>11}  {kind_name(row['kind']):<16} {location_text(row)}"
+        for row in rows
     ]
     if found["long_lived"]:
         lines += ["", "  Tensors that outlive their step"]
-    for one in found["long_lived"][:MOST_LASTING]:
+    for tensor in found["long_lived"][:MOST_LONG_LIVED]:
         grows = (
-            f", {size_text(one['bytes_per_step'])} more each step" if one["why"] == "grows" else ""
+            f", {size_text(tensor['bytes_per_step'])} more in each step"
+            if tensor["why"] == "grows"
+            else ""
         )
-        graph = "; holds its graph: keep .detach() of it" if one["holds_graph"] else ""
+        graph = "; holds its autograd graph: keep x.detach()" if tensor["holds_graph"] else ""
         lines.append(
-            f"    {size_text(one['bytes']):>11}  {one['why']}{grows}: {place_text(one)}{graph}"
+            f"    {size_text(tensor['bytes']):>11}  {tensor['why']}{grows}: {location_text(tensor)}{graph}"
         )
     return lines + [f"  note: {text}" for text in found["notes"]]
 
@@ -128,11 +130,11 @@ def _timeline(found: dict[str, Any] | None) -> list[str]:
     if not found["steps"]:
         return [f"  note: {text}" for text in found["notes"]]
     seen = found["sources"]
-    words = [f"{count:,} of {name}" for name, count in seen.items() if count]
+    counts = [f"{count:,} of {name}" for name, count in seen.items() if count]
     dropped = f"; {found['dropped']:,} did not fit" if found["dropped"] else ""
     lines = [
         "",
         f"  Timeline of {found['steps']} steps: {found['file']} (open it in ui.perfetto.dev)",
     ]
-    lines.append(f"    events: {', '.join(words)}{dropped}")
+    lines.append(f"    events: {', '.join(counts)}{dropped}")
     return lines + [f"  note: {text}" for text in found["notes"]]

@@ -1,4 +1,4 @@
-"""The chart of all steps, one bar each: waiting for data on top of the rest, phases in order."""
+"""Chart of all steps in order of phases, one bar each. Waiting for data is stacked on top."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 
 from ...report.chart import INK, OTHERS, OURS, SOFT, line, svg, text
 
-MOST = 400  # bars
+MOST = 400  # largest number of bars
 LEFT, TOP, BOTTOM, WIDTH, HEIGHT = 56, 24, 24, 760, 200
 
 
 def steps_chart(steps: list[dict[str, Any]]) -> str:
-    """Empty where there is nothing to show. `steps` have phase, s and data_s."""
+    """Draws the chart, or returns "" for fewer than two steps. `steps` have phase, s and data_s."""
     shown = steps[-MOST:]
     if len(shown) < 2:
         return ""
-    # A rare long step, such as a validation, is cut: the others stay legible.
-    ordered = sorted(one["s"] for one in shown)
+    # Truncates rare long steps, such as validations, so that the others stay legible.
+    ordered = sorted(step["s"] for step in shown)
     most = min(ordered[-1], 3 * ordered[len(ordered) // 2]) or 1.0
     inner = HEIGHT - TOP - BOTTOM
     width = (WIDTH - LEFT) / len(shown)
@@ -26,13 +26,13 @@ def steps_chart(steps: list[dict[str, Any]]) -> str:
         y = TOP + inner * (1 - share)
         body.append(line(LEFT, WIDTH, y, y))
         body.append(text(LEFT - 8, y + 4, f"{most * share * 1e3:.3g} ms", SOFT, 12, anchor="end"))
-    for number, one in enumerate(shown):
-        x, rest = LEFT + number * width, max(0.0, one["s"] - one["data_s"])
+    for number, step in enumerate(shown):
+        x, rest = LEFT + number * width, max(0.0, step["s"] - step["data_s"])
         body.append(_bar(x, width, 0.0, min(rest, most) / most * inner, OTHERS))
-        top = min(one["s"], most)
+        top = min(step["s"], most)
         body.append(_bar(x, width, min(rest, most) / most * inner, top / most * inner, OURS))
     number = 0
-    for phase, group in groupby(shown, key=lambda one: one["phase"]):
+    for phase, group in groupby(shown, key=lambda step: step["phase"]):
         x = LEFT + number * width
         body.append(text(x, 12, phase, INK, 12))
         number += len(list(group))

@@ -1,7 +1,7 @@
-"""Two tables of a step, as Lightning's profilers give them: parts of the loop, and functions of the host.
+"""Computes two tables of a step, like Lightning's profilers: loop parts and host functions.
 
-The time of a GPU is taken by events on its stream: a part has the time of the kernels that it launched, not that of the call
-that happened to wait for them.
+GPU times come from events on the loop's stream. A part is charged for the kernels it launched, not
+for waiting in a call.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from ..verdict.figures import PARTS
 
 
 def tables(facts: dict[str, Any]) -> dict[str, Any]:
-    """`advanced` is null where cProfile did not run."""
+    """Returns both tables. `advanced` is None if cProfile did not run."""
     recorded = facts.get("recorded") or {}
     return {"simple": simple_table(facts), "advanced": recorded.get("functions")}
 
 
 def simple_table(facts: dict[str, Any]) -> list[dict[str, Any]]:
-    """Of all measured steps together; parts that never were are left out."""
-    steps = [one for one in facts.get("steps", []) if one["phase"] == "measure"]
-    steps = [one for one in steps if not one["boundary"]]
-    on_gpu = bool(steps) and all(one["gpu_seconds"] for one in steps)
-    host = {part: sum(one["seconds"].get(part, 0.0) for one in steps) for part in PARTS}
-    gpu = {part: sum(one["gpu_seconds"].get(part, 0.0) for one in steps) for part in PARTS}
+    """Returns the totals of all measured steps by part. Omits parts that never ran."""
+    steps = [step for step in facts.get("steps", []) if step["phase"] == "measure"]
+    steps = [step for step in steps if not step["boundary"]]
+    on_gpu = bool(steps) and all(step["gpu_seconds"] for step in steps)
+    host = {part: sum(step["seconds"].get(part, 0.0) for step in steps) for part in PARTS}
+    gpu = {part: sum(step["gpu_seconds"].get(part, 0.0) for step in steps) for part in PARTS}
     whole, whole_gpu = sum(host.values()), sum(gpu.values())
     rows = []
     for part in PARTS:
-        count = sum(one.get("counts", {}).get(part, 0) for one in steps)
+        count = sum(step.get("counts", {}).get(part, 0) for step in steps)
         count = len(steps) if part == "other" else count
         if not count or not host[part] + gpu[part]:
             continue

@@ -1,4 +1,4 @@
-"""The verdict for a terminal."""
+"""Formats the verdict for a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .section_text import extra_lines
 
 BAR = 40
 MOST_FINDINGS = 3
-MODEL_SHARE = 0.5  # of the step, for the layers to be shown unasked
+MODEL_SHARE = 0.5  # of the step; above this, layers are shown by default
 NAMES = {
     "data": "waiting for data",
     "copy": "copies to the GPU",
@@ -28,16 +28,16 @@ NAMES = {
 def verdict_text(
     verdict: Verdict, color: bool = False, blocks: bool = True, all_layers: bool = False
 ) -> str:
-    """`all_layers`: the long table of layers, and notes of their checks."""
+    """Returns the text. `all_layers`: show the long table of layers and notes of their checks."""
     lines = ["", "  " + paint(verdict.sentence, BOLD, color)]
     found = verdict.figures
     if found is not None:
         full = "█" if blocks else "#"
         lines += ["", _bar("step now", found.step_s, found.step_s, full)]
-        word = "if data were free" + ("" if found.ceiling_from == "replay" else " *")
-        lines += [_bar(word, found.ceiling_s, found.step_s, full)]
+        label = "if data were free" + ("" if found.ceiling_from == "replay" else " *")
+        lines += [_bar(label, found.ceiling_s, found.step_s, full)]
         if found.ceiling_from != "replay":
-            lines += ["    * computed: the step without its waiting"]
+            lines += ["    * computed: the step without waiting"]
         lines += [""]
         lines += _parts(found)
         lines += _ranks(verdict)
@@ -80,7 +80,9 @@ def _ranks(verdict: Verdict) -> list[str]:
     if not verdict.ranks:
         return []
     lines = ["", "  Ranks: waiting for the others, per step"]
-    lines += [f"    rank {one['rank']:<15}{ms(one['waits_s']):>10}" for one in verdict.ranks[:16]]
+    lines += [
+        f"    rank {rank['rank']:<15}{ms(rank['waits_s']):>10}" for rank in verdict.ranks[:16]
+    ]
     return lines
 
 
@@ -100,66 +102,72 @@ def _changes(verdict: Verdict, found: Figures) -> list[str]:
     if not verdict.changes:
         return []
     lines = ["", "  What to change, best first (predicted step)"]
-    for number, one in enumerate(verdict.changes, 1):
-        if one.predicted_s is None:
+    for number, change in enumerate(verdict.changes, 1):
+        if change.predicted_s is None:
             figure = "to be measured"
         else:
-            words = "at best " if one.at_best else ""
-            gain = found.step_s / one.predicted_s if one.predicted_s else float("inf")
-            figure = f"{words}{ms(one.predicted_s)}, {gain:.1f}x"
-        lines += [f"    {number}  {one.what}: {figure}", f"       {one.how}"]
-        if one.apply:
-            lines.append(f"       try it: --apply {shlex.quote(one.apply)}")
+            qualifier = "at best " if change.at_best else ""
+            gain = found.step_s / change.predicted_s if change.predicted_s else float("inf")
+            figure = f"{qualifier}{ms(change.predicted_s)}, {gain:.1f}x"
+        lines += [f"    {number}  {change.what}: {figure}", f"       {change.how}"]
+        if change.apply:
+            lines.append(f"       try: --apply {shlex.quote(change.apply)}")
     return lines
 
 
 def _applied(verdict: Verdict) -> list[str]:
-    one = verdict.applied
-    if one is None:
+    applied = verdict.applied
+    if applied is None:
         return []
-    if one["measured_s"] is None:
-        return ["", f"  Change {applied_name(one)} was not tried: {one['text']}"]
-    words = "at best " if one["at_best"] else ""
+    if applied["measured_s"] is None:
+        return ["", f"  Change {applied_name(applied)} was not tried: {applied['text']}"]
+    qualifier = "at best " if applied["at_best"] else ""
     predicted = ""
-    if one["predicted_s"] is not None:
-        predicted = f"; predicted {words}{ms(one['predicted_s'])} ({one['difference']:+.0%})"
+    if applied["predicted_s"] is not None:
+        predicted = (
+            f"; predicted {qualifier}{ms(applied['predicted_s'])} ({applied['difference']:+.0%})"
+        )
     return [
         "",
-        f"  Change {applied_name(one)}, tried: {ms(one['measured_s'])} measured{predicted}",
-        *(f"    {line}" for line in one["text"].splitlines()),
-        f"    Then: {one['sentence']}",
+        f"  Change {applied_name(applied)}, tried: {ms(applied['measured_s'])} measured{predicted}",
+        *(f"    {line}" for line in applied["text"].splitlines()),
+        f"    Then: {applied['sentence']}",
     ]
 
 
 def _layers(verdict: Verdict, found: Figures, all_layers: bool) -> list[str]:
-    """A few lines where the model takes a good part of the step; all of them where they are asked for."""
+    """Returns the slowest layers if the model takes most of the step, or all layers on request."""
     why = verdict.facts.get("layers_why")
     if why and all_layers:
-        return ["", f"  No table of layers: {why}"]
+        return ["", f"  Layers not measured: {why}"]
     measured = layers_json(verdict.facts.get("layers"))
     if measured is None or not (all_layers or found.share("forward", "backward") >= MODEL_SHARE):
         return []
-    return ["", *(f"  {one}" for one in layers_text(measured, LONG if all_layers else SHORT))]
+    return ["", *(f"  {line}" for line in layers_text(measured, LONG if all_layers else SHORT))]
 
 
 def _findings(verdict: Verdict, notes: bool) -> list[str]:
-    """The first few; `tundish check` shows all of them."""
-    found = [one for one in verdict.findings if notes or one.get("level") != "note"]
+    """Returns the first findings; `tundish check` shows all."""
+    found = [finding for finding in verdict.findings if notes or finding.get("level") != "note"]
     if not found:
         return []
-    lines = ["", "  Checks (tundish check shows more of the script's text)"]
+    lines = ["", "  Checks (tundish check shows more)"]
     most = len(found) if notes else MOST_FINDINGS
-    for one in found[:most]:
-        place = f"{one['file'].rpartition('/')[2]}:{one['line']}  " if one["file"] else ""
-        cost = f" ({ms(one['seconds'])} of every step)" if one.get("seconds") else ""
-        lines += [f"    {place}{one['text']}{cost}", f"       {one['remedy']}"]
+    for finding in found[:most]:
+        place = (
+            f"{finding['file'].rpartition('/')[2]}:{finding['line']}  " if finding["file"] else ""
+        )
+        cost = f" ({ms(finding['seconds'])} per step)" if finding.get("seconds") else ""
+        lines += [f"    {place}{finding['text']}{cost}", f"       {finding['remedy']}"]
     if len(found) > most:
         lines.append(f"    and {len(found) - most} more")
     return lines
 
 
 def _measured(verdict: Verdict, found: Figures) -> str:
-    cost = verdict.facts.get("overhead_s")  # None: the script was killed before it was known
+    cost = verdict.facts.get(
+        "overhead_s"
+    )  # None if the script was killed before the overhead was measured
     replay = f", {found.replayed} with cached batches" if found.replayed else ""
     steps = count_text(found.steps, "step")
     if found.rare_steps:

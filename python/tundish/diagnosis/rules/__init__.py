@@ -1,1 +1,1 @@
-"""The rules of `tundish check` and `tundish doctor`, one file each."""
+"""The rules of `tundish check` and `tundish doctor`, one file per rule."""

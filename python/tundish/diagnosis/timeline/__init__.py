@@ -1,1 +1,1 @@
-"""The file of `tundish doctor --timeline`: torch's profiler, the loop, loaders' threads and workers on one clock."""
+"""Writes the file of `tundish doctor --timeline`: profiler, loop, loaders and workers on one clock."""

@@ -1,4 +1,4 @@
-"""Writes Chrome's trace JSON, which ui.perfetto.dev opens: limited in size, whole or not at all."""
+"""Writes Chrome trace JSON for ui.perfetto.dev, atomically and with a size limit."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import json
 import os
 from typing import IO, Any
 
-MOST_BYTES = 256 << 20  # of JSON, before it is compressed
+MOST_BYTES = 256 << 20  # limit for the uncompressed JSON
 
 
 class ChromeFile:
-    """`with ChromeFile(path) as file:` the file has its name once the block has ended without an error.
+    """Context manager that creates the file when the block ends without an error.
 
-    A name that ends in .gz is compressed. What does not fit is counted in `dropped`.
+    Files named *.gz are compressed. Events that do not fit are counted in `dropped`.
     """
 
     def __init__(self, path: str, most_bytes: int = MOST_BYTES) -> None:
-        self._path, self._left = path, most_bytes
+        self._path, self._remaining = path, most_bytes
         self._temporary = f"{path}.tmp{os.getpid()}"
         self._file: IO[bytes] | gzip.GzipFile | None = None
         self.events = self.dropped = self.bytes = 0
@@ -28,27 +28,30 @@ class ChromeFile:
             self._file = gzip.open(self._temporary, "wb", compresslevel=1)
         else:
             self._file = open(self._temporary, "wb")
-        self._put(b'{"displayTimeUnit":"ms","traceEvents":[')
+        self._write(b'{"displayTimeUnit":"ms","traceEvents":[')
         return self
 
     def add(self, event: dict[str, Any], always: bool = False) -> bool:
-        """Whether it is in the file. `always`: a name of a track, of which there are few."""
+        """Adds an event.
+
+        Returns whether it was written. `always`: ignore the size limit (track names).
+        """
         try:
             text = json.dumps(event, separators=(",", ":"), allow_nan=False).encode()
-        except ValueError:  # NaN, which JSON does not have
+        except ValueError:  # NaN, which JSON does not support
             self.dropped += 1
             return False
-        if not always and len(text) + 2 > self._left:
+        if not always and len(text) + 2 > self._remaining:
             self.dropped += 1
             return False
-        self._put((b",\n" if self.events else b"\n") + text)
+        self._write((b",\n" if self.events else b"\n") + text)
         self.events += 1
         return True
 
     def finish(self, more: dict[str, Any]) -> None:
-        """The keys beside the events."""
+        """Writes additional top-level keys after the events."""
         text = json.dumps(more, separators=(",", ":"), allow_nan=False)
-        self._put(b"\n]," + text[1:].encode() + b"\n")
+        self._write(b"\n]," + text[1:].encode() + b"\n")
 
     def __exit__(self, kind: Any, *ignored: Any) -> None:
         assert self._file is not None
@@ -61,7 +64,7 @@ class ChromeFile:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._temporary)
 
-    def _put(self, text: bytes) -> None:
+    def _write(self, text: bytes) -> None:
         assert self._file is not None
         self._file.write(text)
-        self._left -= len(text)
+        self._remaining -= len(text)

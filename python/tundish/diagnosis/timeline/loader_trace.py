@@ -1,4 +1,7 @@
-"""Spans of a tundish.Loader's threads: the engine writes them, in microseconds of CLOCK_MONOTONIC."""
+"""Reads spans of a tundish.Loader's threads, as written by the engine.
+
+Times in the file are microseconds of CLOCK_MONOTONIC.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ MOST_BYTES = 256 << 20
 
 @dataclass
 class LoaderTrace:
-    """`spans`: name, begin and end in ns, number of the sample or the batch."""
+    """Spans by thread. `spans`: name, begin and end in ns, number of the sample or batch."""
 
     threads: dict[int, str] = field(default_factory=dict)
     spans: dict[int, list[tuple[str, int, int, int]]] = field(default_factory=dict)
@@ -20,7 +23,7 @@ class LoaderTrace:
 
 
 def read_loader_trace(path: str) -> LoaderTrace:
-    """ValueError or OSError where it is no trace."""
+    """Reads a trace. Raises ValueError or OSError for other files."""
     with open(path, "rb") as raw:
         data = raw.read(MOST_BYTES)
     if data[:2] == b"\x1f\x8b":
@@ -36,11 +39,11 @@ def read_loader_trace(path: str) -> LoaderTrace:
         out.dropped = other["dropped_spans"]
     for event in events:
         if isinstance(event, dict):
-            _take(event, out)
+            _add_event(event, out)
     return out
 
 
-def _take(event: dict[str, Any], out: LoaderTrace) -> None:
+def _add_event(event: dict[str, Any], out: LoaderTrace) -> None:
     thread, args = event.get("tid"), event.get("args")
     if type(thread) is not int or not isinstance(args, dict):
         return

@@ -1,4 +1,4 @@
-"""One file of the parts that the processes of a run left (probe/profiles/timeline_steps.py)."""
+"""Merges the parts written by the processes of a run (probe/profiles/timeline_steps.py)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .loader_trace import read_loader_trace
 from .torch_trace import read_torch_trace
 from .tracks import FLOW_BITS, Tracks, name_event, sort_event
 
-LABEL = "profiled, not in the figures"
+LABEL = "profiled, excluded from the figures"
 
 
 @dataclass
 class _Process:
-    """The parts of one process of the run. `begin` and `end`: the window, in ns of CLOCK_MONOTONIC."""
+    """Parts of one process. `begin` and `end`: the recorded window, in ns of CLOCK_MONOTONIC."""
 
     values: dict[str, Any]
     index: int
@@ -34,10 +34,11 @@ class _Process:
 
 
 def make_timeline(folder: str, path: str, most_bytes: int = MOST_BYTES) -> dict[str, Any] | None:
-    """Writes `path`; what is in it, for the report. None where no process recorded a step.
+    """Writes `path` and returns a summary for the report, or None if no step was recorded.
 
-    Times in the file are microseconds of CLOCK_MONOTONIC, as in the file of Loader(trace=); `baseTimeNanoseconds` is the Unix
-    time at which that clock was 0, as in a file of torch's profiler.
+    Times in the file are microseconds of CLOCK_MONOTONIC, as in the file of Loader(trace=).
+    `baseTimeNanoseconds` is the Unix time at which this clock was 0, as in files of torch's
+    profiler.
     """
     processes = _processes(folder)
     if not processes:
@@ -50,25 +51,25 @@ def make_timeline(folder: str, path: str, most_bytes: int = MOST_BYTES) -> dict[
             writer.add_loaders(process)
         for process in processes:
             writer.add_torch(process, folder)
-        worst = max(error_ns(*one.clocks) for one in processes)
+        worst = max(error_ns(*process.clocks) for process in processes)
         dropped = writer.dropped(processes)
         other = {"clock": "CLOCK_MONOTONIC", "clock_error_ns": worst, "dropped_events": dropped}
         unix = processes[0].clocks[0].offset_ns
         writer.file.finish({"baseTimeNanoseconds": unix, "otherData": other})
     return {
         "file": path,
-        "steps": sum(len(one.values["steps"]) for one in processes),
+        "steps": sum(len(process.values["steps"]) for process in processes),
         "events": writer.file.events,
         "dropped": dropped,
         "bytes": writer.file.bytes,
         "clock_error_s": worst / 1e9,
         "sources": writer.sources,
-        "notes": [note for one in processes for note in one.notes],
+        "notes": [note for process in processes for note in process.notes],
     }
 
 
 def write_timeline(folder: str, path: str) -> dict[str, Any] | None:
-    """make_timeline(), but an error is a note: the verdict is worth more than the file."""
+    """Like make_timeline(), but turns errors into notes, to keep the verdict."""
     try:
         return make_timeline(folder, path)
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -89,7 +90,7 @@ def _processes(folder: str) -> list[_Process]:
     out = []
     for index, values in enumerate(found):
         title = f"rank {values['rank']}: " if values["world"] > 1 else ""
-        clocks = tuple(ClockPair(**one) for one in values["clocks"])
+        clocks = tuple(ClockPair(**clock) for clock in values["clocks"])
         begin, end = round(values["steps"][0][1] * 1e9), round(values["steps"][-1][2] * 1e9)
         out.append(_Process(values, index, title, clocks, begin, end))  # type: ignore[arg-type]
     return out
@@ -98,17 +99,19 @@ def _processes(folder: str) -> list[_Process]:
 class _Writer:
     def __init__(self, path: str, most_bytes: int) -> None:
         self.file = ChromeFile(path, most_bytes)
-        self._tracks, self._place = Tracks(), 0
+        self._tracks, self._next_sort_index = Tracks(), 0
         self.sources = {"loop": 0, "loader": 0, "workers": 0, "torch": 0, "kernels": 0, "copies": 0}
 
     def dropped(self, processes: list[_Process]) -> int:
-        return self.file.dropped + sum(int(one.values["dropped"]) for one in processes)
+        return self.file.dropped + sum(int(process.values["dropped"]) for process in processes)
 
-    def _head(self, key: Any, title: str) -> int:
+    def _add_process(self, key: Any, title: str) -> int:
         pid = self._tracks.number(key)
         self.file.add(name_event("process_name", pid, 0, title), always=True)
-        self.file.add(sort_event(pid, self._place - 1000), always=True)  # above torch's
-        self._place += 1
+        self.file.add(
+            sort_event(pid, self._next_sort_index - 1000), always=True
+        )  # above torch's tracks
+        self._next_sort_index += 1
         return pid
 
     def _span(
@@ -119,7 +122,7 @@ class _Writer:
         self.sources[source] += self.file.add({**event, "args": args} if args else event)
 
     def add_loop(self, process: _Process) -> None:
-        pid = self._head((process.index, "loop"), f"{process.title}training loop")
+        pid = self._add_process((process.index, "loop"), f"{process.title}training loop")
         self.file.add(name_event("thread_name", pid, 1, f"steps ({LABEL})"), always=True)
         self.file.add(name_event("thread_name", pid, 2, "parts of a step"), always=True)
         for number, begin, end in process.values["steps"]:
@@ -127,20 +130,20 @@ class _Writer:
             self._span("loop", (pid, 1), name, round(begin * 1e9), round(end * 1e9), **args)
         for part, since, now in process.values["parts"]:
             begin, end = max(round(since * 1e9), process.begin), round(now * 1e9)
-            if end > begin:  # not what the doctor did before the first step
+            if end > begin:  # excludes the doctor's work before the first step
                 self._span("loop", (pid, 2), part, begin, end)
 
     def add_workers(self, process: _Process, folder: str) -> None:
-        """Between two batches a worker waits: for the loop to take one, or for its next task."""
+        """Adds the batches of worker processes, and their waiting in between."""
         start = f"{process.values['pid']}-"
-        names = [one for one in os.listdir(folder) if one.startswith(start)]
-        for name in sorted(one for one in names if one.endswith(".worker")):
+        names = [file for file in os.listdir(folder) if file.startswith(start)]
+        for name in sorted(file for file in names if file.endswith(".worker")):
             worker, spans = read_ring(os.path.join(folder, name))
-            near = [one for one in spans if process.overlaps(one[1], one[2])]
-            later = [one for one in spans if one[1] >= process.end][:1]
+            near = [span for span in spans if process.overlaps(span[1], span[2])]
+            later = [span for span in spans if span[1] >= process.end][:1]
             if not near and not (later and spans[0][1] < process.begin):
                 continue
-            pid = self._head(
+            pid = self._add_process(
                 (process.index, name),
                 f"{process.title}DataLoader worker {worker} (pid {name[len(start) : -7]})",
             )
@@ -162,12 +165,12 @@ class _Writer:
                 process.notes.append(f"a loader's trace cannot be read: {error}")
                 continue
             near = {
-                thread: [one for one in spans if process.overlaps(one[1], one[2])]
+                thread: [span for span in spans if process.overlaps(span[1], span[2])]
                 for thread, spans in trace.spans.items()
             }
             if not any(near.values()):
                 continue
-            pid = self._head((process.index, path), f"{process.title}tundish.Loader")
+            pid = self._add_process((process.index, path), f"{process.title}tundish.Loader")
             for thread, spans in near.items():
                 name = trace.threads.get(thread, f"thread {thread}")
                 self.file.add(name_event("thread_name", pid, thread, name), always=True)

@@ -1,7 +1,7 @@
-"""What torch's profiler wrote, with times of CLOCK_MONOTONIC.
+"""Reads the output of torch's profiler and converts times to CLOCK_MONOTONIC.
 
-`ts` is in microseconds after `baseTimeNanoseconds`, which is Unix time; files of torch before 2.4 have no base, and
-their `ts` is Unix time itself.
+`ts` is in microseconds after `baseTimeNanoseconds`, a Unix time. Files of torch before 2.4 have no
+base, and `ts` is Unix time itself.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from ..probe.clocks.timeline_clocks import ClockPair, monotonic_of
+from ..probe.clocks.timeline_clocks import ClockPair, to_monotonic_ns
 
-MOST_BYTES = 1 << 30  # of a file that is read
-# What tells most comes first: a file that is full lacks the end of this list.
+MOST_BYTES = 1 << 30  # limit for the input file
+# Most informative first, because events at the end may not fit into the file.
 _ORDER = (
     *("kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation", "user_annotation"),
     *("cuda_runtime", "cuda_driver", "cpu_op"),
@@ -22,9 +22,10 @@ _ORDER = (
 
 
 def read_torch_trace(path: str, begin: ClockPair, end: ClockPair) -> list[dict[str, Any]]:
-    """Its events, with `ts` in ns of CLOCK_MONOTONIC and `dur` in ns: those that tell most first, then by time.
+    """Returns the events with `ts` in ns of CLOCK_MONOTONIC and `dur` in ns.
 
-    ValueError where the file is none of torch's profiler. An event that makes no sense is left out.
+    The most informative categories come first, then events by time. Skips malformed events. Raises
+    ValueError if the file is not from torch's profiler.
     """
     if os.path.getsize(path) > MOST_BYTES:
         raise ValueError(f"torch's profiler wrote more than {MOST_BYTES >> 20} MiB")
@@ -33,12 +34,12 @@ def read_torch_trace(path: str, begin: ClockPair, end: ClockPair) -> list[dict[s
     events = values.get("traceEvents") if isinstance(values, dict) else None
     base = values.get("baseTimeNanoseconds", 0) if isinstance(values, dict) else 0
     if not isinstance(events, list) or not isinstance(base, int):
-        raise ValueError("torch's profiler wrote no list of events")
+        raise ValueError("the file contains no list of events")
     found = list(_converted(events, base, begin, end))
-    return sorted(found, key=lambda one: (rank_of(one), one.get("ts", 0)))
+    return sorted(found, key=lambda event: (category_order(event), event.get("ts", 0)))
 
 
-def rank_of(event: dict[str, Any]) -> int:
+def category_order(event: dict[str, Any]) -> int:
     if event["ph"] == "M":
         return -1
     category = event.get("cat")
@@ -52,7 +53,7 @@ def _converted(
         if not isinstance(event, dict) or not isinstance(event.get("ph"), str):
             continue
         if type(event.get("pid")) is not int or type(event.get("tid")) is not int:
-            continue  # "Spans" and "Traces": the profiler's own window
+            continue  # "Spans" and "Traces" are the profiler's own tracks
         if event["ph"] == "M":
             event.pop("ts", None)
             yield event
@@ -60,7 +61,7 @@ def _converted(
         ts, dur = event.get("ts"), event.get("dur")
         if not _is_number(ts) or not (dur is None or _is_number(dur)):
             continue
-        event["ts"] = monotonic_of(base + round(ts * 1000), begin, end)  # type: ignore[operator]
+        event["ts"] = to_monotonic_ns(base + round(ts * 1000), begin, end)  # type: ignore[operator]
         if dur is not None:
             event["dur"] = round(dur * 1000)
         yield event

@@ -1,15 +1,15 @@
-"""Numbers for the processes of a timeline: several ranks have a "GPU 0", and a file has one number for each."""
+"""Assigns process numbers in a timeline, because several ranks may have a "GPU 0"."""
 
 from __future__ import annotations
 
 from typing import Any
 
-_FIRST_FREE = 1_000_000_000  # above any process id of Linux
+_FIRST_FREE = 1_000_000_000  # above any Linux process id
 FLOW_BITS = 40
 
 
 class Tracks:
-    """Gives each (process, number it had) a number of its own, the one it had if that is free."""
+    """Assigns a unique number to each key, the original number if it is free."""
 
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
@@ -29,16 +29,16 @@ class Tracks:
 
 
 def name_event(kind: str, pid: int, tid: int, name: str) -> dict[str, Any]:
-    """`kind`: process_name or thread_name."""
+    """Returns a metadata event. `kind`: process_name or thread_name."""
     return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": {"name": name}}
 
 
-def sort_event(pid: int, place: int) -> dict[str, Any]:
-    """Smaller places are higher on the page."""
+def sort_event(pid: int, index: int) -> dict[str, Any]:
+    """Returns a metadata event. Smaller indexes are higher on the page."""
     return {
         "ph": "M",
         "name": "process_sort_index",
         "pid": pid,
         "tid": 0,
-        "args": {"sort_index": place},
+        "args": {"sort_index": index},
     }

@@ -1,4 +1,4 @@
-"""Which part bounds the step: one cause, by rules on the figures."""
+"""Determines the part that bounds the step, by rules on the figures."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from .figures import COMPUTE, Figures
-from .line_costs import line_of, place_text
+from .line_costs import location_text, longest_line
 from .loading import Loading
 
-# Waste that is named although the model takes more: a quarter of the step.
+# fraction of the step above which avoidable time is the cause, even if the model takes more
 NAMED = 0.25
 CAUSES = {
     "storage": "reading the samples",
     "decode": "decoding the samples",
     "transform": "transforming the samples",
-    "dataset": "the data set's own code",
-    "collate": "making batches of samples",
+    "dataset": "the dataset's own code",
+    "collate": "collating samples into batches",
     "workers": "too few worker processes",
     "loader": "the loader",
     "copy": "copies to the GPU",
@@ -49,28 +49,28 @@ def find_cause(facts: dict[str, Any], figures: Figures, inside: Loading | None) 
         longest = max(COMPUTE, key=lambda part: figures.parts[part])
         return Cause("compute", compute, longest)
     if worst == "data":
-        return cause_of_loading(facts, figures, inside, shares["data"])
+        return loading_cause(facts, figures, inside, shares["data"])
     if worst == "host":
-        return Cause("host", shares["host"], line_of(facts, "other"))
+        return Cause("host", shares["host"], longest_line(facts, "other"))
     return Cause(worst, shares[worst])
 
 
-def cause_of_loading(
+def loading_cause(
     facts: dict[str, Any], figures: Figures, inside: Loading | None, share: float
 ) -> Cause:
     if inside is None:
         stats = (facts["loader"] or {}).get("stats")
         if stats:
-            return _cause_of_tundish(stats, share)
-        return Cause("loader", share, line_of(facts, "data") or _next_line(facts))
-    if more_workers(figures, inside):
+            return _tundish_cause(stats, share)
+        return Cause("loader", share, longest_line(facts, "data") or _next_line(facts))
+    if sufficient_workers(figures, inside):
         return Cause("workers", share, str(inside.workers))
     stage = inside.slowest()
     row = inside.top_row(stage)
     return Cause(stage, share, row["name"] if row else "")
 
 
-def _cause_of_tundish(stats: dict[str, float], share: float) -> Cause:
+def _tundish_cause(stats: dict[str, float], share: float) -> Cause:
     keys = {
         "storage": "data/read_busy",
         "decode": "data/decode_busy",
@@ -80,8 +80,8 @@ def _cause_of_tundish(stats: dict[str, float], share: float) -> Cause:
     return Cause(worst, share)
 
 
-def more_workers(figures: Figures, inside: Loading) -> int:
-    """The fewest workers that would make loading all but free; 0 if none on this machine do."""
+def sufficient_workers(figures: Figures, inside: Loading) -> int:
+    """Returns the fewest workers that make loading almost free; 0 if none on this machine do."""
     wanted = figures.ceiling_s * 1.15
     for workers in range(inside.workers + 1, inside.most_workers + 1):
         if inside.step_with(workers, figures.ceiling_s, 0.0, figures.ceiling_cpu_s) <= wanted:
@@ -90,6 +90,6 @@ def more_workers(figures: Figures, inside: Loading) -> int:
 
 
 def _next_line(facts: dict[str, Any]) -> str:
-    """Where the loop takes its batches; empty where that is not known."""
+    """Returns the line where the loop fetches its batches, or "" if unknown."""
     place = facts.get("next") or {"file": ""}
-    return place_text({**place, "function": ""}) if place["file"] else ""
+    return location_text({**place, "function": ""}) if place["file"] else ""

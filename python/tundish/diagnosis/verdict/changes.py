@@ -1,31 +1,29 @@
-"""What to change, best first, each with the step that it would give."""
+"""Proposes changes, best first, with the predicted step of each."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from .cause import Cause, more_workers
+from .cause import Cause, sufficient_workers
 from .figures import COMPUTE, Figures
-from .line_costs import LEAST_SAMPLES, is_loop_header, line_costs, place_text, shown
+from .line_costs import LEAST_SAMPLES, is_loop_header, line_costs, location_text, shown
 from .loading import Loading
 from .phrases import count_text
 
 MOST_BLOCKED_WORKERS = 16
 MOST_UNMEASURED_WORKERS = 4
-LEAST_GAIN = 0.03  # of the step; less is not worth a line
-EXACT = (
-    0.10  # so far a prediction may be off; within it, a bound is not better than a predicted step
-)
+LEAST_GAIN = 0.03  # of the step; smaller gains are not reported
+EXACT = 0.10  # relative accuracy of predictions; a lower bound must be better by more than this
 
 
 @dataclass(frozen=True)
 class Change:
     what: str
     how: str  # the command, or the line to write
-    predicted_s: float | None  # None: something else measures it
-    at_best: bool = False  # the step cannot become shorter than that; it may stay longer
-    apply: str = ""  # how `--apply` tries it (probe/applied/); empty: only an edit can
+    predicted_s: float | None  # None if only another tool can measure it
+    at_best: bool = False  # predicted_s is a lower bound: the step may stay longer
+    apply: str = ""  # value for `--apply` (probe/applied/); empty if the change needs an edit
 
     def as_json(self, step_s: float) -> dict[str, Any]:
         gain = step_s / self.predicted_s if self.predicted_s else None
@@ -36,42 +34,47 @@ def find_changes(
     facts: dict[str, Any], figures: Figures, inside: Loading | None, cause: Cause
 ) -> list[Change]:
     found = [
-        *_of_loading(facts, figures, inside, cause),
-        *_of_copies(facts, figures),
-        *_of_lines(facts, figures),
-        *_of_the_model(facts, figures),
+        *_loading_changes(facts, figures, inside, cause),
+        *_copy_changes(facts, figures),
+        *_line_changes(facts, figures),
+        *_model_changes(facts, figures),
     ]
     step = figures.step_s
-    worth = [
-        one
-        for one in found
-        if one.predicted_s is None or one.predicted_s <= step * (1 - LEAST_GAIN)
+    significant = [
+        change
+        for change in found
+        if change.predicted_s is None or change.predicted_s <= step * (1 - LEAST_GAIN)
     ]
-    return sort_changes(worth)
+    return sort_changes(significant)
 
 
 def sort_changes(changes: list[Change]) -> list[Change]:
-    """The shortest predicted step first, those without a prediction last. A step that is reached *at best* must be
-    shorter by more than predictions are exact."""
+    """Sorts by predicted step. Changes without a prediction come last.
 
-    def place(one: Change) -> tuple[bool, float]:
-        return one.predicted_s is None, (one.predicted_s or 0.0) * (1 + EXACT * one.at_best)
+    A lower bound (`at_best`) must be shorter by more than the accuracy of predictions.
+    """
 
-    return sorted(changes, key=place)
+    def sort_key(change: Change) -> tuple[bool, float]:
+        return change.predicted_s is None, (change.predicted_s or 0.0) * (
+            1 + EXACT * change.at_best
+        )
+
+    return sorted(changes, key=sort_key)
 
 
-def _of_loading(
+def _loading_changes(
     facts: dict[str, Any], figures: Figures, inside: Loading | None, cause: Cause
 ) -> list[Change]:
     loader = facts["loader"]
     if figures.share("data") < LEAST_GAIN or loader is None:
         return []
     if inside is None:
-        return [*_of_tundish(facts, figures), *_of_unknown_batches(facts)]
+        return [*_tundish_changes(facts, figures), *_unprofiled_loader_changes(facts)]
     ceiling, out = figures.ceiling_s, []
-    # Cached batches also free the CPUs that loading uses. More workers do not, and a cheaper function only its own time.
+    # Cached batches also free the CPUs used for loading. More workers do not free CPUs, and a
+    # cheaper function frees only its own time.
     rest = figures.step_s - figures.parts["data"]
-    workers = more_workers(figures, inside) or _best_workers(figures, inside)
+    workers = sufficient_workers(figures, inside) or _best_workers(figures, inside)
     if workers > inside.workers:
         out.append(
             Change(
@@ -85,10 +88,10 @@ def _of_loading(
         if row["s"] < LEAST_GAIN * inside.batch_s:
             continue
         if row["stage"] in ("transform", "dataset", "storage"):
-            word = {"storage": "read faster, or once", "transform": "a cheaper transform"}
+            verbs = {"storage": "read faster, or only once", "transform": "a cheaper transform"}
             out.append(
                 Change(
-                    f"{word.get(row['stage'], 'cheaper code')}: {row['name']} takes "
+                    f"{verbs.get(row['stage'], 'cheaper code')}: {row['name']} takes "
                     f"{row['s'] * 1e3:.1f} ms per batch of one worker",
                     shown(row["file"], row["line"]) if row["file"] else f"change {row['name']}",
                     max(rest - row["s"], inside.step_with(inside.workers, ceiling, row["s"])),
@@ -98,21 +101,24 @@ def _of_loading(
     engine = loader.get("engine")
     if engine and engine["native"]:
         how = "loader = tundish.accelerate(loader)"
-        what = f"Tundish's engine makes the batches, {engine['batch_s'] * 1e3:.1f} ms each"
+        what = f"Tundish's engine produces the batches, {engine['batch_s'] * 1e3:.1f} ms each"
         predicted = _with_engine(facts, figures, engine["batch_s"])
         out.append(Change(what, how, predicted, apply="accelerate"))
     elif engine is None and loader.get("dataset", "").startswith(("torchvision.", "timm.")):
         how = "loader = tundish.accelerate(loader)"
-        what = "Tundish's engine makes the batches"
+        what = "Tundish's engine produces the batches"
         out.append(Change(what, how, ceiling, at_best=True, apply="accelerate"))
     elif inside.slowest() in ("storage", "decode"):
         how = 'tundish.pack(dataset, "train.tnd"); loader = tundish.Loader("train.tnd", ...)'
-        out.append(Change("the samples packed once, and loaded by Tundish", how, None))
+        out.append(Change("pack the samples once and load them with Tundish", how, None))
     return out
 
 
 def _best_workers(figures: Figures, inside: Loading) -> int:
-    """The fewest that come near the best step. Processes that wait for a disk may outnumber the CPUs."""
+    """Returns the fewest workers close to the best step.
+
+    Processes that wait for a disk may outnumber the CPUs.
+    """
     most = inside.most_workers
     if inside.mostly_waits:
         most = min(4 * most, max(most, MOST_BLOCKED_WORKERS))
@@ -124,13 +130,13 @@ def _best_workers(figures: Figures, inside: Loading) -> int:
 
 
 def _with_engine(facts: dict[str, Any], figures: Figures, batch_s: float) -> float:
-    """The engine needs all CPUs for `batch_s` per batch; training needs some of them meanwhile."""
+    """Predicts the step: the engine uses all CPUs for `batch_s` per batch, and training needs some."""
     cpus: int = facts["cpus"]
     return max(figures.ceiling_s, batch_s + figures.ceiling_cpu_s / cpus)
 
 
-def _of_tundish(facts: dict[str, Any], figures: Figures) -> list[Change]:
-    """Of tundish.Loader: threads, if CPUs are left for them. threads="auto" has found its own number."""
+def _tundish_changes(facts: dict[str, Any], figures: Figures) -> list[Change]:
+    """Suggests more threads for tundish.Loader if CPUs are free. threads="auto" needs no change."""
     if facts["loader"].get("auto_threads"):
         return []
     threads = int((facts["loader"].get("stats") or {}).get("data/threads", 0))
@@ -141,8 +147,8 @@ def _of_tundish(facts: dict[str, Any], figures: Figures) -> list[Change]:
     return [Change(f"{facts['cpus']} threads instead of {threads}", how, predicted)]
 
 
-def _of_unknown_batches(facts: dict[str, Any]) -> list[Change]:
-    """Of torch's DataLoader whose script ended before the data set could be looked into."""
+def _unprofiled_loader_changes(facts: dict[str, Any]) -> list[Change]:
+    """Suggests workers for a DataLoader whose dataset was not profiled before the script ended."""
     loader = facts["loader"]
     if loader["kind"] != "torch" or loader.get("num_workers") != 0 or facts["cpus"] < 2:
         return []
@@ -152,7 +158,7 @@ def _of_unknown_batches(facts: dict[str, Any]) -> list[Change]:
     return [Change(what, how, None, apply=f"workers={workers}")]
 
 
-def _of_copies(facts: dict[str, Any], figures: Figures) -> list[Change]:
+def _copy_changes(facts: dict[str, Any], figures: Figures) -> list[Change]:
     loader = facts["loader"] or {}
     if figures.share("copy") < LEAST_GAIN:
         return []
@@ -160,11 +166,11 @@ def _of_copies(facts: dict[str, Any], figures: Figures) -> list[Change]:
     if not loader.get("pin_memory"):
         how = "DataLoader(..., pin_memory=True); " + how
     predicted = figures.step_s - figures.parts["copy"]
-    return [Change("copies from pinned memory, ahead of the step", how, predicted, at_best=True)]
+    return [Change("copy from pinned memory, ahead of the step", how, predicted, at_best=True)]
 
 
-def _of_lines(facts: dict[str, Any], figures: Figures) -> list[Change]:
-    """Lines of the loop, outside the model, by the samples of the profiled steps (lines.py)."""
+def _line_changes(facts: dict[str, Any], figures: Figures) -> list[Change]:
+    """Lists lines of the loop outside the model, from the samples of the profiled steps."""
     out = []
     for (file, line, _), cost in line_costs(facts, figures).items():
         enough = cost.samples_outside >= LEAST_SAMPLES
@@ -174,7 +180,7 @@ def _of_lines(facts: dict[str, Any], figures: Figures) -> list[Change]:
             columns = (cost.first["column"], cost.first["end_column"])
             out.append(
                 Change(
-                    f"{place_text(cost.first)} takes {cost.outside_s * 1e3:.1f} ms of every step outside the model",
+                    f"{location_text(cost.first)} takes {cost.outside_s * 1e3:.1f} ms per step outside the model",
                     shown(file, line, columns),
                     figures.step_s - cost.outside_s,
                     at_best=True,
@@ -183,12 +189,12 @@ def _of_lines(facts: dict[str, Any], figures: Figures) -> list[Change]:
     return sort_changes(out)[:5]
 
 
-def _of_the_model(facts: dict[str, Any], figures: Figures) -> list[Change]:
+def _model_changes(facts: dict[str, Any], figures: Figures) -> list[Change]:
     if figures.share(*COMPUTE) < 0.2:
         return []
     return [
         Change(
-            "a faster step of the model: precision, memory format, compilation",
+            "speed up the model: precision, memory format, compilation",
             f"tundish tune {facts.get('script') or 'train.py'}:build, where build() returns model, optimizer, "
             "loss and batch (docs/tune.md)",
             None,

@@ -1,7 +1,7 @@
-"""From the steps that a watch recorded to the seconds of one step, by part, and its ceiling.
+"""Computes the seconds of one step, by part, and its ceiling, from the recorded steps.
 
-The wait for data is a mean, because workers deliver in bursts: with four workers three steps may not
-wait and the fourth waits long. Everything else is a median, so that a disturbed step does not count.
+Waiting for data is a mean, because workers deliver in bursts: with four workers, three steps may
+not wait and the fourth waits long. Everything else is a median, so a disturbed step does not count.
 """
 
 from __future__ import annotations
@@ -15,16 +15,14 @@ PARTS = (
     "other",
 )
 COMPUTE = ("forward", "backward", "optimizer", "zero_grad")
-RARE = (
-    5.0  # a step whose rest takes so many times the median has a validation or a checkpoint in it
-)
-LEAST_STEPS = 5  # that make a verdict
-SETTLING = 2  # first steps of a replay
+RARE_STEP = 5.0  # multiple of the median; longer steps contain a validation or a checkpoint
+LEAST_STEPS = 5  # fewest steps for a verdict
+SETTLING_STEPS = 2  # first steps of a replay, which are discarded
 
 
 @dataclass
 class Figures:
-    """Seconds of one step. `clock`: "gpu" where the GPU's own time is known, otherwise "host"."""
+    """Seconds of one step. `clock`: "gpu" if GPU times are known, otherwise "host"."""
 
     step_s: float
     parts: dict[str, float]
@@ -34,8 +32,8 @@ class Figures:
     steps: int
     rare_steps: int
     replayed: int
-    ceiling_cpu_s: float  # CPU time of the training in such a step, without polling for a GPU
-    few: bool  # too few steps for a verdict that can be relied on
+    ceiling_cpu_s: float  # CPU time of training in a step at the ceiling, without polling for a GPU
+    few: bool  # too few steps for a reliable verdict
     host_parts: dict[str, float] = field(default_factory=dict)
 
     def share(self, *parts: str) -> float:
@@ -43,36 +41,36 @@ class Figures:
 
 
 def figures(facts: dict[str, Any]) -> Figures | None:
-    """None if there is no step to judge."""
+    """Returns the figures, or None without steps."""
     all_steps = facts["steps"]
     few = False
-    used = [one for one in all_steps if one["phase"] == "measure" and not one["boundary"]]
+    used = [step for step in all_steps if step["phase"] == "measure" and not step["boundary"]]
     if len(used) < LEAST_STEPS:
-        used = [one for one in all_steps[1:] if one["phase"] in ("warm-up", "measure")]
-        used = [one for one in used if not one["boundary"]] or used
+        used = [step for step in all_steps[1:] if step["phase"] in ("warm-up", "measure")]
+        used = [step for step in used if not step["boundary"]] or used
         few = True
     if not used:
         return None
-    clock = "gpu" if all(one["gpu_seconds"] for one in used) else "host"
-    rests = [_rest(one, clock) for one in used]
+    clock = "gpu" if all(step["gpu_seconds"] for step in used) else "host"
+    rests = [_rest(step, clock) for step in used]
     usual = median(rests)
-    most = max(RARE * usual, usual + mean(_all(one, clock) for one in used))
-    kept = [one for one, rest in zip(used, rests) if rest <= most] or used
+    most = max(RARE_STEP * usual, usual + mean(_total(step, clock) for step in used))
+    kept = [step for step, rest in zip(used, rests) if rest <= most] or used
     parts = _parts(kept, clock)
     if clock == "host":
         _divide_other(parts, facts["lines"])
     step_s = sum(parts.values())
-    replays = [one for one in all_steps if one["phase"] == "replay" and not one["boundary"]]
-    replays = replays[SETTLING:]
+    replays = [step for step in all_steps if step["phase"] == "replay" and not step["boundary"]]
+    replays = replays[SETTLING_STEPS:]
     if len(replays) >= 3:
-        ceiling, source = median(_rest(one, clock) for one in replays), "replay"
-        cpu = median(one["cpu_s"] for one in replays)
+        ceiling, source = median(_rest(step, clock) for step in replays), "replay"
+        cpu = median(step["cpu_s"] for step in replays)
     else:
         ceiling, source = step_s - parts["data"], "computed"
-        cpu = min(ceiling, median(one["cpu_s"] for one in kept))
+        cpu = min(ceiling, median(step["cpu_s"] for step in kept))
     host_parts = _parts(kept, "host")
     if clock == "gpu":
-        cpu = min(cpu, _without_waiting(host_parts))
+        cpu = min(cpu, _host_time_without_data(host_parts))
     return Figures(
         step_s=step_s,
         parts=parts,
@@ -88,9 +86,12 @@ def figures(facts: dict[str, Any]) -> Figures | None:
     )
 
 
-def _without_waiting(host_parts: dict[str, float]) -> float:
-    """A host that is ahead of its GPU polls for it, as with cached batches; that CPU time is there for a loader
-    that needs it. In a step that waits for data the GPU is idle, and the host does not poll."""
+def _host_time_without_data(host_parts: dict[str, float]) -> float:
+    """Returns the host time without waiting for data, as an upper bound of the CPU time needed.
+
+    A host that is ahead of its GPU polls for it, as with cached batches. A loader could use this
+    CPU time. In a step that waits for data, the GPU is idle, and the host does not poll.
+    """
     return sum(s for part, s in host_parts.items() if part != "data")
 
 
@@ -99,29 +100,32 @@ def _seconds(step: dict[str, Any], clock: str) -> dict[str, float]:
 
 
 def _rest(step: dict[str, Any], clock: str) -> float:
-    """All but waiting for data and what the doctor does itself."""
+    """Returns the step without waiting for data and without the doctor's work."""
     return sum(s for part, s in _seconds(step, clock).items() if part not in ("data", "own"))
 
 
-def _all(step: dict[str, Any], clock: str) -> float:
+def _total(step: dict[str, Any], clock: str) -> float:
     return _rest(step, clock) + _seconds(step, clock).get("data", 0.0)
 
 
 def _parts(steps: list[dict[str, Any]], clock: str) -> dict[str, float]:
-    means = {part: mean(_seconds(one, clock).get(part, 0.0) for one in steps) for part in PARTS}
+    means = {part: mean(_seconds(step, clock).get(part, 0.0) for step in steps) for part in PARTS}
     rest = sum(s for part, s in means.items() if part != "data")
-    usual = median(_rest(one, clock) for one in steps)
+    usual = median(_rest(step, clock) for step in steps)
     scale = usual / rest if rest else 1.0
     return {part: s if part == "data" else s * scale for part, s in means.items()}
 
 
 def _divide_other(parts: dict[str, float], lines: list[dict[str, Any]]) -> None:
-    """What the sampled lines say of "other": the `for` of a loop whose loader is not known is waiting,
-    functions of torch that are called outside modules, such as losses, belong to the forward pass."""
+    """Divides "other" by the sampled lines.
+
+    The `for` of a loop with an unknown loader is waiting for data. torch functions called outside
+    modules, such as losses, belong to the forward pass.
+    """
     shares = dict.fromkeys(("data", "torch", "other"), 0.0)
-    for one in lines:
-        if one["part"] in shares and one["in_other"]:
-            shares[one["part"]] += one["share"]
+    for line in lines:
+        if line["part"] in shares and line["in_other"]:
+            shares[line["part"]] += line["share"]
     whole, other = sum(shares.values()), parts["other"]
     if whole > 0:
         parts["data"] += other * shares["data"] / whole

@@ -1,8 +1,8 @@
-"""Lines of the loop by the samples of the profiled steps: what each costs, and which of them can be named.
+"""Computes the cost of lines from the samples of the profiled steps.
 
-A line is named from LEAST_SAMPLES samples on: fewer say little of its cost, for which five samples are right within
-about a half. It has one cost, wherever it is shown. The `for` of a loop is no line to change: its samples are the
-loader's.
+A line is reported from LEAST_SAMPLES samples on. Five samples determine its cost within about a
+factor of 1.5. A line has a single cost, wherever it is shown. The `for` of a loop is not reported,
+because its samples belong to the loader.
 """
 
 from __future__ import annotations
@@ -22,81 +22,95 @@ _LOOP = re.compile(r"(async\s+)?for\b.*:\s*(#.*)?$")
 
 @dataclass
 class LineCost:
-    """Of one line, in every step. `outside_s`: in code outside the model that no hook knows."""
+    """Cost of one line per step. `outside_s`: time outside the model and outside all hooks."""
 
-    first: dict[str, Any]  # its most frequent place, as facts["lines"] has it
+    first: dict[str, Any]  # its most frequent entry in facts["lines"]
     whole_s: float = 0.0
     outside_s: float = 0.0
-    samples: int = 0  # of whole_s
+    samples: int = 0  # samples behind whole_s
     samples_outside: int = 0
 
     @property
     def seconds(self) -> float | None:
-        """The one cost of the line: outside the model where it has such code; None for too few samples."""
+        """The cost outside the model if the line has one, else its whole cost.
+
+        None for few samples.
+        """
         if self.samples_outside >= LEAST_SAMPLES:
             return self.outside_s
         return self.whole_s if self.samples >= LEAST_SAMPLES else None
 
 
 def line_costs(facts: dict[str, Any], figures: Figures) -> dict[tuple[str, int, str], LineCost]:
-    """By file, line, and the framework's function where the line is one that runs all of it (`trainer.fit`). The measured seconds of each part of the step are divided among the lines by their samples:
-    samples are taken less often in some parts than in others, because the sampler needs Python's lock."""
+    """Returns costs by file, line and framework function.
+
+    The function is "" unless the line runs a framework's loop (`trainer.fit`). The measured time of
+    each part of the step is divided among the lines by their samples. Samples alone would be
+    biased, because the sampler needs the GIL and runs less often in some parts.
+    """
     host = figures.clock == "host"
     parts = figures.host_parts if host and figures.host_parts else figures.parts
     shares: dict[str, float] = {}
-    for one in facts["lines"]:
-        group = _group(one, host)
-        shares[group] = shares.get(group, 0.0) + one["share"]
+    for line in facts["lines"]:
+        group = _group(line, host)
+        shares[group] = shares.get(group, 0.0) + line["share"]
     found: dict[tuple[str, int, str], LineCost] = {}
-    for one in facts["lines"]:
-        cost = found.setdefault(_place(one), LineCost(one))
-        group = _group(one, host)
+    for line in facts["lines"]:
+        cost = found.setdefault(_line_key(line), LineCost(line))
+        group = _group(line, host)
         known = parts.get(group)
-        seconds = one["share"] * (figures.step_s if known is None else known / shares[group])
+        seconds = line["share"] * (figures.step_s if known is None else known / shares[group])
         cost.whole_s += seconds
-        cost.samples += one["samples"]
-        if one["part"] == "other":
+        cost.samples += line["samples"]
+        if line["part"] == "other":
             if not cost.samples_outside:
-                cost.first = one
+                cost.first = line
             cost.outside_s += seconds
-            cost.samples_outside += one["samples"]
+            cost.samples_outside += line["samples"]
     return found
 
 
-def _place(line: dict[str, Any]) -> tuple[str, int, str]:
+def _line_key(line: dict[str, Any]) -> tuple[str, int, str]:
     called = line["function"]
     return line["file"], line["line"], called if ": " in called else ""
 
 
 def _group(line: dict[str, Any], host: bool) -> str:
-    """The part whose measured seconds hold this sample. By the GPU's clock only "other" is known to hold its own."""
+    """Returns the part whose measured time contains this sample.
+
+    With the GPU's clock, only "other" is known to contain its own samples.
+    """
     return "other" if line["in_other"] and (host or line["part"] == "other") else line["part"]
 
 
-def line_of(facts: dict[str, Any], part: str) -> str:
-    """Where the loop's thread was longest in a part: "train.py:31 (sleep)"; empty where no line can be named."""
+def longest_line(facts: dict[str, Any], part: str) -> str:
+    """Returns the line with the most time in a part: "train.py:31 (sleep)"; "" if there is none."""
     lines: dict[tuple[str, int, str], list[dict[str, Any]]] = {}
-    for one in facts["lines"]:
-        if one["part"] == part and not (part != "data" and is_loop_header(one)):
-            lines.setdefault(_place(one), []).append(one)
-    enough = [one for one in lines.values() if sum(row["samples"] for row in one) >= LEAST_SAMPLES]
-    longest = max(enough, key=lambda one: sum(row["share"] for row in one), default=None)
-    return place_text(longest[0]) if longest else ""
+    for line in facts["lines"]:
+        if line["part"] == part and not (part != "data" and is_loop_header(line)):
+            lines.setdefault(_line_key(line), []).append(line)
+    enough = [
+        rows for rows in lines.values() if sum(row["samples"] for row in rows) >= LEAST_SAMPLES
+    ]
+    longest = max(enough, key=lambda rows: sum(row["share"] for row in rows), default=None)
+    return location_text(longest[0]) if longest else ""
 
 
 def is_loop_header(line: dict[str, Any]) -> bool:
     return _LOOP.match(linecache.getline(line["file"], line["line"]).strip()) is not None
 
 
-def place_text(line: dict[str, Any]) -> str:
+def location_text(line: dict[str, Any]) -> str:
     name = line["file"].rpartition("/")[2]
     called = f" ({line['function']})" if line["function"] else ""
     return f"{name}:{line['line']}{called}"
 
 
 def shown(file: str, line: int, columns: tuple[int, int] = (0, 0)) -> str:
-    """With its code; relative to the folder we are in, if the file is below it. Of a long line, the part that
-    `columns` (in bytes) name."""
+    """Returns file, line and code. The path is relative to the working folder if possible.
+
+    `columns` (in bytes) selects the part of a long line to show.
+    """
     text = linecache.getline(file, line)
     code = text.strip()
     if len(code) > LONGEST_CODE:

@@ -1,4 +1,4 @@
-"""What a loader could do: its stages per batch, and the step with other settings."""
+"""Models a loader: its stages per batch, and the step with other settings."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 from .figures import Figures
 
-# The stage that a row of the sampled data set belongs to, as the verdict calls it.
+# kind of a profiled row: stage of the verdict
 _STAGES = {"read": "storage", "decode": "decode", "transform": "transform", "other": "dataset"}
-SCALED_FROM = 0.1  # share of waiting
-MOST_SCALED = 4.0  # more than that is another effect, such as files that are in memory by now
+SCALED_FROM = 0.1  # least share of waiting for scaling to the observed rate
+MOST_SCALED = 4.0  # larger factors have other causes, such as files that are now in memory
 STAGES = ("storage", "decode", "transform", "dataset", "collate")
 
 
@@ -19,11 +19,11 @@ class Loading:
     """Seconds that one process needs for one batch."""
 
     stages: dict[str, float]
-    blocked_s: float  # of the batch: waiting for disk or network, not for a CPU
+    blocked_s: float  # waiting for disk or network, not for a CPU
     workers: int
     cpus: int
-    rows: list[dict[str, Any]]  # functions, most seconds first; "stage" is one of STAGES
-    overlap_s: float = 0.0  # of a batch that the loop's own process makes while the GPU works
+    rows: list[dict[str, Any]]  # functions, slowest first; "stage" is one of STAGES
+    overlap_s: float = 0.0  # part of a batch that the loop's own process loads while the GPU works
 
     @property
     def batch_s(self) -> float:
@@ -31,7 +31,7 @@ class Loading:
 
     @property
     def most_workers(self) -> int:
-        """As many as there are CPUs; two of a loader that mostly waits can share one."""
+        """The number of CPUs. Two workers that mostly wait can share one CPU."""
         return max(2, self.cpus) if self.mostly_waits else self.cpus
 
     @property
@@ -44,8 +44,11 @@ class Loading:
     def step_with(
         self, workers: int, ceiling_s: float, without_s: float = 0.0, training_cpu_s: float = 0.0
     ) -> float:
-        """Predicted: as many batches at once as there are workers, CPU work limited by the CPUs, of which
-        training needs some too."""
+        """Predicts the seconds of a step.
+
+        Each worker loads one batch at a time. The CPUs limit the total CPU work of loading and
+        training.
+        """
         batch = max(0.0, self.batch_s - without_s)
         if workers == 0:
             return ceiling_s + max(0.0, batch - self.overlap_s)
@@ -58,13 +61,16 @@ class Loading:
 
 
 def loading(facts: dict[str, Any], figures: Figures) -> Loading | None:
-    """None where the loader cannot be looked into. Scaled to the rate that the loop saw, where it waits."""
+    """Models the loader of the run, or returns None if the loader could not be inspected.
+
+    If the loop waits for data, times are scaled to the rate that the loop observed.
+    """
     found = _sampled(facts)
     if found is None or figures.share("data") < SCALED_FROM or not found.batch_s:
         return found
     seen, overlap = figures.step_s, 0.0
     if found.workers == 0:
-        waited = figures.parts["data"]  # on a GPU's clock: how long the GPU waited
+        waited = figures.parts["data"]  # on the GPU's clock: the GPU's waiting time
         seen = figures.host_parts["data"] if figures.clock == "gpu" else waited
         overlap = max(0.0, seen - waited)
     factor = seen / found.step_with(found.workers, 0.0)
@@ -91,11 +97,11 @@ def _sampled(facts: dict[str, Any]) -> Loading | None:
         stage = _STAGES[row["kind"]]
         large = row["s"] > 0.05 * samples["sample_s"]
         if stage == "dataset" and large and row["blocked_s"] > row["s"] / 2:
-            stage = "storage"  # nobody knows the function, but it waits and does not work
+            stage = "storage"  # an unknown function that waits instead of working
         stages[stage] += row["s"] * size
         place = {"file": row.get("file", ""), "line": row.get("line", 0)}
         if row["kind"] == "other" and not place["file"]:
-            continue  # a function of a library or of Python itself, which nobody can change
+            continue  # a library or Python function, which the user cannot change
         rows.append({"name": row["name"], "stage": stage, "s": row["s"] * size, **place})
     rest = samples["sample_s"] - sum(row["s"] for row in samples["rows"])
     blocked = samples["blocked_s"] - sum(row["blocked_s"] for row in samples["rows"])

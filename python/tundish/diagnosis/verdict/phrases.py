@@ -1,4 +1,4 @@
-"""Words that the verdict, its changes and its text share."""
+"""Phrases shared by the verdict, its changes and its text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def count_text(count: int, noun: str, ending: str = "s") -> str:
-    """A count and its noun: 1 step, 2 steps, 3 worker processes."""
+    """Returns a count and its noun: 1 step, 2 steps, 3 worker processes."""
     return f"{count} {noun}{'' if count == 1 else ending}"
 
 

@@ -1,4 +1,4 @@
-"""`--plan FILE`: the plan of `tundish tune` as one of the changes, with the step that it would give."""
+"""`--plan FILE`: adds a plan of `tundish tune` to the changes, with its predicted step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add_plan(verdict: Verdict, plan: Plan, path: str) -> None:
-    """`path`: the plan's file. The plan's gain is that of its own step: model and optimizer alone."""
+    """Adds the plan in file `path`. Its gain applies to model and optimizer only."""
     found = verdict.figures
     if found is None:
         return
@@ -26,7 +26,7 @@ def add_plan(verdict: Verdict, plan: Plan, path: str) -> None:
         f"the plan {os.path.basename(path)}: {tricks}",
         f'plan = tundish.load_plan("{path}")',
         predicted,
-        at_best=True,  # of a loop of one's own, some tricks are left out
+        at_best=True,  # in a user's loop, some tricks cannot be applied
         apply=f"plan={os.path.abspath(path)}",
     )
     verdict.changes = sort_changes([*verdict.changes, change])

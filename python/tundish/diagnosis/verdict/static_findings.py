@@ -1,4 +1,4 @@
-"""What `tundish check` finds in the text of the script that the doctor runs, with the measured cost of its lines."""
+"""Adds findings of `tundish check` for the script of the doctor, with the measured cost of lines."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ _KEYS = ("file", "line", "check", "level", "text", "remedy", "page")
 MOST_FILES = 5
 
 
-def findings_of(command: list[str], loop: list[str]) -> list[dict[str, Any]]:
-    """Of the script that the command names, and of the user's files that the loop is in; notes are left out."""
+def script_findings(command: list[str], loop: list[str]) -> list[dict[str, Any]]:
+    """Returns the findings of the command's script and of the user's files around the loop.
+
+    Notes are omitted.
+    """
     found: list[Finding] = []
     for file in _files(command, loop):
         try:
@@ -30,25 +33,25 @@ def findings_of(command: list[str], loop: list[str]) -> list[dict[str, Any]]:
         except (ArgumentError, OSError):
             continue
     return [
-        {key: getattr(one, key) for key in _KEYS}
-        for one in found
-        if one.level in ("error", "warning")
+        {key: getattr(finding, key) for key in _KEYS}
+        for finding in found
+        if finding.level in ("error", "warning")
     ]
 
 
 def _files(command: list[str], loop: list[str]) -> list[str]:
-    """Each once, by a path that is relative to this folder where the file is below it."""
+    """Returns each file once, relative to the working folder if possible."""
     wanted = [_script(command), *map(shown_path, loop)]
-    files = {real_path(one): one for one in reversed(wanted) if one and os.path.isfile(one)}
+    files = {real_path(file): file for file in reversed(wanted) if file and os.path.isfile(file)}
     return list(reversed(files.values()))[:MOST_FILES]
 
 
 def _script(command: list[str]) -> str:
-    """The first word that is a Python file, or the file of `-m MODULE`; empty where there is none."""
-    for number, word in enumerate(command):
-        if word.endswith(".py") and os.path.isfile(word):
-            return word
-        if word == "-m" and number + 1 < len(command):
+    """Returns the first Python file in the command, or the file of `-m MODULE`; "" if none."""
+    for number, argument in enumerate(command):
+        if argument.endswith(".py") and os.path.isfile(argument):
+            return argument
+        if argument == "-m" and number + 1 < len(command):
             path = command[number + 1].replace(".", os.sep)
             for file in (f"{path}.py", os.path.join(path, "__main__.py")):
                 if os.path.isfile(file):
@@ -57,22 +60,29 @@ def _script(command: list[str]) -> str:
 
 
 def _for_this_run(findings: list[dict[str, Any]], verdict: Verdict) -> list[dict[str, Any]]:
-    """Without what costs time on a GPU only, where the run had none (a note says how many); workers as many as the
-    verdict proposes, or as there are CPUs."""
+    """Adapts findings to this run.
+
+    Omits findings that only cost time on a GPU if the run had none, and adds a note. Suggests as
+    many workers as the verdict proposes, or as there are CPUs.
+    """
     facts = verdict.facts
     if facts.get("torch") and not facts["torch"]["gpu"]:
         every = len(findings)
-        findings = [one for one in findings if not _is_only_for_gpus(one.get("check", ""))]
+        findings = [
+            finding for finding in findings if not _is_only_for_gpus(finding.get("check", ""))
+        ]
         if len(findings) < every:
             count = count_text(every - len(findings), "finding")
             verdict.notes.append(
-                f"{count} of tundish check left out: they cost time on a GPU, and this run had none"
+                f"{count} of tundish check omitted: relevant only on a GPU, and this run had none"
             )
-    proposed = [one.apply.partition("=")[2] for one in verdict.changes if "workers=" in one.apply]
+    proposed = [
+        change.apply.partition("=")[2] for change in verdict.changes if "workers=" in change.apply
+    ]
     workers = proposed[0] if proposed else str(min(4, facts.get("cpus", 4)))
     return [
-        {**one, "remedy": one["remedy"].replace("num_workers=4", f"num_workers={workers}")}
-        for one in findings
+        {**finding, "remedy": finding["remedy"].replace("num_workers=4", f"num_workers={workers}")}
+        for finding in findings
     ]
 
 
@@ -81,7 +91,7 @@ def _is_only_for_gpus(name: str) -> bool:
 
 
 def with_costs(findings: list[dict[str, Any]], verdict: Verdict) -> list[dict[str, Any]]:
-    """Each gets "seconds" of a step, where enough samples of the profiled steps hit its line (lines.py); dearest first."""
+    """Adds "seconds" per step to findings whose lines have enough samples; most expensive first."""
     costs: dict[tuple[str, int], float] = {}
     if verdict.figures is not None:
         for (file, line, _), cost in line_costs(verdict.facts, verdict.figures).items():
@@ -89,7 +99,8 @@ def with_costs(findings: list[dict[str, Any]], verdict: Verdict) -> list[dict[st
                 place = (real_path(file), line)
                 costs[place] = costs.get(place, 0.0) + cost.seconds
     out = []
-    for one in _for_this_run(findings, verdict):
-        seconds = costs.get((real_path(one["file"]), one["line"])) if one["file"] else None
-        out.append({**one, "seconds": one.get("seconds") if seconds is None else seconds})
-    return sorted(out, key=lambda one: -(one["seconds"] or 0.0))
+    for finding in _for_this_run(findings, verdict):
+        file = finding["file"]
+        seconds = costs.get((real_path(file), finding["line"])) if file else None
+        out.append({**finding, "seconds": finding.get("seconds") if seconds is None else seconds})
+    return sorted(out, key=lambda finding: -(finding["seconds"] or 0.0))

@@ -1,7 +1,8 @@
-"""The verdict on several ranks of one run: is one of them slow, so that the others wait for it?
+"""Judges several ranks of one run: whether the others wait for a slow rank.
 
-All ranks take the same time for a step, because they wait for each other where gradients are averaged. The
-slow one is the one that does not wait; what it does longer than the others is the reason.
+All ranks take the same time per step, because they wait for each other when gradients are averaged.
+The slow rank is the one that does not wait. The reason is the part in which it takes longer than
+the others.
 """
 
 from __future__ import annotations
@@ -9,15 +10,15 @@ from __future__ import annotations
 from statistics import median
 from typing import Any
 
-from .cause import Cause, cause_of_loading
+from .cause import Cause, loading_cause
 from .changes import Change
 from .figures import PARTS, Figures
-from .line_costs import line_of
-from .verdict import Verdict, judge, loading_words, percent_text
+from .line_costs import longest_line
+from .verdict import Verdict, judge, loading_reason, percent_text
 
-NAMED = 0.15  # of the step: what the others lose
+NAMED = 0.15  # of the step; least loss of the others to blame a rank
 _WORK = tuple(part for part in PARTS if part != "communication")
-_WORDS = {
+_PART_TEXTS = {
     "copy": "its copies to the GPU",
     "forward": "its forward pass",
     "backward": "its backward pass",
@@ -27,21 +28,25 @@ _WORDS = {
 
 
 def judge_ranks(all_facts: list[dict[str, Any]]) -> Verdict:
-    """Of one run, in the order of the ranks. The verdict is the slow rank's, otherwise the first one's."""
+    """Judges the ranks of one run, in order. Returns the verdict of the slow rank or the first one."""
     verdicts = [judge(facts) for facts in all_facts]
-    trained = [one for one in verdicts if one.figures is not None]
-    if len(trained) < 2 or not all(one.facts.get("world", 1) > 1 for one in trained):
+    trained = [verdict for verdict in verdicts if verdict.figures is not None]
+    if len(trained) < 2 or not all(verdict.facts.get("world", 1) > 1 for verdict in trained):
         return verdicts[0]
-    waits = [_waiting(one, trained) for one in trained]
+    waits = [_waiting(verdict, trained) for verdict in trained]
     slow = min(range(len(trained)), key=lambda index: waits[index])
     verdict, found = trained[slow], trained[slow].figures
     assert found is not None
-    others = [one.figures for index, one in enumerate(trained) if index != slow and one.figures]
+    others = [
+        verdict.figures
+        for index, verdict in enumerate(trained)
+        if index != slow and verdict.figures
+    ]
     lost = median(wait for index, wait in enumerate(waits) if index != slow) - waits[slow]
     rows = [
-        {"rank": one.facts["rank"], "step_s": one.figures.step_s, "waits_s": wait}
-        for one, wait in zip(trained, waits)
-        if one.figures
+        {"rank": verdict.facts["rank"], "step_s": verdict.figures.step_s, "waits_s": wait}
+        for verdict, wait in zip(trained, waits)
+        if verdict.figures
     ]
     if lost < NAMED * found.step_s:
         verdict = trained[0]
@@ -52,28 +57,34 @@ def judge_ranks(all_facts: list[dict[str, Any]]) -> Verdict:
 
 
 def _waiting(verdict: Verdict, trained: list[Verdict]) -> float:
-    """Seconds of a step. On GPUs the wait is inside backward: what it takes longer than in the fastest rank."""
+    """Returns seconds per step that a rank waits.
+
+    On GPUs, waiting is part of backward: the time beyond the fastest rank.
+    """
     found = verdict.figures
     assert found is not None
     if found.clock == "gpu":
-        least = min(one.figures.parts["backward"] for one in trained if one.figures)
+        least = min(verdict.figures.parts["backward"] for verdict in trained if verdict.figures)
         return found.parts["communication"] + found.parts["backward"] - least
     return found.parts["communication"]
 
 
 def _blame(verdict: Verdict, found: Figures, others: list[Figures], lost: float) -> None:
-    """Turns the verdict of the slow rank into one that names it."""
+    """Rewrites the verdict of the slow rank so that it names the rank."""
     facts = verdict.facts
-    longer = {part: found.parts[part] - median(one.parts[part] for one in others) for part in _WORK}
-    part = max(longer, key=lambda one: longer[one])
+    longer = {
+        part: found.parts[part] - median(figures.parts[part] for figures in others)
+        for part in _WORK
+    }
+    part = max(longer, key=lambda name: longer[name])
     if part == "data":
-        own = cause_of_loading(facts, found, verdict.loading, found.share("data"))
-        why = f"waiting for data, {loading_words(facts, own)}"
+        own = loading_cause(facts, found, verdict.loading, found.share("data"))
+        why = f"waiting for data, {loading_reason(facts, own)}"
     elif part == "other":
-        line = line_of(facts, "other")
+        line = longest_line(facts, "other")
         why = f"host code outside the model{f', {line}' if line else ''}"
     else:
-        why = _WORDS[part]
+        why = _PART_TEXTS[part]
     rank, share = facts["rank"], lost / found.step_s
     count = len(others)
     rest = "the other rank wait" if count == 1 else f"the {count} other ranks wait"
@@ -82,8 +93,8 @@ def _blame(verdict: Verdict, found: Figures, others: list[Figures], lost: float)
     verdict.changes.insert(
         0,
         Change(
-            f"rank {rank} as fast as the others ({why})",
-            "the same data, storage, CPUs and clocks for every rank",
+            f"make rank {rank} as fast as the others ({why})",
+            "use the same data, storage, CPUs and clocks for every rank",
             found.step_s - lost,
         ),
     )

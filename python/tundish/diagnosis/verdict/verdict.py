@@ -1,4 +1,4 @@
-"""The verdict on the facts of one process: the cause, one sentence, the figures, the changes."""
+"""The verdict on the facts of one process: cause, sentence, figures and changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from ..layers.layer_json import layers_json
 from ..report.excerpts import add_excerpts
 from ..report.step_tables import tables
-from ..rules.runtime import findings_of_layers, findings_of_run
+from ..rules.runtime import check_layers, check_run
 from .cause import CAUSES, Cause, find_cause
 from .changes import Change, find_changes, sort_changes
 from .figures import COMPUTE, Figures, figures
@@ -20,26 +20,28 @@ from .missing_sections import missing_notes
 from .phrases import count_text
 
 VERSION = 1
-UNEXPLAINED = 0.1  # of the step: what cached batches save beyond the waiting
+UNEXPLAINED = 0.1  # of the step; time that cached batches save beyond waiting for data
 
 
 @dataclass(repr=False)
 class Verdict:
     """What bounds the step of a training loop, and what to change.
 
-    `print(verdict)` is the report for a terminal.
+    `print(verdict)` shows the report for a terminal.
     """
 
     sentence: str  # the verdict in one sentence
-    cause: Cause | None  # what bounds the step: `name` and `share`; None without steps to judge
+    cause: Cause | None  # what bounds the step: `name` and `share`; None without steps
     figures: Figures | None = None  # times of the step and its parts
     changes: list[Change] = field(default_factory=list)  # what to change, best first
-    loading: Loading | None = None  # where the time of a batch goes
-    facts: dict[str, Any] = field(default_factory=dict)  # what was measured
-    notes: list[str] = field(default_factory=list)  # what limits the verdict
-    ranks: list[dict[str, Any]] = field(default_factory=list)  # rank, step and waiting of each rank
-    findings: list[dict[str, Any]] = field(default_factory=list)  # what the checks found
-    applied: dict[str, Any] | None = None  # the change that was tried, and the step that it gave
+    loading: Loading | None = None  # time of a batch by stage
+    facts: dict[str, Any] = field(default_factory=dict)  # observations of the run
+    notes: list[str] = field(default_factory=list)  # limitations of the verdict
+    ranks: list[dict[str, Any]] = field(
+        default_factory=list
+    )  # rank, step and waiting time of each rank
+    findings: list[dict[str, Any]] = field(default_factory=list)  # findings of the checks
+    applied: dict[str, Any] | None = None  # the change that was tried, and its measured step
     table: str = ""  # table to print: "simple" or "advanced"
     timeline: dict[str, Any] | None = None  # contents of the timeline file
 
@@ -52,11 +54,14 @@ class Verdict:
         return f"<Verdict: {self.sentence}>"
 
     def _repr_html_(self) -> str:
-        """In a notebook, a cell that ends with the verdict shows its text."""
+        """Shows the text in notebooks."""
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """The report as a page (.html), or its JSON (.json), which `tundish doctor compare` reads."""
+        """Writes the report as HTML (.html) or JSON (.json).
+
+        `tundish doctor compare` reads the JSON.
+        """
         from ..report.report_file import report_text
 
         text = report_text(os.fspath(path), self.as_json())
@@ -73,11 +78,11 @@ class Verdict:
             "sentence": self.sentence,
             "cause": None if self.cause is None else asdict(self.cause),
             "figures": None if self.figures is None else asdict(self.figures),
-            "changes": [one.as_json(step) for one in self.changes],
+            "changes": [change.as_json(step) for change in self.changes],
             "loading": inside,
             "loader": self.facts.get("loader"),
             "lines": add_excerpts(self.facts.get("lines", [])),
-            "steps": [_step_json(one) for one in self.facts.get("steps", [])],
+            "steps": [_step_json(step) for step in self.facts.get("steps", [])],
             "overhead_s": self.facts.get("overhead_s"),
             "phase": self.facts.get("phase"),
             "torch": self.facts.get("torch"),
@@ -86,7 +91,7 @@ class Verdict:
             "layers_why": self.facts.get("layers_why", ""),
             "notes": self.notes,
             "ranks": self.ranks,
-            "findings": [{"seconds": None, **one} for one in add_excerpts(self.findings)],
+            "findings": [{"seconds": None, **finding} for finding in add_excerpts(self.findings)],
             "applied": self.applied,
             "tables": tables(self.facts),
             "memory": (self.facts.get("recorded") or {}).get("memory"),
@@ -95,18 +100,18 @@ class Verdict:
 
 
 def _step_json(step: dict[str, Any]) -> dict[str, Any]:
-    """Without what the doctor did itself. By the GPU's clock where it is known."""
+    """Returns a step without the doctor's work, with GPU times if known."""
     parts = step["gpu_seconds"] or step["seconds"]
     whole = sum(s for part, s in parts.items() if part != "own")
     return {"phase": step["phase"], "s": whole, "data_s": parts.get("data", 0.0)}
 
 
 def judge(facts: dict[str, Any], ended: str = "the script") -> Verdict:
-    """`ended`: what ended, in words; empty where it goes on."""
+    """Judges the facts. `ended`: what has ended, for messages; "" if the run continues."""
     found = figures(facts)
     missing = missing_notes(facts.get("recorded") or {} if ended else (), facts, ended)
     if found is None:
-        return Verdict(_nothing(facts, ended), None, facts=facts, notes=missing)
+        return Verdict(_no_verdict_text(facts, ended), None, facts=facts, notes=missing)
     inside = loading(facts, found)
     cause = cause_on_gpu(facts, found, find_cause(facts, found, inside))
     changes = [*find_changes(facts, found, inside, cause), *changes_on_gpu(facts, found, cause)]
@@ -118,7 +123,7 @@ def judge(facts: dict[str, Any], ended: str = "the script") -> Verdict:
         inside,
         facts,
         [*_notes(facts, found), *missing],
-        findings=[*findings_of_run(facts), *findings_of_layers(facts.get("layers"))],
+        findings=[*check_run(facts), *check_layers(facts.get("layers"))],
     )
 
 
@@ -126,12 +131,12 @@ def percent_text(share: float) -> str:
     return f"{share:.0%}".replace("%", " %")
 
 
-def _nothing(facts: dict[str, Any], ended: str) -> str:
+def _no_verdict_text(facts: dict[str, Any], ended: str) -> str:
     if facts.get("torch") is None:
         return "No verdict: the script did not import PyTorch."
     steps = facts.get("optimizer_steps", len(facts["steps"]))
     if not facts["steps"] and steps < 2:
-        return "No verdict: no two optimizer steps of torch were seen."
+        return "No verdict: fewer than two torch optimizer steps ran."
     seen = count_text(steps, "optimizer step")
     return f"No verdict: {ended} ended after {seen}." if ended else f"No verdict yet, after {seen}."
 
@@ -157,16 +162,16 @@ def _sentence(facts: dict[str, Any], found: Figures, cause: Cause) -> str:
     if cause.name == "communication":
         return f"Communication between the ranks takes {percent} of every step."
     who = "The GPU waits" if found.clock == "gpu" else "Training waits"
-    return f"{who} for data {percent} of every step: {loading_words(facts, cause)}."
+    return f"{who} for data {percent} of every step: {loading_reason(facts, cause)}."
 
 
-def loading_words(facts: dict[str, Any], cause: Cause) -> str:
-    """Why data come late: "decoding the samples (Image.convert), with num_workers=1"."""
+def loading_reason(facts: dict[str, Any], cause: Cause) -> str:
+    """Explains slow loading: "decoding the samples (Image.convert), with num_workers=1"."""
     if cause.name == "workers":
         count = int(cause.detail)
         if count == 0:
-            return "the loop's own process loads them (num_workers=0)"
-        return f"{count} worker process{'es are' if count > 1 else ' is'} too few"
+            return "the training process loads the data itself (num_workers=0)"
+        return f"{count} worker process{'es are' if count > 1 else ' is'} not enough"
     workers = (facts["loader"] or {}).get("num_workers")
     by = "" if workers is None else f", with num_workers={workers}"
     detail = f" ({cause.detail})" if cause.detail else ""
@@ -176,29 +181,29 @@ def loading_words(facts: dict[str, Any], cause: Cause) -> str:
 def _notes(facts: dict[str, Any], found: Figures) -> list[str]:
     out = []
     if found.few:
-        one = found.steps == 1
-        seen = f"{'step was' if one else 'steps were'} seen, at the beginning"
+        is_single = found.steps == 1
+        seen = f"{'step was' if is_single else 'steps were'} measured, at the beginning"
         if found.rare_steps:
-            seen = f"{'step is' if one else 'steps are'} left"
-        out.append(f"only {found.steps} {seen}: the figures are unsteady")
+            seen = f"{'step remains' if is_single else 'steps remain'}"
+        out.append(f"only {found.steps} {seen}: the figures are noisy")
     if found.rare_steps:
         out.append(
-            f"{count_text(found.rare_steps, 'unusually long step')} left out (validation, checkpoints)"
+            f"{count_text(found.rare_steps, 'unusually long step')} omitted (validation, checkpoints)"
         )
     faster = 1 - (found.ceiling_s + found.parts["data"]) / found.step_s
     if found.ceiling_from == "replay" and faster > UNEXPLAINED and not found.few:
         out.append(
-            f"with cached batches the rest of the step takes {percent_text(faster)} of the step less: loading, or "
-            "other programs, use the CPUs that the training process needs"
+            f"with cached batches the rest of the step is shorter by {percent_text(faster)} of the step: loading or "
+            "other programs use CPUs that the training process needs"
         )
     if found.ceiling_from == "computed" and facts["phase"] == "done":
         out.append(
-            "the step if data were free is computed, not measured: no step had cached batches"
+            "the step if data were free is computed, not measured, because no step had cached batches"
         )
     if facts.get("gpu_profile_failed"):
         out.append(f"the GPU could not be profiled: {facts['gpu_profile_failed']}")
     if facts["loader_failed"]:
-        out.append(f"the loader could not be looked into: {facts['loader_failed']}")
+        out.append(f"the loader could not be inspected: {facts['loader_failed']}")
     if facts["loader"] is None:
-        out.append("no loader of a known kind feeds the loop; waiting is estimated from samples")
+        out.append("no known loader feeds the loop; waiting is estimated from samples")
     return out

@@ -39,7 +39,7 @@ or a job that does not train; 130 interrupted""",
 def _arguments() -> Arguments:
     arguments = Arguments(_HELP)
     missing = "PLAN is missing\n  fix: tundish tune remeasure plan.json train.py:build"
-    arguments.word("PLAN", "plan", "a plan that tundish tune saved", missing)
+    arguments.positional("PLAN", "plan", "a plan that tundish tune saved", missing)
     add_job(arguments)
     add_slower_than(arguments, 3.0)
     arguments.flag("--quick", "fewer steps, about a third of the time")

@@ -49,7 +49,7 @@ def add_job(arguments: Arguments) -> None:
         f"  fix: tundish {arguments.verb} train.py:build"
     )
     about = "the function that makes your model: train.py:build"
-    arguments.word("FILE:FUNCTION", "job", about, missing)
+    arguments.positional("FILE:FUNCTION", "job", about, missing)
 
 
 def add_own(arguments: Arguments, about: str) -> None:

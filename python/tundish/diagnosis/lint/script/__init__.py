@@ -1,4 +1,4 @@
-"""A training script as the checks see it: syntax tree, full names, values, training loops.
+"""Model of a training script for the checks: syntax tree, full names, values, training loops.
 
 Nothing is run or imported. Start reading at `script.py`.
 """

@@ -1,4 +1,4 @@
-"""Gradient accumulation written by hand: backward in every step, the optimizer in every k-th."""
+"""Finds manual gradient accumulation: backward in every step, the optimizer in every k-th."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def accumulations(script: Script) -> Iterator[Accumulation]:
             call for call in script.loops.backward_calls if script.loops_around(call)[:1] == [loop]
         ]
         if len(backward) != 1 or any(
-            isinstance(one, ast.If) for one in _between(script, backward[0], loop)
+            isinstance(ancestor, ast.If) for ancestor in _between(script, backward[0], loop)
         ):
             continue
         for condition in script.inside(loop, ast.If):
@@ -44,14 +44,14 @@ def accumulations(script: Script) -> Iterator[Accumulation]:
 
 
 def _between(script: Script, node: ast.AST, loop: ast.AST) -> Iterator[ast.AST]:
-    for one in script.ancestors(node):
-        if one is loop:
+    for ancestor in script.ancestors(node):
+        if ancestor is loop:
             return
-        yield one
+        yield ancestor
 
 
 def _methods(script: Script, loop: ast.AST) -> list[tuple[ast.Call, str]]:
-    """Calls `x.name(...)` in the loop, with the name."""
+    """Returns the calls `x.name(...)` in the loop, with their names."""
     return [
         (call, call.func.attr)
         for call in script.inside(loop, ast.Call)
@@ -60,7 +60,7 @@ def _methods(script: Script, loop: ast.AST) -> list[tuple[ast.Call, str]]:
 
 
 def _modulus(test: ast.expr) -> ast.expr | None:
-    """k of `(i + 1) % k == 0`, also as a part of `... or last`."""
+    """Returns k of `(i + 1) % k == 0`, also inside `... or last`."""
     parts = test.values if isinstance(test, ast.BoolOp) else [test]
     for part in parts:
         left = part.left if isinstance(part, ast.Compare) else part
@@ -76,9 +76,9 @@ def _is_one(steps: ast.expr) -> bool:
 
 
 def is_scaled(script: Script, found: Accumulation, loss: ast.expr) -> bool:
-    """Whether anything in the loop divides or scales the loss or the gradients."""
+    """Returns whether anything in the loop divides or scales the loss or the gradients."""
     if not written(loss):
-        return True  # an expression: (loss / k).backward()
+        return True  # an expression such as (loss / k).backward()
     steps = written(found.steps)
     sums: list[ast.BinOp | ast.AugAssign] = [
         *script.inside(found.loop, ast.BinOp),
@@ -90,7 +90,9 @@ def is_scaled(script: Script, found: Accumulation, loss: ast.expr) -> bool:
         last = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         if last in ("div_", "div", "mul_", "mul", "accumulate", "true_divide"):
             return True
-        given = [written(one) for one in [*call.args, *(word.value for word in call.keywords)]]
+        given = [
+            written(arg) for arg in [*call.args, *(keyword.value for keyword in call.keywords)]
+        ]
         if steps and steps in given:
             return True
     return any(

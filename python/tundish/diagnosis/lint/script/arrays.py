@@ -1,11 +1,11 @@
-"""NumPy arrays that nothing else can see, so that a tensor may share their memory."""
+"""Detects NumPy arrays with a single user, so that a tensor may share their memory."""
 
 from __future__ import annotations
 
 import ast
 from typing import TYPE_CHECKING
 
-from .bindings import start_of
+from .bindings import start_position
 from .call_arguments import argument, has_unknown_arguments, is_literal
 
 if TYPE_CHECKING:
@@ -18,33 +18,34 @@ _PLAIN = ("shape", "size", "ndim", "dtype")
 
 
 def is_fresh(script: Script, array: ast.expr, reader: ast.AST, depth: int = 0) -> bool:
-    """Whether the array was made for this sample and is read by `reader` alone.
+    """Returns whether the array was created for this sample and is used only by `reader`.
 
-    Not so: an attribute (the data set keeps it), an index (may be a plain number), a slice (its steps may be negative),
-    an array on disk or in memory of someone else (may not be written to)."""
+    False for an attribute (the dataset keeps it), an index (possibly a plain number), a slice (its
+    step may be negative), and a memory-mapped or borrowed array (possibly read-only).
+    """
     if depth > 6:
         return False
     if isinstance(array, ast.Call):
-        return _is_made(script, array, reader, depth)
+        return _is_created(script, array, reader, depth)
     if not isinstance(array, ast.Name):
         return False
     bindings = script.reaching(array)
-    if not bindings or any(one.how not in ("assign", "augment") for one in bindings):
+    if not bindings or any(binding.how not in ("assign", "augment") for binding in bindings):
         return False
     loops = script.loops_around(reader)[:1]
-    for one in bindings:
-        home = script.function(one.statement) is script.function(reader)
-        if not home or script.loops_around(one.statement)[:1] != loops:
+    for binding in bindings:
+        home = script.function(binding.statement) is script.function(reader)
+        if not home or script.loops_around(binding.statement)[:1] != loops:
             return False
-        changed = one.how == "augment"  # in place, or to a new array
+        changed = binding.how == "augment"  # in place, or into a new array
         if not changed and (
-            one.value is None or not is_fresh(script, one.value, reader, depth + 1)
+            binding.value is None or not is_fresh(script, binding.value, reader, depth + 1)
         ):
             return False
     return _read_only_by(script, array, reader)
 
 
-def _is_made(script: Script, call: ast.Call, reader: ast.AST, depth: int) -> bool:
+def _is_created(script: Script, call: ast.Call, reader: ast.AST, depth: int) -> bool:
     name = script.name(call.func)
     if has_unknown_arguments(call):
         return False
@@ -56,19 +57,19 @@ def _is_made(script: Script, call: ast.Call, reader: ast.AST, depth: int) -> boo
     if not isinstance(call.func, ast.Attribute):
         return False
     if call.func.attr in ("copy", "astype"):
-        is_array = script.values.of(call.func.value).kind == "array"
+        is_array = script.values.infer(call.func.value).kind == "array"
         return is_array and not is_literal(argument(call, "copy", 4), False)
     return call.func.attr in _VIEWS and is_fresh(script, call.func.value, reader, depth + 1)
 
 
 def _read_only_by(script: Script, array: ast.Name, reader: ast.AST) -> bool:
-    """No other line keeps the array, or sees what is written into the tensor."""
+    """Returns whether no other line keeps the array or sees writes to the tensor."""
     for node in script.inside(script.function(reader), ast.Name):
         if node.id != array.id or script.is_inside(node, reader):
             continue
         parent = script.parents.get(node)
         if not isinstance(node.ctx, ast.Load):
-            if isinstance(parent, ast.AugAssign) and start_of(node) > start_of(reader):
+            if isinstance(parent, ast.AugAssign) and start_position(node) > start_position(reader):
                 return False
             continue
         if isinstance(parent, ast.Attribute) and parent.attr in _PLAIN:
@@ -82,7 +83,10 @@ def _read_only_by(script: Script, array: ast.Name, reader: ast.AST) -> bool:
 
 
 def _is_returned(script: Script, tensor: ast.AST | None) -> bool:
-    """`return tensor, label`, also through a variable that nothing else reads: it is not written to."""
+    """Returns whether the tensor is only returned, as in `return tensor, label`.
+
+    The tensor may pass through a variable that nothing else reads, so it is never written to.
+    """
     parent = script.parents.get(tensor) if tensor is not None else None
     while isinstance(parent, ast.Tuple | ast.List | ast.Dict):
         parent = script.parents.get(parent)
@@ -91,5 +95,5 @@ def _is_returned(script: Script, tensor: ast.AST | None) -> bool:
     if not isinstance(parent, ast.Assign) or not isinstance(parent.targets[0], ast.Name):
         return False
     name = parent.targets[0].id
-    uses = [one for one in script.inside(script.function(parent), ast.Name) if one.id == name]
-    return all(one is parent.targets[0] or _is_returned(script, one) for one in uses)
+    uses = [node for node in script.inside(script.function(parent), ast.Name) if node.id == name]
+    return all(use is parent.targets[0] or _is_returned(script, use) for use in uses)

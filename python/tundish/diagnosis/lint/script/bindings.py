@@ -1,4 +1,4 @@
-"""Where names get their values: scopes, and the assignments that can reach a use."""
+"""Name binding: scopes, and the assignments that can reach a use."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ Position = tuple[int, int]
 
 @dataclass(frozen=True)
 class Binding:
-    """One place that gives a name a value.
+    """An occurrence that binds a name.
 
-    how: assign, item (of the value, at `index`), each (elements of the value), each_item, augment
-    (the value is added or the like), with, parameter, define, other."""
+    `how` is one of: assign, item (element `index` of the value), each (elements of the value),
+    each_item, augment (the value is added or similar), with, parameter, define, other.
+    """
 
     how: str
-    statement: ast.AST  # what stands in a block, or the scope itself for a parameter
+    statement: ast.AST  # a statement, or the scope itself for a parameter
     value: ast.expr | None
-    after: Position  # a use behind this position sees it
+    after: Position  # the binding is visible to uses after this position
     index: int = 0
     target: ast.AST | None = None
 
@@ -32,60 +33,60 @@ class Scope:
     node: ast.AST
     parent: Scope | None
     bindings: dict[str, list[Binding]] = field(default_factory=dict)
-    outer_names: set[str] = field(default_factory=set)  # global, nonlocal
+    outer_names: set[str] = field(default_factory=set)  # names declared global or nonlocal
 
     def add(self, name: str, binding: Binding) -> None:
         self.bindings.setdefault(name, []).append(binding)
 
 
-def end_of(node: ast.AST) -> Position:
+def end_position(node: ast.AST) -> Position:
     return (
         getattr(node, "end_lineno", 0) or 0,
         getattr(node, "end_col_offset", 0) or 0,
     )
 
 
-def start_of(node: ast.AST) -> Position:
+def start_position(node: ast.AST) -> Position:
     return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
 
 
-def targets_of(target: ast.AST) -> list[tuple[ast.Name | ast.Attribute, int, bool]]:
-    """The names and attributes of a target: each with its index, and whether it is an item."""
+def binding_targets(target: ast.AST) -> list[tuple[ast.Name | ast.Attribute, int, bool]]:
+    """Returns the names and attributes of a target, with index and whether each is an item."""
     if isinstance(target, ast.Name | ast.Attribute):
         return [(target, 0, False)]
     found: list[tuple[ast.Name | ast.Attribute, int, bool]] = []
-    waiting = [target]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, ast.Tuple | ast.List):
-            for index, part in enumerate(one.elts):
+    pending = [target]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Tuple | ast.List):
+            for index, part in enumerate(node.elts):
                 if isinstance(part, ast.Starred):
                     part = part.value
                 if isinstance(part, ast.Name | ast.Attribute):
                     found.append((part, index, True))
                 else:
-                    waiting.append(part)
+                    pending.append(part)
     return found
 
 
-def bindings_of(node: ast.AST) -> list[tuple[ast.AST, Binding]]:
-    """What one node binds: targets (names or attributes) with their bindings."""
+def node_bindings(node: ast.AST) -> list[tuple[ast.AST, Binding]]:
+    """Returns the targets (names or attributes) that a node binds, with their bindings."""
     pairs: list[tuple[ast.AST, ast.expr | None, str, Position]] = []
     if isinstance(node, ast.Assign):
-        pairs = [(target, node.value, "assign", end_of(node)) for target in node.targets]
+        pairs = [(target, node.value, "assign", end_position(node)) for target in node.targets]
     elif isinstance(node, ast.AnnAssign | ast.NamedExpr):
-        pairs = [(node.target, node.value, "assign", end_of(node))]
+        pairs = [(node.target, node.value, "assign", end_position(node))]
     elif isinstance(node, ast.AugAssign):
-        pairs = [(node.target, node.value, "augment", end_of(node))]
+        pairs = [(node.target, node.value, "augment", end_position(node))]
     elif isinstance(node, ast.For | ast.AsyncFor):
-        pairs = [(node.target, node.iter, "each", end_of(node.iter))]
+        pairs = [(node.target, node.iter, "each", end_position(node.iter))]
     elif isinstance(node, ast.comprehension):
         pairs = [(node.target, node.iter, "each", (0, 0))]
     elif isinstance(node, ast.With | ast.AsyncWith):
         pairs = [
-            (one.optional_vars, one.context_expr, "with", end_of(one.context_expr))
-            for one in node.items
-            if one.optional_vars is not None
+            (item.optional_vars, item.context_expr, "with", end_position(item.context_expr))
+            for item in node.items
+            if item.optional_vars is not None
         ]
     found: list[tuple[ast.AST, Binding]] = []
     for target, value, how, after in pairs:
@@ -96,29 +97,29 @@ def bindings_of(node: ast.AST) -> list[tuple[ast.AST, Binding]]:
 def _bind(
     node: ast.AST, target: ast.AST, value: ast.expr | None, how: str, after: Position
 ) -> list[tuple[ast.AST, Binding]]:
-    """`a, b = x, y` is two assignments; `a, b = f()` two items of one value."""
+    """Binds `a, b = x, y` as two assignments, and `a, b = f()` as two items of one value."""
     if (
         how == "assign"
         and isinstance(target, ast.Tuple | ast.List)
         and isinstance(value, ast.Tuple | ast.List)
         and len(target.elts) == len(value.elts)
-        and not any(isinstance(one, ast.Starred) for one in (*target.elts, *value.elts))
+        and not any(isinstance(element, ast.Starred) for element in (*target.elts, *value.elts))
     ):
         found: list[tuple[ast.AST, Binding]] = []
-        for one, part in zip(target.elts, value.elts):
-            for name, index, item in targets_of(one):
+        for element, part in zip(target.elts, value.elts):
+            for name, index, item in binding_targets(element):
                 kind = "item" if item else "assign"
                 found.append((name, Binding(kind, node, part, after, index, name)))
         return found
     items = {"assign": "item", "each": "each_item"}
     return [
         (name, Binding(items.get(how, how) if item else how, node, value, after, index, name))
-        for name, index, item in targets_of(target)
+        for name, index, item in binding_targets(target)
     ]
 
 
 def make_scopes(tree: ast.Module) -> tuple[dict[ast.AST, Scope], dict[ast.AST, ast.AST]]:
-    """The scope of every node, and the parent of every node. Without recursion."""
+    """Returns the scope and the parent of every node. Iterative, for deeply nested code."""
     root = Scope(tree, None)
     scopes: dict[ast.AST, Scope] = {tree: root}
     parents: dict[ast.AST, ast.AST] = {}
@@ -138,17 +139,17 @@ def make_scopes(tree: ast.Module) -> tuple[dict[ast.AST, Scope], dict[ast.AST, a
             stack.append(child)
         if isinstance(node, ast.Global | ast.Nonlocal):
             own.outer_names.update(node.names)
-        for target, binding in bindings_of(node):
+        for target, binding in node_bindings(node):
             if isinstance(target, ast.Name):
                 own.add(target.id, binding)
-    for scope in {id(one): one for one in scopes.values()}.values():
+    for scope in {id(scope): scope for scope in scopes.values()}.values():
         for bindings in scope.bindings.values():
-            bindings.sort(key=lambda one: one.after)
+            bindings.sort(key=lambda binding: binding.after)
     return scopes, parents
 
 
 def _is_outside(function: ast.AST, child: ast.AST) -> bool:
-    """Decorators, defaults and annotations belong to the scope around a function."""
+    """Decorators and return annotations are evaluated in the scope around a function."""
     return child in getattr(function, "decorator_list", ()) or child is getattr(
         function, "returns", None
     )
@@ -158,8 +159,13 @@ def _declare(node: ast.AST, outside: Scope, own: Scope) -> None:
     if isinstance(node, FUNCTIONS):
         arguments = node.args
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        every += [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
-        for one in every:
-            own.add(one.arg, Binding("parameter", node, None, start_of(node), target=one))
+        every += [
+            parameter for parameter in (arguments.vararg, arguments.kwarg) if parameter is not None
+        ]
+        for parameter in every:
+            own.add(
+                parameter.arg,
+                Binding("parameter", node, None, start_position(node), target=parameter),
+            )
     if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-        outside.add(node.name, Binding("define", node, None, start_of(node), target=node))
+        outside.add(node.name, Binding("define", node, None, start_position(node), target=node))

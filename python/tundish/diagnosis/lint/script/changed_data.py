@@ -1,4 +1,4 @@
-"""Data sets that the script changes between epochs, which workers that stay would not see."""
+"""Detects datasets that change between epochs, which persistent workers would not see."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .bindings import start_of
+from .bindings import start_position
 from .call_arguments import argument
 from .loaders import origins
 from .names import written
@@ -18,67 +18,71 @@ _IN_WORKERS = (("dataset", 0), ("collate_fn", 6), ("worker_init_fn", 9))
 
 
 def changes_between_epochs(script: Script, loader: ast.Call) -> bool:
-    """Whether a loop writes to, or calls a method of, anything that the workers got a copy of."""
+    """Returns whether a loop modifies, or calls a method of, anything copied to the workers."""
     given = [argument(loader, name, position) for name, position in _IN_WORKERS]
-    roots = [one for one in given if one is not None]
-    calls = _makers(script, roots)
-    names = {written(one) for one in roots} | _names_in(script, calls)
+    roots = [expression for expression in given if expression is not None]
+    calls = _creating_calls(script, roots)
+    names = {written(root) for root in roots} | _names_in(script, calls)
     code = _code(script, calls, roots)
-    names |= _globals_of(script, code)
-    if any(_counts(script, one) for one in code) or _rebinds(script, names, calls):
+    names |= _global_names(script, code)
+    if any(_has_counter(script, node) for node in code) or _rebinds(script, names, calls):
         return True
-    made = {id(one) for one in calls}
-    for thing in _touched(script):
-        name = written(thing)
+    made = {id(call) for call in calls}
+    for changed in _changed_objects(script):
+        name = written(changed)
         if ".dataset" in f".{name}" or name in names:
             return True
-        if any(id(one) in made for one in origins(script, thing)):
+        if any(id(call) in made for call in origins(script, changed)):
             return True
     return False
 
 
-def _makers(script: Script, roots: list[ast.expr]) -> list[ast.Call]:
-    """The calls that can have made the data set, its transforms, and what else it was given."""
+def _creating_calls(script: Script, roots: list[ast.expr]) -> list[ast.Call]:
+    """Returns the calls that may have created the dataset, its transforms and other arguments."""
     found: dict[int, ast.Call] = {}
-    waiting = list(roots)
-    while waiting and len(found) < 64:
-        for call in origins(script, waiting.pop()):
+    pending = list(roots)
+    while pending and len(found) < 64:
+        for call in origins(script, pending.pop()):
             if id(call) not in found:
                 found[id(call)] = call
-                waiting += [*call.args, *(one.value for one in call.keywords)]
-                for one in [*call.args, *(one.value for one in call.keywords)]:
-                    waiting += [part for part in ast.walk(one) if isinstance(part, ast.Call)]
+                pending += [*call.args, *(keyword.value for keyword in call.keywords)]
+                for arg in [*call.args, *(arg.value for arg in call.keywords)]:
+                    pending += [part for part in ast.walk(arg) if isinstance(part, ast.Call)]
     return list(found.values())
 
 
 def _names_in(script: Script, calls: list[ast.Call]) -> set[str]:
-    """`ds` and `aug` of `Subset(ds, range(8), transform=aug)`, without what is imported."""
-    given = [one for call in calls for one in [*call.args, *(word.value for word in call.keywords)]]
-    parts = [part for one in given for part in ast.walk(one)]
+    """Returns `ds` and `aug` for `Subset(ds, range(8), transform=aug)`, without imported names."""
+    given = [
+        arg for call in calls for arg in [*call.args, *(keyword.value for keyword in call.keywords)]
+    ]
+    parts = [part for arg in given for part in ast.walk(arg)]
     names = {written(part) for part in parts if not script.name(part)}
     return {name for name in names if name and name != "self"}
 
 
 def _code(script: Script, calls: list[ast.Call], roots: list[ast.expr]) -> list[ast.AST]:
-    """Classes and functions of this script whose code runs in the workers."""
-    found = [script.definition(one) for one in [*roots, *(call.func for call in calls)]]
-    found += [script.definition(one) for call in calls for one in call.args]
-    return [one for one in found if one is not None]
+    """Returns classes and functions of this script whose code runs in the workers."""
+    found = [
+        script.definition(expression) for expression in [*roots, *(call.func for call in calls)]
+    ]
+    found += [script.definition(arg) for call in calls for arg in call.args]
+    return [node for node in found if node is not None]
 
 
-def _globals_of(script: Script, code: list[ast.AST]) -> set[str]:
-    """Variables of the module that this code reads."""
+def _global_names(script: Script, code: list[ast.AST]) -> set[str]:
+    """Returns the module-level variables that `code` reads."""
     return {
         part.id
-        for one in code
-        for part in ast.walk(one)
+        for node in code
+        for part in ast.walk(node)
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)
         if (scope := script.lookup(part)) is not None and scope.node is script.tree
     }
 
 
-def _counts(script: Script, code: ast.AST) -> bool:
-    """`self.calls += 1` in __getitem__: workers that start again begin anew."""
+def _has_counter(script: Script, code: ast.AST) -> bool:
+    """Detects `self.calls += 1` in __getitem__. Restarted workers start from the initial value."""
     return any(
         isinstance(part, ast.AugAssign)
         and written(part.target).startswith("self.")
@@ -88,8 +92,8 @@ def _counts(script: Script, code: ast.AST) -> bool:
 
 
 def _rebinds(script: Script, names: set[str], calls: list[ast.Call]) -> bool:
-    """A variable that the workers read gets another value in a loop, or in a function."""
-    made = {id(one) for one in calls}
+    """Returns whether a loop or function rebinds a variable that the workers read."""
+    made = {id(call) for call in calls}
     for node in script.nodes(ast.Name):
         if node.id not in names or not isinstance(node.ctx, ast.Store):
             continue
@@ -104,8 +108,8 @@ def _rebinds(script: Script, names: set[str], calls: list[ast.Call]) -> bool:
     return False
 
 
-def _touched(script: Script) -> Iterator[ast.expr]:
-    """x of `x.p = 1`, `x[0] = 1`, `del x.p`, `setattr(x, ...)` and `x.method()`, where a loop runs it."""
+def _changed_objects(script: Script) -> Iterator[ast.expr]:
+    """Yields x of `x.p = 1`, `x[0] = 1`, `del x.p`, `setattr(x, ...)` and `x.method()` in loops."""
     parts: list[ast.Attribute | ast.Subscript] = [*script.nodes(ast.Attribute)]
     parts += script.nodes(ast.Subscript)
     for node in parts:
@@ -121,7 +125,7 @@ def _touched(script: Script) -> Iterator[ast.expr]:
 
 
 def _owners(node: ast.expr) -> Iterator[ast.expr]:
-    """`a.b.c`, `a.b`, `a` of `a.b.c.d = 1`, other than self."""
+    """Yields `a.b.c`, `a.b` and `a` for `a.b.c.d = 1`. Omits self."""
     while isinstance(node, ast.Attribute | ast.Subscript):
         if isinstance(node, ast.Attribute):
             yield node
@@ -131,11 +135,13 @@ def _owners(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _is_repeated(script: Script, node: ast.AST) -> bool:
-    """In a loop, or in a function that a loop calls or that nobody here calls (a callback)."""
+    """Returns whether a node runs repeatedly: in a loop, in a function called there, or a callback."""
     if script.loops_around(node):
         return True
     name = getattr(script.function(node), "name", "")
     if not name or name == "__init__":
         return False
-    calls = [one for one in script.calls_named(name) if start_of(one) != start_of(node)]
-    return not calls or any(script.loops_around(one) for one in calls)
+    calls = [
+        call for call in script.calls_named(name) if start_position(call) != start_position(node)
+    ]
+    return not calls or any(script.loops_around(call) for call in calls)

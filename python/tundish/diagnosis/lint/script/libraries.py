@@ -1,4 +1,4 @@
-"""What calls of torch and its neighbours give: tensors, models, optimizers, loaders, arrays."""
+"""Result types of calls to torch and related libraries: tensors, models, optimizers, loaders."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MODEL_METHODS = {
     "eval",
     "requires_grad_",
 }
-# Functions, not what they give: prepare_model, get_train_loader.
+# Prefixes of function names, such as prepare_model and get_train_loader.
 VERBS = {
     "get",
     "make",
@@ -56,7 +56,7 @@ VERBS |= {
     "log",
     "num",
 }
-# Packages whose models give results on the CPU, or are not torch's.
+# Packages whose models return results on the CPU or do not use torch.
 NOT_TORCH: tuple[str, ...] = (
     "ultralytics.",
     "sklearn.",
@@ -68,7 +68,7 @@ NOT_TORCH: tuple[str, ...] = (
 )
 NOT_TORCH += ("onnxruntime.", "spacy.", "gensim.", "sentence_transformers.", "whisper.", "vllm.")
 NOT_TORCH += ("transformers.pipeline", "tokenizers.", "tiktoken.", "torch.Generator", "networkx.")
-# What only a module has, not a tensor.
+# Methods of modules that tensors do not have.
 MODULE_METHODS = {"parameters", "named_parameters", "state_dict", "load_state_dict", "eval"}
 MODULE_METHODS |= {"modules", "children", "named_modules", "zero_grad"}
 PLAIN_ATTRIBUTES = {"shape", "device", "dtype", "ndim", "is_cuda", "requires_grad", "layout"}
@@ -135,14 +135,17 @@ _MAKES_MODELS = (
 
 
 def is_not_torch(maker: str) -> bool:
-    """Whether a function of this full name gives no model, whatever its result is called: `opt = parser.parse_args()`,
-    `encoder = json.JSONEncoder()`, `generator = torch.Generator()`."""
+    """Returns whether `maker` never creates a model, whatever its result is called.
+
+    Examples: `opt = parser.parse_args()`, `encoder = json.JSONEncoder()`, `generator =
+    torch.Generator()`.
+    """
     top = maker.partition(".")[0]
     return maker.startswith(NOT_TORCH) or ("." in maker and top in sys.stdlib_module_names)
 
 
 def names_a_gpu(script: Script) -> bool:
-    """Whether anything in the script can be on a GPU."""
+    """Returns whether the script may use a GPU."""
     if any(name.startswith(("torch.cuda", "torch.accelerator")) for _, name in script.imported):
         return True
     for text in script.nodes(ast.Constant):
@@ -157,19 +160,25 @@ def names_a_gpu(script: Script) -> bool:
         for _, name in script.imported
     ):
         return True
-    return any(device_of(script, call) == "gpu" for call in script.methods("to"))
+    return any(target_device(script, call) == "gpu" for call in script.methods("to"))
 
 
 def uses_rpc(script: Script) -> bool:
-    """Whether tensors travel by torch.distributed.rpc, which takes them from the CPU, or gradients by its autograd."""
+    """Returns whether the script uses torch.distributed.rpc or its autograd.
+
+    RPC sends tensors from the CPU.
+    """
     names = ("torch.distributed.rpc", "torch.distributed.autograd")
-    if any(f"{name}.".startswith(tuple(f"{one}." for one in names)) for _, name in script.imported):
+    if any(
+        f"{name}.".startswith(tuple(f"{prefix}." for prefix in names))
+        for _, name in script.imported
+    ):
         return True
     return any(script.name(node) in names for node in script.nodes(ast.Attribute))
 
 
-def device_of(script: Script, call: ast.Call) -> str:
-    """Where `x.to(...)`, `x.cuda()`, `x.cpu()` put a tensor: gpu, cpu, or "" if they do not move it."""
+def target_device(script: Script, call: ast.Call) -> str:
+    """Returns where `x.to(...)`, `x.cuda()` or `x.cpu()` moves a tensor: gpu, cpu or ""."""
     function = call.func
     if not isinstance(function, ast.Attribute):
         return ""
@@ -182,7 +191,10 @@ def device_of(script: Script, call: ast.Call) -> str:
 
 
 def device_named_by(script: Script, target: ast.expr | None) -> str:
-    """Of the expression of a device. A variable called `device` may be any; GPUs are what it is for."""
+    """Returns the device of a device expression: gpu, cpu or "".
+
+    A variable called `device` counts as a GPU.
+    """
     if target is None:
         return ""
     if isinstance(target, ast.Call) and script.name(target.func) == "torch.device":
@@ -202,7 +214,7 @@ def device_named_by(script: Script, target: ast.expr | None) -> str:
 
 
 def _device_variable(script: Script, target: ast.expr | None) -> str:
-    """cpu if that is all it ever is; `device = "cuda" if ... else "cpu"` by an if statement is for GPUs."""
+    """Returns "cpu" if the variable is only ever "cpu". A conditional `device` counts as a GPU."""
     found: set[bool] = set()
     for binding in script.bindings(target) if target is not None else ():
         if binding.how != "assign" or binding.value is None or binding.value is target:
@@ -216,17 +228,17 @@ def _device_variable(script: Script, target: ast.expr | None) -> str:
     return "cpu" if found == {True} else "gpu"
 
 
-def result_of(script: Script, name: str, call: ast.Call, depth: int) -> Value:
-    """What a call of an imported function gives."""
+def call_result(script: Script, name: str, call: ast.Call, depth: int) -> Value:
+    """Returns the value of a call to an imported function."""
     if name in ("float", "int", "bool", "len", "round", "str"):
         return NUMBER
     if name in ("sum", "max", "min", "abs") and call.args:
-        return script.values.of(call.args[0], depth + 1)
+        return script.values.infer(call.args[0], depth + 1)
     if name in ("tqdm.tqdm", "tqdm.auto.tqdm", "tqdm", "iter", "next") and call.args:
-        inner = script.values.of(call.args[0], depth + 1)
+        inner = script.values.infer(call.args[0], depth + 1)
         return Value("batch", inner.device) if name == "next" and inner.kind == "loader" else inner
     if name.startswith("numpy."):
-        return _of_numpy(name)
+        return _numpy_result(name)
     if name in FACTORIES or name in ("torch.tensor", "torch.as_tensor", "torch.from_numpy"):
         device = argument(call, "device")
         if device is None or script.constant(device) == "cpu":
@@ -242,12 +254,12 @@ def result_of(script: Script, name: str, call: ast.Call, depth: int) -> Value:
         return Value("optimizer")
     if name in ("torch.utils.data.DataLoader", "tundish.Loader"):
         return Value("loader", "cpu" if name.startswith("torch") else "")
-    return _of_torch(script, name, call, depth)
+    return _torch_result(script, name, call, depth)
 
 
-def _of_torch(script: Script, name: str, call: ast.Call, depth: int) -> Value:
+def _torch_result(script: Script, name: str, call: ast.Call, depth: int) -> Value:
     if name.startswith(("torch.nn.functional.", "torch.linalg.")):
-        return _of_arguments(script, call, depth)
+        return _result_on_arguments_device(script, call, depth)
     if name.startswith(("torch.nn.utils.clip_grad", "torch.nn.utils.get_total_norm")):
         return Value("tensor", script.values.model_device)
     if name.startswith("torch.nn."):
@@ -260,36 +272,36 @@ def _of_torch(script: Script, name: str, call: ast.Call, depth: int) -> Value:
         return UNKNOWN
     if not name.partition(".")[2][:1].islower():
         return UNKNOWN
-    return _of_arguments(script, call, depth)
+    return _result_on_arguments_device(script, call, depth)
 
 
-def _of_arguments(script: Script, call: ast.Call, depth: int) -> Value:
-    """A function of tensors gives a tensor where its arguments are."""
-    arguments = list(call.args[:3]) + [one.value for one in call.keywords]
-    for one in list(arguments):
-        if isinstance(one, ast.List | ast.Tuple):
-            arguments += one.elts[:3]
-    devices = {script.values.of(one, depth + 1).device for one in arguments}
+def _result_on_arguments_device(script: Script, call: ast.Call, depth: int) -> Value:
+    """Functions of tensors return a tensor on the device of their arguments."""
+    arguments = list(call.args[:3]) + [keyword.value for keyword in call.keywords]
+    for arg in list(arguments):
+        if isinstance(arg, ast.List | ast.Tuple):
+            arguments += arg.elts[:3]
+    devices = {script.values.infer(arg, depth + 1).device for arg in arguments}
     device = "gpu" if "gpu" in devices else "cpu" if devices == {"cpu"} else ""
     return Value("tensor", device)
 
 
-def _of_numpy(name: str) -> Value:
+def _numpy_result(name: str) -> Value:
     if name.startswith("numpy.random.") and name.endswith(("default_rng", "RandomState", ".seed")):
         return UNKNOWN
     last = name.rpartition(".")[2]
     return Value("array") if last[:1].islower() else UNKNOWN
 
 
-def method_of_tensor(script: Script, call: ast.Call, name: str, owner: Value) -> Value:
+def tensor_method_result(script: Script, call: ast.Call, name: str, owner: Value) -> Value:
     if name in PLAIN_METHODS:
         return NUMBER
     if name == "numpy":
         return Value("array")
-    moved = device_of(script, call)
+    moved = target_device(script, call)
     if moved:
         return Value("tensor", moved)
     if name in ("type_as", "to") and call.args:
-        other = script.values.of(call.args[0])
+        other = script.values.infer(call.args[0])
         return Value("tensor", other.device if other.kind == "tensor" else owner.device)
     return owner

@@ -1,4 +1,4 @@
-"""torch's DataLoaders of a script: where each is used, and which data set it reads."""
+"""torch DataLoaders of a script: where each loader is used and which dataset it reads."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from .call_arguments import argument, has_unknown_arguments
-from .libraries import device_of
-from .parameters import given_for
+from .libraries import target_device
+from .parameters import passed_arguments
 
 if TYPE_CHECKING:
     from .script import Script
@@ -18,12 +18,12 @@ DATASETS |= {"torchvision.datasets.VisionDataset"}
 
 
 def loader_calls(script: Script) -> list[ast.Call]:
-    """Calls whose arguments are all known: no `**options`."""
+    """Returns the DataLoader calls with known arguments, that is, without `**options`."""
     return [call for call in script.calls(DATA_LOADER) if not has_unknown_arguments(call)]
 
 
 def origins(script: Script, expression: ast.expr | None, depth: int = 0) -> list[ast.Call]:
-    """The calls that can have made a value: through variables, parameters and wrappers."""
+    """Returns the calls that may have created a value, through variables, parameters and wrappers."""
     if expression is None or depth > 6:
         return []
     if isinstance(expression, ast.Call):
@@ -34,7 +34,7 @@ def origins(script: Script, expression: ast.expr | None, depth: int = 0) -> list
     found: list[ast.Call] = []
     for binding in script.bindings(expression):
         if binding.how == "parameter":
-            for given in given_for(script, binding.statement, expression):
+            for given in passed_arguments(script, binding.statement, expression):
                 found += origins(script, given, depth + 1)
         elif binding.how == "assign" and binding.value is not expression:
             found += origins(script, binding.value, depth + 1)
@@ -45,25 +45,28 @@ def loops_over(script: Script, loader: ast.Call) -> list[ast.For]:
     return [
         loop
         for loop in script.nodes(ast.For)
-        if any(one is loader for one in origins(script, script.loops.iterated(loop.iter)))
+        if any(call is loader for call in origins(script, script.loops.loader_in(loop.iter)))
     ]
 
 
 def copies_to_gpu(script: Script, loader: ast.Call) -> list[ast.Call]:
-    """`x.to(device)` and `x.cuda()` of batches of this loader, in loops over it."""
+    """Returns `x.to(device)` and `x.cuda()` calls on batches of this loader, in loops over it."""
     return [
         call
         for loop in loops_over(script, loader)
         for call in script.inside(loop, ast.Call)
-        if device_of(script, call) == "gpu"
+        if target_device(script, call) == "gpu"
         and isinstance(call.func, ast.Attribute)
-        and script.values.of(call.func.value).kind == "batch"
+        and script.values.infer(call.func.value).kind == "batch"
     ]
 
 
-def is_repeated(script: Script, loader: ast.Call) -> bool:
-    """Whether the loader is iterated once per epoch: its loop, or the call of the function that has
-    the loop, is inside another loop, and the loader was made outside that."""
+def is_iterated_per_epoch(script: Script, loader: ast.Call) -> bool:
+    """Returns whether the loader is iterated once per epoch.
+
+    The loop over the loader, or a call of the function that contains this loop, must be inside
+    another loop, and the loader must be created outside of that loop.
+    """
     for loop in loops_over(script, loader):
         outer = script.loops_around(loop)
         if outer and not script.is_inside(loader, outer[-1]):
@@ -80,7 +83,7 @@ def is_repeated(script: Script, loader: ast.Call) -> bool:
 
 
 def dataset_class(script: Script, loader: ast.Call) -> ast.ClassDef | None:
-    """The class of this script whose object the loader reads."""
+    """Returns the class of this script that the loader reads."""
     for made in origins(script, argument(loader, "dataset", 0)):
         found = script.definition(made.func)
         if isinstance(found, ast.ClassDef):
@@ -93,7 +96,10 @@ def is_dataset_class(script: Script, node: ast.ClassDef) -> bool:
 
 
 def dataset_name(script: Script, loader: ast.Call) -> str:
-    """The full name of the function or class that made the data set: torchvision.datasets.CIFAR10."""
+    """Returns the full name of the function or class that created the dataset.
+
+    Example: torchvision.datasets.CIFAR10.
+    """
     for made in origins(script, argument(loader, "dataset", 0)):
         name = script.name(made.func)
         if name:
@@ -102,7 +108,7 @@ def dataset_name(script: Script, loader: ast.Call) -> str:
 
 
 def method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
-    for one in node.body:
-        if isinstance(one, ast.FunctionDef) and one.name == name:
-            return one
+    for statement in node.body:
+        if isinstance(statement, ast.FunctionDef) and statement.name == name:
+            return statement
     return None

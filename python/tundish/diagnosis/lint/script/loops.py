@@ -1,11 +1,11 @@
-"""Which code runs once per training step, and which loops evaluate a model."""
+"""Finds code that runs once per training step, and loops that evaluate a model."""
 
 from __future__ import annotations
 
 import ast
 from typing import TYPE_CHECKING
 
-from .bindings import FUNCTIONS, end_of, start_of
+from .bindings import FUNCTIONS, end_position, start_position
 from .names import written
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ _STEP_FUNCTIONS = {
     "train_one_batch",
     "train_one_step",
 }
-_RANK_WORDS = ("is_main_process", "is_local_main_process", "rank", "is_master", "master_process")
+_RANK_NAMES = ("is_main_process", "is_local_main_process", "rank", "is_master", "master_process")
 _NO_GRAD = {"torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad"}
 
 
 class Loops:
-    """Regions are loops and functions; `step_region` of a node is None outside them."""
+    """Training loops and step functions of a script. Both are called regions."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -38,13 +38,16 @@ class Loops:
         for call in self._script.methods("step"):
             owner = call.func.value if isinstance(call.func, ast.Attribute) else None
             scaler = "scaler" in written(owner or call).lower() and bool(call.args)
-            if scaler or self._script.values.of(owner).kind == "optimizer":
+            if scaler or self._script.values.infer(owner).kind == "optimizer":
                 found.append(call)
         return found
 
     def _find_training(self) -> list[ast.AST]:
-        """Loops around backward or the optimizer's step: the innermost one, and the one over a
-        loader around that."""
+        """Returns the innermost loops around backward or optimizer steps.
+
+        If such a loop does not iterate over a loader but the next outer loop does, both are
+        returned.
+        """
         found: dict[int, ast.AST] = {}
         for call in [*self.backward_calls, *self.step_calls]:
             around = self._script.loops_around(call)
@@ -58,12 +61,12 @@ class Loops:
     def over_loader(self, loop: ast.AST) -> bool:
         if not isinstance(loop, ast.For | ast.AsyncFor):
             return False
-        return self.iterated(loop.iter) is not None
+        return self.loader_in(loop.iter) is not None
 
-    def iterated(self, iterated: ast.expr) -> ast.expr | None:
-        """The loader in `loader`, `enumerate(loader)`, `tqdm(enumerate(loader))`, `zip(a, b)`."""
+    def loader_in(self, iterated: ast.expr) -> ast.expr | None:
+        """Returns the loader in `loader`, `enumerate(loader)`, `tqdm(loader)` and similar expressions."""
         for _ in range(4):
-            if self._script.values.of(iterated).kind == "loader":
+            if self._script.values.infer(iterated).kind == "loader":
                 if not isinstance(iterated, ast.Call):
                     return iterated
                 if self._script.name(iterated.func).endswith(("DataLoader", "Loader")):
@@ -74,8 +77,11 @@ class Loops:
         return None
 
     def _find_functions(self) -> list[ast.AST]:
-        """Functions that run once per step: with a backward outside any loop of theirs and called
-        in a loop, Lightning's training_step, forward of a module."""
+        """Returns the functions that run once per step.
+
+        These are functions that call backward outside of their own loops and are called in a loop,
+        Lightning's training_step, and forward methods of modules.
+        """
         script = self._script
         found: dict[int, ast.AST] = {}
         for call in self.backward_calls:
@@ -96,47 +102,52 @@ class Loops:
     def _called_in_loop(self, name: str) -> bool:
         return any(self._script.loops_around(call) for call in self._script.calls_named(name))
 
-    # --- questions of checks ----------------------------------------------------------------------
+    # --- queries for checks -----------------------------------------------------------------------
 
     def step_region(self, node: ast.AST) -> ast.AST | None:
-        """The loop or function that runs this node in training; None elsewhere."""
+        """Returns the loop or function that runs this node in training, or None."""
         around = self._script.loops_around(node)
         for loop in around:
-            if any(loop is one for one in self.training):
+            if any(loop is training for training in self.training):
                 return loop
         function = self._script.function(node)
-        if any(function is one for one in self.functions):
+        if any(function is candidate for candidate in self.functions):
             return function
         return None
 
     def each_step(self, node: ast.AST) -> ast.AST | None:
-        """The region, if the node runs in every step of it: not behind an `if`, an `except`, or a
-        `continue` before it. A test of the rank lets every step through."""
+        """Returns the region if the node runs in every step, else None.
+
+        A node behind an `if`, an `except` or a preceding `continue` does not. Tests of the rank are
+        ignored.
+        """
         region = self.step_region(node)
         if region is None or self._under_no_grad_function(node, region):
             return None
         below = node
-        for one in self._script.ancestors(node):
-            if isinstance(one, ast.ExceptHandler | ast.IfExp | ast.Assert | ast.Raise):
+        for ancestor in self._script.ancestors(node):
+            if isinstance(ancestor, ast.ExceptHandler | ast.IfExp | ast.Assert | ast.Raise):
                 return None
             if (
-                isinstance(one, ast.If)
-                and below is not one.test
-                and not self._is_rank_test(one.test)
+                isinstance(ancestor, ast.If)
+                and below is not ancestor.test
+                and not self._is_rank_test(ancestor.test)
             ):
                 return None
-            if isinstance(one, ast.BoolOp) and below is not one.values[0]:
+            if isinstance(ancestor, ast.BoolOp) and below is not ancestor.values[0]:
                 return None
-            if isinstance(one, ast.stmt) and self._skipped_before(one, region):
+            if isinstance(ancestor, ast.stmt) and self._skipped_before(ancestor, region):
                 return None
-            if one is region:
+            if ancestor is region:
                 return region
-            below = one
+            below = ancestor
         return region
 
     def waits_each_step(self, node: ast.AST) -> bool:
-        """As each_step, but not where the loop needs values on the CPU: an environment that is
-        stepped with the actions of the model."""
+        """Returns whether the node makes every step wait, and the wait is avoidable.
+
+        False if the loop needs values on the CPU: an environment stepped with the model's actions.
+        """
         region = self.each_step(node)
         if region is None:
             return False
@@ -147,36 +158,39 @@ class Loops:
         )
 
     def _is_rank_test(self, test: ast.expr) -> bool:
-        """`rank == 0`, or a condition that holds on this rank in every step."""
+        """Recognizes `rank == 0` and similar conditions that hold in every step on some rank."""
         if isinstance(test, ast.BoolOp):
-            parts = [self._is_rank_test(one) for one in test.values]
+            parts = [self._is_rank_test(operand) for operand in test.values]
             return any(parts) if isinstance(test.op, ast.Or) else all(parts)
         if isinstance(test, ast.Compare):
             test = test.left
         if isinstance(test, ast.Call):
             test = test.func
-        return written(test).rpartition(".")[2].endswith(_RANK_WORDS)
+        return written(test).rpartition(".")[2].endswith(_RANK_NAMES)
 
     def _skipped_before(self, statement: ast.stmt, region: ast.AST) -> bool:
-        """`if step % 10: continue` (or return) before the statement, in its own block. Guards do not count: a test of the
-        loss for NaN, or one that skips the whole step, with its backward pass."""
+        """Detects `if step % 10: continue` (or return) before the statement in the same block.
+
+        Guards do not count: a test of the loss for NaN, or a test that skips the whole step with
+        its backward pass.
+        """
         parent = self._script.parents.get(statement)
         block: list[ast.stmt] = getattr(parent, "body", [])
         if not isinstance(block, list) or statement not in block:
             return False
         for before in block[: block.index(statement)]:
             if not isinstance(before, ast.If) or not any(
-                isinstance(one, ast.Continue | ast.Return) for one in before.body
+                isinstance(statement, ast.Continue | ast.Return) for statement in before.body
             ):
                 continue
-            if not (self._is_rare(before.test) or self._trains_behind(before, region)):
+            if not (self._is_rare(before.test) or self._trains_after(before, region)):
                 return True
         return False
 
     def _is_rare(self, test: ast.expr) -> bool:
-        """`torch.isnan(loss)`, `loss > 100`, `batch is None`."""
+        """Recognizes rarely true conditions: `torch.isnan(loss)`, `loss > 100`, `batch is None`."""
         if isinstance(test, ast.BoolOp):
-            return all(self._is_rare(one) for one in test.values)
+            return all(self._is_rare(operand) for operand in test.values)
         if isinstance(test, ast.UnaryOp):
             return self._is_rare(test.operand)
         if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is | ast.IsNot):
@@ -187,11 +201,11 @@ class Loops:
             return True
         if isinstance(function, ast.Attribute) and last in ("any", "all", "item"):
             return self._is_rare(function.value)
-        return self._script.values.of(test).kind == "tensor"
+        return self._script.values.infer(test).kind == "tensor"
 
-    def _trains_behind(self, guard: ast.If, region: ast.AST) -> bool:
+    def _trains_after(self, guard: ast.If, region: ast.AST) -> bool:
         return any(
-            start_of(call) > end_of(guard) and self._script.is_inside(call, region)
+            start_position(call) > end_position(guard) and self._script.is_inside(call, region)
             for call in self.backward_calls
         )
 
@@ -199,22 +213,22 @@ class Loops:
         return isinstance(region, FUNCTIONS) and self.without_grad(node)
 
     def without_grad(self, node: ast.AST) -> bool:
-        """Whether gradients are off here: `with torch.no_grad()`, a decorator, set_grad_enabled."""
+        """Returns whether gradients are disabled: `torch.no_grad()`, a decorator, set_grad_enabled."""
         script = self._script
-        for one in script.ancestors(node):
-            items = one.items if isinstance(one, ast.With | ast.AsyncWith) else []
-            if any(self._turns_grad_off(item.context_expr) for item in items):
+        for ancestor in script.ancestors(node):
+            items = ancestor.items if isinstance(ancestor, ast.With | ast.AsyncWith) else []
+            if any(self._disables_grad(item.context_expr) for item in items):
                 return True
-            if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
-                return any(self._turns_grad_off(mark) for mark in one.decorator_list)
+            if isinstance(ancestor, ast.FunctionDef | ast.AsyncFunctionDef):
+                return any(self._disables_grad(mark) for mark in ancestor.decorator_list)
         return False
 
     def called_without_grad(self, function: ast.AST) -> bool:
-        """Whether the script calls a function, and only where gradients are off."""
+        """Returns whether the script calls a function only where gradients are disabled."""
         calls = self._script.calls_named(getattr(function, "name", ""))
         return bool(calls) and all(self.without_grad(call) for call in calls)
 
-    def _turns_grad_off(self, expression: ast.expr) -> bool:
+    def _disables_grad(self, expression: ast.expr) -> bool:
         function = expression.func if isinstance(expression, ast.Call) else expression
         name = self._script.name(function)
         if name in _NO_GRAD:

@@ -1,4 +1,4 @@
-"""Whether a model gives other results in training mode than in eval mode."""
+"""Determines whether a model behaves differently in training mode and eval mode."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from .loaders import origins
-from .parameters import given_for
+from .parameters import passed_arguments
 
 if TYPE_CHECKING:
     from .script import Script
@@ -19,29 +19,34 @@ _LAYERS: tuple[str, ...] = (
     "LazyBatchNorm",
 )
 _LAYERS += ("SyncBatchNorm", "RReLU", "Transformer", "DropPath", "StochasticDepth")
-# Libraries whose models have such layers, nearly all of them.
+# Libraries whose models almost always have such layers.
 _LIBRARIES = ("torchvision.models.", "timm.create_model", "timm.models.", "torch.hub.load")
 _WRAPPERS = ("torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.compile")
 
 
 def depends_on_mode(script: Script, model: ast.expr) -> bool:
-    """True if the script shows it: a layer such as Dropout or BatchNorm, or a model of a library that has them.
+    """Returns whether the script shows a mode-dependent layer such as Dropout or BatchNorm.
 
-    False for a class that is imported from elsewhere: nothing here says what is in it."""
-    made = _makers(script, model)
+    Models of common libraries count as mode-dependent. A class imported from elsewhere is unknown
+    and gives False.
+    """
+    made = _creating_calls(script, model)
     return any(_depends(script, call) for call in made) or (not made and _has_layer(script))
 
 
-def _makers(script: Script, model: ast.expr) -> list[ast.Call]:
-    """The calls that can have made the model, also before `model, optimizer = accelerator.prepare(model, optimizer)`."""
+def _creating_calls(script: Script, model: ast.expr) -> list[ast.Call]:
+    """Returns the calls that may have created the model.
+
+    Looks through `model, optimizer = accelerator.prepare(model, optimizer)`.
+    """
     given = [model]
     for binding in script.bindings(model):
         if binding.how == "parameter":
-            given += given_for(script, binding.statement, model)
+            given += passed_arguments(script, binding.statement, model)
     found: list[ast.Call] = []
-    for one in given:
-        found += origins(script, one)
-        for binding in script.bindings(one):
+    for expression in given:
+        found += origins(script, expression)
+        for binding in script.bindings(expression):
             value = binding.value
             if (
                 binding.how == "item"
@@ -58,18 +63,18 @@ def _depends(script: Script, call: ast.Call, depth: int = 0) -> bool:
         inner = (
             call.args[0] if name in _WRAPPERS and call.args else getattr(call.func, "value", None)
         )
-        return any(_depends(script, one, depth + 1) for one in origins(script, inner))
+        return any(_depends(script, inner_call, depth + 1) for inner_call in origins(script, inner))
     if name.startswith(_LIBRARIES):
         return True
     if name.startswith("transformers.") and name.endswith((".from_pretrained", ".from_config")):
         return True
     if name.startswith("torch.nn."):
-        return any(_is_layer(script, one) for one in ast.walk(call) if isinstance(one, ast.Call))
+        return any(_is_layer(script, node) for node in ast.walk(call) if isinstance(node, ast.Call))
     return isinstance(script.definition(call.func), ast.ClassDef) and _has_layer(script)
 
 
 def _moves(call: ast.Call) -> bool:
-    """`Net().to(device)`, `Net().cuda()`."""
+    """Recognizes `Net().to(device)` and `Net().cuda()`."""
     return isinstance(call.func, ast.Attribute) and call.func.attr in (
         "to",
         "cuda",

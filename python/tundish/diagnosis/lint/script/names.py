@@ -1,11 +1,11 @@
-"""Names as the script writes them, resolved to full names: `nn.Linear` to `torch.nn.Linear`."""
+"""Resolves names of the script to full names: `nn.Linear` to `torch.nn.Linear`."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
 
-# One thing, several places in its package.
+# aliases of the same object
 _CANONICAL = {
     "torch.nn.parallel.DataParallel": "torch.nn.DataParallel",
     "torch.nn.parallel.data_parallel.DataParallel": "torch.nn.DataParallel",
@@ -33,35 +33,35 @@ def canonical(name: str) -> str:
 
 
 def imported_names(nodes: Iterable[ast.AST]) -> dict[str, str]:
-    """What each imported name stands for. Imports of the package's own modules stay unknown."""
+    """Maps each imported name to its full name. Relative imports are omitted."""
     names: dict[str, str] = {}
     for node in nodes:
         if isinstance(node, ast.Import):
-            for one in node.names:
-                if one.asname:
-                    names[one.asname] = one.name
+            for alias in node.names:
+                if alias.asname:
+                    names[alias.asname] = alias.name
                 else:
-                    top = one.name.partition(".")[0]
+                    top = alias.name.partition(".")[0]
                     names[top] = top
         elif isinstance(node, ast.ImportFrom) and not node.level:
-            for one in node.names:
-                names[one.asname or one.name] = f"{node.module}.{one.name}"
+            for alias in node.names:
+                names[alias.asname or alias.name] = f"{node.module}.{alias.name}"
     return names
 
 
 def imported_modules(nodes: Iterable[ast.AST]) -> list[tuple[ast.stmt, str]]:
-    """Every import statement with each module or name that it asks for, in full."""
+    """Returns every import statement with the full name of each imported module or name."""
     found: list[tuple[ast.stmt, str]] = []
     for node in nodes:
         if isinstance(node, ast.Import):
-            found += [(node, one.name) for one in node.names]
+            found += [(node, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level:
-            found += [(node, f"{node.module}.{one.name}") for one in node.names]
+            found += [(node, f"{node.module}.{alias.name}") for alias in node.names]
     return found
 
 
 def dotted(expression: ast.AST) -> tuple[ast.Name | None, list[str]]:
-    """The name that `a.b.c` begins with, and the attributes after it; None for other expressions."""
+    """Returns the first name of `a.b.c` and the attributes after it; None for other expressions."""
     parts: list[str] = []
     while isinstance(expression, ast.Attribute):
         parts.append(expression.attr)
@@ -71,6 +71,6 @@ def dotted(expression: ast.AST) -> tuple[ast.Name | None, list[str]]:
 
 
 def written(expression: ast.AST) -> str:
-    """`self.model.head` as it stands there; empty for anything but names and attributes."""
+    """Returns the source of a name or dotted attribute such as `self.model.head`, otherwise ""."""
     base, parts = dotted(expression)
     return ".".join([base.id, *parts]) if base is not None else ""

@@ -1,4 +1,4 @@
-"""The code cells of a Jupyter notebook as one script."""
+"""Reads the code cells of a Jupyter notebook as one script."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from .source_text import Refused, Source, check_size, decode, parse, split_lines
 
 
 def read_notebook(path: str, data: bytes) -> Source:
-    """Cells in order, in one module; a cell that is not Python is left out. Raises Refused."""
+    """Joins the cells in order into one module. Cells that are not Python are blanked.
+
+    Raises Refused.
+    """
     check_size(data)
     lines: list[str] = []
     cells: list[tuple[int, int]] = []
@@ -38,13 +41,13 @@ def _code_cells(text: str) -> list[str]:
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
             source = cell.get("source", "")
             if isinstance(source, list):
-                source = "".join(one for one in source if isinstance(one, str))
+                source = "".join(part for part in source if isinstance(part, str))
             found.append(source if isinstance(source, str) and "\0" not in source else "")
     return found
 
 
 def _without_magic(line: str) -> str:
-    """A line of IPython's own (`%timeit x`, `!pip install y`) does nothing here."""
+    """Replaces an IPython command (`%timeit x`, `!pip install y`) by `pass`."""
     stripped = line.lstrip()
     if stripped.startswith(("%", "!", "?")):
         return line[: len(line) - len(stripped)] + "pass"

@@ -1,4 +1,4 @@
-"""What a script passes for a parameter of one of its own functions."""
+"""Resolves parameters of a script's functions to the arguments passed to them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from .script import Script
 
 
-def given_for(script: Script, function: ast.AST, parameter: ast.expr) -> Iterator[ast.expr]:
-    """The expressions, wherever the script calls the function by its name."""
+def passed_arguments(script: Script, function: ast.AST, parameter: ast.expr) -> Iterator[ast.expr]:
+    """Yields the expressions passed for a parameter in the script's calls of the function."""
     if not isinstance(function, ast.FunctionDef) or not isinstance(parameter, ast.Name):
         return
-    names = [one.arg for one in [*function.args.posonlyargs, *function.args.args]]
+    names = [parameter.arg for parameter in [*function.args.posonlyargs, *function.args.args]]
     if parameter.id not in names or parameter.id == "self":
         return
     position = names.index(parameter.id) - (names[0] == "self")

@@ -1,4 +1,4 @@
-"""Models whose weights others have published: their layers must stay what the files hold."""
+"""Detects models with published weights, whose layers must match the weight files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _LOADS |= {"build_model_with_cfg", "load_pretrained"}
 
 
 def loads_published_weights(script: Script) -> bool:
-    """Whether a model of this file is one of transformers, has from_pretrained(), or gets weights from a URL or a hub."""
+    """Returns whether a model of this file can load published weights.
+
+    True for transformers models, from_pretrained() methods, and weights from a URL or a hub.
+    """
     for node in script.nodes(ast.ClassDef):
         bases = [written(base).rpartition(".")[2] for base in node.bases]
         if any(

@@ -1,11 +1,11 @@
-"""A call of the script as it should be written instead, with every argument that is not meant."""
+"""Rewrites a call for a suggested fix. Unrelated arguments are kept."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
 
-_WIDTH = 160  # characters of a suggestion; a longer one names only what changes
+_WIDTH = 160  # characters of a suggestion; longer suggestions show only what changes
 
 
 def rewritten(
@@ -16,18 +16,18 @@ def rewritten(
     changed: Mapping[str, str] | None = None,
     names: Sequence[str] = (),
 ) -> str:
-    """Returns the call with another function or other arguments.
+    """Returns the source of the call with another function or other arguments.
 
-    first    code of arguments that are put before the others
-    changed  keyword arguments that are added, or replaced if they are there
-    names    parameters of the old function, for arguments that were positional and must be named
+    first    source of arguments to insert before the others
+    changed  keyword arguments to add or replace
+    names    parameter names of the old function, for positional arguments that must become keywords
     """
     new = dict(changed or {})
     where = function or _code(call.func)
-    kept = [_code(one) for one in call.args]
+    kept = [_code(arg) for arg in call.args]
     if names:
         named = dict(zip(names, call.args))
-        kept = [_code(one) for one in call.args[len(names) :]]
+        kept = [_code(arg) for arg in call.args[len(names) :]]
         new = {name: _code(value) for name, value in named.items()} | new
     keywords = []
     for keyword in call.keywords:
@@ -43,7 +43,7 @@ def rewritten(
 
 
 def _code(node: ast.expr) -> str:
-    """The code of an expression on one line; `...` for one that is nested too deeply."""
+    """Returns an expression as one line of source, or `...` if it is nested too deeply."""
     try:
         return ast.unparse(node)
     except RecursionError:

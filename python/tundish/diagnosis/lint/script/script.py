@@ -1,4 +1,4 @@
-"""One script: its nodes by type, what is around a node, full names, values, training loops."""
+"""One parsed script: nodes by type, ancestors, full names, values and training loops."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .bindings import (
     FUNCTIONS,
     Binding,
     Scope,
-    bindings_of,
-    end_of,
+    end_position,
     make_scopes,
-    start_of,
+    node_bindings,
+    start_position,
 )
 from .loops import Loops
 from .names import canonical, dotted, imported_modules, imported_names, written
@@ -27,7 +27,7 @@ LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 class Script:
-    """Made once per file; every check asks it. Nothing here changes after the constructor."""
+    """Analysis of one file, shared by all checks. Immutable after construction."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -37,7 +37,7 @@ class Script:
         for node in self.scopes:
             self._by_type.setdefault(type(node), []).append(node)
         for nodes in self._by_type.values():
-            nodes.sort(key=start_of)
+            nodes.sort(key=start_position)
         imports = [*self.nodes(ast.Import), *self.nodes(ast.ImportFrom)]
         self.imports = imported_names(imports)
         self.imported = imported_modules(imports)
@@ -48,7 +48,7 @@ class Script:
     # --- nodes ------------------------------------------------------------------------------------
 
     def nodes(self, kind: type[Node]) -> list[Node]:
-        """Every node of a type, in the order of the text."""
+        """Returns every node of a type in source order."""
         return self._by_type.get(kind, [])  # type: ignore[return-value]
 
     @cached_property
@@ -57,7 +57,7 @@ class Script:
         return [(name, call) for name, call in found if name]
 
     def calls(self, *names: str) -> Iterator[ast.Call]:
-        """Calls of functions with one of these full names; `torch.optim.` stands for all of it."""
+        """Yields calls of functions with these full names. A trailing dot matches a whole package."""
         whole = {name for name in names if not name.endswith(".")}
         prefixes = tuple(name for name in names if name.endswith("."))
         for name, call in self._named_calls:
@@ -73,25 +73,25 @@ class Script:
         return found
 
     def methods(self, *names: str) -> list[ast.Call]:
-        """Calls `x.name(...)`, whatever x is."""
+        """Returns the calls `x.name(...)` for any x."""
         return [call for name in names for call in self._methods.get(name, ())]
 
     def text(self, node: ast.AST, limit: int = 48) -> str:
-        """The node as the script writes it, cut at the end of its line."""
-        line, column = start_of(node)
-        end, end_column = end_of(node)
+        """Returns the source of a node, truncated at the end of its first line."""
+        line, column = start_position(node)
+        end, end_column = end_position(node)
         if not 0 < line <= len(self.source.lines):
             return ""
         data = self.source.lines[line - 1].encode("utf-8", "replace")
-        words = data[column : end_column if end == line else None].decode("utf-8", "replace")
-        words = " ".join(words.split())
+        text = data[column : end_column if end == line else None].decode("utf-8", "replace")
+        text = " ".join(text.split())
         if end != line:
-            words += " ..."
-        return words if len(words) <= limit else words[: limit - 3] + "..."
+            text += " ..."
+        return text if len(text) <= limit else text[: limit - 3] + "..."
 
     def line_text(self, node: ast.AST) -> str:
-        """`line 18`, or in a notebook `cell 3, line 3`."""
-        cell, line = self.source.place(start_of(node)[0])
+        """Returns `line 18`, or in a notebook `cell 3, line 3`."""
+        cell, line = self.source.location(start_position(node)[0])
         return f"line {line}" if cell is None else f"cell {cell}, line {line}"
 
     @cached_property
@@ -102,10 +102,10 @@ class Script:
         return found
 
     def calls_named(self, name: str) -> list[ast.Call]:
-        """Calls `name(...)` and `a.b.name(...)`: of a function of this script, most likely."""
+        """Returns the calls `name(...)` and `a.b.name(...)`, most likely of a function defined here."""
         return self._by_last_name.get(name, []) if name else []
 
-    # --- around a node ----------------------------------------------------------------------------
+    # --- ancestors of a node ----------------------------------------------------------------------
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         parent = self.parents.get(node)
@@ -114,20 +114,20 @@ class Script:
             parent = self.parents.get(parent)
 
     def is_inside(self, node: ast.AST, outer: ast.AST) -> bool:
-        return any(one is outer for one in self.ancestors(node))
+        return any(ancestor is outer for ancestor in self.ancestors(node))
 
     def function(self, node: ast.AST) -> ast.AST:
-        """The function around a node, or the module."""
-        for one in self.ancestors(node):
-            if isinstance(one, FUNCTIONS):
-                return one
+        """Returns the function around a node, or the module."""
+        for ancestor in self.ancestors(node):
+            if isinstance(ancestor, FUNCTIONS):
+                return ancestor
         return self.tree
 
-    def class_of(self, node: ast.AST) -> ast.ClassDef | None:
-        """The class whose method holds the node."""
-        for one in self.ancestors(node):
-            if isinstance(one, ast.ClassDef):
-                return one
+    def enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
+        """Returns the class whose method contains the node."""
+        for ancestor in self.ancestors(node):
+            if isinstance(ancestor, ast.ClassDef):
+                return ancestor
         return None
 
     def statement(self, node: ast.AST) -> ast.stmt:
@@ -136,20 +136,20 @@ class Script:
         return node
 
     def loops_around(self, node: ast.AST) -> list[ast.AST]:
-        """Loops of the same function whose body holds the node, innermost first."""
+        """Returns the loops of the same function whose body contains the node, innermost first."""
         found: list[ast.AST] = []
         below = node
-        for one in self.ancestors(node):
-            if isinstance(one, FUNCTIONS):
+        for ancestor in self.ancestors(node):
+            if isinstance(ancestor, FUNCTIONS):
                 break
-            if isinstance(one, LOOPS) and below in one.body:
-                found.append(one)
-            below = one
+            if isinstance(ancestor, LOOPS) and below in ancestor.body:
+                found.append(ancestor)
+            below = ancestor
         return found
 
     def in_main_guard(self, node: ast.AST) -> bool:
-        """Whether the node is inside `if __name__ == "__main__":`."""
-        tests = [one.test for one in self.ancestors(node) if isinstance(one, ast.If)]
+        """Returns whether the node is inside `if __name__ == "__main__":`."""
+        tests = [ancestor.test for ancestor in self.ancestors(node) if isinstance(ancestor, ast.If)]
         return any(
             isinstance(test, ast.Compare) and written(test.left) == "__name__" for test in tests
         )
@@ -158,8 +158,8 @@ class Script:
         return isinstance(self.scopes[node].node, COMPREHENSIONS)
 
     def inside(self, outer: ast.AST, kind: type[Node]) -> list[Node]:
-        """Nodes of a type that run when `outer` runs: not those of functions defined in it."""
-        first, last = start_of(outer), end_of(outer)
+        """Returns nodes of a type that run when `outer` runs. Nested functions are excluded."""
+        first, last = start_position(outer), end_position(outer)
         if isinstance(outer, ast.Module):
             first, last = (0, 0), (1 << 60, 0)
         home = outer if isinstance(outer, FUNCTIONS) else self.function(outer)
@@ -168,14 +168,18 @@ class Script:
         return [
             node
             for node in self.nodes(kind)
-            if first <= start_of(node) <= last and node is not outer and self.function(node) is home
+            if first <= start_position(node) <= last
+            and node is not outer
+            and self.function(node) is home
         ]
 
     # --- names ------------------------------------------------------------------------------------
 
     def name(self, expression: ast.AST) -> str:
-        """The full name of an imported thing or a builtin, such as torch.nn.Linear; empty if the
-        expression is something else, or a variable of the script."""
+        """Returns the full name of an imported object or builtin, such as torch.nn.Linear.
+
+        Returns "" for variables of the script and for other expressions.
+        """
         base, parts = dotted(expression)
         if base is None:
             return ""
@@ -188,7 +192,7 @@ class Script:
         return ""
 
     def lookup(self, name: ast.Name) -> Scope | None:
-        """The scope that binds a name, other than by an import."""
+        """Returns the scope that binds a name other than by an import."""
         scope: Scope | None = self.scopes[name]
         first = True
         while scope is not None:
@@ -199,7 +203,7 @@ class Script:
         return None
 
     def definition(self, expression: ast.AST) -> ast.AST | None:
-        """The class or function of this script that a name stands for."""
+        """Returns the class or function of this script that a name refers to."""
         if not isinstance(expression, ast.Name):
             return None
         for binding in self.reaching(expression):
@@ -210,18 +214,19 @@ class Script:
     # --- values -----------------------------------------------------------------------------------
 
     def reaching(self, name: ast.Name) -> list[Binding]:
-        """The bindings that can give a name its value at this place, the nearest first.
+        """Returns the bindings that may give a name its value at this use, nearest first.
 
-        Text order stands for the order of execution: the last binding before the use, and earlier
-        ones as long as those found may have been skipped."""
+        Source order approximates execution order. The result contains the last binding before the
+        use, and earlier bindings as long as the later ones may be skipped.
+        """
         scope = self.lookup(name)
         if scope is None:
             return []
         bindings = scope.bindings[name.id]
         if scope is not self.scopes[name]:
             return list(reversed(bindings))
-        here = start_of(name)
-        around = {id(one) for one in self.ancestors(name)}
+        here = start_position(name)
+        around = {id(ancestor) for ancestor in self.ancestors(name)}
         found: list[Binding] = []
         for binding in reversed(bindings):
             if binding.after > here:
@@ -247,12 +252,12 @@ class Script:
         if id(block) not in around:
             return isinstance(block, ast.With | ast.AsyncWith)
         if isinstance(block, ast.If | ast.For | ast.While | ast.Try):
-            mates = self._block_of(statement, block)
-            return any(id(one) in around for one in mates) or not mates
+            mates = self._enclosing_block(statement, block)
+            return any(id(mate) in around for mate in mates) or not mates
         return True
 
     @staticmethod
-    def _block_of(statement: ast.stmt, parent: ast.AST) -> list[ast.stmt]:
+    def _enclosing_block(statement: ast.stmt, parent: ast.AST) -> list[ast.stmt]:
         for name in ("body", "orelse", "finalbody"):
             block: list[ast.stmt] = getattr(parent, name, [])
             if statement in block:
@@ -260,15 +265,15 @@ class Script:
         return []
 
     def _attributes(self) -> dict[tuple[ast.ClassDef | None, str], list[Binding]]:
-        """Assignments to `self.x`, by class and name; those to `other.x` under (None, 'other.x')."""
+        """Returns assignments to `self.x` by class and name, and to `other.x` by (None, "other.x")."""
         found: dict[tuple[ast.ClassDef | None, str], list[Binding]] = {}
         for kind in (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.With):
             for node in self.nodes(kind):
-                for target, binding in bindings_of(node):
+                for target, binding in node_bindings(node):
                     name = written(target)
                     if not isinstance(target, ast.Attribute) or not name:
                         continue
-                    owner = self.class_of(node) if name.startswith("self.") else None
+                    owner = self.enclosing_class(node) if name.startswith("self.") else None
                     found.setdefault((owner, name), []).append(binding)
         return found
 
@@ -276,11 +281,11 @@ class Script:
         name = written(attribute)
         if not name:
             return []
-        owner = self.class_of(attribute) if name.startswith("self.") else None
+        owner = self.enclosing_class(attribute) if name.startswith("self.") else None
         return self.attributes.get((owner, name), [])
 
     def bindings(self, expression: ast.AST) -> list[Binding]:
-        """Of a name or an attribute; empty for other expressions."""
+        """Returns the bindings of a name or an attribute; empty for other expressions."""
         if isinstance(expression, ast.Name):
             return self.reaching(expression)
         if isinstance(expression, ast.Attribute):
@@ -288,7 +293,7 @@ class Script:
         return []
 
     def constant(self, expression: ast.AST | None) -> object:
-        """The value of a literal, or of a name that only ever is one; None if it is not known."""
+        """Returns the value of a literal or of a name bound once to a literal; None if unknown."""
         for _ in range(4):
             if isinstance(expression, ast.Constant):
                 return expression.value

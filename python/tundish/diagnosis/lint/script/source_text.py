@@ -1,4 +1,4 @@
-"""Any file as Python source: bytes to text to syntax tree, or the reason why not."""
+"""Reads Python source: bytes to text to syntax tree."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import tokenize
 import warnings
 from dataclasses import dataclass
 
-MAX_BYTES = 1 << 20  # parsed in about a second; longer files are made by programs
+MAX_BYTES = 1 << 20  # parsed in about a second; longer files are generated
 
 _DECLARED = re.compile(rb"[ \t\f]*#.*?coding[:=]")  # PEP 263
 TOO_DEEP = ("expressions or blocks are nested too deeply", "split the longest expression")
 
 
 class Refused(Exception):
-    """A file that cannot be checked: the reason, its line if one is known, and a fix."""
+    """A file that cannot be checked, with the reason, a fix and the line if known."""
 
     def __init__(self, reason: str, fix: str, line: int | None = None) -> None:
         super().__init__(reason)
@@ -25,22 +25,22 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """Text and tree. `cells` maps lines of the text to cells of a notebook (empty for a file)."""
+    """Text and syntax tree. `cells` maps lines of the text to notebook cells (empty for a file)."""
 
     path: str
-    lines: list[str]  # without line ends; line 1 is lines[0]
+    lines: list[str]  # without line endings; line 1 is lines[0]
     tree: ast.Module
-    cells: list[tuple[int, int]]  # per line: number of the cell, line in the cell, both from 1
+    cells: list[tuple[int, int]]  # per line: cell number and line in the cell, both from 1
 
-    def place(self, line: int) -> tuple[int | None, int]:
-        """The cell (None in a file) and the line in it."""
+    def location(self, line: int) -> tuple[int | None, int]:
+        """Returns the cell (None in a file) and the line in the cell."""
         if self.cells and 0 < line <= len(self.cells):
             return self.cells[line - 1]
         return None, line
 
 
 def read_source(path: str, data: bytes) -> Source:
-    """The source of a `.py` file. Raises Refused."""
+    """Parses a `.py` file. Raises Refused."""
     check_size(data)
     text = decode(data)
     return Source(path, split_lines(text), parse(text), [])
@@ -50,7 +50,7 @@ def check_size(data: bytes) -> None:
     if len(data) > MAX_BYTES:
         raise Refused(
             f"{len(data):,} bytes are more than the limit of {MAX_BYTES:,}",
-            "check the scripts that people write, not generated files",
+            "check hand-written scripts, not generated files",
         )
 
 
@@ -58,7 +58,7 @@ def decode(data: bytes) -> str:
     try:
         text = data.decode(_encoding(data))
     except (SyntaxError, LookupError):
-        raise Refused("the declared encoding is not one of Python's", "save it as UTF-8") from None
+        raise Refused("Python does not know the declared encoding", "save it as UTF-8") from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise Refused(
@@ -66,7 +66,7 @@ def decode(data: bytes) -> str:
         ) from None
     if "\0" in text:
         raise Refused(
-            "it holds zero bytes, so it is not Python source",
+            "contains null bytes, so it is not Python source",
             "name a Python file",
             text.count("\n", 0, text.index("\0")) + 1,
         )
@@ -74,23 +74,23 @@ def decode(data: bytes) -> str:
 
 
 def _encoding(data: bytes) -> str:
-    """The declared one, or UTF-8. SyntaxError if Python does not know the declared one."""
+    """Returns the declared encoding, or UTF-8. Raises SyntaxError for an unknown encoding."""
     try:
         return tokenize.detect_encoding(io.BytesIO(data).readline)[0]
-    except SyntaxError:  # also where the first two lines are not UTF-8
+    except SyntaxError:  # also raised if the first two lines are not UTF-8
         if any(_DECLARED.match(line) for line in data.split(b"\n", 2)[:2]):
             raise
         return "utf-8"
 
 
 def split_lines(text: str) -> list[str]:
-    """As Python counts lines: a form feed or a Unicode separator does not end one."""
+    """Splits lines as Python does: form feeds and Unicode separators do not end a line."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def parse(text: str) -> ast.Module:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of invalid escapes: the script's own business
+        warnings.simplefilter("ignore")  # warnings about invalid escapes
         try:
             return ast.parse(text)
         except SyntaxError as error:
@@ -101,5 +101,5 @@ def parse(text: str) -> ast.Module:
             raise Refused(f"syntax error: {message}", fix, error.lineno) from None
         except (RecursionError, MemoryError):
             raise Refused(*TOO_DEEP) from None
-        except ValueError as error:  # zero bytes, numbers that are too long
+        except ValueError as error:  # null bytes, or numbers that are too long
             raise Refused(str(error), "name a Python file") from None

@@ -1,4 +1,4 @@
-"""Timed spans, from `t = time.time()` to `time.time() - t`, and notes on waits for the GPU."""
+"""Finds timed code, from `t = time.time()` to `time.time() - t`, and notes about GPU waits."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .bindings import end_of, start_of
+from .bindings import end_position, start_position
 from .names import written
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ CLOCKS |= {"timeit.default_timer"}
 class Span:
     start: ast.AST  # t = time.time()
     end: ast.BinOp  # time.time() - t
-    calls: list[ast.Call]  # between the two, in the order of the text
+    calls: list[ast.Call]  # calls between start and end, in source order
 
 
 def spans(script: Script) -> Iterator[Span]:
@@ -34,43 +34,43 @@ def spans(script: Script) -> Iterator[Span]:
         starts = script.reaching(node.right)
         if not starts or starts[0].value is None or not _reads_clock(script, starts[0].value):
             continue
-        first, last = end_of(starts[0].statement), start_of(node)
+        first, last = end_position(starts[0].statement), start_position(node)
         calls = [
             call
             for call in script.inside(script.function(node), ast.Call)
-            if first < start_of(call) < last and not script.is_inside(node, call)
+            if first < start_position(call) < last and not script.is_inside(node, call)
         ]
         yield Span(starts[0].statement, node, calls)
 
 
 def remaining_waits_note(script: Script, calls: Iterable[ast.AST]) -> str:
-    """Returns the note for a fix that is of no use while other calls of the step may wait."""
-    places = list(dict.fromkeys(script.line_text(call) for call in calls))
-    if not places:
+    """Returns a note if other calls of the step also wait, which limits the benefit of a fix."""
+    locations = list(dict.fromkeys(script.line_text(call) for call in calls))
+    if not locations:
         return ""
-    lines = " and ".join(places)
-    if len(places) > 1 and all(place.startswith("line ") for place in places):
-        numbers = [place.removeprefix("line ") for place in places]
+    lines = " and ".join(locations)
+    if len(locations) > 1 and all(location.startswith("line ") for location in locations):
+        numbers = [location.removeprefix("line ") for location in locations]
         lines = f"lines {', '.join(numbers[:-1])} and {numbers[-1]}"
-    return f"; {lines} {'wait' if len(places) > 1 else 'waits'} too if the tensor is on the GPU"
+    return f"; {lines} {'wait' if len(locations) > 1 else 'waits'} too if the tensor is on the GPU"
 
 
 def timed_step_note(script: Script, wait: ast.Call) -> str:
-    """Returns the note for a fix that removes a wait on which a measured step time depends."""
+    """Returns a note if the fix removes a wait that a time measurement relies on."""
     region = script.loops.step_region(wait)
     if region is None:
         return ""
     for span in spans(script):
         within = script.is_inside(span.start, region) and script.is_inside(span.end, region)
-        waits = [one for one in span.calls if written(one.func).endswith("synchronize")]
-        if within and not waits and any(one is wait for one in span.calls):
+        waits = [call for call in span.calls if written(call.func).endswith("synchronize")]
+        if within and not waits and any(call is wait for call in span.calls):
             line = script.line_text(span.end)
-            return f"; {line} then times a step that is only queued: take the time of many steps"
+            return f"; {line} then only measures queueing a step: time many steps instead"
     return ""
 
 
 def _reads_clock(script: Script, value: ast.AST) -> bool:
-    """A call of a clock, or a name that was last bound to one."""
+    """Returns whether a value is a call of a clock, or a name last bound to one."""
     if isinstance(value, ast.Name):
         bindings = script.reaching(value)
         if len(bindings) != 1 or bindings[0].value is None:
@@ -80,5 +80,5 @@ def _reads_clock(script: Script, value: ast.AST) -> bool:
 
 
 def _is_limit(script: Script, difference: ast.AST) -> bool:
-    """`if time.time() - t > 60`: when to stop, not how long something took."""
-    return any(isinstance(one, ast.Compare) for one in script.ancestors(difference))
+    """Recognizes `if time.time() - t > 60`: a time limit, not a measurement."""
+    return any(isinstance(ancestor, ast.Compare) for ancestor in script.ancestors(difference))

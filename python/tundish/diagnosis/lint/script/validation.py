@@ -1,4 +1,4 @@
-"""Loops of a script that evaluate the model which the script trains."""
+"""Finds loops that evaluate the model that the script trains."""
 
 from __future__ import annotations
 
@@ -14,22 +14,24 @@ from .names import written
 if TYPE_CHECKING:
     from .script import Script
 
-_WORDS = ("val", "test", "eval")  # with these a name begins, or a part of it behind _
-_NOT_WORDS = ("value", "valued", "values")
-_SCORES = ("argmax", "eq", "topk")  # what a loop without a loss does with the model's output
+_EVALUATION_NAMES = ("val", "test", "eval")  # prefixes of a name or of its parts
+_OTHER_NAMES = ("value", "valued", "values")
+_SCORES = ("argmax", "eq", "topk")  # operations on the model's output in loops without a loss
 _TRAINS = ("backward", "manual_backward", "step", "grad", "requires_grad_", "zero_grad")
 
 
 def validations(script: Script) -> Iterator[tuple[ast.For, ast.Call]]:
-    """Each such loop with its first call of the model.
+    """Yields each validation loop with its first call of the model.
 
-    The loop is over a loader that no training loop reads, has no backward pass and no step of an optimizer, and calls a
-    model. The name of its loader, data set or function says what it is for, or it compares the model's output."""
+    Such a loop reads a loader that no training loop reads, has no backward pass and no optimizer
+    step, and calls a model. Its loader, dataset or function is named accordingly, or the loop
+    compares the model's output.
+    """
     if not script.loops.backward_calls:
         return
-    trained = {_identity(script, one) for one in _training_loaders(script)}
+    trained = {_identity(script, loader) for loader in _training_loaders(script)}
     for loop in script.nodes(ast.For):
-        loader = script.loops.iterated(loop.iter)
+        loader = script.loops.loader_in(loop.iter)
         if loader is None or loop in script.loops.training or _trains(script, loop):
             continue
         if _identity(script, loader) in trained:
@@ -42,18 +44,21 @@ def validations(script: Script) -> Iterator[tuple[ast.For, ast.Call]]:
 def _training_loaders(script: Script) -> Iterator[ast.expr]:
     for loop in script.loops.training:
         if isinstance(loop, ast.For):
-            loader = script.loops.iterated(loop.iter)
+            loader = script.loops.loader_in(loop.iter)
             if loader is not None:
                 yield loader
 
 
 def _identity(script: Script, loader: ast.expr) -> object:
-    """The call that made the loader, where there is one; else its name, with the function whose parameter it is."""
+    """Identifies a loader by the call that created it, otherwise by its name.
+
+    A parameter is identified by its function and name.
+    """
     made = origins(script, loader)
     if len(made) == 1:
         return id(made[0])
     bindings = script.bindings(loader)
-    parameter = any(one.how == "parameter" for one in bindings)
+    parameter = any(binding.how == "parameter" for binding in bindings)
     return (id(script.function(loader)) if parameter else 0, written(loader))
 
 
@@ -68,7 +73,7 @@ def _trains(script: Script, loop: ast.For) -> bool:
 def _first_model(script: Script, loop: ast.For) -> ast.Call | None:
     for call in script.inside(loop, ast.Call):
         plain = isinstance(call.func, ast.Name | ast.Attribute) and not script.name(call.func)
-        if plain and written(call.func) and script.values.of(call.func).kind == "model":
+        if plain and written(call.func) and script.values.infer(call.func).kind == "model":
             return call
     return None
 
@@ -81,17 +86,18 @@ def _is_named(script: Script, loop: ast.For, loader: ast.expr) -> bool:
     parts = [part for name in names for part in re.split(r"[._\d]+", name.lower())]
     if any(part.startswith("train") for part in parts):
         return False
-    return any(part.startswith(_WORDS) and part not in _NOT_WORDS for part in parts)
+    return any(part.startswith(_EVALUATION_NAMES) and part not in _OTHER_NAMES for part in parts)
 
 
 def _scores(script: Script, loop: ast.For) -> bool:
-    """Whether the loop compares what the model gives: `(model(x).argmax(1) == y).sum()`."""
+    """Returns whether the loop evaluates the output: `(model(x).argmax(1) == y).sum()`."""
     if not any(
         isinstance(call.func, ast.Attribute) and call.func.attr in _SCORES
         for call in script.inside(loop, ast.Call)
     ):
         return False
     return any(
-        isinstance(one.ops[0], ast.Eq) and script.values.of(one.left).kind == "tensor"
-        for one in script.inside(loop, ast.Compare)
+        isinstance(comparison.ops[0], ast.Eq)
+        and script.values.infer(comparison.left).kind == "tensor"
+        for comparison in script.inside(loop, ast.Compare)
     )

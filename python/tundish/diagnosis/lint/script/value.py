@@ -1,4 +1,4 @@
-"""What one variable holds, as far as the text of a script tells."""
+"""Kind and device of a variable, inferred from the source."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Value:
-    """kind: tensor, batch, model, optimizer, loader, criterion, array, number, other, or "".
-    device: cpu, gpu, or "" when it is not known."""
+    """Inferred value of an expression.
+
+    kind: tensor, batch, model, optimizer, loader, criterion, array, number, other, or "" if unknown.
+    device: cpu, gpu, or "" if unknown.
+    """
 
     kind: str = ""
     device: str = ""
@@ -22,8 +25,8 @@ NUMBER = Value("number")
 
 
 def merge(values: list[Value]) -> Value:
-    """What all agree on."""
-    if not values or any(one.kind != values[0].kind for one in values):
+    """Returns the kind and device shared by all values."""
+    if not values or any(value.kind != values[0].kind for value in values):
         return UNKNOWN
-    same = all(one.device == values[0].device for one in values)
+    same = all(value.device == values[0].device for value in values)
     return values[0] if same else Value(values[0].kind)

@@ -1,7 +1,8 @@
-"""What a variable holds, as far as the text tells: a tensor and where it is, a model, a loader.
+"""Infers kinds and devices of variables: tensors, models, loaders and so on.
 
-Names that the whole field uses (`model`, `optimizer`, `train_loader`) count where nothing else is
-known, as parameters of functions. An answer of "" means: not known, and checks are silent."""
+Conventional names (`model`, `optimizer`, `train_loader`) are used if nothing else is known, as for
+function parameters. Checks report nothing for unknown values.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from . import libraries
 from .names import written
-from .parameters import given_for
+from .parameters import passed_arguments
 from .value import NUMBER, UNKNOWN, Value, merge
 
 if TYPE_CHECKING:
     from .bindings import Binding
     from .script import Script
 
-_DEPTH = 40  # of expressions and assignments that are followed
+_DEPTH = 40  # maximum depth of expressions and assignments to follow
 
 
 class Values:
@@ -28,8 +29,8 @@ class Values:
         self._gpu: bool | None = None
         self._losses = loss_names(script)
 
-    def of(self, expression: ast.AST | None, depth: int = 0) -> Value:
-        """Each expression is looked at once; one that depends on itself is unknown."""
+    def infer(self, expression: ast.AST | None, depth: int = 0) -> Value:
+        """Returns the value of an expression, computed once. Cyclic expressions are unknown."""
         if expression is None or depth > _DEPTH:
             return UNKNOWN
         known = self._known.get(expression)
@@ -39,12 +40,12 @@ class Values:
         return known
 
     def is_gpu_tensor(self, expression: ast.AST | None) -> bool:
-        value = self.of(expression)
+        value = self.infer(expression)
         return value.kind == "tensor" and value.device == "gpu"
 
     @property
     def uses_gpu(self) -> bool:
-        """Whether the script names a GPU at all; a script that does not waits for nothing."""
+        """Whether the script mentions a GPU. Without one, nothing waits for a GPU."""
         if self._gpu is None:
             self._gpu = libraries.names_a_gpu(self._script)
         return self._gpu
@@ -55,39 +56,42 @@ class Values:
 
     def _compute(self, node: ast.AST, depth: int) -> Value:
         if isinstance(node, ast.Call):
-            return self._of_call(node, depth)
+            return self._call_value(node, depth)
         if isinstance(node, ast.Name | ast.Attribute):
-            return self._of_name(node, depth)
+            return self._name_value(node, depth)
         if isinstance(node, ast.Subscript):
-            inner = self.of(node.value, depth + 1)
+            inner = self.infer(node.value, depth + 1)
             return inner if inner.kind in ("tensor", "batch", "array") else UNKNOWN
         if isinstance(node, ast.BinOp):
             return self._merged_operands([node.left, node.right], depth)
         if isinstance(node, ast.UnaryOp):
-            return self.of(node.operand, depth + 1)
+            return self.infer(node.operand, depth + 1)
         if isinstance(node, ast.Compare):
-            if any(isinstance(one, ast.Is | ast.IsNot | ast.In | ast.NotIn) for one in node.ops):
+            if any(
+                isinstance(operator, ast.Is | ast.IsNot | ast.In | ast.NotIn)
+                for operator in node.ops
+            ):
                 return NUMBER
             return self._merged_operands([node.left, *node.comparators], depth)
         if isinstance(node, ast.IfExp):
-            return merge([self.of(node.body, depth + 1), self.of(node.orelse, depth + 1)])
+            return merge([self.infer(node.body, depth + 1), self.infer(node.orelse, depth + 1)])
         if isinstance(node, ast.Constant):
             return NUMBER if isinstance(node.value, int | float) else Value("other")
         if isinstance(node, ast.Await | ast.Starred):
-            return self.of(node.value, depth + 1)
+            return self.infer(node.value, depth + 1)
         return UNKNOWN
 
     def _merged_operands(self, operands: list[ast.expr], depth: int) -> Value:
-        """A tensor with anything is a tensor; on the GPU if one of them is."""
-        values = [self.of(one, depth + 1) for one in operands]
-        tensors = [one for one in values if one.kind == "tensor"]
+        """Combines operands: a tensor with anything is a tensor, on the GPU if any operand is."""
+        values = [self.infer(operand, depth + 1) for operand in operands]
+        tensors = [value for value in values if value.kind == "tensor"]
         if tensors:
-            return max(tensors, key=lambda one: ("", "cpu", "gpu").index(one.device))
+            return max(tensors, key=lambda tensor: ("", "cpu", "gpu").index(tensor.device))
         return merge(values)
 
     # --- names ------------------------------------------------------------------------------------
 
-    def _of_name(self, node: ast.Name | ast.Attribute, depth: int) -> Value:
+    def _name_value(self, node: ast.Name | ast.Attribute, depth: int) -> Value:
         bindings = self._script.bindings(node)
         if bindings:
             value = merge(self._bound(bindings, node, depth))
@@ -95,21 +99,23 @@ class Values:
                 return Value("tensor", self.model_device)
             return value
         if isinstance(node, ast.Attribute):
-            return self._of_attribute(node, depth)
+            return self._attribute_value(node, depth)
         known = node.id in self._script.imports
-        return UNKNOWN if known else by_usual_name(node.id, self)
+        return UNKNOWN if known else by_conventional_name(node.id, self)
 
     def _bound(
         self, bindings: list[Binding], node: ast.Name | ast.Attribute, depth: int
     ) -> list[Value]:
-        """The values of all bindings. `total = 0.0` is a tensor once a tensor is added to it."""
-        pairs = [(one.how, self._of_binding(one, node, depth + 1)) for one in bindings]
+        """Returns the values of all bindings. `total = 0.0` is a tensor once a tensor is added."""
+        pairs = [
+            (binding.how, self._binding_value(binding, node, depth + 1)) for binding in bindings
+        ]
         grows = any(how == "augment" and value is not None for how, value in pairs)
         found = [value for _, value in pairs if value is not None]
-        return [one for one in found if one != NUMBER] if grows else found
+        return [value for value in found if value != NUMBER] if grows else found
 
-    def _of_attribute(self, node: ast.Attribute, depth: int) -> Value:
-        owner = self.of(node.value, depth + 1)
+    def _attribute_value(self, node: ast.Attribute, depth: int) -> Value:
+        owner = self.infer(node.value, depth + 1)
         if owner.kind == "tensor":
             if node.attr in libraries.PLAIN_ATTRIBUTES:
                 return Value("other")
@@ -118,23 +124,23 @@ class Values:
             return owner
         if owner.kind == "model":
             return Value("tensor", owner.device) if node.attr in ("weight", "bias") else UNKNOWN
-        return by_usual_name(written(node), self) if not owner.kind else UNKNOWN
+        return by_conventional_name(written(node), self) if not owner.kind else UNKNOWN
 
-    def _of_binding(
+    def _binding_value(
         self, binding: Binding, node: ast.Name | ast.Attribute, depth: int
     ) -> Value | None:
-        """None for a value that says nothing: `loss = None` before the loop."""
+        """Returns the value of a binding, or None for an uninformative one such as `loss = None`."""
         if binding.how == "parameter":
-            return by_usual_name(written(node), self) or self._passed(binding, node, depth)
+            return by_conventional_name(written(node), self) or self._passed(binding, node, depth)
         if isinstance(binding.value, ast.Constant) and binding.value.value is None:
             return None
-        inner = self.of(binding.value, depth)
+        inner = self.infer(binding.value, depth)
         if binding.how in ("assign", "with"):
             made = binding.value
             if inner.kind or not isinstance(made, ast.Call):
                 return inner
             foreign = libraries.is_not_torch(self._script.name(made.func))
-            return inner if foreign else by_usual_name(written(node), self)
+            return inner if foreign else by_conventional_name(written(node), self)
         if binding.how == "augment":
             return inner if inner.kind == "tensor" else None
         if binding.how == "item":
@@ -144,20 +150,22 @@ class Values:
         return UNKNOWN
 
     def _passed(self, binding: Binding, node: ast.Name | ast.Attribute, depth: int) -> Value:
-        """What all calls of the function in this script pass for the parameter."""
-        given = given_for(self._script, binding.statement, node)
-        return merge([self.of(one, depth + 1) for one in given])
+        """Returns the value passed for the parameter by all calls of the function in this script."""
+        given = passed_arguments(self._script, binding.statement, node)
+        return merge([self.infer(expression, depth + 1) for expression in given])
 
     def _item(self, binding: Binding, inner: Value, node: ast.AST) -> Value:
         made = binding.value
-        if isinstance(made, ast.Call) and self.of(made.func).kind == "criterion":
-            return UNKNOWN  # loss, other = criterion(...): the other may be a plain number
+        if isinstance(made, ast.Call) and self.infer(made.func).kind == "criterion":
+            return UNKNOWN  # loss, other = criterion(...): `other` may be a plain number
         if inner.kind in ("tensor", "batch"):
             return inner
-        return by_usual_name(written(node), self)  # model, optimizer = accelerator.prepare(...)
+        return by_conventional_name(
+            written(node), self
+        )  # model, optimizer = accelerator.prepare(...)
 
     def _element(self, binding: Binding, inner: Value, depth: int) -> Value:
-        """`for x in value`, `for i, x in enumerate(value)`."""
+        """Returns the value of x in `for x in value` and `for i, x in enumerate(value)`."""
         value, index = binding.value, binding.index
         if isinstance(value, ast.Call):
             name = self._script.name(value.func)
@@ -166,7 +174,7 @@ class Values:
                 first = top_level and binding.how == "each_item" and _is_direct(binding)
                 if first:
                     return NUMBER
-                inner = self.of(value.args[0], depth)
+                inner = self.infer(value.args[0], depth)
             elif name == "range":
                 return NUMBER
         if inner.kind == "loader":
@@ -175,15 +183,15 @@ class Values:
 
     # --- calls ------------------------------------------------------------------------------------
 
-    def _of_call(self, call: ast.Call, depth: int) -> Value:
+    def _call_value(self, call: ast.Call, depth: int) -> Value:
         name = self._script.name(call.func)
         if name:
-            return libraries.result_of(self._script, name, call, depth)
+            return libraries.call_result(self._script, name, call, depth)
         if isinstance(call.func, ast.Attribute):
-            found = self._of_method(call, call.func, depth)
+            found = self._method_value(call, call.func, depth)
             if found.kind:
                 return found
-        called = self.of(call.func, depth + 1)
+        called = self.infer(call.func, depth + 1)
         if called.kind in ("model", "criterion"):
             return Value("tensor", self.model_device)
         definition = self._script.definition(call.func)
@@ -194,43 +202,48 @@ class Values:
             return Value("other")
         return UNKNOWN
 
-    def _of_method(self, call: ast.Call, function: ast.Attribute, depth: int) -> Value:
-        owner = self.of(function.value, depth + 1)
+    def _method_value(self, call: ast.Call, function: ast.Attribute, depth: int) -> Value:
+        owner = self.infer(function.value, depth + 1)
         name = function.attr
         if owner.kind in ("tensor", "batch"):
-            return libraries.method_of_tensor(self._script, call, name, owner)
+            return libraries.tensor_method_result(self._script, call, name, owner)
         if owner.kind == "model" and name in libraries.MODEL_METHODS:
-            moved = libraries.device_of(self._script, call)
+            moved = libraries.target_device(self._script, call)
             return Value("model", "cpu") if moved == "cpu" else owner
         if owner.kind == "array":
             return Value("number") if name in ("item", "tolist") else owner
-        if not owner.kind and libraries.device_of(self._script, call) == "gpu":
+        if not owner.kind and libraries.target_device(self._script, call) == "gpu":
             return self._moved(function.value)
         return UNKNOWN
 
     def _moved(self, owner: ast.expr) -> Value:
-        """`x.cuda()` of an unknown x: a tensor, unless the script uses x as a model. What an unknown call gives may be either."""
+        """Infers an unknown x in `x.cuda()`: a model if the script uses x as one, else a tensor.
+
+        Results of unknown calls may be either, so they stay unknown.
+        """
         if isinstance(owner, ast.Call):
             return UNKNOWN
         return Value("model" if written(owner) in self._modules else "tensor", "gpu")
 
     @cached_property
     def _modules(self) -> set[str]:
-        """Names that the script calls, or whose parameters() it asks for."""
+        """Names that the script calls, or whose module methods (such as parameters()) it calls."""
         calls = self._script.nodes(ast.Call)
         owners = [call.func.value for call in calls if _is_module_method(call.func)]  # type: ignore[attr-defined]
-        return {written(one) for one in [*owners, *(call.func for call in calls)]} - {""}
+        return {written(expression) for expression in [*owners, *(call.func for call in calls)]} - {
+            ""
+        }
 
     def is_module_class(self, node: ast.ClassDef, depth: int = 0) -> bool:
-        """Derived from nn.Module or LightningModule, perhaps through classes of this script."""
+        """Returns whether a class derives from nn.Module or LightningModule, also indirectly."""
         for base in node.bases:
             name = self._script.name(base)
             if name in libraries.MODULES:
                 return True
-            above = self._script.definition(base)
-            if not isinstance(above, ast.ClassDef) or above is node or depth > 6:
+            base_class = self._script.definition(base)
+            if not isinstance(base_class, ast.ClassDef) or base_class is node or depth > 6:
                 continue
-            if self.is_module_class(above, depth + 1):
+            if self.is_module_class(base_class, depth + 1):
                 return True
         return False
 
@@ -240,14 +253,14 @@ def _is_module_method(function: ast.expr) -> bool:
 
 
 def _is_direct(binding: Binding) -> bool:
-    """Whether the target is the first name of `for i, x in ...`, not one of a nested tuple."""
+    """Returns whether the target is the first name of `for i, x in ...`, not of a nested tuple."""
     statement = binding.statement
     target = getattr(statement, "target", None)
     return isinstance(target, ast.Tuple) and target.elts[0] is binding.target
 
 
-def by_usual_name(name: str, values: Values) -> Value:
-    """`model`, `self.optimizer`, `train_loader`: names that everybody gives to the same things."""
+def by_conventional_name(name: str, values: Values) -> Value:
+    """Infers a value from a conventional name: `model`, `self.optimizer`, `train_loader`."""
     last = name.rpartition(".")[2].lower().strip("_")
     if last.partition("_")[0] in libraries.VERBS:
         return UNKNOWN
@@ -267,7 +280,7 @@ def by_usual_name(name: str, values: Values) -> Value:
 
 
 def backward_losses(call: ast.Call) -> list[ast.expr]:
-    """The losses of `loss.backward()`, `scaler.scale(loss).backward()`, `fabric.backward(loss)`."""
+    """Returns the losses of `loss.backward()`, `scaler.scale(loss).backward()` and similar calls."""
     function = call.func
     if not isinstance(function, ast.Attribute):
         return []
@@ -285,7 +298,7 @@ def backward_losses(call: ast.Call) -> list[ast.expr]:
 
 
 def loss_names(script: Script) -> set[tuple[ast.AST, str]]:
-    """Function and name of every variable on which backward is called."""
+    """Returns function and name of every variable whose backward is called."""
     return {
         (script.function(call), written(loss))
         for call in script.methods("backward", "manual_backward")

@@ -1,4 +1,4 @@
-"""A change that `tundish doctor --apply` tries: made to the script's DataLoader when the loop iterates it."""
+"""Applies a change of `tundish doctor --apply` to the script's DataLoader when it is iterated."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 
 from ..hidden_frames import hidden
 from ..loaders.loader_facts import dataset_name
-from ..loaders.loader_origin import origin_of
+from ..loaders.loader_origin import loader_origin
 
 
 class Applied:
-    """`wanted` is "workers=4" or "accelerate"; only loaders of that data set and these origins are changed.
+    """A change to a loader: `wanted` is "workers=4" or "accelerate".
 
-    Where several loaders are, which have the same lines and as many samples, it is done only if all of them take it.
+    Only loaders with this dataset and these origins are changed. If several loaders share them, the
+    change counts as done only if every loader accepts it.
     """
 
     def __init__(self, wanted: str, dataset: str, origins: str = "") -> None:
@@ -24,7 +25,7 @@ class Applied:
         self._origins = frozenset(origins.split(",")) if origins else None
         self._busy = False
         self.done = False
-        self.text = "no DataLoader of that data set was iterated"
+        self.text = "no DataLoader of this dataset was iterated"
         if self._origins is not None:
             self.text = "the DataLoader that feeds the training was not iterated again"
         self._refused = False
@@ -33,10 +34,10 @@ class Applied:
         return {"done": self.done, "text": self.text}
 
     def iterate(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """In place of DataLoader.__iter__."""
+        """Returns a replacement for DataLoader.__iter__."""
 
         def iterate(loader: Any) -> Any:
-            if self._busy or not self._is_for(loader, sys._getframe(1)):
+            if self._busy or not self._matches(loader, sys._getframe(1)):
                 return original(loader)
             if self._name == "workers":
                 return original(self._with_workers(loader))
@@ -44,13 +45,13 @@ class Applied:
 
         return iterate
 
-    def _is_for(self, loader: Any, frame: FrameType) -> bool:
+    def _matches(self, loader: Any, frame: FrameType) -> bool:
         if dataset_name(loader) != self._dataset:
             return False
-        return self._origins is None or origin_of(loader, frame) in self._origins
+        return self._origins is None or loader_origin(loader, frame) in self._origins
 
-    def _tell(self, done: bool, text: str) -> None:
-        """What a loader that was left as it is says stays."""
+    def _set_outcome(self, done: bool, text: str) -> None:
+        """Sets the outcome. The outcome of a loader that could not be changed is final."""
         if not self._refused:
             self.done, self.text, self._refused = done, text, not done
 
@@ -59,22 +60,22 @@ class Applied:
         loader.num_workers = count
         if loader.prefetch_factor is None:
             loader.prefetch_factor = 2  # torch's default
-        self._tell(True, f"num_workers={count}")
+        self._set_outcome(True, f"num_workers={count}")
         return loader
 
     @hidden
     def _accelerated(self, loader: Any, original: Callable[[Any], Any]) -> Any:
-        """The engine's iterator, kept beside the loader for the next epochs."""
-        self._busy = True  # what accelerate() iterates itself stays torch's
+        """Returns the engine's iterator. The accelerated loader is kept for later epochs."""
+        self._busy = True  # loaders that accelerate() iterates itself stay unchanged
         try:
             ours = loader.__dict__.get("_tundish_accelerated")
             if ours is None:
                 ours = _accelerate(loader)
                 loader.__dict__["_tundish_accelerated"] = ours
-                self._tell(ours.report.native, str(ours.report))
+                self._set_outcome(ours.report.native, str(ours.report))
             return iter(ours)
         except Exception as error:
-            self._tell(False, f"{type(error).__name__}: {error}")
+            self._set_outcome(False, f"{type(error).__name__}: {error}")
             return original(loader)
         finally:
             self._busy = False

@@ -1,4 +1,4 @@
-"""A plan of `tundish tune` that `tundish doctor --apply` tries on the script's own model and optimizer."""
+"""Applies a plan of `tundish tune` to the script's model and optimizer (`doctor --apply`)."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from ..hidden_frames import hidden
 
 
 class AppliedPlan:
-    """The tricks that need no other training step are set once the loop's model is known, in the second step."""
+    """Applies the tricks that need no new training step, once the loop's model is known."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._tried = False
         self.done = False
-        self.text = "no optimizer step was seen"
+        self.text = "no optimizer step ran"
 
     def as_json(self) -> dict[str, Any]:
         return {"done": self.done, "text": self.text}
 
     def optimizer_ended(self, model: Any, optimizer: Any) -> None:
-        """`model`: the module that the loop calls. Only the first call does something."""
+        """Applies the plan at the first call. `model`: the module that the loop calls."""
         if self._tried or model is None:
             return
         self._tried = True
@@ -45,16 +45,18 @@ class AppliedPlan:
         elif settings.precision == "fp16":
             left_out.append("fp16: the script's loop has no GradScaler")
         if settings.accumulate > 1:
-            left_out.append(f"{settings.accumulate} micro-batches: the script's loop has its own")
+            left_out.append(
+                f"{settings.accumulate} micro-batches: the script's loop splits its own batches"
+            )
         self.done = bool(applied)
         lines = [f"applied: {', '.join(applied) or 'nothing'}"]
-        lines += [f"left out: {one}" for one in left_out]
-        lines += [f"differs: {one}" for one in plan.changes(model, optimizer)]
+        lines += [f"left out: {reason}" for reason in left_out]
+        lines += [f"differs: {change}" for change in plan.changes(model, optimizer)]
         return "\n".join(lines)
 
 
 def _use_bf16(model: Any) -> None:
-    """Outputs are float32 again: losses outside the model are computed as before."""
+    """Runs the model under bfloat16 autocast. Outputs are float32, so the loss is unchanged."""
     torch = sys.modules["torch"]
     forward = model.forward
     device = next((p.device.type for p in model.parameters()), "cpu")

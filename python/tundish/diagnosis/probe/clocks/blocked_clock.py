@@ -1,4 +1,4 @@
-"""How long a thread was blocked: neither running nor waiting for a free CPU."""
+"""Measures how long a thread was blocked: neither running nor waiting for a free CPU."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class BlockedClock:
-    """Wall seconds and blocked seconds of the thread that makes it and asks it."""
+    """Wall and blocked seconds of the thread that creates and reads the clock."""
 
     def __init__(self) -> None:
         path = f"/proc/self/task/{threading.get_native_id()}/schedstat"
@@ -19,28 +19,31 @@ class BlockedClock:
             self._file = None
 
     def now(self) -> tuple[float, float]:
-        """(wall, blocked), both from some beginning."""
+        """Returns (wall, blocked) seconds since an arbitrary start."""
         wall, waited = self._read()
         return wall, wall - time.thread_time() - waited
 
     def own(self) -> tuple[float, float]:
-        """(own, blocked), both from some beginning. Own: wall without the time that the thread waited for a CPU which
-        others used. They take a CPU for milliseconds, wherever the thread is: in a function of a microsecond, too."""
+        """Returns (own, blocked) seconds since an arbitrary start.
+
+        Own time is wall time without waiting for a CPU used by other threads. Such waits take
+        milliseconds and can hit any function, including functions of a microsecond.
+        """
         wall, waited = self._read()
         own = wall - waited
         return own, own - time.thread_time()
 
     def _read(self) -> tuple[float, float]:
-        """Wall seconds, and those that the thread waited for a free CPU."""
+        """Returns wall seconds and the seconds spent waiting for a free CPU."""
         wall = time.perf_counter()
         if self._file is None:
             return wall, 0.0
         self._file.seek(0)
-        # The first number, the time that it ran, is up to a tick of the kernel late (4 ms).
+        # The first number, the run time, lags by up to one kernel tick (4 ms).
         return wall, int(self._file.read().split()[1]) / 1e9
 
-    def read_s(self) -> float:
-        """What a call of own() takes, measured now."""
+    def measure_read_s(self) -> float:
+        """Returns the duration of one own() call, measured now."""
         calls = [self.own()[0] for _ in range(50)]
         return max(0.0, min(after - before for before, after in pairwise(calls)))
 

@@ -1,4 +1,4 @@
-"""The parts of a step: where the loop's thread is now, and for how long it was in each part."""
+"""Divides a step into parts: the current part of the loop's thread, and the time in each part."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-# Of a step, in the order in which a loop has them. "other" is what no hook knows; "own" is the doctor.
+# The parts of a step in their usual order. "other": time outside all hooks; "own": the doctor.
 PARTS = (
     *("data", "copy", "forward", "backward", "communication", "optimizer", "zero_grad"),
     *("other", "own"),
 )
-Mark = tuple[str, Any]  # the part that ends here, and an event of the GPU
+Mark = tuple[str, Any]  # the part that ends here, and a GPU event
 
 
-class Ledger:
-    """Used by the loop's thread. Time in nested parts counts for the innermost one.
+class StepLedger:
+    """Accumulates time by part in the loop's thread. Nested time counts for the innermost part.
 
-    `make_event` records an event of the GPU at every change, so that the GPU's own time is known too.
+    `make_event` records a GPU event at every change, to measure GPU time as well.
     """
 
     def __init__(
@@ -28,13 +28,13 @@ class Ledger:
         self._clock, self.make_event = clock, make_event
         self._inside: list[str] = []
         self._since = clock()
-        self.changes = 0  # of all steps, for the cost of measuring
+        self.changes = 0  # number of changes in all steps, for the measuring overhead
         self.listener: Callable[[str, float, float, str], None] | None = None
         self._begin()
 
     def _begin(self) -> None:
         self.seconds = dict.fromkeys(PARTS, 0.0)
-        self.counts = dict.fromkeys(PARTS, 0)  # how often a part was entered
+        self.counts = dict.fromkeys(PARTS, 0)  # number of times each part was entered
         self.marks: list[Mark] = []
 
     @property
@@ -54,9 +54,9 @@ class Ledger:
         self._inside.pop()
 
     def drop(self, part: str) -> None:
-        """Of a part that ended without a word: nothing is inside it any more."""
+        """Removes a part that ended without leave(), for example by an exception."""
         if part in self._inside:
-            outer = [one for one in self._inside if one != part]
+            outer = [inner for inner in self._inside if inner != part]
             self._change(outer[-1] if outer else "other")
             self._inside = outer
 
@@ -72,16 +72,16 @@ class Ledger:
             self.marks.append((part, self.make_event()))
 
     def move(self, part: str, to: str, seconds: float) -> None:
-        """Of this step, where it is known later what the time was spent for."""
+        """Moves time of this step between parts, when its purpose becomes known later."""
         seconds = min(seconds, self.seconds[part])
         self.seconds[part] -= seconds
         self.seconds[to] += seconds
 
     def close_step(self) -> tuple[dict[str, float], list[Mark]]:
-        """The seconds by part since the last call, and the marks of the GPU."""
+        """Ends the step. Returns its seconds by part and its GPU marks."""
         self._change(self.part)
         done = self.seconds, self.marks
         self._begin()
         if self.make_event is not None:
-            self.marks.append(("", done[1][-1][1]))  # where this step begins
+            self.marks.append(("", done[1][-1][1]))  # beginning of the new step
         return done

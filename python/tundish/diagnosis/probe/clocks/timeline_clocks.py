@@ -1,4 +1,4 @@
-"""The two clocks of a timeline: Unix time, which torch's profiler uses, and CLOCK_MONOTONIC, which the engine and Python use."""
+"""Relates the two clocks of a timeline: Unix time (torch's profiler) and CLOCK_MONOTONIC."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ TRIES = 20
 
 @dataclass(frozen=True)
 class ClockPair:
-    """`offset_ns`: Unix time minus CLOCK_MONOTONIC. It is right within `width_ns`."""
+    """One reading of both clocks. `offset_ns`: Unix time minus CLOCK_MONOTONIC, within `width_ns`."""
 
     monotonic_ns: int
     offset_ns: int
@@ -21,7 +21,7 @@ class ClockPair:
 
 
 def read_clocks() -> ClockPair:
-    """The narrowest of some tries: a thread may lose its CPU between two clocks."""
+    """Returns the most precise of several readings. A thread may be preempted between two clocks."""
     best: ClockPair | None = None
     for _ in range(TRIES):
         before = time.monotonic_ns()
@@ -34,8 +34,11 @@ def read_clocks() -> ClockPair:
     return best
 
 
-def monotonic_of(unix_ns: int, begin: ClockPair, end: ClockPair) -> int:
-    """Between two readings the offset is a straight line: a time server may slew the Unix clock."""
+def to_monotonic_ns(unix_ns: int, begin: ClockPair, end: ClockPair) -> int:
+    """Converts Unix time to CLOCK_MONOTONIC.
+
+    Interpolates the offset linearly between two readings, because NTP may slew the Unix clock.
+    """
     guess = unix_ns - begin.offset_ns
     passed = end.monotonic_ns - begin.monotonic_ns
     if passed <= 0:
@@ -45,5 +48,5 @@ def monotonic_of(unix_ns: int, begin: ClockPair, end: ClockPair) -> int:
 
 
 def error_ns(begin: ClockPair, end: ClockPair) -> int:
-    """How far a converted time can be off, by what is known here."""
+    """Returns an upper bound for the error of a converted time."""
     return max(begin.width_ns, end.width_ns) + abs(end.offset_ns - begin.offset_ns)

@@ -1,4 +1,5 @@
-"""Time, FLOPs and bytes of every module in a few steps of their own, and what this machine can do at most.
+"""Measures time, FLOPs and bytes of every module in a few extra steps, and the machine's limits.
 
-No hook is put on the user's modules: torch's global hooks are set for these steps and removed afterwards.
+No hook is registered on the user's modules. torch's global hooks are set for these steps and
+removed afterwards.
 """

@@ -1,8 +1,9 @@
-"""The nodes of autograd that a module's forward made: they are found by their sequence numbers.
+"""Assigns autograd nodes to the modules that created them, by sequence number.
 
-A node's number is the count of nodes that its thread had made before. Backward runs the ready node with the highest number
-first, so the nodes of one module mostly run one after another. Full backward hooks of torch would put views around the
-inputs and outputs of a module, which in-place modules refuse.
+A node's number is the count of nodes created before in its thread. Backward runs the ready node
+with the highest number first, so nodes of one module mostly run one after another. torch's full
+backward hooks are not used: they would wrap the inputs and outputs of a module in views, which
+in-place modules reject.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 MOST_NODES = 200_000
-_NO_NUMBER = 2**62  # gradients are added up by nodes that no forward made
+_NO_NUMBER = 2**62  # number of gradient accumulation nodes, which no forward created
 _DEEPEST = 4
 
 
 def next_number() -> int:
-    """Of the node that this thread makes next."""
+    """Returns the number of the next node created in this thread."""
     return int(sys.modules["torch"]._C._autograd._get_sequence_nr())
 
 
 def tensors_in(value: Any, depth: int = 0) -> Iterator[Any]:
-    """Tensors of an output of any kind: containers, dataclasses, objects."""
+    """Yields the tensors in an output: containers, dataclasses, objects."""
     torch = sys.modules["torch"]
     if isinstance(value, torch.Tensor):
         yield value
@@ -36,12 +37,12 @@ def tensors_in(value: Any, depth: int = 0) -> Iterator[Any]:
         inner = list(value)
     else:
         inner = list(getattr(value, "__dict__", {}).values())
-    for one in inner[:1000]:
-        yield from tensors_in(one, depth + 1)
+    for item in inner[:1000]:
+        yield from tensors_in(item, depth + 1)
 
 
 class NodeOwners:
-    """Which module each node belongs to, noted while one outermost call runs."""
+    """Records which module owns each node during one outermost call."""
 
     def __init__(self) -> None:
         self._numbers: list[int] = []
@@ -49,23 +50,26 @@ class NodeOwners:
         self._ends: list[Any] = []  # nodes of outputs
 
     def begins(self, owner: int | None) -> None:
-        """Nodes that are made from now on are this module's."""
+        """Assigns all nodes created from now on to this module."""
         self._numbers.append(next_number())
         self._owners.append(owner)
 
     def add_output(self, output: Any) -> None:
-        for one in tensors_in(output):
-            if one.grad_fn is not None:
-                self._ends.append(one.grad_fn)
+        for tensor in tensors_in(output):
+            if tensor.grad_fn is not None:
+                self._ends.append(tensor.grad_fn)
 
     def hook(self, when_run: Callable[[int], Callable[[Any], None]]) -> int:
-        """Each node calls when_run(owner) before it runs. How many nodes there are."""
+        """Makes each node call `when_run(owner)` before it runs.
+
+        Returns the number of hooked nodes.
+        """
         first = self._numbers[0] if self._numbers else 0
-        waiting, seen = self._ends, set(self._ends)
+        pending, seen = self._ends, set(self._ends)
         self._ends = []
         hooked = 0
-        while waiting and hooked < MOST_NODES:
-            node = waiting.pop()
+        while pending and hooked < MOST_NODES:
+            node = pending.pop()
             number = node._sequence_nr()
             if not first <= number < _NO_NUMBER:
                 continue
@@ -76,5 +80,5 @@ class NodeOwners:
             for following, _ in node.next_functions:
                 if following is not None and following not in seen:
                     seen.add(following)
-                    waiting.append(following)
+                    pending.append(following)
         return hooked

@@ -1,4 +1,4 @@
-"""Seconds of each module's own work, forward and backward: what its children take is theirs."""
+"""Measures the time of each module without its children, forward and backward."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ Seconds = dict[tuple[int, bool], float]  # by module, and whether in backward
 
 
 class NoClock:
-    """For the step in which operations are counted."""
+    """A clock that measures nothing, for the step that counts operations."""
 
     def moved(self, owner: int | None, backward: bool) -> None:
-        """The time until now is the owner's."""
+        """Assigns the time since the last call to the owner."""
 
     def resumed(self) -> None:
-        """The module goes on from here."""
+        """Starts a new interval, which excludes the time since moved()."""
 
     def step_ended(self) -> Seconds:
         return {}
 
 
 class WallClock(NoClock):
-    """Of a CPU, whose operations end before they return. What the hooks take counts for nobody."""
+    """Measures CPU modules, whose operations are synchronous. Excludes the time of the hooks."""
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
@@ -46,11 +46,13 @@ class WallClock(NoClock):
 
 
 class GpuClock(NoClock):
-    """Of a GPU: events on the stream that the loop uses, read when the step has ended."""
+    """Measures GPU modules with events on the loop's stream, which are read after each step."""
 
     def __init__(self, record: Callable[[], Any], synchronize: Callable[[], None]) -> None:
         self._record, self._synchronize = record, synchronize
-        self._marks: list[tuple[int | None, bool, Any]] = []  # whose time ends at the event
+        self._marks: list[
+            tuple[int | None, bool, Any]
+        ] = []  # owner of the time that ends at the event
 
     def moved(self, owner: int | None, backward: bool) -> None:
         event = self._record()
@@ -75,7 +77,7 @@ def gpu_clock() -> GpuClock:
 
     def record() -> Any:
         if torch.cuda.is_current_stream_capturing():
-            return None  # an event that is not captured would end the script's capture
+            return None  # recording an event would break the script's graph capture
         event = torch.cuda.Event(enable_timing=True)
         event.record()
         return event

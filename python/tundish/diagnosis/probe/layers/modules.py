@@ -1,4 +1,4 @@
-"""The modules of the user's model by number: names, and what was seen of their calls."""
+"""Numbers the modules of the user's model, with names and observations of their calls."""
 
 from __future__ import annotations
 
@@ -9,40 +9,42 @@ from typing import Any
 
 from .autograd_nodes import tensors_in
 
-# Modules that only wrap the user's one; their word is left out of names.
+# Wrappers of the user's module. Names omit them.
 WRAPPERS = ("DistributedDataParallel", "DataParallel", "FullyShardedDataParallel")
-_WRAPPED_WORDS = ("_fsdp_wrapped_module", "_checkpoint_wrapped_module")
+_WRAPPER_ATTRIBUTES = ("_fsdp_wrapped_module", "_checkpoint_wrapped_module")
 MOST_BRANCHES = 16
 
 
 @dataclass
 class Module:
-    """`own` numbers are of one step, without the children."""
+    """A module and its calls in one step. Numbers exclude the children."""
 
     name: str
     type: str
     parameters: int
     conv: dict[str, Any] | None
-    order: int = -1  # of its first call among all; -1: never called
+    order: int = -1  # rank of its first call among all modules; -1 if never called
     calls: int = 0
     shape_in: list[int] = field(default_factory=list)
     shape_out: list[int] = field(default_factory=list)
     layout_in: str = ""
     layout_out: str = ""
-    branches: list[str] = field(default_factory=list)  # modules that it calls with one same input
-    inputs: dict[int, tuple[Any, list[str]]] = field(default_factory=dict)  # of the present call
+    branches: list[str] = field(default_factory=list)  # modules called with the same input
+    inputs: dict[int, tuple[Any, list[str]]] = field(
+        default_factory=dict
+    )  # inputs of the current call
 
 
 class Modules:
     def __init__(self) -> None:
         self.all: list[Module] = []
         self._numbers: dict[int, int] = {}  # by id()
-        self._kept: list[Any] = []  # so that no id is used twice
+        self._kept: list[Any] = []  # keeps modules alive, so that no id is reused
         self._calls = 0
         self._callers: list[int] = []
 
     def add_root(self, root: Any) -> None:
-        """All modules of a model; those that are known keep their number and first name."""
+        """Adds all modules of a model. Known modules keep their number and name."""
         if id(root) in self._numbers:
             return
         self._kept.append(root)
@@ -51,8 +53,8 @@ class Modules:
             self._add(root, f"({type(root).__name__})")
             root = root.module
         for name, module in root.named_modules():
-            words = [word for word in name.split(".") if word and word not in _WRAPPED_WORDS]
-            self._add(module, ".".join([prefix, *words] if prefix else words))
+            parts = [part for part in name.split(".") if part and part not in _WRAPPER_ATTRIBUTES]
+            self._add(module, ".".join([prefix, *parts] if prefix else parts))
 
     def _add(self, module: Any, name: str) -> None:
         if id(module) in self._numbers:
@@ -61,22 +63,22 @@ class Modules:
         count = sum(p.numel() for p in module.parameters(recurse=False))
         self.all.append(Module(name, type(module).__name__, count, _conv(module)))
 
-    def number_of(self, module: Any) -> int | None:
+    def module_number(self, module: Any) -> int | None:
         return self._numbers.get(id(module))
 
     def entered(self, number: int, args: Any) -> None:
-        """In the step in which operations are counted."""
-        one = self.all[number]
-        if one.order < 0:
-            one.order = self._calls
+        """Records the beginning of a call, in the step that counts operations."""
+        called = self.all[number]
+        if called.order < 0:
+            called.order = self._calls
         self._calls += 1
-        one.calls += 1
+        called.calls += 1
         first = next(tensors_in(args), None)
         if first is not None:
-            one.shape_in, one.layout_in = list(first.shape), layout(first)
+            called.shape_in, called.layout_in = list(first.shape), layout(first)
             if self._callers:
-                self._note_branch(self.all[self._callers[-1]], one.name, first)
-        one.inputs = {}
+                self._note_branch(self.all[self._callers[-1]], called.name, first)
+        called.inputs = {}
         self._callers.append(number)
 
     def _note_branch(self, caller: Module, name: str, tensor: Any) -> None:
@@ -90,17 +92,20 @@ class Modules:
             caller.branches = names
 
     def left(self, number: int, output: Any) -> None:
-        one = self.all[number]
+        called = self.all[number]
         if number in self._callers:
             del self._callers[self._callers.index(number) :]
-        one.inputs = {}
+        called.inputs = {}
         first = next(tensors_in(output), None)
         if first is not None:
-            one.shape_out, one.layout_out = list(first.shape), layout(first)
+            called.shape_out, called.layout_out = list(first.shape), layout(first)
 
 
 def layout(tensor: Any) -> str:
-    """Of images: NCHW, NHWC, "both" where the two are the same, "other"; empty for other tensors."""
+    """Returns the memory layout of an image tensor, "" for other tensors.
+
+    One of "NCHW", "NHWC", "both" if the two coincide, or "other".
+    """
     torch = sys.modules["torch"]
     if tensor.dim() != 4 or tensor.layout != torch.strided:
         return ""
@@ -119,7 +124,7 @@ def _conv(module: Any) -> dict[str, Any] | None:
     if not all(isinstance(values[name], int) for name in names[:3]):
         return None
     for name in names[3:]:
-        one = values[name]
-        values[name] = [int(n) for n in one] if isinstance(one, list | tuple) else [int(one)]
+        value = values[name]
+        values[name] = [int(n) for n in value] if isinstance(value, list | tuple) else [int(value)]
     weight = getattr(module, "weight", None)
     return {**values, "weight_layout": "" if weight is None else layout(weight)}

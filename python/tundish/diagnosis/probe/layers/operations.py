@@ -1,4 +1,4 @@
-"""FLOPs and bytes of each operation, for the module that is at work. Imported when the script has torch."""
+"""Counts FLOPs and bytes of each operation for the running module. Requires torch."""
 
 from __future__ import annotations
 
@@ -28,13 +28,16 @@ def _cpu_attention_backward(grad: Any, q: Any, k: Any, v: Any, *args: Any, **kwa
 
 
 def _convolution_backward(grad: Any, x: Any, weight: Any, *args: Any, **kwargs: Any) -> int:
-    """Each of the two gradients takes the FLOPs of forward. torch's formula counts all groups with each other."""
+    """Counts FLOPs: each of the two gradients costs as much as the forward pass.
+
+    torch's formula multiplies all groups with each other.
+    """
     transposed, wanted = args[4], args[7]
     positions = (x if transposed else grad).numel()
     return int(2 * positions * weight[0].numel() * sum(wanted[:2]))
 
 
-# What torch's own registry leaves out (fused attention on CPUs) or counts too high (groups).
+# formulas that torch's registry lacks (fused attention on CPUs) or overestimates (groups)
 _OURS = {
     "convolution_backward": _convolution_backward,
     "_scaled_dot_product_flash_attention_for_cpu": _cpu_attention,
@@ -44,26 +47,26 @@ _OURS = {
 
 @dataclass
 class Counted:
-    """Of one module in one step, forward and backward."""
+    """Counts of one module in one step, forward and backward."""
 
     flops: int = 0
     bytes: int = 0
-    operations: int = 0  # that read or write memory: about as many kernels on a GPU
-    by_kind: dict[str, int] = field(default_factory=dict)  # bytes
-    types: dict[str, int] = field(default_factory=dict)  # FLOPs by type of their operands
+    operations: int = 0  # operations that access memory, about the number of GPU kernels
+    by_kind: dict[str, int] = field(default_factory=dict)  # bytes by kind
+    types: dict[str, int] = field(default_factory=dict)  # FLOPs by element type of the operands
     products: set[str] = field(default_factory=set)  # softmax, bmm, attention
-    tokens: int = 0  # that attend to each other
-    layout_bytes: int = 0  # copied from NHWC to NCHW or back
-    unknown: bool = False  # an operation whose FLOPs are not known
+    tokens: int = 0  # number of tokens that attend to each other
+    layout_bytes: int = 0  # bytes copied between NHWC and NCHW
+    unknown: bool = False  # has an operation with unknown FLOPs
 
 
 class OperationCounter(TorchDispatchMode):  # type: ignore[misc]
-    """While it is entered. `owner` says whose the operation is; None is nobody's."""
+    """Counts operations while active. `owner` returns the owner of an operation, or None."""
 
     def __init__(self, owner: Callable[[], int | None]) -> None:
         super().__init__()
         self._owner = owner
-        self.of: dict[int, Counted] = {}
+        self.counts: dict[int, Counted] = {}
         self.failed = ""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -72,23 +75,23 @@ class OperationCounter(TorchDispatchMode):  # type: ignore[misc]
         owner = self._owner()
         if owner is not None:
             try:
-                count(self.of.setdefault(owner, Counted()), func, args, kwargs, out)
+                count(self.counts.setdefault(owner, Counted()), func, args, kwargs, out)
             except Exception as error:
                 self.failed = f"{func}: {type(error).__name__}: {error}"
         return out
 
 
 def count(into: Counted, func: Any, args: Any, kwargs: Any, out: Any) -> None:
-    kind = kind_of(func)
+    kind = operation_kind(func)
     if kind == "free":
         return
     name = func._overloadpacket.__name__
     read = list(_tensors([*args, *kwargs.values()]))
     written = list(_tensors([out]))
     if name in ("copy_", "fill_", "zero_"):
-        read = read[1:]  # what is replaced is not read
-    moved = sum(_bytes(one) for one in {id(one): one for one in read}.values())
-    moved += sum(_bytes(one) for one in written)
+        read = read[1:]  # overwritten memory is not read
+    moved = sum(_bytes(tensor) for tensor in {id(tensor): tensor for tensor in read}.values())
+    moved += sum(_bytes(tensor) for tensor in written)
     into.bytes += moved
     into.operations += 1
     into.by_kind[kind] = into.by_kind.get(kind, 0) + moved
@@ -96,8 +99,8 @@ def count(into: Counted, func: Any, args: Any, kwargs: Any, out: Any) -> None:
     if kind == "matrix":
         flops = int(_formula(func)(*args, **kwargs, out_val=out))
         into.flops += flops
-        of_type = read[0].dtype if read else torch.float32
-        text = precision(of_type, "conv" in name, read[0].is_cuda if read else False)
+        dtype = read[0].dtype if read else torch.float32
+        text = precision(dtype, "conv" in name, read[0].is_cuda if read else False)
         into.types[text] = into.types.get(text, 0) + flops
     _note_attention(into, name, read)
     if kind == "copy" and read and written:
@@ -119,8 +122,8 @@ def _note_attention(into: Counted, name: str, read: list[Any]) -> None:
         into.products.add("bmm")
 
 
-def kind_of(func: Any) -> str:
-    """matrix, norm, elementwise, copy, other; "free" where no memory is touched."""
+def operation_kind(func: Any) -> str:
+    """Returns matrix, norm, elementwise, copy, other, or "free" without memory access."""
     known = _KINDS.get(func)
     if known is None:
         known = _KINDS[func] = _kind(func)
@@ -135,8 +138,10 @@ def _kind(func: Any) -> str:
     if func.namespace == "c10d":
         return "free"
     returns = func._schema.returns
-    aliases = [one.alias_info for one in returns]
-    if name in _FREE or (aliases and all(one is not None and not one.is_write for one in aliases)):
+    aliases = [result.alias_info for result in returns]
+    if name in _FREE or (
+        aliases and all(alias is not None and not alias.is_write for alias in aliases)
+    ):
         return "free"
     if not returns or name in ("_local_scalar_dense", "sym_size", "is_same_size"):
         return "free"
@@ -160,28 +165,28 @@ def _formula(func: Any) -> Any:
 
 
 def _tensors(values: Any) -> Iterator[Any]:
-    for one in values:
-        if isinstance(one, torch.Tensor):
-            yield one
-        elif isinstance(one, list | tuple):
-            yield from _tensors(one)
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from _tensors(value)
 
 
 def _bytes(tensor: Any) -> int:
-    """An expanded tensor is no longer than its memory."""
+    """Returns the size of a tensor, or of its storage if the tensor is expanded."""
     whole = tensor.numel() * tensor.element_size()
     try:
         return int(min(whole, tensor.untyped_storage().nbytes()))
-    except (RuntimeError, NotImplementedError):  # sparse, and other tensors without a storage
+    except (RuntimeError, NotImplementedError):  # sparse and other tensors without storage
         return int(whole)
 
 
-def precision(of_type: Any, is_conv: bool, on_gpu: bool) -> str:
-    """fp32, tf32, bf16, fp16 or the name of the type, as a GPU computes it under the present settings."""
+def precision(dtype: Any, is_conv: bool, on_gpu: bool) -> str:
+    """Returns fp32, tf32, bf16, fp16 or the type name, as computed by a GPU with current settings."""
     names = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}
-    if of_type is torch.float32 and on_gpu and uses_tf32(is_conv):
+    if dtype is torch.float32 and on_gpu and uses_tf32(is_conv):
         return "tf32"
-    return names.get(of_type, str(of_type).removeprefix("torch."))
+    return names.get(dtype, str(dtype).removeprefix("torch."))
 
 
 def uses_tf32(is_conv: bool) -> bool:

@@ -1,6 +1,6 @@
-"""Some steps in which every layer is measured: one in which operations are counted, then some that are timed.
+"""Measures every layer in extra steps: one step counts operations, the next steps are timed.
 
-Counting slows every operation down, and events are cheap: so the two never meet in one step.
+Counting slows operations down, so it never runs in a timed step.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import Any
 
 from .layer_clocks import NoClock, Seconds, WallClock, gpu_clock
 from .modules import Modules
-from .refusal import why_not
+from .refusal import refusal_reason
 from .roof import measure_roof
 from .tracker import OUTSIDE, Tracker
 from .trials import add_trials
 
 MOST_SLEEP_S = 0.2
-_CYCLES_PER_S = 1.8e9  # of a GPU, about
-_HOOKS_S = 40e-6  # that the host takes for a module, about
+_CYCLES_PER_S = 1.8e9  # clock rate of a typical GPU
+_HOOKS_S = 40e-6  # estimated host overhead per module
 
 
 class LayerProfile:
-    """start(), then step_ended() after each step, then stop(). Never raises: `why` says what went wrong."""
+    """Measures layers by start(), step_ended() after each step and stop(). Never raises; see `why`."""
 
     def __init__(self) -> None:
         self.result: dict[str, Any] | None = None
@@ -44,10 +44,13 @@ class LayerProfile:
         host_s: float,
         is_in_step: Callable[[], bool] = lambda: True,
     ) -> bool:
-        """`host_s`: what forward and backward take the host in a plain step. `is_in_step`: whether a call of a module
-        belongs to the training step. False where there is nothing to measure."""
+        """Starts measuring. Returns False if nothing can be measured.
+
+        `host_s`: host time of forward and backward in a plain step. `is_in_step`: whether a module
+        call belongs to the training step.
+        """
         try:
-            self.why = why_not(model)
+            self.why = refusal_reason(model)
             if not self.why:
                 self._start(model, thread, host_s, is_in_step)
         except Exception as error:
@@ -63,7 +66,9 @@ class LayerProfile:
         first = next(model.parameters(), None)
         device = first.device if first is not None else torch.device("cpu")
         if device.type not in ("cpu", "cuda"):
-            self.why = f"the model is on {device.type}: layers are measured on CPUs and NVIDIA GPUs"
+            self.why = (
+                f"the model is on {device.type}: layers can be measured on CPUs and NVIDIA GPUs"
+            )
             return
         self._device = device
         modules = Modules()
@@ -81,8 +86,10 @@ class LayerProfile:
         return self._counter if self._counting else nullcontext()
 
     def _before_root(self) -> None:
-        """The GPU gets something to wait for, so that the host is ahead of it: then events show how long the GPU
-        works, and not how long it waits for the host to launch."""
+        """Keeps the GPU busy first, so that the host runs ahead of the GPU.
+
+        Events then show the GPU's work instead of its waiting for kernel launches.
+        """
         if not self._counting and not self._slept and self._device.type == "cuda":
             self._slept = True
             sys.modules["torch"].cuda._sleep(int(self._sleep_s * _CYCLES_PER_S))
@@ -102,18 +109,18 @@ class LayerProfile:
             self._fail(error)
 
     def stop(self, complete: bool = True) -> None:
-        """`complete`: all steps were made; otherwise there is no result."""
+        """Computes the result. `complete`: all steps were made; otherwise there is no result."""
         tracker, self._tracker = self._tracker, None
         if tracker is None:
             return
         try:
             tracker.stop()
             self.why = self.why or tracker.failed
-            steps = [one for one in self._steps if any(owner >= 0 for owner, _ in one)]
+            steps = [seconds for seconds in self._steps if any(owner >= 0 for owner, _ in seconds)]
             if not complete and not self.why:
-                self.why = "the script ended before its layers were measured"
+                self.why = "the script ended before the layers were measured"
             elif not steps and not self.why:
-                self.why = "no forward and backward pass of the model was seen in these steps"
+                self.why = "the model made no forward and backward pass in these steps"
             if not self.why:
                 torch = sys.modules["torch"]
                 on_gpu = self._device.type == "cuda"
@@ -124,7 +131,7 @@ class LayerProfile:
         self._counter, self._steps = None, []
 
     def abandon(self) -> None:
-        """In a forked child: the hooks go, nothing else happens."""
+        """Removes the hooks in a forked child."""
         tracker, self._tracker = self._tracker, None
         if tracker is not None:
             tracker.clock = NoClock()
@@ -136,33 +143,37 @@ class LayerProfile:
 
     def _result(self, tracker: Tracker, steps: list[Seconds]) -> dict[str, Any]:
         rows = [
-            _row(number, one, self._counter.of.get(number), steps)
-            for number, one in enumerate(tracker.modules.all)
-            if one.calls or any((number, back) in step for step in steps for back in (False, True))
+            _row(number, module, self._counter.counts.get(number), steps)
+            for number, module in enumerate(tracker.modules.all)
+            if module.calls
+            or any((number, back) in step for step in steps for back in (False, True))
         ]
         needed = {name for row in rows for name in row["types"]}
         if self._device.type == "cuda":
-            needed.add("bf16")  # what Tensor Cores could do
+            needed.add("bf16")  # rate of the Tensor Cores
             add_trials(rows, self._device)
         return {
             "device": self._device.type,
             "steps": len(steps),
-            "outside_s": _of(steps, OUTSIDE, True),
-            "total_s": median(sum(one.values()) for one in steps),
+            "outside_s": _median_s(steps, OUTSIDE, True),
+            "total_s": median(sum(step.values()) for step in steps),
             "counting_failed": self._counter.failed,
             "roof": measure_roof(self._device, needed),
             "rows": rows,
         }
 
 
-def _of(steps: list[Seconds], number: int, backward: bool) -> float:
-    return median(one.get((number, backward), 0.0) for one in steps)
+def _median_s(steps: list[Seconds], number: int, backward: bool) -> float:
+    return median(step.get((number, backward), 0.0) for step in steps)
 
 
 def _row(number: int, module: Any, counted: Any, steps: list[Seconds]) -> dict[str, Any]:
     names = ("name", "type", "order", "calls", "parameters", "conv", "shape_in", "shape_out")
     row = {name: getattr(module, name) for name in (*names, "layout_in", "layout_out", "branches")}
-    row |= {"forward_s": _of(steps, number, False), "backward_s": _of(steps, number, True)}
+    row |= {
+        "forward_s": _median_s(steps, number, False),
+        "backward_s": _median_s(steps, number, True),
+    }
     return row | {
         "flops": counted.flops if counted else 0,
         "bytes": counted.bytes if counted else 0,
@@ -182,7 +193,7 @@ Measure = Callable[[], None]
 def measure_layers(
     model: Any, step: Measure, thread: int, steps: int, host_s: float
 ) -> LayerProfile:
-    """Of a function that makes one forward and one backward pass."""
+    """Measures the layers of `step`, a function that makes one forward and one backward pass."""
     profile = LayerProfile()
     if not profile.start(model, thread, host_s):
         return profile

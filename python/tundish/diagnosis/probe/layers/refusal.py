@@ -1,4 +1,4 @@
-"""Models whose modules are not called one by one: there is no time of a layer to be measured."""
+"""Rejects models whose modules are not called one by one, so that layers cannot be timed."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sys
 from typing import Any
 
 
-def why_not(model: Any) -> str:
-    """Empty where the modules can be measured."""
+def refusal_reason(model: Any) -> str:
+    """Returns why the modules cannot be measured, or ""."""
     torch = sys.modules["torch"]
     if model is None:
         return "the loop calls no module"
@@ -15,9 +15,9 @@ def why_not(model: Any) -> str:
     for name, module in model.named_modules():
         what = f"{name} ({type(module).__name__})" if name else "the model"
         if _is_compiled(module):
-            return f"{what} is compiled by torch.compile, which joins layers into kernels: run it without"
+            return f"{what} is compiled by torch.compile, which fuses layers: run it uncompiled"
         if isinstance(module, scripted):
-            return f"{what} is TorchScript, whose modules Python does not call: run it without"
+            return f"{what} is TorchScript, whose modules Python does not call: run it unscripted"
     return ""
 
 

@@ -1,6 +1,6 @@
-"""What this machine can do at most: bytes per second of a copy, FLOPs per second of a matrix product. About a second.
+"""Measures the machine's limits: bytes per second of a copy, FLOPs per second of a matrix product.
 
-No random number is drawn, and no setting of torch stays changed.
+Takes about a second. Draws no random numbers and restores all torch settings.
 """
 
 from __future__ import annotations
@@ -12,20 +12,26 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-MOST_S = 0.15  # of one figure, after it is warm
-COPY_BYTES = {"cuda": 512 << 20, "cpu": 64 << 20}  # more than caches hold
+MOST_S = 0.15  # time limit per figure, after warm-up
+COPY_BYTES = {"cuda": 512 << 20, "cpu": 64 << 20}  # larger than the caches
 _LONG_ENOUGH_S = {"cuda": 2e-3, "cpu": 10e-3}
 _TYPES = {"fp32": "float32", "tf32": "float32", "bf16": "bfloat16", "fp16": "float16"}
-_SMALLEST = {"cuda": 256, "cpu": 512}  # on a busy CPU a product of 256 measures other programs
+_SMALLEST = {
+    "cuda": 256,
+    "cpu": 512,
+}  # on a busy CPU, a product of size 256 would measure other programs
 _LARGEST = {"cuda": 8192, "cpu": 2048}
 
 
 def measure_roof(device: Any, precisions: Iterable[str]) -> dict[str, Any]:
-    """{"bytes_per_s", "flops_per_s": {precision: rate}, "seconds"}; a figure that cannot be measured is left out."""
+    """Returns {"bytes_per_s", "flops_per_s": {precision: rate}, "seconds"}.
+
+    Omits rates that cannot be measured.
+    """
     began = time.perf_counter()
     torch = sys.modules["torch"]
     rates = {}
-    # Called from the script's loop, which may be inside autocast.
+    # The script's loop may be inside autocast.
     with torch.no_grad(), torch.autocast(device.type, enabled=False):
         copied = _copy_rate(torch, device)
         for name in sorted(set(precisions)):
@@ -37,46 +43,46 @@ def measure_roof(device: Any, precisions: Iterable[str]) -> dict[str, Any]:
 
 def _copy_rate(torch: Any, device: Any) -> float | None:
     size = COPY_BYTES[device.type]
-    if device.type == "cuda":  # the script's own tensors keep their room
+    if device.type == "cuda":  # leave room for the script's tensors
         size = min(size, torch.cuda.mem_get_info(device)[0] // 8 & -(1 << 20))
     while size >= 1 << 20:
         try:
             source = torch.ones(size // 4, device=device, dtype=torch.float32)
             target = torch.empty_like(source)
-            return 2 * size / seconds_of_call(functools.partial(target.copy_, source), device)
-        except RuntimeError:  # no memory
+            return 2 * size / time_call(functools.partial(target.copy_, source), device)
+        except RuntimeError:  # out of memory
             size //= 4
     return None
 
 
 def _matrix_rate(torch: Any, device: Any, name: str) -> float | None:
-    of_type = getattr(torch, _TYPES.get(name, name), None)
-    if not isinstance(of_type, torch.dtype):
+    dtype = getattr(torch, _TYPES.get(name, name), None)
+    if not isinstance(dtype, torch.dtype):
         return None
     n = _SMALLEST[device.type]
     try:
         with _float32_products(torch, device, name):
             while True:
-                matrix = _filled(torch, n, device).to(of_type)
-                one = seconds_of_call(functools.partial(torch.mm, matrix, matrix), device, 0.0)
-                if one >= _LONG_ENOUGH_S[device.type] or n >= _LARGEST[device.type]:
+                matrix = _filled(torch, n, device).to(dtype)
+                seconds = time_call(functools.partial(torch.mm, matrix, matrix), device, 0.0)
+                if seconds >= _LONG_ENOUGH_S[device.type] or n >= _LARGEST[device.type]:
                     break
                 n *= 2
-            best = min(one, seconds_of_call(functools.partial(torch.mm, matrix, matrix), device))
-    except RuntimeError:  # no memory, or no such product
+            best = min(seconds, time_call(functools.partial(torch.mm, matrix, matrix), device))
+    except RuntimeError:  # out of memory, or the product is not supported
         return None
     return float(2 * n**3 / best)
 
 
 def _filled(torch: Any, n: int, device: Any) -> Any:
-    """Not zeros, which a GPU multiplies faster because they take less power."""
+    """Returns a matrix without zeros. GPUs multiply zeros faster because they draw less power."""
     values = torch.linspace(-1, 1, n * n, device=device, dtype=torch.float32)
     return values.view(n, n)
 
 
 @contextlib.contextmanager
 def _float32_products(torch: Any, device: Any, name: str) -> Iterator[None]:
-    """Products of float32 as `name` says, on a GPU."""
+    """Computes float32 products on a GPU in precision `name`: fp32 or tf32."""
     if device.type != "cuda" or name not in ("fp32", "tf32"):
         yield
         return
@@ -89,8 +95,8 @@ def _float32_products(torch: Any, device: Any, name: str) -> Iterator[None]:
         settings.allow_tf32 = before
 
 
-def seconds_of_call(function: Callable[[], object], device: Any, most_s: float = MOST_S) -> float:
-    """Seconds of a call, the least of those that `most_s` has room for."""
+def time_call(function: Callable[[], object], device: Any, most_s: float = MOST_S) -> float:
+    """Returns the shortest duration of a call, over as many calls as fit into `most_s`."""
     torch = sys.modules["torch"]
     seconds_of = _on_gpu if device.type == "cuda" else _on_cpu
     seconds_of(torch, function)  # warm

@@ -1,6 +1,6 @@
-"""Which module is at work: the innermost one that is called in forward, the one whose nodes run in backward.
+"""Tracks the active module: the innermost call in forward, the owner of the node in backward.
 
-Global hooks of torch, set by start() and removed by stop(): the user's modules keep their own hooks and nothing else.
+start() sets global hooks of torch and stop() removes them. The user's modules are not modified.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from .autograd_nodes import NodeOwners
 from .layer_clocks import NoClock
 from .modules import Modules
 
-OUTSIDE = -1  # backward of what the loop computes outside modules, such as a loss
+OUTSIDE = -1  # backward of computations outside modules, such as a loss
 Context = Callable[[], AbstractContextManager[Any]]
 
 
 class Tracker:
-    """`around` is entered around every outermost call and every backward()."""
+    """Tracks the active module. `around` is entered around every outermost call and backward()."""
 
     def __init__(self, modules: Modules) -> None:
         self.modules = modules
@@ -30,11 +30,11 @@ class Tracker:
         self.is_in_step: Callable[[], bool] = lambda: True
         self.current: int | None = None
         self.in_backward = False
-        self.observes = False  # whether modules note shapes and layouts of their inputs
+        self.observes = False  # whether modules record shapes and layouts of their inputs
         self.failed = ""
         self._active = False
         self._thread = 0
-        # Of the open calls: id of the module, its number, and who worked before.
+        # Open calls: id of the module, its number, and the module that was active before.
         self._stack: list[tuple[int, int | None, int | None]] = []
         self._owners = NodeOwners()
         self._entered: list[AbstractContextManager[Any]] = []
@@ -51,14 +51,14 @@ class Tracker:
         original = torch.autograd.backward
         torch.autograd.backward = replacement = self._backward(original)
 
-        def put_back() -> None:
+        def restore() -> None:
             if torch.autograd.backward is replacement:
                 torch.autograd.backward = original
 
-        self._undo = [before.remove, after.remove, put_back]
+        self._undo = [before.remove, after.remove, restore]
 
     def stop(self) -> None:
-        """Hooks of a graph that is still alive do nothing from now on."""
+        """Removes the hooks and disables the hooks of autograd graphs that still exist."""
         self._active = False
         while self._undo:
             self._undo.pop()()
@@ -66,18 +66,21 @@ class Tracker:
         while self._entered:
             self._entered.pop().__exit__(None, None, None)
 
-    def _is_ours(self) -> bool:
-        """What is computed again for a checkpoint runs in a thread of autograd."""
+    def _is_tracked(self) -> bool:
+        """Whether the current thread is tracked.
+
+        Checkpoint recomputation runs in an autograd thread.
+        """
         return self._active and (self.in_backward or self._thread == threading.get_ident())
 
     def _safely(self, function: Callable[..., None]) -> Callable[..., None]:
-        """An error of ours must not become one of the script: the first is kept, and nothing more is measured."""
+        """Catches errors, so that they do not reach the script. Tracking ends at the first error."""
 
-        def call(*words: Any) -> None:
-            if self.failed or not self._is_ours():
+        def call(*args: Any) -> None:
+            if self.failed or not self._is_tracked():
                 return
             try:
-                function(*words)
+                function(*args)
             except Exception as error:
                 self.failed = f"{type(error).__name__}: {error}"
 
@@ -90,9 +93,9 @@ class Tracker:
         if not self._stack:
             self._begin_outermost(module)
         self.clock.moved(self.current, self.in_backward)
-        number = self.modules.number_of(module)
+        number = self.modules.module_number(module)
         self._stack.append((id(module), number, self.current))
-        if number is not None:  # one that is made inside forward() is its caller's
+        if number is not None:  # a module created inside forward() belongs to its caller
             self.current = number
             if self.observes and not self.in_backward:
                 self.modules.entered(number, args)
@@ -103,12 +106,12 @@ class Tracker:
         if self._ignored:
             self._ignored -= 1
             return
-        if not any(one == id(module) for one, _, _ in self._stack):
+        if not any(module_id == id(module) for module_id, _, _ in self._stack):
             return
         self.clock.moved(self.current, self.in_backward)
-        while True:  # calls that ended without a word are ended too
-            one, number, before = self._stack.pop()
-            if one == id(module):
+        while True:  # also ends calls that did not reach their hook
+            module_id, number, before = self._stack.pop()
+            if module_id == id(module):
                 break
         self.current = before
         self._owners.begins(before)
@@ -134,7 +137,7 @@ class Tracker:
             self._entered.pop().__exit__(None, None, None)
 
     def _is_training(self) -> bool:
-        """Neither a validation nor a transform that a loader calls."""
+        """Returns whether a call is part of training, not of a validation or a loader's transform."""
         return bool(sys.modules["torch"].is_grad_enabled()) and self.is_in_step()
 
     def _node_hook(self, owner: int) -> Callable[[Any], None]:
@@ -151,7 +154,7 @@ class Tracker:
 
     def _backward(self, original: Any) -> Any:
         def backward(*args: Any, **kwargs: Any) -> Any:
-            if not self._is_ours() or self.failed:
+            if not self._is_tracked() or self.failed:
                 return original(*args, **kwargs)
             inner, before = self.in_backward, self.current
             self.clock.moved(self.current, inner)

@@ -1,26 +1,29 @@
-"""Layers that Tensor Cores could compute faster, timed alone on the GPU: as they are, with padded sizes, in bfloat16."""
+"""Times layers that Tensor Cores could speed up: as they are, with padded sizes, in bfloat16."""
 
 from __future__ import annotations
 
 import sys
 from typing import Any
 
-from .roof import seconds_of_call
+from .roof import time_call
 
-MOST = 8  # layers, the slowest
+MOST = 8  # number of layers, slowest first
 MOST_S = 0.03
 NO_TENSOR_CORES = ("fp32", "float64")
 _GROUPS_OF = {"bf16": 8, "fp16": 8, "tf32": 4}
-_IMAGE_CHANNELS = 4  # of a picture; its first convolution cannot choose
+_IMAGE_CHANNELS = 4  # channels of an image; the first convolution must accept them
 
 
 def add_trials(rows: list[dict[str, Any]], device: Any) -> None:
-    """The slowest rows get the time of their forward as it could be over that as it is: "padded", with padded sizes, where the
-    sizes are bad; "in_bf16", under autocast, where the precision has no Tensor Cores."""
+    """Adds the possible forward time relative to the current one to the slowest rows.
+
+    "padded": with padded sizes, for unsuitable sizes. "in_bf16": under autocast, for precisions
+    without Tensor Cores.
+    """
     slowest = sorted(rows, key=lambda row: -(row["forward_s"] + row["backward_s"]))
-    for row in [one for one in slowest if padded_sizes(one) is not None][:MOST]:
+    for row in [candidate for candidate in slowest if padded_sizes(candidate) is not None][:MOST]:
         row["padded"] = _ratio_or_none(row, padded_sizes(row), False, device)
-    for row in [one for one in slowest if needs_16_bits(one)][:MOST]:
+    for row in [candidate for candidate in slowest if needs_16_bits(candidate)][:MOST]:
         row["in_bf16"] = _ratio_or_none(row, _sizes(row), True, device)
 
 
@@ -33,7 +36,7 @@ def _precision(row: dict[str, Any]) -> str:
 
 
 def _sizes(row: dict[str, Any]) -> tuple[int, int] | None:
-    """Input and output channels or features of one group; None for other layers."""
+    """Returns input and output channels or features of one group; None for other layers."""
     conv = row["conv"]
     if conv is not None:
         if len(conv["kernel_size"]) != 2 or len(row["shape_in"]) != 4:
@@ -45,7 +48,7 @@ def _sizes(row: dict[str, Any]) -> tuple[int, int] | None:
 
 
 def padded_sizes(row: dict[str, Any]) -> tuple[int, int] | None:
-    """None where the layer's sizes are good, or its precision has no Tensor Cores."""
+    """Returns padded sizes; None if the sizes are suitable or the precision has no Tensor Cores."""
     group = _GROUPS_OF.get(_precision(row))
     sizes = _sizes(row)
     if group is None or sizes is None or (row["conv"] and row["conv"]["groups"] > 1):
@@ -69,7 +72,10 @@ def _ratio_or_none(
 
 
 def _seconds(row: dict[str, Any], sizes: tuple[int, int], in_bf16: bool, device: Any) -> float:
-    """`in_bf16`: with what autocast adds, the conversion of input and weight, which other layers may share."""
+    """Returns the duration of the layer alone.
+
+    `in_bf16` includes autocast's conversions of input and weight, which other layers may share.
+    """
     torch = sys.modules["torch"]
     kinds = {"bf16": torch.bfloat16, "fp16": torch.float16, "float64": torch.float64}
     kind = torch.float32 if in_bf16 else kinds.get(_precision(row), torch.float32)
@@ -79,7 +85,7 @@ def _seconds(row: dict[str, Any], sizes: tuple[int, int], in_bf16: bool, device:
             rows = max(1, _product(row["shape_in"][:-1]))
             x = torch.ones(rows, sizes[0], device=device, dtype=kind)
             weight = torch.ones(sizes[1], sizes[0], device=device, dtype=kind)
-            return seconds_of_call(lambda: torch.nn.functional.linear(x, weight), device, MOST_S)
+            return time_call(lambda: torch.nn.functional.linear(x, weight), device, MOST_S)
         last = torch.channels_last if row["layout_in"] == "NHWC" else torch.contiguous_format
         batch, _, height, width = row["shape_in"]
         groups = conv["groups"]
@@ -89,7 +95,7 @@ def _seconds(row: dict[str, Any], sizes: tuple[int, int], in_bf16: bool, device:
         x, weight = x.to(memory_format=last), weight.to(memory_format=last)
         around = [size // 2 for size in conv["kernel_size"]]
         convolve = torch.nn.functional.conv2d
-        return seconds_of_call(
+        return time_call(
             lambda: convolve(x, weight, None, conv["stride"], around, 1, groups), device, MOST_S
         )
 

@@ -1,1 +1,1 @@
-"""What the probe learns about the script's data loaders."""
+"""Observes the script's data loaders."""

@@ -1,4 +1,4 @@
-"""Copies of a few batches, handed out again: a step whose loading is free."""
+"""Repeats copies of a few batches, so that loading a step is free."""
 
 from __future__ import annotations
 
@@ -10,59 +10,59 @@ from typing import Any
 MOST = 4
 
 
-class KeptBatches:
-    """Copies, so that a loop that changes its batch in place finds the next one unchanged."""
+class CachedBatches:
+    """A few batches of one loader. Copies protect them from loops that modify batches in place."""
 
     def __init__(self) -> None:
-        self._kept: list[Any] = []
-        self._cannot = False  # be copied
-        self.of: Callable[[], Any] = lambda: None  # their loader, a weak reference
+        self._batches: list[Any] = []
+        self._is_uncopyable = False  # the loader's batches cannot be copied
+        self.loader: Callable[[], Any] = lambda: None  # weak reference to the loader of the batches
         self._next = 0
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._batches)
 
-    def keep(self, batch: Any, of: Callable[[], Any]) -> None:
-        """The first few are kept, further ones are not. Those of another loader go."""
-        if self.of() is not of():
+    def keep(self, batch: Any, loader: Callable[[], Any]) -> None:
+        """Keeps the first few batches. Batches of another loader replace the kept ones."""
+        if self.loader() is not loader():
             self.clear()
-            self.of = of
-        if len(self._kept) >= MOST or self._cannot:
+            self.loader = loader
+        if len(self._batches) >= MOST or self._is_uncopyable:
             return
         try:
-            self._kept.append(copy_of(batch))
-        except Exception:  # a class of the script's; then no step has cached batches
-            self._cannot = True
+            self._batches.append(copy_batch(batch))
+        except Exception:  # a class of the script's; then no step uses cached batches
+            self._is_uncopyable = True
             self.clear()
 
-    def take_over(self, of: Callable[[], Any], structure: Any) -> None:
-        """Another loader gives such batches, too."""
-        if self._kept and structure == structure_of(self._kept[0]):
-            self.of = of
+    def assign_to(self, loader: Callable[[], Any], structure: Any) -> None:
+        """Assigns the batches to another loader if its batches have the same structure."""
+        if self._batches and structure == batch_structure(self._batches[0]):
+            self.loader = loader
 
-    def take(self) -> Any:
-        batch = self._kept[self._next % len(self._kept)]
+    def next_copy(self) -> Any:
+        batch = self._batches[self._next % len(self._batches)]
         self._next += 1
-        return copy_of(batch)
+        return copy_batch(batch)
 
     def clear(self) -> None:
-        self._kept.clear()
+        self._batches.clear()
 
 
-def structure_of(batch: Any) -> Any:
-    """Without values and sizes of tensors: comparable."""
+def batch_structure(batch: Any) -> Any:
+    """Returns a comparable description of a batch without values and tensor sizes."""
     torch = sys.modules["torch"]
     if isinstance(batch, torch.Tensor):
         return batch.dtype, batch.dim()
     if isinstance(batch, dict):
-        return type(batch), [(key, structure_of(value)) for key, value in batch.items()]
+        return type(batch), [(key, batch_structure(value)) for key, value in batch.items()]
     if isinstance(batch, list | tuple):
-        return type(batch), [structure_of(one) for one in batch]
+        return type(batch), [batch_structure(item) for item in batch]
     return type(batch)
 
 
-def copy_of(batch: Any) -> Any:
-    """Of tensors and the containers around them, pinned memory stays pinned; other things as they are."""
+def copy_batch(batch: Any) -> Any:
+    """Copies tensors and their containers. Pinned memory stays pinned; other objects are shared."""
     torch = sys.modules["torch"]
     if isinstance(batch, torch.Tensor):
         if batch.device.type == "cpu" and torch.cuda.is_initialized() and batch.is_pinned():
@@ -71,13 +71,13 @@ def copy_of(batch: Any) -> Any:
     if isinstance(batch, dict):
         done = copy.copy(batch)
         for key, value in batch.items():
-            done[key] = copy_of(value)
+            done[key] = copy_batch(value)
         return done
     if isinstance(batch, tuple) and hasattr(batch, "_fields"):
         kind: Any = type(batch)  # its constructor may take other arguments
-        return kind._make(copy_of(one) for one in batch)
+        return kind._make(copy_batch(item) for item in batch)
     if type(batch) in (list, tuple):
-        return type(batch)(copy_of(one) for one in batch)
-    if hasattr(batch, "clone"):  # graphs and other batches of their own kind
+        return type(batch)(copy_batch(item) for item in batch)
+    if hasattr(batch, "clone"):  # graphs and other custom batches
         return batch.clone()
     return batch

@@ -1,4 +1,4 @@
-"""How fast Tundish's engine makes the batches of the script's own DataLoader, where it knows the data set."""
+"""Measures how fast Tundish's engine produces the batches of the script's DataLoader."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 
 from ..random_states import random_states
 
-ENOUGH = 40  # batches
+MOST_BATCHES = 40  # batches to time
 
 
 def engine_rate(loader: Any, most_s: float) -> dict[str, Any] | None:
-    """{"native", "text"}, and "batch_s" where the engine makes the batches; None without Tundish."""
+    """Returns {"native", "text"} and, if native, "batch_s"; None without Tundish."""
     if importlib.util.find_spec("tundish") is None:
         return None
-    from tundish.dropin.accelerate import accelerate  # the script's own, not this package's
+    from tundish.dropin.accelerate import accelerate  # the script's tundish package, not this one
 
     restore = random_states(loader)
     try:
@@ -34,7 +34,7 @@ def engine_rate(loader: Any, most_s: float) -> dict[str, Any] | None:
 
 
 def _batch_s(loader: Any, most_s: float) -> float:
-    """Seconds per batch, without the first one, which waits for threads to start."""
+    """Returns seconds per batch without the first batch, which waits for threads to start."""
     count, begin = 0, time.perf_counter()
     deadline = begin + most_s
     for _ in _endless(loader):
@@ -42,7 +42,7 @@ def _batch_s(loader: Any, most_s: float) -> float:
         if count == 0:
             begin = now
         count += 1
-        if count > ENOUGH or (count > 1 and now > deadline):
+        if count > MOST_BATCHES or (count > 1 and now > deadline):
             break
     return (now - begin) / (count - 1)
 
@@ -54,7 +54,7 @@ def _endless(loader: Any) -> Iterator[Any]:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """What accelerate() reports is part of the verdict."""
+    """Disables logging. The report of accelerate() is part of the verdict."""
     log = logging.getLogger("tundish")
     before, log.disabled = log.disabled, True
     try:

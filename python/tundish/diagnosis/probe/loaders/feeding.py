@@ -1,7 +1,7 @@
-"""Which loader feeds the training, and how far the loop is in each iterator that it has open.
+"""Identifies the loader that feeds the training, and the loop's position in each open iterator.
 
-A loop may iterate several loaders: for validation, or two at once. The one that gave the last batch before an
-optimizer step feeds the training; only its batches are kept, and only it is replaced by them.
+A loop may iterate several loaders: for validation, or two at once. The loader that returned the
+last batch before an optimizer step feeds the training. Only its batches are cached and replaced.
 """
 
 from __future__ import annotations
@@ -16,15 +16,18 @@ MOST_ORIGINS = 64
 
 @dataclass
 class Iteration:
-    """One pass over a loader. `place`: file and line of the loop's `for`, or of what it iterates."""
+    """One pass over a loader.
+
+    `place`: file and line of the loop's `for`, or of the iterated object.
+    """
 
     place: tuple[str, int]
-    taken: int = 0  # batches of the loader
-    served: int = 0  # cached ones in their place
+    taken: int = 0  # batches taken from the loader
+    served: int = 0  # cached batches returned instead
 
 
 class Feeding:
-    """`fed_by` and `iterator` are weak references: the loader, and its last iterator."""
+    """`fed_by` and `iterator` are weak references to the loader and its latest iterator."""
 
     def __init__(self) -> None:
         self._open: weakref.WeakKeyDictionary[Any, Iteration] = weakref.WeakKeyDictionary()
@@ -33,48 +36,54 @@ class Feeding:
         self._have_fed: weakref.WeakSet[Any] = weakref.WeakSet()
         self.fed_by: Callable[[], Any] = _nothing
         self.iterator: Callable[[], Any] = _nothing
-        self.loader: Any = None  # it is judged, also when the script has dropped it
+        self.loader: Any = None  # kept for the verdict if the script drops the loader
         self.place = ("", 0)
-        self.origins: dict[str, None] = {}  # of torch's loaders that fed a step: origin.py
+        self.origins: dict[
+            str, None
+        ] = {}  # origins of torch loaders that fed a step; see loader_origin.py
 
     def begin(self, iterator: Any, place: Callable[[], tuple[str, int]]) -> bool:
-        """Whether this iterator is new, or begins anew."""
+        """Registers an iterator. Returns whether the iterator is new or restarted."""
         if iterator in self._open:
             return False
         self._open[iterator] = Iteration(place())
         return True
 
     def forget(self, iterator: Any) -> None:
-        """Its epoch is over, or was left."""
+        """Removes an iterator whose epoch is over or was abandoned."""
         self._open.pop(iterator, None)
 
-    def of(self, iterator: Any) -> Iteration:
+    def iteration_of(self, iterator: Any) -> Iteration:
         return self._open.setdefault(iterator, Iteration(("", 0)))
 
-    def gave_a_batch(self, iterator: Any, loader: Any) -> None:
-        self._last = (loader, weakref.ref(iterator), self.of(iterator).place)
+    def batch_returned(self, iterator: Any, loader: Any) -> None:
+        self._last = (loader, weakref.ref(iterator), self.iteration_of(iterator).place)
         self._last_origin = getattr(iterator, "_tundish_origin", "")
 
-    def stepped(self) -> bool:
-        """An optimizer's step: what came last has fed it. Whether that is a loader that was made anew, as for every
-        epoch: it never fed a step before, and stands in the place of one with the same class of data set."""
+    def optimizer_stepped(self) -> bool:
+        """Assigns an optimizer step to the loader of the last batch.
+
+        Returns whether the loader was recreated, for example for a new epoch. A recreated loader
+        feeds a step for the first time, at the same line and with the same dataset class as the
+        previous loader.
+        """
         if self._last is None:
             return False
         if self._last_origin and len(self.origins) < MOST_ORIGINS:
             self.origins[self._last_origin] = None
-        before = (self.place, _class_of(self.loader))
+        before = (self.place, _dataset_class(self.loader))
         (self.loader, self.iterator, self.place), self._last = self._last, None
         self.fed_by = self.iterator if self.loader is None else weakref.ref(self.loader)
         if self.loader is None or self.loader in self._have_fed:
             return False
         self._have_fed.add(self.loader)
-        return before == (self.place, _class_of(self.loader))
+        return before == (self.place, _dataset_class(self.loader))
 
     def feeds(self, iterator: Any, loader: Any) -> bool:
-        return self.fed_by() is source_of(iterator, loader)
+        return self.fed_by() is loader_or_iterator(iterator, loader)
 
-    def take_unserved(self, iterator: Any) -> int:
-        """Batches that cached ones replaced in this iterator; 0 when it is asked again."""
+    def pop_served_count(self, iterator: Any) -> int:
+        """Returns the number of replaced batches in this iterator, then resets it to 0."""
         found = self._open.get(iterator)
         if found is None:
             return 0
@@ -82,15 +91,15 @@ class Feeding:
         return count
 
 
-def source_of(iterator: Any, loader: Any) -> Any:
-    """The iterator stands for a loader that is not known, because it was made before the watch began."""
+def loader_or_iterator(iterator: Any, loader: Any) -> Any:
+    """Returns the loader, or the iterator if the loader is unknown because it predates the watch."""
     return iterator if loader is None else loader
 
 
-def _class_of(loader: Any) -> Any:
-    """Of its data set; only loaders of torch are asked for it."""
+def _dataset_class(loader: Any) -> Any:
+    """Returns the class of the dataset for torch loaders, otherwise of the loader."""
     return type(loader.dataset) if hasattr(loader, "num_workers") else type(loader)
 
 
 def _nothing() -> None:
-    """A weak reference to nothing."""
+    """Weak reference to nothing."""

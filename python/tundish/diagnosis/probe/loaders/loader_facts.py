@@ -1,4 +1,4 @@
-"""What is known of a loader: its kind, its workers, its length, how much it has made ahead."""
+"""Facts about a loader: kind, workers, length, prefetched batches."""
 
 from __future__ import annotations
 
@@ -7,36 +7,35 @@ import time
 from typing import Any
 
 
-def kind_of(loader: Any) -> str:
+def loader_kind(loader: Any) -> str:
     module = type(loader).__module__
     return "torch" if hasattr(loader, "num_workers") else module.partition(".")[0]
 
 
 def prefetched(loader: Any) -> int:
-    """Batches that workers have ready before the first step."""
+    """Returns the number of batches that workers prefetch before the first step."""
     workers = getattr(loader, "num_workers", 0) or 0
     return int(workers * (getattr(loader, "prefetch_factor", None) or 0))
 
 
-def length_of(iterator: Any, loader: Any) -> int | None:
-    for one in (iterator, loader):
+def loader_length(iterator: Any, loader: Any) -> int | None:
+    for sized in (iterator, loader):
         with contextlib.suppress(Exception):
-            return len(one)
+            return len(sized)
     return None
 
 
-def facts_of(loader: Any) -> dict[str, Any]:
-    """Its settings, as JSON."""
-    out: dict[str, Any] = {"kind": kind_of(loader), "class": type(loader).__name__}
+def loader_facts(loader: Any) -> dict[str, Any]:
+    """Returns the settings of a loader as JSON values."""
+    out: dict[str, Any] = {"kind": loader_kind(loader), "class": type(loader).__name__}
     names = ("batch_size", "num_workers", "prefetch_factor", "pin_memory", "persistent_workers")
     for name in names:
         value = getattr(loader, name, None)
         if isinstance(value, bool | int):
             out[name] = value
-    out["batches"] = length_of(None, loader)
-    if (
-        out["kind"] == "torch"
-    ):  # a loader of another kind may open files when it is asked for its data set
+    out["batches"] = loader_length(None, loader)
+    # Other kinds of loaders may open files when their data set is accessed.
+    if out["kind"] == "torch":
         out["dataset"] = dataset_name(loader)
     elif out["kind"] == "tundish":
         options = getattr(getattr(loader, "_setup", None), "options", None)
@@ -45,13 +44,13 @@ def facts_of(loader: Any) -> dict[str, Any]:
 
 
 def dataset_name(loader: Any) -> str:
-    """Module and class."""
+    """Returns module and class of the dataset."""
     kind = type(getattr(loader, "dataset", None))
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def wait_until_filled(iterator: Any, most_s: float = 3.0) -> None:
-    """Until torch's workers have made all that they make ahead, so that they are idle in the replay."""
+    """Waits until torch's workers have prefetched all batches, so that they are idle in the replay."""
     deadline = time.monotonic() + most_s
     results = getattr(iterator, "_worker_result_queue", None)
     pinned: Any = getattr(iterator, "_data_queue", None)

@@ -1,4 +1,4 @@
-"""Which loader of a script this is, in words that hold in another run of the same script."""
+"""Identifies a loader across runs of the same script."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ import hashlib
 from types import FrameType
 from typing import Any
 
-from ..users_code import is_ours
+from ..users_code import is_own_file
 from .loader_facts import dataset_name
 
 
-def origin_of(loader: Any, frame: FrameType | None) -> str:
-    """A hash of the lines that iterate the loader, the innermost first, its class of data set, and its samples.
+def loader_origin(loader: Any, frame: FrameType | None) -> str:
+    """Returns a hash of the call stack, the dataset class and the number of samples.
 
-    All lines: a function or a Trainer may iterate the loaders of training and validation in the same line.
-    The samples: a loop over both loaders has the same lines for both.
+    The hash covers all lines of the stack, because a function or a Trainer may iterate training and
+    validation loaders in the same line. It covers the number of samples, because a loop over both
+    loaders has the same stack for both.
     """
-    words = [dataset_name(loader), str(_samples(loader))]
+    parts = [dataset_name(loader), str(_samples(loader))]
     while frame is not None:
         file = frame.f_code.co_filename
-        if not is_ours(file):
-            words.append(f"{file}:{frame.f_lineno}")
+        if not is_own_file(file):
+            parts.append(f"{file}:{frame.f_lineno}")
         frame = frame.f_back
-    text = "\n".join(words).encode("utf-8", "surrogateescape")
+    text = "\n".join(parts).encode("utf-8", "surrogateescape")
     return hashlib.sha256(text).hexdigest()[:16]
 
 

@@ -1,4 +1,4 @@
-"""Which stage of loading a function belongs to: read, decode, transform, or other."""
+"""Classifies functions by stage of loading: read, decode, transform, or other."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from types import FrameType
 from typing import Any
 
-# By words of a function's name, in lower case. The words of people who write data sets.
-_WORDS = {
+# Patterns for lower-case function names as commonly used in datasets.
+_NAME_PATTERNS = {
     "decode": r"decode|imdecode|decompress|convert|load_image|pil_loader|load_jpeg|to_rgb|loads|unpickle",
     "read": r"read|open|fetch|download|request|get_object|seek|stat|mmap|recv|query|select|urlopen|load_bytes",
     "transform": r"transform|augment|crop|resize|flip|normali[sz]e|to_tensor|totensor|tokeni[sz]e|compose|jitter|rotate|blur|pad|mixup",
@@ -18,26 +18,26 @@ _FILES = {
     "decode": ("torchvision/io", "PIL/", "cv2", "imageio", "turbojpeg"),
     "read": ("fsspec", "boto", "requests", "urllib", "h5py", "lmdb", "s3fs", "gcsfs"),
 }
-# These call others and do nothing themselves: what they call are the rows.
+# Functions that only delegate: the functions they call become rows.
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_PASS_ON = {"default_loader", "pil_loader", "accimage_loader", "__getitems__"}
+_DELEGATING = {"default_loader", "pil_loader", "accimage_loader", "__getitems__"}
 
 
-def kind_of_call(frame: FrameType, function: Any) -> tuple[str, str, bool]:
-    """(name, stage, whether its callees are to be rows). `function`: a C function called in the frame."""
+def classify_call(frame: FrameType, function: Any) -> tuple[str, str, bool]:
+    """Returns (name, stage, delegates). `function`: a C function called in the frame, or None."""
     if function is not None:
         name = getattr(function, "__qualname__", None) or repr(function)
         name = name.replace("_VariableFunctionsClass.", "torch.")
         module = getattr(function, "__module__", None) or ""
         return name, _kind(name, module), False
     code = frame.f_code
-    name = getattr(code, "co_qualname", code.co_name)  # from Python 3.11 on
-    name = re.sub(r"\.<locals>\.<\w+>$", "", name)  # a comprehension is its function
+    name = getattr(code, "co_qualname", code.co_name)  # needs Python 3.11
+    name = re.sub(r"\.<locals>\.<\w+>$", "", name)  # attributes a comprehension to its function
     owner = frame.f_locals.get("self")
     simple = code.co_name
-    if code.co_filename.startswith(_OURS):  # a hook around a module's call
+    if code.co_filename.startswith(_OURS):  # hook around a module's call
         return name, "other", True
-    if simple in _PASS_ON or (simple == "__getitem__" and owner is not None):
+    if simple in _DELEGATING or (simple == "__getitem__" and owner is not None):
         return name, "other", True
     is_call = simple in ("__call__", "forward", "_call_impl", "_wrapped_call_impl")
     if is_call and type(owner).__name__ == "Compose":
@@ -52,7 +52,7 @@ def _kind(name: str, file: str) -> str:
         if any(place in file for place in places):
             return kind
     low = name.lower()
-    for kind, pattern in _WORDS.items():
+    for kind, pattern in _NAME_PATTERNS.items():
         if re.search(pattern, low):
             return kind
     return "other"

@@ -1,7 +1,7 @@
-"""When each worker process of torch's DataLoader made its batches: a small file per worker, of fixed size.
+"""Records when DataLoader workers produced their batches, in one fixed-size file per worker.
 
-The file is a ring of records, the newest ones overwrite the oldest, so that it can be read at any time and a worker that
-is killed leaves what it had.
+The file is a ring of records: the newest records overwrite the oldest. It can be read at any time,
+and a killed worker leaves its records.
 """
 
 from __future__ import annotations
@@ -14,47 +14,49 @@ from collections.abc import Callable
 from typing import Any
 
 RECORDS = 4096
-_HEAD = struct.Struct("<8sqq")  # mark, number of the worker, records written so far
+_HEADER = struct.Struct("<8sqq")  # magic, number of the worker, records written so far
 _RECORD = struct.Struct("<qqq")  # number of the batch, begin and end in ns of CLOCK_MONOTONIC
-_MARK = b"tndwork1"
+_MAGIC = b"tndwork1"
 Span = tuple[int, int, int]
 
 
 class WorkerRing:
-    """Of one process. Never raises after it is made: a full disk must not end the training."""
+    """Writer of one process. add() never raises, because a full disk must not end the training."""
 
     def __init__(self, path: str, worker: int) -> None:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._worker, self._count = worker, 0
 
     def add(self, begin_ns: int, end_ns: int) -> None:
-        place = _HEAD.size + (self._count % RECORDS) * _RECORD.size
+        offset = _HEADER.size + (self._count % RECORDS) * _RECORD.size
         try:
-            os.pwrite(self._file, _RECORD.pack(self._count, begin_ns, end_ns), place)
+            os.pwrite(self._file, _RECORD.pack(self._count, begin_ns, end_ns), offset)
             self._count += 1
-            os.pwrite(self._file, _HEAD.pack(_MARK, self._worker, self._count), 0)
+            os.pwrite(self._file, _HEADER.pack(_MAGIC, self._worker, self._count), 0)
         except OSError:
             return
 
 
 def read_ring(path: str) -> tuple[int, list[Span]]:
-    """The worker's number and its spans, oldest first. Any bytes are taken: what is no span is left out."""
+    """Returns the worker's number and its spans, oldest first. Skips invalid records."""
     with open(path, "rb") as file:
-        data = file.read(_HEAD.size + RECORDS * _RECORD.size)
-    if len(data) < _HEAD.size or data[: len(_MARK)] != _MARK:
+        data = file.read(_HEADER.size + RECORDS * _RECORD.size)
+    if len(data) < _HEADER.size or data[: len(_MAGIC)] != _MAGIC:
         return 0, []
-    worker = _HEAD.unpack_from(data)[1]
-    whole = (len(data) - _HEAD.size) // _RECORD.size
-    spans = [_RECORD.unpack_from(data, _HEAD.size + n * _RECORD.size) for n in range(whole)]
-    return worker, sorted(one for one in spans if 0 < one[1] <= one[2])
+    worker = _HEADER.unpack_from(data)[1]
+    whole = (len(data) - _HEADER.size) // _RECORD.size
+    spans = [_RECORD.unpack_from(data, _HEADER.size + n * _RECORD.size) for n in range(whole)]
+    return worker, sorted(span for span in spans if 0 < span[1] <= span[2])
 
 
 class WorkerSpans:
-    """Replaces fetch() of torch's data sets' fetchers. In the loop's own process it changes nothing."""
+    """Times fetch() of torch's dataset fetchers in worker processes."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._rings: dict[int, WorkerRing | None] = {}  # by process: a fork inherits this object
+        self._rings: dict[
+            int, WorkerRing | None
+        ] = {}  # by process id, because a fork inherits this object
 
     def hook(self, replace: Callable[[Any, str, Callable[[Any], Any]], None]) -> None:
         module = sys.modules.get("torch.utils.data._utils.fetch")
@@ -64,13 +66,13 @@ class WorkerSpans:
                 replace(kind, "fetch", self._fetch)
 
     def _fetch(self, original: Any) -> Any:
-        def fetch(fetcher: Any, *words: Any) -> Any:
+        def fetch(fetcher: Any, *args: Any) -> Any:
             ring = self._ring()
             if ring is None:
-                return original(fetcher, *words)
+                return original(fetcher, *args)
             begin = time.monotonic_ns()
             try:
-                return original(fetcher, *words)
+                return original(fetcher, *args)
             finally:
                 ring.add(begin, time.monotonic_ns())
 

@@ -1,1 +1,1 @@
-"""Recordings of some steps: lines, functions, kernels, and a timeline."""
+"""Profiles of some steps: lines, functions, kernels, and a timeline."""

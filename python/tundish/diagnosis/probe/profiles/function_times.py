@@ -1,4 +1,4 @@
-"""Which functions the loop's thread is in, by cProfile: the host's side of some steps."""
+"""Profiles the host functions of some steps with cProfile in the loop's thread."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 class FunctionTimes:
-    """A recorder (recorders.py). cProfile slows Python down by half and more; the shares are what counts."""
+    """A recorder, see recorders.py.
+
+    cProfile slows Python considerably, so only the shares are reliable.
+    """
 
     def __init__(self, steps: int) -> None:
         self.steps, self.failed = steps, ""
@@ -36,35 +39,38 @@ class FunctionTimes:
         if profile is None:
             return
         profile.disable()
-        rows = [_row(one, max(1, self._seen)) for one in profile.getstats()]
-        self._rows = slowest([one for one in rows if not one["file"].startswith(_OURS)])
+        rows = [_row(entry, max(1, self._seen)) for entry in profile.getstats()]
+        self._rows = slowest([row for row in rows if not row["file"].startswith(_OURS)])
 
     def as_json(self) -> dict[str, Any] | None:
         return {"steps": self._seen, "rows": self._rows} if self._rows else None
 
 
 def slowest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """By own time, and by the time with what they call: a user's function that only calls a slow one is kept too."""
+    """Returns the slowest rows by own time and by total time.
+
+    Total time keeps a user's function that only calls a slow function.
+    """
     half = MOST_ROWS // 2
     kept: dict[int, dict[str, Any]] = {}
     for time, most in (("all_s", half), ("own_s", MOST_ROWS)):
-        for one in sorted(rows, key=lambda one: -float(one[time]))[:most]:
+        for row in sorted(rows, key=lambda row: -float(row[time]))[:most]:
             if len(kept) < MOST_ROWS:
-                kept[id(one)] = one
-    return sorted(kept.values(), key=lambda one: -float(one["own_s"]))
+                kept[id(row)] = row
+    return sorted(kept.values(), key=lambda row: -float(row["own_s"]))
 
 
-def _row(one: Any, steps: int) -> dict[str, Any]:
-    """Of one step. `own_s` is without the functions that it calls, `all_s` with them."""
-    if isinstance(one.code, str):  # a function of C: "<built-in method time.sleep>"
-        file, line, name = "", 0, one.code.strip("<>")
+def _row(entry: Any, steps: int) -> dict[str, Any]:
+    """Returns a row per step. `own_s` excludes called functions, `all_s` includes them."""
+    if isinstance(entry.code, str):  # a C function: "<built-in method time.sleep>"
+        file, line, name = "", 0, entry.code.strip("<>")
     else:
-        file, line, name = one.code.co_filename, one.code.co_firstlineno, one.code.co_qualname
+        file, line, name = entry.code.co_filename, entry.code.co_firstlineno, entry.code.co_qualname
     return {
         "function": name,
         "file": file,
         "line": line,
-        "calls": one.callcount / steps,
-        "own_s": one.inlinetime / steps,
-        "all_s": one.totaltime / steps,
+        "calls": entry.callcount / steps,
+        "own_s": entry.inlinetime / steps,
+        "all_s": entry.totaltime / steps,
     }

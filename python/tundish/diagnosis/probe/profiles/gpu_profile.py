@@ -1,7 +1,7 @@
-"""What the GPU did in the profiled steps, by torch's profiler: kernels, copies, and where the host waited for it.
+"""Summarizes GPU activity in the profiled steps: kernels, copies and host waits (torch's profiler).
 
-Only activities of the GPU and calls of its runtime are recorded, no operators: those would slow the host down, and a
-host that is slow to launch kernels is one of the things to be found.
+Records only GPU activities and runtime calls. Recording operators would slow the host down, and a
+host that launches kernels slowly is one of the causes to detect.
 """
 
 from __future__ import annotations
@@ -10,21 +10,24 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-# Calls of CUDA's runtime and driver in which the host waits until the GPU is done.
+# Calls of the CUDA runtime and driver in which the host waits for the GPU.
 _WAITS = (
     "cudaStreamSynchronize",
     "cudaDeviceSynchronize",
     "cudaEventSynchronize",
     "cuStreamSynchronize",
 )
-# With memory that is not pinned, such a call first waits until the GPU has done what was queued before.
+# For unpinned memory, these calls first wait for all queued GPU work.
 _COPY_CALLS = ("cudaMemcpy", "cuMemcpy")
 _LAUNCHES = ("cudaLaunchKernel", "cuLaunchKernel", "cudaGraphLaunch")
 Event = tuple[str, bool, float, float]  # name, whether on the GPU, begin and end in seconds
 
 
 class GpuProfile:
-    """start() and stop() are called by the loop's thread. Never raises: a script may have a profiler of its own."""
+    """Profiles the GPU; called by the loop's thread.
+
+    Never raises: the script may use a profiler itself.
+    """
 
     def __init__(self) -> None:
         self._profiler: Any = None
@@ -43,28 +46,33 @@ class GpuProfile:
             self._profiler, self.failed = None, f"{type(error).__name__}: {error}"
 
     def stop(self, steps: int, wall_s: float) -> None:
-        """`wall_s`: of these steps, without what the doctor did."""
+        """Summarizes the profile. `wall_s`: wall time of these steps without the doctor's work."""
         profiler, self._profiler = self._profiler, None
         if profiler is None:
             return
         try:
             profiler.stop()
             if steps:
-                self.summary = summed(events_of(profiler), steps, wall_s)
+                self.summary = summarize(profiler_events(profiler), steps, wall_s)
         except Exception as error:
             self.failed = f"{type(error).__name__}: {error}"
 
 
-def events_of(profiler: Any) -> list[Event]:
+def profiler_events(profiler: Any) -> list[Event]:
     kind = sys.modules["torch"].autograd.DeviceType.CUDA
     return [
-        (one.name, one.device_type == kind, one.time_range.start / 1e6, one.time_range.end / 1e6)
-        for one in profiler.events()
+        (
+            event.name,
+            event.device_type == kind,
+            event.time_range.start / 1e6,
+            event.time_range.end / 1e6,
+        )
+        for event in profiler.events()
     ]
 
 
-def summed(events: Iterable[Event], steps: int, wall_s: float) -> dict[str, Any]:
-    """Seconds and counts of one step."""
+def summarize(events: Iterable[Event], steps: int, wall_s: float) -> dict[str, Any]:
+    """Returns seconds and counts per step."""
     on_gpu, copies = [], {"pageable": 0.0, "pinned": 0.0}
     kernels = launches = waits = 0
     wait_s = kernel_s = copy_s = copy_call_s = 0.0
@@ -101,7 +109,7 @@ def summed(events: Iterable[Event], steps: int, wall_s: float) -> dict[str, Any]
 
 
 def covered(intervals: list[tuple[float, float]]) -> float:
-    """Seconds in which at least one of them is active: streams run at the same time."""
+    """Returns the seconds covered by at least one interval. Streams run concurrently."""
     total, until = 0.0, float("-inf")
     for begin, end in sorted(intervals):
         if end > until:

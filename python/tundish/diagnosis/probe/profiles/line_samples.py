@@ -1,4 +1,4 @@
-"""Which lines the loop's thread is at, looked up every few milliseconds during some steps."""
+"""Samples the line of the loop's thread every few milliseconds during some steps."""
 
 from __future__ import annotations
 
@@ -14,41 +14,44 @@ from statistics import median
 from types import CodeType, FrameType
 from typing import Any
 
-from ..users_code import framework_of, is_ours, is_users
+from ..users_code import framework_name, is_own_file, is_user_file
 
 PERIOD_S = 0.002
-RARE = 5.0  # a step that takes so many times the median has a validation or a checkpoint in it
+RARE_STEP = 5.0  # multiple of the median; longer steps contain a validation or a checkpoint
 _FOR = dis.opmap["FOR_ITER"]
-# Part of the step ("torch": in a function of torch outside modules), whether no hook knows that part,
-# file, line, function called there.
-Place = tuple[str, bool, str, int, str]
-Sample = tuple[Place, float]  # and the seconds that it stands for
-Columns = tuple[int, int]  # of an expression of a line, in bytes of UTF-8
+# Part of the step ("torch": in a torch function outside modules), whether the part is outside all
+# hooks, file, line, called function.
+SampledLine = tuple[str, bool, str, int, str]
+Sample = tuple[SampledLine, float]  # and the seconds it represents
+Columns = tuple[int, int]  # range of an expression in a line, in UTF-8 bytes
 
 
 class LineSampler:
-    """start() and stop() are called by the loop's thread; a thread of its own takes the samples."""
+    """Samples the loop's thread from another thread. start() and stop() run in the loop's thread."""
 
     def __init__(self) -> None:
-        self._now: list[Sample] = []  # of the step that runs
+        self._current: list[Sample] = []  # samples of the current step
         self._steps: list[tuple[bool, float, list[Sample]]] = []  # boundary, seconds, samples
         self._columns: dict[tuple[str, int], Counter[Columns]] = {}
         self._loops: dict[CodeType, set[int]] = {}
         self._stop: threading.Event | None = None
 
     def note_loop(self, frame: FrameType | None) -> None:
-        """The `for` loops that a step is made in, by the frames that it is called from."""
+        """Records the `for` loops around a step, from the frames of the callers."""
         while frame is not None:
-            if is_users(frame.f_code.co_filename) and frame.f_code not in self._loops:
+            if is_user_file(frame.f_code.co_filename) and frame.f_code not in self._loops:
                 self._loops[frame.f_code] = _for_loops_around(frame)
             frame = frame.f_back
 
     def start(self, thread: int, part: Callable[[], str]) -> None:
         self._stop = threading.Event()
-        taker = threading.Thread(
-            target=self._take, args=(thread, part, self._stop), name="tundish-doctor", daemon=True
+        sampler = threading.Thread(
+            target=self._sample_until_stopped,
+            args=(thread, part, self._stop),
+            name="tundish-doctor",
+            daemon=True,
         )
-        taker.start()
+        sampler.start()
 
     def stop(self) -> None:
         if self._stop is not None:
@@ -56,29 +59,31 @@ class LineSampler:
             self._stop = None
 
     def step_ended(self, boundary: bool, seconds: float) -> None:
-        """`boundary`: an epoch began or ended in this step, so a validation may be in it."""
-        ended, self._now = self._now, []
+        """Ends a step. `boundary`: an epoch began or ended in it, so it may contain a validation."""
+        ended, self._current = self._current, []
         self._steps.append((boundary, seconds, ended))
 
-    def _take(self, thread: int, part: Callable[[], str], stop: threading.Event) -> None:
+    def _sample_until_stopped(
+        self, thread: int, part: Callable[[], str], stop: threading.Event
+    ) -> None:
         last = time.perf_counter()
         while not stop.wait(PERIOD_S):
-            # A function of C that keeps Python's lock, such as gc.collect(), delays the sample until it ends: the sample
-            # stands for all of that time.
+            # C functions that hold the GIL, such as gc.collect(), delay a sample until they return.
+            # The sample represents all of that time.
             since, last = last, time.perf_counter()
             frame = sys._current_frames().get(thread)
             if frame is None:
                 return
             known = now = part()
-            if is_ours(frame.f_code.co_filename):
+            if is_own_file(frame.f_code.co_filename):
                 continue  # the doctor's own work
-            file, line, called, called_file = _users_place(frame)
+            file, line, called, called_file = _user_line(frame)
             if now == "other":
                 if self._is_at_for(frame):
                     now = "data"
-                elif called_file.startswith(_folder_of_torch()):
+                elif called_file.startswith(_torch_folder()):
                     now = "torch"
-            self._now.append(((now, known == "other", file, line, called), last - since))
+            self._current.append(((now, known == "other", file, line, called), last - since))
             if now == "other":
                 found = self._columns.setdefault((file, line), Counter())
                 found[_columns(frame, file)] += 1
@@ -91,12 +96,15 @@ class LineSampler:
         return False
 
     def as_json(self) -> list[dict[str, Any]]:
-        """Longest first. `column` and `end_column`: of the part of the line where most samples were."""
-        samples = self._counted()
+        """Returns the lines, longest time first.
+
+        `column` and `end_column`: the part of the line with the most samples.
+        """
+        samples = self._typical_samples()
         counts = Counter(place for place, _ in samples)
-        seconds: Counter[Place] = Counter()
-        for place, stands_for in samples:
-            seconds[place] += stands_for  # type: ignore[assignment]
+        seconds: Counter[SampledLine] = Counter()
+        for place, represented_s in samples:
+            seconds[place] += represented_s  # type: ignore[assignment]
         total = sum(seconds.values())
         out = []
         for place, whole in seconds.most_common(40):
@@ -118,18 +126,21 @@ class LineSampler:
             )
         return out
 
-    def _counted(self) -> list[Sample]:
-        """Of the steps that the figures would count too; of all where there is no such step."""
-        usual = [one for one in self._steps if not one[0]]
-        limit = RARE * median(one[1] for one in usual) if usual else 0.0
+    def _typical_samples(self) -> list[Sample]:
+        """Returns the samples of the steps that count in the figures, or all if there are none."""
+        usual = [step for step in self._steps if not step[0]]
+        limit = RARE_STEP * median(step[1] for step in usual) if usual else 0.0
         kept = [samples for _, seconds, samples in usual if seconds <= limit]
         if not any(kept):
-            kept = [*(one[2] for one in self._steps), self._now]
+            kept = [*(step[2] for step in self._steps), self._current]
         return [sample for samples in kept for sample in samples]
 
 
 def _columns(frame: FrameType | None, file: str) -> Columns:
-    """Of the expression that the innermost frame of the file is at; (0, 0) before Python 3.11, or of several lines."""
+    """Returns the columns of the current expression in the innermost frame of `file`.
+
+    (0, 0) before Python 3.11 and for expressions over several lines.
+    """
     while frame is not None and frame.f_code.co_filename != file:
         frame = frame.f_back
     if frame is None or not hasattr(frame.f_code, "co_positions"):
@@ -140,50 +151,50 @@ def _columns(frame: FrameType | None, file: str) -> Columns:
     return found[2], found[3]
 
 
-def _folder_of_torch() -> str:
+def _torch_folder() -> str:
     return os.path.dirname(sys.modules["torch"].__file__ or "") + os.sep
 
 
-def _users_place(frame: FrameType) -> tuple[str, int, str, str]:
-    """The innermost line of the user's own code: file, line, what is called there, and its file.
+def _user_line(frame: FrameType) -> tuple[str, int, str, str]:
+    """Returns the innermost user line: file, line, the function called there and its file.
 
-    Where a framework runs the loop, the user's line is `trainer.fit(...)` for all of it; what is called is then
-    also the framework's innermost function.
+    If a framework runs the loop, the user's line is always `trainer.fit(...)`. The called function
+    then also names the framework's innermost function.
     """
     called = called_file = inside = ""
-    one = frame
+    caller = frame
     while True:
-        file = one.f_code.co_filename
-        if is_users(file):
-            if inside and framework_of(called_file):
+        file = caller.f_code.co_filename
+        if is_user_file(file):
+            if inside and framework_name(called_file):
                 called = f"{called}: {inside}"
-            return file, one.f_lineno, called, called_file
-        if not is_ours(file):  # hooks around functions of torch are called `call`
-            called, called_file = one.f_code.co_name, file
-        inside = inside or _place_in_framework(one)
-        if one.f_back is None:
+            return file, caller.f_lineno, called, called_file
+        if not is_own_file(file):  # skips hooks around torch functions, which are named `call`
+            called, called_file = caller.f_code.co_name, file
+        inside = inside or _framework_function(caller)
+        if caller.f_back is None:
             return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name, ""
-        one = one.f_back
+        caller = caller.f_back
 
 
-def _place_in_framework(frame: FrameType) -> str:
-    """Its function and file, as "refresh in tqdm_progress.py"; empty outside of frameworks."""
+def _framework_function(frame: FrameType) -> str:
+    """Returns function and file, such as "refresh in tqdm_progress.py"; "" outside frameworks."""
     file = frame.f_code.co_filename
-    return f"{frame.f_code.co_name} in {os.path.basename(file)}" if framework_of(file) else ""
+    return f"{frame.f_code.co_name} in {os.path.basename(file)}" if framework_name(file) else ""
 
 
 def _for_loops_around(frame: FrameType) -> set[int]:
-    """Offsets of the FOR_ITER instructions whose bodies the frame is in."""
+    """Returns the offsets of the FOR_ITER instructions around the frame's current instruction."""
     found = set()
-    for one in dis.get_instructions(frame.f_code):
-        if one.opcode == _FOR and one.offset < frame.f_lasti < one.argval:
-            found.add(one.offset)
+    for instruction in dis.get_instructions(frame.f_code):
+        if instruction.opcode == _FOR and instruction.offset < frame.f_lasti < instruction.argval:
+            found.add(instruction.offset)
     return found
 
 
-def cost_of_a_sample() -> float:
-    """Seconds, measured now."""
+def sample_cost_s() -> float:
+    """Returns the duration of one sample in seconds, measured now."""
     begin = time.perf_counter()
     for _ in range(100):
-        _users_place(sys._current_frames()[threading.get_ident()])
+        _user_line(sys._current_frames()[threading.get_ident()])
     return (time.perf_counter() - begin) / 100

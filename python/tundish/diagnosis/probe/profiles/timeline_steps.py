@@ -1,10 +1,10 @@
-"""Some steps on one clock: torch's profiler, the parts of the step, loaders' threads and worker processes.
+"""Records some steps on one clock: torch's profiler, parts of the step, loader threads, workers.
 
-Each process leaves parts in a folder, and the doctor makes one file of them (timeline/merge.py):
+Each process writes parts to a folder, and the doctor merges them into one file (timeline/merge.py):
 
-    PID.timeline        steps and parts of steps, and two readings of the clocks
-    PID.torch           what torch's profiler recorded
-    loader-PID-N.trace  spans of a tundish.Loader's threads
+    PID.timeline        steps, parts of steps, and two readings of the clocks
+    PID.torch           output of torch's profiler
+    loader-PID-N.trace  spans of the threads of a tundish.Loader
     PPID-PID.worker     batches of a worker process of torch's DataLoader (worker_spans.py)
 """
 
@@ -23,7 +23,7 @@ MOST_SPANS = 100_000
 
 
 class TimelineRecorder:
-    """A recorder (recorders.py)."""
+    """A recorder; see recorders.py."""
 
     def __init__(self, folder: str, steps: int) -> None:
         self.steps, self.failed = steps, ""
@@ -44,7 +44,7 @@ class TimelineRecorder:
         wanted = [kinds.CPU]
         if torch.cuda.is_initialized() and torch.cuda.is_available():
             wanted.append(kinds.CUDA)
-        synchronize()  # kernels of the step before belong to no recorded step
+        synchronize()  # excludes kernels of the previous step
         self._begin = read_clocks()
         profiler = torch.profiler.profile(activities=wanted)
         profiler.start()
@@ -69,7 +69,7 @@ class TimelineRecorder:
         if profiler is None:
             return
         try:
-            synchronize()  # so that kernels of the last step are in the record
+            synchronize()  # includes kernels of the last step
             profiler.stop()
             end = read_clocks()
         finally:
@@ -79,7 +79,7 @@ class TimelineRecorder:
         self._save(end, traces)
 
     def _loader_traces(self) -> list[str]:
-        """Of every tundish.Loader that lives: what its threads did in these steps."""
+        """Returns the trace files of the threads of every live tundish.Loader."""
         traces = sys.modules.get("tundish.data.traces")
         return [] if traces is None else list(traces.stop())
 
@@ -98,7 +98,7 @@ class TimelineRecorder:
             "loaders": traces,
         }
         path = os.path.join(self._folder, f"{os.getpid()}.timeline")
-        with contextlib.suppress(OSError):  # the folder is gone: the doctor was killed
+        with contextlib.suppress(OSError):  # the folder is gone because the doctor was killed
             with open(path + ".new", "w", encoding="utf-8") as file:
                 json.dump(values, file)
             os.replace(path + ".new", path)

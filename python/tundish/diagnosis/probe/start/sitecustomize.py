@@ -1,15 +1,15 @@
-"""Python imports this before the script's first line when `tundish doctor` put its folder on the path.
+"""Imported by Python before the script's first line if `tundish doctor` put this folder on the path.
 
-It starts the watch, then imports the sitecustomize that the environment has of its own, if any. An
-error here must not end the user's script: it is reported and the script runs unwatched. Ctrl-C here
-ends the process as a signal does; as an exception it would be a fatal error of Python, with a traceback.
+Starts the watch, then imports the environment's sitecustomize, if any. An error here must not end
+the user's script: it is reported, and the script runs unwatched. Ctrl-C here ends the process by
+the signal, because a KeyboardInterrupt would be a fatal Python error with a traceback.
 """
 
 import _signal  # type: ignore[import-not-found]
 import os
 import sys
 
-# All three are imported already: nothing is looked for on a disk before this.
+# All three modules are imported already, so no disk access happens before this.
 _raises = _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
 if _raises:
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
@@ -38,14 +38,14 @@ def _begin() -> None:
     session.begin_in_script(*settings.from_variable(text))
 
 
-def _environment_has_its_own() -> bool:
+def _environment_has_sitecustomize() -> bool:
     import importlib.machinery
 
-    sys.path[:] = [one for one in sys.path if os.path.abspath(one or ".") != _HERE]
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != _HERE]
     return importlib.machinery.PathFinder.find_spec("sitecustomize") is not None
 
 
-def _import_the_environments_own() -> None:
+def _import_environment_sitecustomize() -> None:
     import importlib
 
     ours = sys.modules.pop("sitecustomize", None)
@@ -60,8 +60,8 @@ try:
     _begin()
 except Exception as error:
     sys.stderr.write(f"tundish: the script runs unwatched: {type(error).__name__}: {error}\n")
-_found = _environment_has_its_own()
+_found = _environment_has_sitecustomize()
 if _raises:
     _signal.signal(_signal.SIGINT, _signal.default_int_handler)
 if _found:
-    _import_the_environments_own()
+    _import_environment_sitecustomize()

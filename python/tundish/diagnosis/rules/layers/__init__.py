@@ -1,1 +1,1 @@
-"""Checks of a model's layers, one file each. A new check is a new file, and nothing else."""
+"""Checks of a model's layers, one file each. To add a check, add a file."""

@@ -1,48 +1,54 @@
-"""Layers of a channels_last model that get or give NCHW: every such place is a copy."""
+"""Detects layers of a channels_last model with NCHW inputs or outputs, each of which costs a copy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...layers.measured_layers import Layer, Measured
-from ..runtime.runtime_rule import some
+from ...layers.measured_layers import Layer, MeasuredLayers
+from ..runtime.runtime_rule import name_list
 from .layer_rule import LayerCheck, SlowLayers
 
 SHARE = 0.01
-_PASSES = 4  # the input is read and written in forward, its gradient in backward
+_PASSES = 4  # input read and written in forward, its gradient in backward
 _SIZES = {"bf16": 2, "fp16": 2, "float64": 8}
 
 
-def find(measured: Measured) -> Iterator[SlowLayers]:
-    convs = [one for one in measured.layers if one.conv and one.conv["weight_layout"] == "NHWC"]
+def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
+    convs = [
+        layer for layer in measured.layers if layer.conv and layer.conv["weight_layout"] == "NHWC"
+    ]
     if not convs or not measured.bytes_per_s:
         return
-    lost = {one.shown: one.layout_bytes for one in measured.layers if one.layout_bytes}
-    for one in convs:
-        if one.layout_in == "NCHW":
-            lost[one.shown] = lost.get(one.shown, 0) + _input_bytes(one) * _PASSES
+    lost = {
+        layer.display_name: layer.layout_bytes for layer in measured.layers if layer.layout_bytes
+    }
+    for layer in convs:
+        if layer.layout_in == "NCHW":
+            lost[layer.display_name] = (
+                lost.get(layer.display_name, 0) + _input_bytes(layer) * _PASSES
+            )
     cost = sum(lost.values()) / measured.bytes_per_s
     if lost and cost >= SHARE * measured.total_s:
-        names = some(sorted(lost, key=lambda name: -lost[name]), len(lost))
+        names = name_list(sorted(lost, key=lambda name: -lost[name]), len(lost))
         yield SlowLayers(
-            f"{names}: the model is channels_last, and activations change between NHWC and NCHW here",
-            "x.to(memory_format=torch.channels_last) for the input; no view(), contiguous() or permute() that gives NCHW between convolutions",
+            f"{names}: the model is channels_last, but activations change between NHWC and NCHW here",
+            "use x.to(memory_format=torch.channels_last) for the input, and no view(), contiguous() or permute() that returns NCHW between convolutions",
             cost,
         )
 
 
-def _input_bytes(one: Layer) -> int:
-    count = _SIZES.get(one.precision, 4) * one.calls
-    for size in one.shape_in:
+def _input_bytes(layer: Layer) -> int:
+    count = _SIZES.get(layer.precision, 4) * layer.calls
+    for size in layer.shape_in:
         count *= size
     return count
 
 
 CHECK = LayerCheck(
     id="channels-last-lost",
-    title="layers that fall back from channels_last",
+    title="layers that leave channels_last",
     level="warning",
-    why="Convolutions of a channels_last model compute in NHWC. An input, or a layer between, that is NCHW is copied into the other layout and "
-    "its gradient back. The cost is the bytes of these copies at the measured rate of copies.",
+    why="Convolutions of a channels_last model compute in NHWC. An NCHW input or an NCHW layer in between costs a copy into the other layout, and "
+    "another copy of its gradient. The cost is the size of these copies at the measured copy rate.",
     find=find,
 )

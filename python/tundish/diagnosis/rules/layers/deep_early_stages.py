@@ -1,11 +1,11 @@
-"""More blocks in the fine stages of a hybrid model than in the coarse ones (TRT-ViT)."""
+"""Detects hybrid models with more blocks in fine stages than in coarse ones (TRT-ViT)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 
-from ...layers.measured_layers import Measured, total
+from ...layers.measured_layers import MeasuredLayers, total
 from .layer_rule import LayerCheck, SlowLayers
 from .stages import level, mixers
 
@@ -13,12 +13,12 @@ DEEPER = 1.5
 SHARE = 0.3
 
 
-def find(measured: Measured) -> Iterator[SlowLayers]:
+def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
     order = mixers(measured)
     if not order:
         return
     most = max(tokens for _, tokens in order)
-    levels = [(one, level(tokens, most)) for one, tokens in order]
+    levels = [(mixer, level(tokens, most)) for mixer, tokens in order]
     depth = Counter(number for _, number in levels)
     used = sorted(depth)
     half = len(used) // 2
@@ -28,16 +28,16 @@ def find(measured: Measured) -> Iterator[SlowLayers]:
         return
     inside = {
         id(layer): layer
-        for one, number in levels
+        for mixer, number in levels
         if number in early
-        for layer in measured.under(one.name)
+        for layer in measured.under(mixer.name)
     }
     cost = total(inside.values())
-    if measured.is_worth(cost, SHARE):
+    if measured.is_significant(cost, SHARE):
         depths = ", ".join(str(depth[n]) for n in used)
         yield SlowLayers(
-            f"the stages have {depths} layers that mix positions, fine to coarse: the fine ones take {measured.share(cost)} of the time",
-            "few blocks in the first stages, more in the late ones, with the same number in all",
+            f"the stages have {depths} attention and convolution layers, fine to coarse: the fine stages take {measured.share(cost)} of the time",
+            "use fewer blocks in early stages and more in late ones, with the same total",
             cost,
         )
 
@@ -46,7 +46,7 @@ CHECK = LayerCheck(
     id="deep-early-stages",
     title="more blocks in early stages than in late ones",
     level="warning",
-    why="Second rule of TRT-ViT: stages that are shallow first and deep later give more accuracy for the same time, because a block at a fine "
-    "resolution costs a multiple of a late one. The cost is the time of attention and convolutions in the fine stages. Only models with attention are meant.",
+    why="Second rule of TRT-ViT: shallow early stages and deep late stages are more accurate for the same time, because a block at a fine resolution costs "
+    "several times as much as a late one. The cost is the time of attention and convolutions in the fine stages. Applies only to models with attention.",
     find=find,
 )

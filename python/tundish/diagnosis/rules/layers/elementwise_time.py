@@ -1,31 +1,31 @@
-"""Activations, additions and the like that take a large part of the time (G4 of ShuffleNetV2)."""
+"""Detects element-wise operations that take a large part of the time (G4 of ShuffleNetV2)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 
-from ...layers.measured_layers import Measured, total
-from ..runtime.runtime_rule import some
+from ...layers.measured_layers import MeasuredLayers, total
+from ..runtime.runtime_rule import name_list
 from .layer_rule import LayerCheck, SlowLayers
 
 SHARE = 0.25
-BY_MEMORY = 0.2  # of their time is bytes at the roof's rate; below, it is the cost of launching
+BY_MEMORY = 0.2  # fraction of the time explained by memory bandwidth; below it, launches dominate
 
 
-def find(measured: Measured) -> Iterator[SlowLayers]:
-    found = [one for one in measured.layers if one.kind == "elementwise"]
+def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
+    found = [layer for layer in measured.layers if layer.kind == "elementwise"]
     took = total(found)
-    by_memory = sum(measured.memory_s(one) for one in found)
-    if not measured.is_worth(took, SHARE) or by_memory < BY_MEMORY * took:
+    by_memory = sum(measured.memory_s(layer) for layer in found)
+    if not measured.is_significant(took, SHARE) or by_memory < BY_MEMORY * took:
         return
     times: Counter[str] = Counter()
-    for one in found:
-        times[one.type] += 1
-    names = some([f"{count} {name}" for name, count in times.most_common()], len(times))
+    for layer in found:
+        times[layer.type] += 1
+    names = name_list([f"{count} {name}" for name, count in times.most_common()], len(times))
     yield SlowLayers(
-        f"{names}: element-wise operations take {measured.share(took)} of the model's time, and no FLOPs worth counting",
-        "torch.compile joins them with their neighbours (tundish tune tries it); inplace=True; one activation less per block",
+        f"{names}: element-wise operations take {measured.share(took)} of the model's time, with hardly any FLOPs",
+        "use torch.compile, which fuses them with their neighbors (tundish tune tries it), inplace=True, or one activation less per block",
         took,
     )
 
@@ -35,6 +35,6 @@ CHECK = LayerCheck(
     title="element-wise operations take a quarter of the time",
     level="warning",
     why="Rule G4 of ShuffleNetV2: activations, additions and dropout have hardly any FLOPs, but read and write whole activations. The cost is "
-    "their time, of which a compiler that joins them with the layer before them saves most. Modules that only add or multiply count too.",
+    "their time, most of which a compiler saves by fusing them with the previous layer. Modules that only add or multiply count too.",
     find=find,
 )

@@ -1,16 +1,16 @@
-"""What a check of layers is: words for people, and a function of the measured layers."""
+"""The type of a layer check: texts for people, and a function of the measured layers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ...layers.measured_layers import Measured
+from ...layers.measured_layers import MeasuredLayers
 
 
 @dataclass(frozen=True)
 class SlowLayers:
-    """One finding. `seconds`: of every step; None where none can be said."""
+    """A finding. `seconds`: cost per step, or None if unknown."""
 
     text: str
     remedy: str
@@ -19,13 +19,16 @@ class SlowLayers:
 
 @dataclass(frozen=True)
 class LayerCheck:
-    """level: warning (time is lost), note (a rule of a paper, whose gain only a trial shows)."""
+    """A check of measured layers.
+
+    level: warning (time is lost) or note (a rule from a paper, whose benefit must be tried out).
+    """
 
     id: str
     title: str
     level: str
     why: str
-    find: Callable[[Measured], Iterable[SlowLayers]]
+    find: Callable[[MeasuredLayers], Iterable[SlowLayers]]
 
     @property
     def page(self) -> str:

@@ -1,31 +1,31 @@
-"""Blocks with a convolution before their attention, and none after it (TRT-ViT)."""
+"""Detects blocks with a convolution before their attention and none after it (TRT-ViT)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...layers.measured_layers import Measured
-from ..runtime.runtime_rule import some
+from ...layers.measured_layers import MeasuredLayers
+from ..runtime.runtime_rule import name_list
 from .layer_rule import LayerCheck, SlowLayers
-from .stages import attention_layers, block_of, spatial_convolutions
+from .stages import attention_layers, enclosing_block, spatial_convolutions
 
 
-def find(measured: Measured) -> Iterator[SlowLayers]:
+def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
     convolutions = spatial_convolutions(measured)
     attention = attention_layers(measured)
     blocks = []
-    for one in attention:
-        block = block_of(measured, one)
+    for candidate in attention:
+        block = enclosing_block(measured, candidate)
         inside = {layer.name for layer in measured.under(block)} if block else set()
         if sum(other.name in inside for other in attention) != 1:
-            continue  # a stage, not a block
+            continue  # contains several attention layers, so it is a stage
         orders = [conv.order for conv in convolutions if conv.name in inside]
-        if orders and max(orders) < one.order:
+        if orders and max(orders) < candidate.order:
             blocks.append(block)
     if blocks:
         yield SlowLayers(
-            f"{some(blocks, len(blocks))}: the convolution comes before the attention of the block",
-            "attention first, the convolution after it; compare accuracy",
+            f"{name_list(blocks, len(blocks))}: the convolution precedes the attention of the block",
+            "put the attention first and the convolution after it; compare accuracy",
             None,
         )
 
@@ -34,7 +34,7 @@ CHECK = LayerCheck(
     id="local-before-global",
     title="a convolution before the attention of its block",
     level="note",
-    why="Fourth rule of TRT-ViT: a block that looks at all positions first and at neighbours afterwards is more accurate at the same time. What "
-    "it gains, only a training run shows.",
+    why="Fourth rule of TRT-ViT: a block that mixes globally first and locally afterwards is more accurate in the same time. Only a training run "
+    "shows the benefit.",
     find=find,
 )

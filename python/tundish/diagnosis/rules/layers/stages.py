@@ -1,42 +1,42 @@
-"""Attention and convolutions of a hybrid vision model by resolution: what the rules of TRT-ViT speak of."""
+"""Finds attention and convolutions of a hybrid vision model by resolution, for the TRT-ViT rules."""
 
 from __future__ import annotations
 
 import math
 
-from ...layers.measured_layers import Layer, Measured
+from ...layers.measured_layers import Layer, MeasuredLayers
 
-COARSER = 4.0  # tokens of one stage over those of the next
+COARSER = 4.0  # number of tokens of a stage relative to the next one
 
 
-def attention_layers(measured: Measured) -> list[Layer]:
-    """Modules that multiply queries with keys and weigh values, in the order of their calls."""
+def attention_layers(measured: MeasuredLayers) -> list[Layer]:
+    """Returns the modules that compute attention, in call order."""
     found = []
-    for one in measured.layers:
-        products = set(one.products)
-        for child in measured.children(one.name):
+    for layer in measured.layers:
+        products = set(layer.products)
+        for child in measured.children(layer.name):
             products |= {"softmax"} & set(child.products)
         if "attention" in products or {"softmax", "bmm"} <= products:
-            found.append(one)
-    return sorted(found, key=lambda one: one.order)
+            found.append(layer)
+    return sorted(found, key=lambda layer: layer.order)
 
 
-def tokens_of(measured: Measured, layer: Layer) -> int:
+def token_count(measured: MeasuredLayers, layer: Layer) -> int:
     return max([layer.tokens, *(child.tokens for child in measured.children(layer.name))])
 
 
-def spatial_convolutions(measured: Measured) -> list[Layer]:
-    """With a kernel beyond 1 x 1 that steps by 1: neither a stem nor a patch embedding."""
+def spatial_convolutions(measured: MeasuredLayers) -> list[Layer]:
+    """Returns convolutions above 1 x 1 with stride 1, that is, no stem or patch embedding."""
     return sorted(
         (
-            one
-            for one in measured.layers
-            if one.conv
-            and len(one.shape_out) == 4
-            and max(one.conv["kernel_size"]) > 1
-            and max(one.conv["stride"]) == 1
+            layer
+            for layer in measured.layers
+            if layer.conv
+            and len(layer.shape_out) == 4
+            and max(layer.conv["kernel_size"]) > 1
+            and max(layer.conv["stride"]) == 1
         ),
-        key=lambda one: one.order,
+        key=lambda layer: layer.order,
     )
 
 
@@ -44,31 +44,34 @@ def pixels(layer: Layer) -> int:
     return int(layer.shape_out[-1] * layer.shape_out[-2])
 
 
-def mixers(measured: Measured) -> list[tuple[Layer, int]]:
-    """What mixes positions, with the number of positions, in the order of calls; empty without attention."""
+def mixers(measured: MeasuredLayers) -> list[tuple[Layer, int]]:
+    """Returns attention and convolutions with their number of positions, in call order.
+
+    Empty without attention.
+    """
     attention = attention_layers(measured)
     if not attention:
         return []
-    found = [(one, tokens_of(measured, one)) for one in attention]
-    found += [(one, pixels(one)) for one in spatial_convolutions(measured)]
+    found = [(layer, token_count(measured, layer)) for layer in attention]
+    found += [(layer, pixels(layer)) for layer in spatial_convolutions(measured)]
     return sorted(found, key=lambda pair: pair[0].order)
 
 
 def level(tokens: int, most: int) -> int:
-    """0 for the finest resolution; one more for each quarter of its positions."""
+    """Returns 0 for the finest resolution, plus one for each division of its positions by four."""
     return round(math.log(max(1.0, most / max(1, tokens)), COARSER))
 
 
-def block_of(measured: Measured, layer: Layer) -> str:
-    """The smallest module around attention that has products of its own besides."""
-    own = {one.name for one in measured.under(layer.name)}
+def enclosing_block(measured: MeasuredLayers, layer: Layer) -> str:
+    """Returns the smallest module around an attention layer that has other matrix operations."""
+    own = {inner.name for inner in measured.under(layer.name)}
     name = layer.name
     while name:
         name = name.rpartition(".")[0]
-        if any(one.flops for one in measured.under(name) if one.name not in own):
+        if any(inner.flops for inner in measured.under(name) if inner.name not in own):
             return name
     return ""
 
 
-def is_hybrid(measured: Measured) -> bool:
+def is_hybrid(measured: MeasuredLayers) -> bool:
     return bool(attention_layers(measured)) and len(spatial_convolutions(measured)) >= 2

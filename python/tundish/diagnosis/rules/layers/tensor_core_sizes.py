@@ -1,44 +1,44 @@
-"""Layers on Tensor Cores whose sizes are no multiples of 8, where padding was measured to be faster."""
+"""Detects Tensor Core layers whose sizes are not multiples of 8, if padding was measured faster."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...layers.measured_layers import Layer, Measured, percent, slowest_names
-from ..runtime.runtime_rule import some
+from ...layers.measured_layers import Layer, MeasuredLayers, percent, slowest_names
+from ..runtime.runtime_rule import name_list
 from .layer_rule import LayerCheck, SlowLayers
 
 FASTER = 0.95
 
 
-def find(measured: Measured) -> Iterator[SlowLayers]:
+def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
     found: list[Layer] = []
     cost = 0.0
-    for one in measured.layers:
-        if one.padded is not None and one.padded < FASTER:
-            found.append(one)
-            cost += one.seconds * (1 - one.padded)
-    if measured.device == "cuda" and found and measured.is_worth(cost, 0.02):
-        names = some(slowest_names(found), len(found))
-        slowest = max(found, key=lambda one: one.seconds)
+    for layer in measured.layers:
+        if layer.padded is not None and layer.padded < FASTER:
+            found.append(layer)
+            cost += layer.seconds * (1 - layer.padded)
+    if measured.device == "cuda" and found and measured.is_significant(cost, 0.02):
+        names = name_list(slowest_names(found), len(found))
+        slowest = max(found, key=lambda layer: layer.seconds)
         yield SlowLayers(
-            f"{names}: sizes that Tensor Cores do not like ({_sizes(slowest)}); padded, the layer takes {percent(slowest.padded or 1.0)} of its time",
-            "channels, features and vocabularies in multiples of 8 (of 4 for TF32)",
+            f"{names}: sizes unsuitable for Tensor Cores ({_sizes(slowest)}); padding reduces the layer to {percent(slowest.padded or 1.0)} of its time",
+            "use multiples of 8 for channels, features and vocabularies (4 for TF32)",
             cost,
         )
 
 
-def _sizes(one: Layer) -> str:
-    if one.conv is not None:
-        return f"{one.conv['in_channels']} to {one.conv['out_channels']} channels"
-    return f"{one.shape_in[-1]} to {one.shape_out[-1]} features"
+def _sizes(layer: Layer) -> str:
+    if layer.conv is not None:
+        return f"{layer.conv['in_channels']} to {layer.conv['out_channels']} channels"
+    return f"{layer.shape_in[-1]} to {layer.shape_out[-1]} features"
 
 
 CHECK = LayerCheck(
     id="tensor-core-sizes",
-    title="sizes that are no multiples of 8",
+    title="sizes that are not multiples of 8",
     level="warning",
-    why="Tensor Cores take float16 and bfloat16 in groups of 8, TF32 in groups of 4; other sizes use slower kernels. The slowest such "
-    "layers are timed on the GPU as they are and padded to the next multiple; those that gain nothing are not named.",
+    why="Tensor Cores process float16 and bfloat16 in groups of 8, and TF32 in groups of 4; other sizes use slower kernels. The slowest such "
+    "layers are timed on the GPU, as they are and padded to the next multiple. Layers that gain nothing are not reported.",
     find=find,
 )

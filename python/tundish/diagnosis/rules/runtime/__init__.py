@@ -1,4 +1,4 @@
-"""Checks that need the running script, one file each. A new check is a new file, and nothing else."""
+"""Checks that need the running script, one file each. To add a check, add a file."""
 
 from __future__ import annotations
 
@@ -6,58 +6,62 @@ import importlib
 import pkgutil
 from typing import Any
 
-from ...layers.measured_layers import Measured
+from ...layers.measured_layers import MeasuredLayers
 from .. import layers
 from ..layers.layer_rule import LayerCheck
 from .runtime_rule import RunningCheck
 
 
 def _checks(package: str, path: Any) -> dict[str, Any]:
-    names = [f"{package}.{one.name}" for one in pkgutil.iter_modules(path) if not one.ispkg]
+    names = [
+        f"{package}.{module.name}" for module in pkgutil.iter_modules(path) if not module.ispkg
+    ]
     found = [vars(importlib.import_module(name)).get("CHECK") for name in names]
-    return {one.id: one for one in sorted((one for one in found if one), key=lambda c: c.id)}
+    return {
+        check.id: check for check in sorted((check for check in found if check), key=lambda c: c.id)
+    }
 
 
 CHECKS: dict[str, RunningCheck] = _checks(__name__, __path__)
 LAYER_CHECKS: dict[str, LayerCheck] = _checks(layers.__name__, layers.__path__)
 
 
-def findings_of_layers(facts: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """What the checks of layers find in what the watch wrote of them; dearest first, notes last."""
+def check_layers(facts: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """Returns the findings of the layer checks, most expensive first, notes last."""
     if not facts:
         return []
-    measured = Measured(facts)
+    measured = MeasuredLayers(facts)
     found = [
         {
             "file": "",
             "line": 0,
             "check": check.id,
             "level": check.level,
-            "text": one.text,
-            "remedy": one.remedy,
+            "text": finding.text,
+            "remedy": finding.remedy,
             "page": check.page,
-            "seconds": one.seconds,
+            "seconds": finding.seconds,
         }
         for check in LAYER_CHECKS.values()
-        for one in check.find(measured)
+        for finding in check.find(measured)
     ]
-    return sorted(found, key=lambda one: -float(one["seconds"] or 0.0))
+    return sorted(found, key=lambda finding: -float(finding["seconds"] or 0.0))
 
 
-def findings_of_run(facts: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the checks find in the facts of one process, as the doctor's JSON has it."""
+def check_run(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    """Returns the findings of the runtime checks for one process, as in the doctor's JSON."""
     if not facts.get("observed"):
         return []
     return [
         {
-            "file": one.file,
-            "line": one.line,
+            "file": finding.file,
+            "line": finding.line,
             "check": check.id,
             "level": check.level,
-            "text": one.text,
-            "remedy": one.remedy,
+            "text": finding.text,
+            "remedy": finding.remedy,
             "page": check.page,
         }
         for check in CHECKS.values()
-        for one in check.find(facts)
+        for finding in check.find(facts)
     ]

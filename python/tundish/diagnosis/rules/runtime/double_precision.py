@@ -1,28 +1,28 @@
-"""Models and batches in float64."""
+"""Detects models and batches in float64."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from .runtime_rule import RunningCheck, Seen
+from .runtime_rule import RunningCheck, RuntimeFinding
 
 
-def find(facts: dict[str, Any]) -> Iterator[Seen]:
+def find(facts: dict[str, Any]) -> Iterator[RuntimeFinding]:
     seen = facts["observed"]
     if "torch.float64" in seen["types"]:
-        yield Seen("the model has parameters in float64", "model.float()")
+        yield RuntimeFinding("the model has float64 parameters", "call model.float()")
     elif "torch.float64" in seen["batch_types"]:
-        yield Seen(
-            "batches have float64 tensors, which take twice the memory and copies of float32",
-            "torch.as_tensor(x, dtype=torch.float32) in the data set: NumPy's default is float64",
+        yield RuntimeFinding(
+            "batches contain float64 tensors, which need twice the memory and bandwidth of float32",
+            "use torch.as_tensor(x, dtype=torch.float32) in the dataset; NumPy's default is float64",
         )
 
 
 CHECK = RunningCheck(
     id="double-precision",
-    title="the model or its batches are in float64",
+    title="the model or the batches use float64",
     level="warning",
-    why="GPUs for training compute float64 at a fraction of the rate of float32, and it takes twice the memory. It mostly comes from NumPy.",
+    why="Training GPUs compute float64 at a fraction of the float32 rate, and float64 needs twice the memory. It usually comes from NumPy.",
     find=find,
 )

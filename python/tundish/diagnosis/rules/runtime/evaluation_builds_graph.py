@@ -1,32 +1,32 @@
-"""Forward passes of a validation that keep what backward would need."""
+"""Detects validation forward passes that build a graph for backward."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from .runtime_rule import RunningCheck, Seen
+from .runtime_rule import RunningCheck, RuntimeFinding
 
-LEAST_CALLS = 2  # one call without a backward pass may be the last one of a script
+LEAST_CALLS = 2  # a single call without a backward pass may be the script's last step
 
 
-def find(facts: dict[str, Any]) -> Iterator[Seen]:
-    calls = [one for one in facts["observed"]["modes"] if one["grad"]]
-    trained = {one["root"] for one in calls if one["training"] and one["backward"]}
-    for one in calls:
-        if one["root"] not in trained or (one["training"] and one["backward"]):
+def find(facts: dict[str, Any]) -> Iterator[RuntimeFinding]:
+    calls = [call for call in facts["observed"]["modes"] if call["grad"]]
+    trained = {call["root"] for call in calls if call["training"] and call["backward"]}
+    for call in calls:
+        if call["root"] not in trained or (call["training"] and call["backward"]):
             continue
         mode = "evaluation mode"
-        if one["training"]:
-            if one["calls"] < LEAST_CALLS:
+        if call["training"]:
+            if call["calls"] < LEAST_CALLS:
                 continue
-            mode = "training mode that no backward pass follows"
-        yield Seen(
-            f"{one['calls']} forward passes in {mode} build a graph for backward",
-            "with torch.no_grad(): around the validation, or torch.inference_mode()"
-            + ("; model.eval() before it" if one["training"] else ""),
-            one["file"],
-            one["line"],
+            mode = "training mode without a backward pass"
+        yield RuntimeFinding(
+            f"{call['calls']} forward passes in {mode} build a graph for backward",
+            "run the validation under torch.no_grad() or torch.inference_mode()"
+            + (", after model.eval()" if call["training"] else ""),
+            call["file"],
+            call["line"],
         )
 
 
@@ -34,7 +34,7 @@ CHECK = RunningCheck(
     id="evaluation-builds-graph",
     title="a validation without torch.no_grad()",
     level="warning",
-    why="Every activation is kept until the output goes, which takes the memory of a training step, and time. "
-    "A line counts that calls the model in evaluation mode, or in training mode without a backward pass after any of its calls.",
+    why="Every activation is kept until the output is freed, which needs the memory of a training step, and time. "
+    "A line is reported if it calls the model in evaluation mode, or in training mode and no backward pass follows any of its calls.",
     find=find,
 )

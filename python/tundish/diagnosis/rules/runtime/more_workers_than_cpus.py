@@ -1,22 +1,22 @@
-"""Worker processes that share too few CPUs."""
+"""Detects worker processes that share too few CPUs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from .runtime_rule import RunningCheck, Seen
+from .runtime_rule import RunningCheck, RuntimeFinding
 
 
-def find(facts: dict[str, Any]) -> Iterator[Seen]:
+def find(facts: dict[str, Any]) -> Iterator[RuntimeFinding]:
     loader = facts["loader"] or {}
     workers, cpus = loader.get("num_workers", 0), facts["cpus"]
     samples = loader.get("samples")
     blocked = samples is not None and samples["blocked_s"] > samples["sample_s"] / 2
     if workers > cpus and not blocked:
-        yield Seen(
+        yield RuntimeFinding(
             f"{workers} worker processes share {cpus} CPU{'s' if cpus > 1 else ''}",
-            f"num_workers={cpus}",
+            f"set num_workers={cpus}",
         )
 
 
@@ -24,7 +24,7 @@ CHECK = RunningCheck(
     id="more-workers-than-cpus",
     title="more worker processes than CPUs",
     level="warning",
-    why="They take each other's CPU and that of the training loop, and each holds batches and a copy of the data set. The quota of "
-    "a container counts. Workers that mostly wait for a disk or a network are not meant.",
+    why="Workers compete with each other and with the training loop for CPUs, and each holds batches and a copy of the dataset. The CPU "
+    "quota of a container counts. Workers that mostly wait for a disk or a network are not reported.",
     find=find,
 )

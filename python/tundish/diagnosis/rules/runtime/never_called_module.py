@@ -1,21 +1,22 @@
-"""Modules with parameters that the training step never calls."""
+"""Detects modules with parameters that the training step never calls."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from .runtime_rule import RunningCheck, Seen, some
+from .runtime_rule import RunningCheck, RuntimeFinding, name_list
 
 LEAST_STEPS = 3
 
 
-def find(facts: dict[str, Any]) -> Iterator[Seen]:
+def find(facts: dict[str, Any]) -> Iterator[RuntimeFinding]:
     seen = facts["observed"]
     if seen["never_called"] and seen["steps"] >= LEAST_STEPS:
-        names = some(seen["never_called"], seen["never_called_count"])
-        yield Seen(
-            f"{names}: never called, and without a gradient", "remove it, or call it in forward()"
+        names = name_list(seen["never_called"], seen["never_called_count"])
+        yield RuntimeFinding(
+            f"{names}: never called and without a gradient",
+            "remove the module, or call it in forward()",
         )
 
 
@@ -23,7 +24,7 @@ CHECK = RunningCheck(
     id="never-called-module",
     title="a module with parameters is never called",
     level="warning",
-    why="Its parameters take memory on the GPU, in the optimizer and in every checkpoint. DistributedDataParallel stops with an "
-    "error about parameters that got no gradient. Modules whose parameters are used without a call get a gradient, and are not meant.",
+    why="The unused parameters take memory on the GPU, in the optimizer and in every checkpoint. DistributedDataParallel fails with an "
+    "error about parameters without gradients. Modules whose parameters are used without a call have a gradient and are not reported.",
     find=find,
 )

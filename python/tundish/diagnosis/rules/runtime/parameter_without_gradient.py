@@ -1,22 +1,22 @@
-"""Parameters of called modules that never get a gradient."""
+"""Detects parameters of called modules that never get a gradient."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from .runtime_rule import RunningCheck, Seen, some
+from .runtime_rule import RunningCheck, RuntimeFinding, name_list
 
 LEAST_STEPS = 3
 
 
-def find(facts: dict[str, Any]) -> Iterator[Seen]:
+def find(facts: dict[str, Any]) -> Iterator[RuntimeFinding]:
     seen = facts["observed"]
     if seen["without_gradient"] and seen["steps"] >= LEAST_STEPS:
-        names = some(seen["without_gradient"], seen["without_gradient_count"])
-        yield Seen(
+        names = name_list(seen["without_gradient"], seen["without_gradient_count"])
+        yield RuntimeFinding(
             f"{names}: no gradient in any of {seen['steps']} steps",
-            "requires_grad_(False) if that is meant; otherwise look for a detach(), a no_grad() or an output that the loss leaves out",
+            "call requires_grad_(False) if this is intended; otherwise look for a detach(), a no_grad() or an output that the loss ignores",
         )
 
 
@@ -24,7 +24,7 @@ CHECK = RunningCheck(
     id="parameter-without-gradient",
     title="a parameter never gets a gradient",
     level="warning",
-    why="The parameter does not learn although it asks for a gradient: an output is detached, computed under no_grad(), or not part "
+    why="The parameter does not learn although it requires a gradient: an output is detached, computed under no_grad(), or not part "
     "of the loss.",
     find=find,
 )

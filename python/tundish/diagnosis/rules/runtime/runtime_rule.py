@@ -1,4 +1,4 @@
-"""What a check of a running script is: words for people, and a function of what the watch saw."""
+"""The type of a runtime check: texts for people, and a function of the observed facts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Seen:
-    """One finding. `file` is empty where no single line is meant."""
+class RuntimeFinding:
+    """One finding. `file` is "" if no single line is responsible."""
 
     text: str
     remedy: str
@@ -19,20 +19,23 @@ class Seen:
 
 @dataclass(frozen=True)
 class RunningCheck:
-    """level: error (results are wrong), warning (time or memory is lost). `find` gets the facts of one process."""
+    """A check of a running script. `find` receives the facts of one process.
+
+    level: error (results are wrong) or warning (time or memory is lost).
+    """
 
     id: str
     title: str
     level: str
     why: str
-    find: Callable[[dict[str, Any]], Iterable[Seen]]
+    find: Callable[[dict[str, Any]], Iterable[RuntimeFinding]]
 
     @property
     def page(self) -> str:
         return f"docs/doctor-checks.md#{self.id}"
 
 
-def some(names: list[str], count: int, shown: int = 3) -> str:
-    """The first names, and how many more there are."""
+def name_list(names: list[str], count: int, shown: int = 3) -> str:
+    """Returns the first names and the number of the others."""
     text = ", ".join(names[:shown])
     return f"{text} and {count - shown} more" if count > shown else text

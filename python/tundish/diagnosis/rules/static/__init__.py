@@ -1,6 +1,7 @@
-"""The checks, one file each, in folders by topic. A new check is a new file, and nothing else.
+"""The static checks, one file each, in folders by topic. To add a check, add a file.
 
-`CHECKS` has them by id, `TOPICS` the ids of each folder."""
+`CHECKS` maps ids to checks, `TOPICS` maps each topic to ids.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ _FOLDERS = ("every_step", "data", "model", "training", "old")
 
 
 def _load(folder: str) -> dict[str, Check]:
-    """Every CHECK of the modules of a folder, sorted by id."""
+    """Returns the CHECK of every module in a folder, sorted by id."""
     package = importlib.import_module(f"{__name__}.{folder}")
     names = [module.name for module in pkgutil.iter_modules(package.__path__)]
     modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]

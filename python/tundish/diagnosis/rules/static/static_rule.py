@@ -1,4 +1,4 @@
-"""What a check is: words for people, and a function that finds the lines."""
+"""The type of a static check: texts for people, and a function that finds the lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LEVELS = ("error", "warning", "note")
 
 @dataclass(frozen=True)
 class Found:
-    """One place: the node that is marked, what is wrong there, what to write instead."""
+    """One occurrence: the node, the problem and the replacement."""
 
     node: ast.AST
     text: str
@@ -22,18 +22,21 @@ class Found:
 
 @dataclass(frozen=True)
 class Check:
-    """level: error (results are wrong), warning (time or memory is lost), note (a suggestion)."""
+    """A static check.
+
+    level: error (results are wrong), warning (time or memory is lost), note (a suggestion).
+    """
 
     id: str
     title: str
     level: str
     why: str
     remedy: str
-    before: str  # a few lines that are found
-    after: str  # the same lines mended
+    before: str  # example lines that are found
+    after: str  # the same lines fixed
     find: Callable[[Script], Iterable[Found]]
-    silent: str = ""  # where the check keeps silent on purpose
-    only_gpu: bool = False  # it costs nothing where the script runs on a CPU
+    silent: str = ""  # cases in which the check deliberately reports nothing
+    only_gpu: bool = False  # the problem has no cost on a CPU
 
     @property
     def page(self) -> str:

@@ -1,4 +1,4 @@
-"""Workers that draw the same random numbers."""
+"""Detects workers that draw the same random numbers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ def find(script: Script) -> Iterator[Found]:
 
 
 def _copied_generators(script: Script, made_by: ast.ClassDef) -> Iterator[Found]:
-    """Generators made in the parent and used in __getitem__: each worker has a copy in one state."""
+    """Finds generators created in the parent process and used in __getitem__.
+
+    Each worker has a copy of the generator in the same state.
+    """
     getter = method(made_by, "__getitem__") or method(made_by, "__iter__")
     if getter is None:
         return
@@ -51,13 +54,13 @@ def _copied_generators(script: Script, made_by: ast.ClassDef) -> Iterator[Found]
                 yield Found(
                     call,
                     f"every worker draws the same numbers from its own copy of {written(owner)}",
-                    "seed it per worker: worker_init_fn=... with torch.initial_seed(), or draw by torch.rand",
+                    "seed it per worker in worker_init_fn from torch.initial_seed(), or draw from torch.rand",
                 )
                 return
 
 
 def _same_seed(script: Script, start: ast.expr) -> Iterator[Found]:
-    """worker_init_fn that sets a seed without the number of the worker."""
+    """Finds seeds in worker_init_fn that do not depend on the worker."""
     function: ast.AST | None = start if isinstance(start, ast.Lambda) else script.definition(start)
     if not isinstance(function, ast.Lambda | ast.FunctionDef) or not function.args.args:
         return
@@ -67,8 +70,8 @@ def _same_seed(script: Script, start: ast.expr) -> Iterator[Found]:
         if isinstance(script.constant(call.args[0]), int):
             yield Found(
                 call,
-                "every worker gets the same seed, so all draw the same random numbers",
-                "use the worker's own: torch.initial_seed() % 2**32",
+                "every worker gets the same seed, so all workers draw the same random numbers",
+                "use the worker's seed: torch.initial_seed() % 2**32",
             )
 
 
@@ -76,16 +79,16 @@ CHECK = Check(
     id="duplicate-worker-seeds",
     title="all workers draw the same random numbers",
     level="error",
-    why="A generator that is made before the workers start is copied into each of them in the same state: several "
-    "samples of a batch get the same augmentation, and with new workers every epoch repeats the one before. "
-    "(torch 1.9 and later seeds np.random, random and torch by itself per worker, but no generator of yours.)",
-    remedy="Make or seed the generator in worker_init_fn from torch.initial_seed(), or draw from torch.rand. "
-    "tundish.Loader draws by seed, epoch and position.",
+    why="A generator created before the workers start is copied into each worker in the same state: several "
+    "samples of a batch get the same augmentation, and with new workers every epoch repeats the previous one. "
+    "(torch 1.9 and later seed np.random, random and torch per worker, but not your own generators.)",
+    remedy="Create or seed the generator in worker_init_fn from torch.initial_seed(), or draw from torch.rand. "
+    "tundish.Loader derives random numbers from seed, epoch and position.",
     before="self.rng = np.random.default_rng(0)  # in __init__\nself.rng.random()  # in __getitem__",
     after="def seed_worker(worker):\n"
     "    data = torch.utils.data.get_worker_info().dataset\n"
     "    data.rng = np.random.default_rng(torch.initial_seed())\n\n\n"
     "loader = DataLoader(dataset, num_workers=8, worker_init_fn=seed_worker)",
     find=find,
-    silent="np.random.rand() and random.random(), which torch seeds per worker since 1.9",
+    silent="np.random.rand() and random.random(), which torch has seeded per worker since 1.9",
 )

@@ -1,4 +1,4 @@
-"""Transforms that the engine of Tundish does on threads."""
+"""Detects transforms that Tundish can run in C++."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ....lint.script.call_arguments import argument
 from ....lint.script.loaders import dataset_name, loader_calls, loops_over, origins
 from ..static_rule import Check, Found
 
-_LISTS = ("torchvision.transforms.Compose", "torchvision.transforms.v2.Compose")
+_COMPOSE = ("torchvision.transforms.Compose", "torchvision.transforms.v2.Compose")
 _DONE_BY_LOADING = {"ToTensor", "PILToTensor", "ToImage", "ToDtype", "ConvertImageDtype"}
 
 
@@ -25,18 +25,18 @@ def find(script: Script) -> Iterator[Found]:
             for compose in origins(script, argument(made, "transform", 1)):
                 names = _transforms(script, compose)
                 if names and all(
-                    hasattr(transforms, one) or one in _DONE_BY_LOADING for one in names
+                    hasattr(transforms, name) or name in _DONE_BY_LOADING for name in names
                 ):
                     yield Found(
                         compose,
-                        f"Tundish has all {len(names)} of these transforms, in C++ with the same pixels",
+                        f"Tundish has all {len(names)} of these transforms in C++, with the same pixels",
                         "tundish pack FOLDER -o train.tnd, then tundish.Loader (docs/migrate-from-dataloader.md)",
                     )
 
 
 def _transforms(script: Script, compose: ast.Call) -> list[str]:
-    """Their names; empty if one of them is not torchvision's."""
-    if script.name(compose.func) not in _LISTS or not compose.args:
+    """Returns the names of the transforms; empty if one is not from torchvision."""
+    if script.name(compose.func) not in _COMPOSE or not compose.args:
         return []
     steps: ast.expr | None = compose.args[0]
     bindings = script.bindings(compose.args[0])
@@ -44,7 +44,9 @@ def _transforms(script: Script, compose: ast.Call) -> list[str]:
         steps = bindings[0].value
     if not isinstance(steps, ast.List):
         return []
-    names = [script.name(one.func) if isinstance(one, ast.Call) else "" for one in steps.elts]
+    names = [
+        script.name(element.func) if isinstance(element, ast.Call) else "" for element in steps.elts
+    ]
     if not all(name.startswith("torchvision.transforms.") for name in names):
         return []
     return [name.rpartition(".")[2] for name in names]
@@ -52,14 +54,14 @@ def _transforms(script: Script, compose: ast.Call) -> list[str]:
 
 CHECK = Check(
     id="engine-transforms",
-    title="transforms that Tundish does in C++",
+    title="transforms that Tundish has in C++",
     level="note",
-    why="torchvision's transforms of Pillow images run in Python, in worker processes. Tundish decodes and transforms "
-    "on C++ threads, with Pillow's pixels.",
+    why="torchvision transforms Pillow images in Python worker processes. Tundish decodes and transforms "
+    "them on C++ threads, with Pillow's pixels.",
     remedy="Pack the folder once and train from the pack: docs/migrate-from-dataloader.md.",
     before="augment = transforms.Compose([transforms.RandomResizedCrop(224), transforms.ToTensor()])\n"
     'data = ImageFolder("photos", augment)',
     after='tundish.Loader("train.tnd", batch_size=64, transforms=[T.RandomResizedCrop(224), T.Normalize()])',
     find=find,
-    silent="data sets other than ImageFolder, lists with a transform of your own",
+    silent="datasets other than ImageFolder, lists with custom transforms",
 )

@@ -1,4 +1,4 @@
-"""Workers that are started again in every epoch."""
+"""Detects workers that are restarted in every epoch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ....lint.script import Script
 from ....lint.script.call_arguments import argument, is_literal
 from ....lint.script.changed_data import changes_between_epochs
-from ....lint.script.loaders import is_repeated, loader_calls
+from ....lint.script.loaders import is_iterated_per_epoch, loader_calls
 from ..static_rule import Check, Found
 
 
@@ -19,25 +19,25 @@ def find(script: Script) -> Iterator[Found]:
         persistent = argument(loader, "persistent_workers")
         if persistent is not None and not is_literal(persistent, False):
             continue
-        if is_repeated(script, loader) and not changes_between_epochs(script, loader):
+        if is_iterated_per_epoch(script, loader) and not changes_between_epochs(script, loader):
             yield Found(
                 loader,
-                f"{workers} worker process{'es are' if workers > 1 else ' is'} started and ended in every epoch",
+                f"{workers} worker process{'es are' if workers > 1 else ' is'} restarted in every epoch",
                 "DataLoader(..., persistent_workers=True)",
             )
 
 
 CHECK = Check(
     id="missing-persistent-workers",
-    title="worker processes are started again in every epoch",
+    title="worker processes are restarted in every epoch",
     level="warning",
-    why="Training waits while processes start, get the data set and fill their queues. Where processes are spawned "
-    "each also imports torch again.",
-    remedy="persistent_workers=True keeps the workers. A data set that changes itself between epochs needs new ones.",
+    why="Training waits while processes start, receive the dataset and fill their queues. Spawned processes also "
+    "import torch again.",
+    remedy="persistent_workers=True keeps the workers. A dataset that changes between epochs needs new workers.",
     before="loader = DataLoader(dataset, batch_size=64, num_workers=8)\n"
     "for epoch in range(90):\n    for x, y in loader:\n        ...",
     after="loader = DataLoader(dataset, batch_size=64, num_workers=8, persistent_workers=True)",
     find=find,
-    silent="loaders that are iterated once, data sets, "
-    "transforms and variables of them that the script changes between epochs, num_workers from a variable (it may be 0)",
+    silent="loaders that are iterated once; datasets, their transforms and variables that the script changes between epochs; "
+    "num_workers from a variable (it may be 0)",
 )

@@ -1,4 +1,4 @@
-"""Batches that go to the GPU from memory that is not pinned."""
+"""Detects batches that are copied to the GPU from unpinned memory."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ def find(script: Script) -> Iterator[Found]:
             continue
         copies = copies_to_gpu(script, loader)
         trains = any(
-            any(loop is one for one in script.loops.training) for loop in loops_over(script, loader)
+            any(loop is training for training in script.loops.training)
+            for loop in loops_over(script, loader)
         )
         if not copies or not trains:
             continue
         if any(argument(copy, "non_blocking") is not None for copy in copies):
-            continue  # pageable-non-blocking names these
+            continue  # reported by pageable-non-blocking
         yield Found(
             loader,
-            f"batches of this loader are copied to the GPU ({script.line_text(copies[0])}) from memory that is not pinned",
-            "DataLoader(..., pin_memory=True), and non_blocking=True at the copy",
+            f"batches of this loader are copied to the GPU ({script.line_text(copies[0])}) from unpinned memory",
+            "DataLoader(..., pin_memory=True), and non_blocking=True in the copy",
         )
 
 
@@ -36,12 +37,12 @@ CHECK = Check(
     id="missing-pin-memory",
     title="a training loader without pin_memory=True",
     level="warning",
-    why="From pinned memory the GPU fetches a batch by itself, at the full rate of PCIe, while other work goes on.",
-    remedy="pin_memory=True in the DataLoader and non_blocking=True at the copy.",
+    why="From pinned memory, the GPU copies a batch at the full PCIe rate while other work continues.",
+    remedy="Set pin_memory=True in the DataLoader and non_blocking=True in the copy.",
     before="loader = DataLoader(dataset, batch_size=64)\nfor x, y in loader:\n    x = x.to(device)",
     after="loader = DataLoader(dataset, batch_size=64, pin_memory=True)\n"
     "for x, y in loader:\n    x = x.to(device, non_blocking=True)",
     find=find,
     only_gpu=True,
-    silent="loaders whose batches this script does not copy to a GPU, or whose arguments are not all known",
+    silent="loaders whose batches this script does not copy to a GPU, or whose arguments are partly unknown",
 )

@@ -1,4 +1,4 @@
-"""Images decoded in the training process: num_workers is 0."""
+"""Detects training processes that read and decode images themselves: num_workers is 0."""
 
 from __future__ import annotations
 
@@ -44,37 +44,40 @@ def find(script: Script) -> Iterator[Found]:
         if workers is not None and script.constant(workers) != 0:
             continue
         trains = any(
-            any(loop is one for one in script.loops.training) for loop in loops_over(script, loader)
+            any(loop is training for training in script.loops.training)
+            for loop in loops_over(script, loader)
         )
         work = _work(script, loader) if trains else ""
         if work:
             yield Found(
                 loader,
                 f"the training loop itself {work}: num_workers is 0",
-                "num_workers=4 and persistent_workers=True, or tundish.Loader with a pack"
-                + _needed_by_spawn(script, loader),
+                "use num_workers=4 and persistent_workers=True, or tundish.Loader with a pack"
+                + _spawn_requirements(script, loader),
             )
 
 
-def _needed_by_spawn(script: Script, loader: ast.Call) -> str:
-    """What spawned workers ask of a script: macOS, Windows and Python 3.14 do not fork them."""
+def _spawn_requirements(script: Script, loader: ast.Call) -> str:
+    """Returns what spawned workers require. macOS, Windows and Python 3.14 spawn instead of fork."""
     needed = []
     if script.function(loader) is script.tree and not script.in_main_guard(loader):
         needed.append('if __name__ == "__main__": around the training')
     if any(_has_lambda(script, made) for made in origins(script, argument(loader, "dataset", 0))):
-        needed.append("a function of the module in place of each lambda")
-    return f"; workers that are spawned, not forked, need {' and '.join(needed)}" if needed else ""
+        needed.append("a module-level function instead of each lambda")
+    return (
+        f"; spawned workers (instead of forked ones) need {' and '.join(needed)}" if needed else ""
+    )
 
 
 def _has_lambda(script: Script, made: ast.Call) -> bool:
-    """Whether an argument of the data set holds a lambda, which cannot be pickled."""
+    """Returns whether an argument of the dataset contains a lambda, which cannot be pickled."""
     given = [*made.args, *(keyword.value for keyword in made.keywords)]
-    calls = [call for one in given for call in origins(script, one)]
-    return any(isinstance(node, ast.Lambda) for one in [*given, *calls] for node in ast.walk(one))
+    calls = [call for arg in given for call in origins(script, arg)]
+    return any(isinstance(node, ast.Lambda) for root in [*given, *calls] for node in ast.walk(root))
 
 
 def _work(script: Script, loader: ast.Call) -> str:
-    """What one sample costs, if that is worth a worker."""
+    """Describes the work for one sample, or returns "" if it is small."""
     if dataset_name(script, loader).startswith("torchvision.datasets.ImageFolder"):
         return "reads and decodes the images"
     made_by = dataset_class(script, loader)
@@ -90,12 +93,12 @@ def _work(script: Script, loader: ast.Call) -> str:
 
 CHECK = Check(
     id="no-workers",
-    title="samples are read from files by the training process itself",
+    title="the training process itself reads samples from files",
     level="warning",
     why="With num_workers=0 the GPU is idle while the training process reads and decodes the next batch.",
-    remedy="num_workers=4 to begin with. tundish.Loader does this work on threads, without processes.",
+    remedy="Start with num_workers=4. tundish.Loader does this work on threads, without processes.",
     before='loader = DataLoader(ImageFolder("photos"), batch_size=64)',
     after='loader = DataLoader(ImageFolder("photos"), batch_size=64, num_workers=4, persistent_workers=True)',
     find=find,
-    silent="data sets in memory (TensorDataset, CIFAR-10, lists), num_workers from a variable",
+    silent="datasets in memory (TensorDataset, CIFAR-10, lists), num_workers from a variable",
 )

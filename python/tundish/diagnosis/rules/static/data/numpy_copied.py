@@ -1,4 +1,4 @@
-"""`torch.tensor(array)` copies; `torch.from_numpy(array)` does not."""
+"""Detects `torch.tensor(array)`, which copies; `torch.from_numpy(array)` does not."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from ..static_rule import Check, Found
 
 def find(script: Script) -> Iterator[Found]:
     for call in script.calls("torch.tensor", "torch.Tensor", "torch.FloatTensor"):
-        if len(call.args) != 1 or not _often(script, call) or has_unknown_arguments(call):
+        if len(call.args) != 1 or not _is_frequent(script, call) or has_unknown_arguments(call):
             continue
         if argument(call, "requires_grad") is not None:
             continue
         array = call.args[0]
-        if script.values.of(array).kind != "array" or _is_small(script, array):
+        if script.values.infer(array).kind != "array" or _is_small(script, array):
             continue
         if is_fresh(script, array, call):
             yield Found(
                 call,
                 f"{script.text(call.func)} copies the array {script.text(array, 24)} for every sample",
-                _shared(script, call),
+                _without_copy(script, call),
             )
 
 
-def _shared(script: Script, call: ast.Call) -> str:
-    """The call without the copy. It names float32, to which torch.Tensor() converts any array."""
+def _without_copy(script: Script, call: ast.Call) -> str:
+    """Returns the call without the copy. Adds float32, to which torch.Tensor() converts any array."""
     if script.name(call.func) == "torch.tensor":
         shared = rewritten(call, "torch.as_tensor")
         return f"{shared} shares its memory: nothing may write into the array later"
@@ -38,8 +38,8 @@ def _shared(script: Script, call: ast.Call) -> str:
     return f"{shared} shares the memory of a float32 array: nothing may write into it later"
 
 
-def _often(script: Script, call: ast.Call) -> bool:
-    """Once per sample or step: __getitem__, a collate function, a training loop."""
+def _is_frequent(script: Script, call: ast.Call) -> bool:
+    """Returns whether a call runs per sample or step: __getitem__, collate, a training loop."""
     function = getattr(script.function(call), "name", "")
     if function == "__getitem__" or "collate" in function:
         return True
@@ -47,7 +47,7 @@ def _often(script: Script, call: ast.Call) -> bool:
 
 
 def _is_small(script: Script, array: ast.expr) -> bool:
-    """np.array of a literal, np.float32(...), a random number: there is nothing to copy."""
+    """Returns whether there is little to copy: literals, np.float32(...), random numbers."""
     bindings = script.bindings(array)
     value = bindings[0].value if len(bindings) == 1 else array
     if not isinstance(value, ast.Call):
@@ -64,14 +64,14 @@ def _is_small(script: Script, array: ast.expr) -> bool:
 
 CHECK = Check(
     id="numpy-copied",
-    title="an array is copied where its memory could be shared",
+    title="an array is copied although its memory could be shared",
     level="warning",
-    why="torch.tensor() always copies. For an image or a spectrogram in __getitem__ that is one more pass over "
+    why="torch.tensor() always copies. For an image or a spectrogram in __getitem__, this is an additional pass over "
     "memory per sample.",
-    remedy="torch.from_numpy(array) or torch.as_tensor(array), which share the memory.",
+    remedy="Use torch.from_numpy(array) or torch.as_tensor(array), which share the memory.",
     before="return torch.tensor(np.load(path)), label",
     after="return torch.from_numpy(np.load(path)), label",
     find=find,
     silent="arrays that outlive the sample (self.images[i], a memory map), where a write into the tensor would change the data; "
-    "arrays of a few numbers; outside __getitem__, collate functions and the training loop",
+    "small arrays; code outside __getitem__, collate functions and the training loop",
 )

@@ -1,4 +1,4 @@
-"""non_blocking=True from memory that is not pinned."""
+"""Detects non_blocking=True copies from unpinned memory."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ CHECK = Check(
     id="pageable-non-blocking",
     title="non_blocking=True without pin_memory=True",
     level="warning",
-    why="Only copies from pinned memory run beside other work. From ordinary memory the CPU first copies into a "
-    "pinned buffer of the driver, and waits.",
+    why="Only copies from pinned memory are asynchronous. From pageable memory, the CPU first copies into a "
+    "pinned buffer of the driver and waits.",
     remedy="Add pin_memory=True to the DataLoader.",
     before="loader = DataLoader(dataset, batch_size=64)\n"
     "for x, y in loader:\n    x = x.to(device, non_blocking=True)",
     after="loader = DataLoader(dataset, batch_size=64, pin_memory=True)",
     find=find,
     only_gpu=True,
-    silent="loaders that are made in another file or with **options",
+    silent="loaders that are created in another file or with **options",
 )

@@ -1,4 +1,4 @@
-"""DistributedSampler without set_epoch: the same order in every epoch."""
+"""Detects DistributedSampler without set_epoch, which repeats the same order in every epoch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ....lint.script import Script
 from ....lint.script.call_arguments import argument, has_unknown_arguments, is_literal
-from ....lint.script.loaders import is_repeated, loader_calls, origins
+from ....lint.script.loaders import is_iterated_per_epoch, loader_calls, origins
 from ..static_rule import Check, Found
 
 _SAMPLERS = (
@@ -22,11 +22,13 @@ def find(script: Script) -> Iterator[Found]:
         for made in origins(script, argument(loader, "sampler", 3)):
             if script.name(made.func) not in _SAMPLERS or has_unknown_arguments(made):
                 continue
-            if not is_literal(argument(made, "shuffle", 3), False) and is_repeated(script, loader):
+            if not is_literal(argument(made, "shuffle", 3), False) and is_iterated_per_epoch(
+                script, loader
+            ):
                 yield Found(
                     made,
-                    "without set_epoch(epoch) every epoch has the same order",
-                    "sampler.set_epoch(epoch) at the beginning of each epoch",
+                    "without set_epoch(epoch), every epoch has the same order",
+                    "call sampler.set_epoch(epoch) at the beginning of each epoch",
                 )
 
 
@@ -34,11 +36,11 @@ CHECK = Check(
     id="sampler-without-set-epoch",
     title="DistributedSampler shuffles once",
     level="error",
-    why="DistributedSampler derives its order from the seed and the epoch that set_epoch() tells it; without the call "
+    why="DistributedSampler derives its order from the seed and the epoch set by set_epoch(). Without the call, "
     "the epoch is always 0, so batches repeat.",
     remedy="Call sampler.set_epoch(epoch) at the beginning of each epoch.",
     before="sampler = DistributedSampler(dataset)\nfor epoch in range(90):\n    for x, y in loader:\n        ...",
     after="for epoch in range(90):\n    sampler.set_epoch(epoch)\n    for x, y in loader:\n        ...",
     find=find,
-    silent="with shuffle=False, where Lightning or Accelerate call it",
+    silent="with shuffle=False, or if Lightning or Accelerate call set_epoch()",
 )

@@ -1,1 +1,1 @@
-"""Work that waits for the GPU, or is done again, in every training step."""
+"""Work that waits for the GPU, or is repeated, in every training step."""

@@ -1,4 +1,4 @@
-"""Anomaly detection left on."""
+"""Detects anomaly detection that is left on."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def find(script: Script) -> Iterator[Found]:
     for call in script.calls(*_NAMES):
         name = script.name(call.func)
         on = is_literal(call.args[0], True) if call.args else name.endswith("detect_anomaly")
-        guarded = any(isinstance(one, ast.If) for one in script.ancestors(call))
+        guarded = any(isinstance(ancestor, ast.If) for ancestor in script.ancestors(call))
         if on and not guarded and script.loops.backward_calls:
             yield Found(
                 call,
                 "every operation records a traceback and every gradient is searched for NaN",
-                "remove it when the NaN is found, or put it behind an option --debug",
+                "remove it once the NaN is found, or enable it by a --debug option",
             )
 
 
@@ -29,11 +29,11 @@ CHECK = Check(
     id="anomaly-detection",
     title="anomaly detection is on",
     level="warning",
-    why="It records a Python traceback for every operation and tests every gradient for NaN, with a wait for the GPU "
-    "each. Training takes several times as long.",
-    remedy="Remove it, or turn it on by an option.",
+    why="Anomaly detection records a Python traceback for every operation and tests every gradient for NaN, each with a wait for the GPU. "
+    "Training takes several times as long.",
+    remedy="Remove it, or enable it by an option.",
     before="torch.autograd.set_detect_anomaly(True)",
     after="torch.autograd.set_detect_anomaly(options.debug)",
     find=find,
-    silent="behind an if, with a variable as its argument",
+    silent="behind an if, or with a variable as the argument",
 )

@@ -1,4 +1,4 @@
-"""`out = torch.cat([out, x])` in a loop: everything is copied again each time."""
+"""Detects `out = torch.cat([out, x])` in a loop, which copies everything again each time."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ def find(script: Script) -> Iterator[Found]:
             call.args[0].elts if isinstance(call.args[0], ast.List | ast.Tuple) else call.args[:2]
         )
         loops = script.loops_around(statement)
-        if not name or not loops or name not in [written(one) for one in parts[:1]]:
+        if not name or not loops or name not in [written(part) for part in parts[:1]]:
             continue
         if script.loops.over_loader(loops[0]) and _only_grows(script, name, statement, loops[0]):
             yield Found(
                 call,
-                f"{name} is copied as a whole for every batch",
-                f"collect the parts in a list, and join them once after the loop: {script.text(call.func)}(parts)",
+                f"{name} is copied completely for every batch",
+                f"collect the parts in a list and join them once after the loop: {script.text(call.func)}(parts)",
             )
 
 
 def _only_grows(script: Script, name: str, statement: ast.stmt, loop: ast.AST) -> bool:
-    """Nothing else in the loop touches the name, and it begins outside the loop."""
+    """Returns whether nothing else in the loop uses the name."""
     nodes: list[ast.Name | ast.Attribute] = [
         *script.inside(loop, ast.Name),
         *script.inside(loop, ast.Attribute),
@@ -56,11 +56,11 @@ CHECK = Check(
     id="cat-grows",
     title="a tensor grows by torch.cat in a loop",
     level="warning",
-    why="Each torch.cat allocates the whole result and copies it: the work grows with the square of the number of "
-    "batches, and two copies are in memory at a time.",
+    why="Each torch.cat allocates and copies the whole result: the work grows with the square of the number of "
+    "batches, and two copies are in memory at the same time.",
     remedy="Append the parts to a list and join them once, after the loop.",
     before="for x, y in loader:\n    scores = torch.cat([scores, model(x)])",
     after="for x, y in loader:\n    parts.append(model(x))\nscores = torch.cat(parts)",
     find=find,
-    silent="where the joined tensor is used in the loop, as in generating token by token",
+    silent="if the joined tensor is used in the loop, as in token-by-token generation",
 )

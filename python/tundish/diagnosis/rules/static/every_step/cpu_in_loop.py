@@ -1,4 +1,4 @@
-"""`.cpu()` and `.numpy()` of GPU tensors in every step."""
+"""Detects `.cpu()` and `.numpy()` of GPU tensors in every step."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ....lint.script import Script
-from ....lint.script.libraries import device_of, uses_rpc
+from ....lint.script.libraries import target_device, uses_rpc
 from ....lint.script.timing import timed_step_note
 from ..static_rule import Check, Found
 
@@ -14,24 +14,24 @@ from ..static_rule import Check, Found
 def find(script: Script) -> Iterator[Found]:
     for call in script.methods("cpu", "to"):
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-        if device_of(script, call) != "cpu" or _is_read_by_numpy(script, call):
+        if target_device(script, call) != "cpu" or _is_read_by_numpy(script, call):
             continue
         waits = script.values.is_gpu_tensor(owner) and script.loops.waits_each_step(call)
         if waits and not uses_rpc(script):
             yield Found(
                 call,
                 f"{script.text(call)} copies to the CPU and waits for the GPU in every step",
-                "keep it on the GPU with .detach(), and copy once after the loop"
+                "keep it on the GPU with .detach() and copy once after the loop"
                 + timed_step_note(script, call),
             )
 
 
 def _is_read_by_numpy(script: Script, node: ast.AST) -> bool:
-    """np.mean(x.cpu().numpy()) is the finding of numpy-in-loop."""
-    for one in script.ancestors(node):
-        if isinstance(one, ast.stmt):
+    """Returns whether NumPy reads the result: np.mean(x.cpu().numpy()) belongs to numpy-in-loop."""
+    for ancestor in script.ancestors(node):
+        if isinstance(ancestor, ast.stmt):
             return False
-        if isinstance(one, ast.Call) and script.name(one.func).startswith("numpy."):
+        if isinstance(ancestor, ast.Call) and script.name(ancestor.func).startswith("numpy."):
             return True
     return False
 
@@ -47,6 +47,6 @@ CHECK = Check(
     after="predictions.append(logits.detach())  # torch.cat(predictions).cpu() after the loop",
     find=find,
     only_gpu=True,
-    silent="behind an if, in validation loops, in scripts that name no GPU, in scripts that send tensors by torch.distributed.rpc, "
-    "which takes them from the CPU",
+    silent="behind an if; in validation loops; in scripts without a GPU; in scripts that send tensors by torch.distributed.rpc, "
+    "which requires them on the CPU",
 )

@@ -1,4 +1,4 @@
-"""torch.cuda.empty_cache() in every step."""
+"""Detects torch.cuda.empty_cache() in every step."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def find(script: Script) -> Iterator[Found]:
         if script.loops.each_step(call):
             yield Found(
                 call,
-                "memory is given back to the driver in every step, and asked for again in the next",
-                "remove it: torch reuses the memory that it caches",
+                "memory is returned to the driver in every step and allocated again in the next",
+                "remove it: torch reuses its cached memory",
             )
 
 
@@ -22,12 +22,12 @@ CHECK = Check(
     id="empty-cache-in-loop",
     title="empty_cache() in every step",
     level="warning",
-    why="torch keeps freed memory and reuses it at no cost. empty_cache() gives it back by cudaFree, which waits for "
-    "the GPU, and the next step pays for cudaMalloc. It makes no memory available to torch.",
+    why="torch keeps freed memory and reuses it at no cost. empty_cache() returns it by cudaFree, which waits for "
+    "the GPU, and the next step pays for cudaMalloc. It does not make more memory available to torch.",
     remedy="Remove it. If memory runs out, use a smaller batch or activation checkpointing.",
     before="optimizer.step()\ntorch.cuda.empty_cache()",
     after="optimizer.step()",
     find=find,
     only_gpu=True,
-    silent="once per epoch, in an except (after running out of memory), behind an if",
+    silent="once per epoch, in an except block (after running out of memory), behind an if",
 )

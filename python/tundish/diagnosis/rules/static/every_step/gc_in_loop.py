@@ -1,4 +1,4 @@
-"""gc.collect() in every step."""
+"""Detects gc.collect() in every step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def find(script: Script) -> Iterator[Found]:
         if script.loops.each_step(call):
             yield Found(
                 call,
-                "Python's whole heap is searched in every step",
+                "every step searches the entire Python heap",
                 "remove it, or call it once per epoch",
             )
 
@@ -22,8 +22,8 @@ CHECK = Check(
     id="gc-in-loop",
     title="gc.collect() in every step",
     level="warning",
-    why="A full collection visits every Python object, tens to hundreds of milliseconds in a process that has "
-    "imported torch. Tensors are freed by their reference count without it.",
+    why="A full collection visits every Python object, which takes tens to hundreds of milliseconds in a process that has "
+    "imported torch. Tensors are freed by reference counting without it.",
     remedy="Remove it, or call it once per epoch.",
     before="loss.backward()\ngc.collect()",
     after="loss.backward()",

@@ -1,4 +1,4 @@
-"""`loss.item()` in every step: the CPU waits for the GPU."""
+"""Detects `loss.item()` in every step, which makes the CPU wait for the GPU."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ....lint.script.timing import remaining_waits_note, timed_step_note
 from ..static_rule import Check, Found
 
 _LATER = "every 50 steps or after the epoch"
-_SHOWS = {"info", "debug", "warning", "log", "log_dict", "write", "add_scalar", "add_scalars"}
-_SHOWS |= {"set_postfix", "set_postfix_str", "set_description", "log_metrics"}
-_COMPUTES = ("math.", "numpy.", "torch.")  # math.log(loss.item())
+_LOG_METHODS = {"info", "debug", "warning", "log", "log_dict", "write", "add_scalar", "add_scalars"}
+_LOG_METHODS |= {"set_postfix", "set_postfix_str", "set_description", "log_metrics"}
+_MATH_MODULES = ("math.", "numpy.", "torch.")  # math.log(loss.item())
 
 
 def find(script: Script) -> Iterator[Found]:
-    for call, tensor, words in _reads(script):
+    for call, tensor, read in _reads(script):
         if not script.values.is_gpu_tensor(tensor) or not script.loops.waits_each_step(call):
             continue
         if not _is_needed(script, call):
             yield Found(
-                call, f"{words} waits for the GPU in every step", _remedy(script, call, tensor)
+                call, f"{read} waits for the GPU in every step", _remedy(script, call, tensor)
             )
 
 
@@ -36,61 +36,62 @@ def _reads(script: Script) -> Iterator[tuple[ast.Call, ast.expr, str]]:
 
 
 def _is_needed(script: Script, call: ast.Call) -> bool:
-    """Whether the step itself goes on with the number, so that reading it later is no choice.
+    """Returns whether the step itself needs the number, so it cannot be read later.
 
-    In forward() all but arithmetic needs it: sizes to split by, indexes. In a loop, a variable that is an index, a size
-    or a condition."""
+    In forward(), everything except arithmetic needs it: split sizes, indexes. In a loop, a variable
+    used as an index, a size or a condition needs it.
+    """
     parent = script.parents.get(call)
     if getattr(script.loops.step_region(call), "name", "") == "forward":
         return not isinstance(parent, ast.BinOp)
     if not isinstance(parent, ast.Assign) or not isinstance(parent.targets[0], ast.Name):
-        return _decides(script, call)
+        return _controls_code(script, call)
     name = parent.targets[0].id
     return any(
-        node.id == name and isinstance(node.ctx, ast.Load) and _decides(script, node)
+        node.id == name and isinstance(node.ctx, ast.Load) and _controls_code(script, node)
         for node in script.inside(script.function(call), ast.Name)
         if script.loops.step_region(node) is not None
     )
 
 
-def _decides(script: Script, node: ast.AST) -> bool:
-    """`x[:n]`, `range(n)`, `if n > 3:`, also as a part of an expression."""
+def _controls_code(script: Script, node: ast.AST) -> bool:
+    """Recognizes `x[:n]`, `range(n)` and `if n > 3:`, also as part of an expression."""
     below = node
-    for one in script.ancestors(node):
-        if isinstance(one, ast.Subscript):
-            return below is one.slice
-        if isinstance(one, ast.Call) and below is not one.func:
-            return script.name(one.func) == "range"
-        if isinstance(one, ast.If | ast.While | ast.IfExp | ast.Assert):
-            return below is one.test
-        if isinstance(one, ast.stmt):
+    for ancestor in script.ancestors(node):
+        if isinstance(ancestor, ast.Subscript):
+            return below is ancestor.slice
+        if isinstance(ancestor, ast.Call) and below is not ancestor.func:
+            return script.name(ancestor.func) == "range"
+        if isinstance(ancestor, ast.If | ast.While | ast.IfExp | ast.Assert):
+            return below is ancestor.test
+        if isinstance(ancestor, ast.stmt):
             return False
-        below = one
+        below = ancestor
     return False
 
 
 def _remedy(script: Script, call: ast.Call, tensor: ast.expr) -> str:
-    """What to write instead, and what else in the step must change with it."""
+    """Suggests a replacement, and other changes that the step needs with it."""
     name = script.text(tensor, 100)
     kept = name if name.endswith(".detach()") or _is_comparison(tensor) else f"{name}.detach()"
     others = remaining_waits_note(script, _other_reads(script, call))
-    return _instead(script, call, kept) + others + timed_step_note(script, call)
+    return _replacement(script, call, kept) + others + timed_step_note(script, call)
 
 
-def _instead(script: Script, call: ast.Call, kept: str) -> str:
-    """What to write instead, depending on where the number goes."""
-    shown = _shown_by(script, call)
+def _replacement(script: Script, call: ast.Call, kept: str) -> str:
+    """Suggests a replacement, depending on the use of the number."""
+    shown = _logging_call(script, call)
     if shown is not None and _is_lightning_log(script, shown):
         return f"pass {kept} itself: {written(shown.func)}() takes tensors"
     if shown is not None:
-        return f"call {script.text(shown.func)}() every 50 steps only, behind an if"
+        return f"call {script.text(shown.func)}() only every 50 steps, behind an if"
     parent = script.parents.get(call)
     if isinstance(parent, ast.AugAssign):
         return f"add {kept} to {script.text(parent.target)}: the sum stays on the GPU; read it {_LATER}"
     if isinstance(parent, ast.Return):
         return f"return {kept}, and read it {_LATER}"
     if isinstance(parent, ast.BinOp):
-        return f"compute with {kept} itself: arithmetic takes a tensor of one element"
+        return f"compute with {kept} itself: arithmetic accepts one-element tensors"
     if isinstance(parent, ast.keyword):
         parent = script.parents.get(parent)
     if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute):
@@ -100,58 +101,58 @@ def _instead(script: Script, call: ast.Call, kept: str) -> str:
             return (
                 f"collect {kept} in a list, and pass its numbers to update() when they are printed"
             )
-    use = _shown_later(script, parent)
+    use = _later_log(script, parent)
     if use is not None:
-        return f"keep the tensor ({kept}) and show it ({script.line_text(use)}) every 50 steps only"
+        return f"keep the tensor ({kept}) and show it ({script.line_text(use)}) only every 50 steps"
     return f"keep the tensor ({kept}) and read it {_LATER}"
 
 
 def _is_comparison(tensor: ast.expr) -> bool:
-    """`(a == b).sum()`: whole numbers, which have no gradient."""
+    """Recognizes `(a == b).sum()`: integers without gradient."""
     while isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute):
         tensor = tensor.func.value
     return isinstance(tensor, ast.Compare)
 
 
-def _shown_by(script: Script, node: ast.AST) -> ast.Call | None:
-    """The call of print(), a log or a progress bar that gets the node."""
+def _logging_call(script: Script, node: ast.AST) -> ast.Call | None:
+    """Returns the call of print(), a logger or a progress bar that receives the node."""
     below = node
-    for one in script.ancestors(node):
-        if isinstance(one, ast.stmt):
+    for ancestor in script.ancestors(node):
+        if isinstance(ancestor, ast.stmt):
             break
-        if isinstance(one, ast.Call) and below is not one.func:
-            name = script.name(one.func)
-            last = one.func.attr if isinstance(one.func, ast.Attribute) else name
-            if name == "print" or (last in _SHOWS and not name.startswith(_COMPUTES)):
-                return one
-        below = one
+        if isinstance(ancestor, ast.Call) and below is not ancestor.func:
+            name = script.name(ancestor.func)
+            last = ancestor.func.attr if isinstance(ancestor.func, ast.Attribute) else name
+            if name == "print" or (last in _LOG_METHODS and not name.startswith(_MATH_MODULES)):
+                return ancestor
+        below = ancestor
     return None
 
 
 def _is_lightning_log(script: Script, call: ast.Call) -> bool:
-    """`self.log(...)` in a module, not in a trainer of another library."""
-    owner = script.class_of(call)
+    """Recognizes `self.log(...)` in a module, but not in a trainer of another library."""
+    owner = script.enclosing_class(call)
     is_module = owner is not None and script.values.is_module_class(owner)
     return is_module and written(call.func) in ("self.log", "self.log_dict")
 
 
-def _shown_later(script: Script, statement: ast.AST | None) -> ast.Name | None:
-    """Where a later line of the step prints the number of `last = loss.item()`."""
+def _later_log(script: Script, statement: ast.AST | None) -> ast.Name | None:
+    """Returns the place where a later line of the step prints `last` of `last = loss.item()`."""
     if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
         return None
     name = statement.targets[0].id
     for node in script.inside(script.function(statement), ast.Name):
         is_read = node.id == name and isinstance(node.ctx, ast.Load)
-        if is_read and _shown_by(script, node) and script.loops.waits_each_step(node):
+        if is_read and _logging_call(script, node) and script.loops.waits_each_step(node):
             return node
     return None
 
 
 def _other_reads(script: Script, call: ast.Call) -> Iterator[ast.Call]:
-    """Further reads in the same step, of values that may be tensors on the GPU."""
+    """Yields other reads in the same step of values that may be GPU tensors."""
     region = script.loops.step_region(call)
     for other, tensor, _ in _reads(script):
-        if script.values.of(tensor).kind or script.loops.step_region(other) is not region:
+        if script.values.infer(tensor).kind or script.loops.step_region(other) is not region:
             continue
         is_read = not isinstance(other.func, ast.Name) or _is_unpacked(script, tensor)
         if is_read and script.loops.waits_each_step(other) and not _is_needed(script, other):
@@ -159,7 +160,7 @@ def _other_reads(script: Script, call: ast.Call) -> Iterator[ast.Call]:
 
 
 def _is_unpacked(script: Script, value: ast.expr) -> bool:
-    """`loss, fraction = criterion(output, y)`: fraction may be a tensor or a plain number."""
+    """Recognizes `loss, fraction = criterion(output, y)`: `fraction` may be a tensor or a number."""
     bindings = script.bindings(value)
     return len(bindings) == 1 and bindings[0].how == "item"
 
@@ -168,14 +169,14 @@ CHECK = Check(
     id="item-in-loop",
     title="a number is read from the GPU in every step",
     level="warning",
-    why="The CPU stops until the GPU has finished everything that is queued, and the GPU is then idle until the CPU "
-    "has queued the next step. Without the wait the CPU prepares steps ahead of the GPU.",
+    why="The CPU waits until the GPU has finished all queued work, and the GPU is then idle until the CPU "
+    "has queued the next step. Without the wait, the CPU prepares steps ahead of the GPU.",
     remedy="Keep the tensor with .detach() and read it every 50 steps, or once after the epoch. A running sum of float32 "
-    "tensors rounds where Python's float does not, by about 1e-7 of the sum per step; .detach().double() gives Python's digits.",
+    "tensors has a rounding error of about 1e-7 of the sum per step, unlike Python's float; .detach().double() is as precise as Python.",
     before="total += loss.item()",
     after="total += loss.detach()  # .item() once, after the epoch",
     find=find,
     only_gpu=True,
-    silent="behind an if (every 50 steps), where an environment is stepped (env.step), in validation loops, in scripts that "
-    "name no GPU; numbers that the step goes on with: an index, a size, a condition, in forward() all but arithmetic",
+    silent="behind an if (every 50 steps); in loops that step an environment (env.step); in validation loops; in scripts "
+    "without a GPU; numbers that the step needs: an index, a size, a condition, and everything except arithmetic in forward()",
 )

@@ -1,4 +1,4 @@
-"""Losses that keep their graph alive: `total += loss`, `losses.append(loss)`."""
+"""Detects losses that keep their graph alive: `total += loss`, `losses.append(loss)`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ....lint.script import Script
-from ....lint.script.bindings import end_of, start_of
+from ....lint.script.bindings import end_position, start_position
 from ....lint.script.names import written
 from ....lint.script.values import backward_losses
 from ..static_rule import Check, Found
@@ -49,19 +49,19 @@ def _lists(script: Script, loop: ast.AST, losses: set[str]) -> Iterator[Found]:
 def _found(script: Script, loss: ast.expr, text: str) -> Found:
     name = script.text(loss, 60)
     kept = f"({name})" if isinstance(loss, ast.BinOp) else name
-    return Found(loss, f"{text}, so that memory grows", f"{kept}.detach()")
+    return Found(loss, f"{text}, so memory grows", f"{kept}.detach()")
 
 
 def _is_loss(script: Script, value: ast.expr, losses: set[str]) -> bool:
-    """`loss`, `loss * n`, `loss / n`."""
+    """Recognizes `loss`, `loss * n` and `loss / n`."""
     parts = [value]
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Mult | ast.Div):
         parts = [value.left, value.right]
-    return any(written(one) in losses and not _is_detached(script, one) for one in parts)
+    return any(written(part) in losses and not _is_detached(script, part) for part in parts)
 
 
 def _is_detached(script: Script, loss: ast.expr) -> bool:
-    """`loss = loss.item()` before this line."""
+    """Recognizes `loss = loss.item()` before this line."""
     nearest = script.bindings(loss)[:1]
     value = nearest[0].value if nearest and nearest[0].how == "assign" else None
     if not isinstance(value, ast.Call):
@@ -80,7 +80,7 @@ def _is_detached(script: Script, loss: ast.expr) -> bool:
 
 
 def _outlives(script: Script, target: ast.expr, loop: ast.AST) -> bool:
-    """Whether it was made before the loop; a sum that begins in each step is the step's own."""
+    """Returns whether the target was created before the loop. A sum created in each step is freed."""
     if isinstance(target, ast.Subscript):
         target = target.value
     if isinstance(target, ast.Attribute):
@@ -90,8 +90,12 @@ def _outlives(script: Script, target: ast.expr, loop: ast.AST) -> bool:
         bindings = scope.bindings.get(target.id, []) if scope is not None else []
     else:
         return False
-    made = [one for one in bindings if one.how == "assign"]
-    inside = [one for one in made if start_of(loop) <= start_of(one.statement) <= end_of(loop)]
+    made = [binding for binding in bindings if binding.how == "assign"]
+    inside = [
+        binding
+        for binding in made
+        if start_position(loop) <= start_position(binding.statement) <= end_position(loop)
+    ]
     return bool(made) and not inside
 
 
@@ -99,11 +103,11 @@ CHECK = Check(
     id="loss-kept",
     title="losses are kept with their graph",
     level="warning",
-    why="A loss holds the graph that made it, so memory grows with every step. backward() frees the saved activations, "
-    "but not the nodes of the graph and the tensors that they refer to.",
-    remedy="Keep loss.detach(), which does not wait for the GPU as .item() does.",
+    why="A loss holds the graph that computed it, so memory grows with every step. backward() frees the saved activations, "
+    "but not the nodes of the graph and the tensors that they reference.",
+    remedy="Keep loss.detach(). Unlike .item(), it does not wait for the GPU.",
     before="total += loss",
     after="total += loss.detach()",
     find=find,
-    silent="sums that begin in each step and get the backward pass themselves, scripts with retain_graph",
+    silent="sums that start in each step and are used for backward, scripts with retain_graph",
 )

@@ -1,4 +1,4 @@
-"""`x[mask]` with a boolean mask: a hidden nonzero."""
+"""Detects `x[mask]` with a boolean mask, which hides a nonzero."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ def find(script: Script) -> Iterator[Found]:
             yield Found(
                 node,
                 f"{script.text(node)} has an unknown size: the CPU waits for the GPU in every step",
-                "multiply by the mask or use torch.where, and divide by mask.sum() where a mean is needed",
+                "multiply by the mask or use torch.where; for a mean, divide by mask.sum()",
             )
 
 
 def _is_mask(script: Script, index: ast.expr) -> bool:
-    """A comparison of tensors, ~ of one, or a name that only ever is one."""
+    """Returns whether an index is a comparison of tensors, its inversion, or a name bound to one."""
     for _ in range(4):
         while isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.Invert):
             index = index.operand
         if isinstance(index, ast.Compare):
-            return script.values.of(index).kind == "tensor"
+            return script.values.infer(index).kind == "tensor"
         bindings = script.bindings(index)
         if len(bindings) != 1 or bindings[0].how != "assign" or bindings[0].value is None:
             return False
@@ -39,12 +39,12 @@ CHECK = Check(
     id="mask-in-loop",
     title="a tensor is indexed by a boolean mask in every step",
     level="warning",
-    why="x[mask] counts the true elements before it allocates the result: the CPU waits for the GPU. The shape "
-    "changes from step to step, too.",
+    why="x[mask] counts the true elements before it allocates the result, so the CPU waits for the GPU. The shape "
+    "also changes from step to step.",
     remedy="Multiply by the mask or use torch.where, and divide by mask.sum(). Writing x[mask] = 0 does not wait.",
     before="loss = per_pixel[labels != 255].mean()",
     after="loss = F.cross_entropy(logits, labels, ignore_index=255)",
     find=find,
     only_gpu=True,
-    silent="assignments x[mask] = value, behind an if, in scripts that name no GPU",
+    silent="assignments x[mask] = value, behind an if, in scripts without a GPU",
 )

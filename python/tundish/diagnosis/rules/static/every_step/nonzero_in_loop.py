@@ -1,4 +1,4 @@
-"""Results whose size depends on the data: nonzero, unique, masked_select."""
+"""Detects results whose size depends on the data: nonzero, unique, masked_select."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def find(script: Script) -> Iterator[Found]:
 
 
 def _other_calls(script: Script, call: ast.Call) -> list[ast.Call]:
-    """Further calls of this method in the same step, on values that may be on the GPU."""
+    """Returns other calls of this method in the same step on possible GPU tensors."""
     if not isinstance(call.func, ast.Attribute) or script.name(call.func):
         return []
     region = script.loops.step_region(call)
@@ -32,21 +32,19 @@ def _other_calls(script: Script, call: ast.Call) -> list[ast.Call]:
         other
         for other in script.methods(call.func.attr)
         if isinstance(other.func, ast.Attribute)
-        and not script.values.of(other.func.value).kind
+        and not script.values.infer(other.func.value).kind
         and script.loops.each_step(other) is region
     ]
 
 
 def _remedy(name: str) -> str:
     if "unique" in name:
-        return "count once per epoch, or in the data set; torch.bincount(x, minlength=n) has a known size"
+        return "count once per epoch or in the dataset; torch.bincount(x, minlength=n) has a known size"
     if "masked_select" in name:
         return (
             'keep the size: reduction="none", multiply by the mask, sum, and divide by mask.sum()'
         )
-    return (
-        "torch.where(mask, a, b), or multiply by the mask and divide by mask.sum(): the size stays"
-    )
+    return "torch.where(mask, a, b), or multiply by the mask and divide by mask.sum(): the size stays the same"
 
 
 def _function(script: Script, call: ast.Call) -> str:
@@ -66,11 +64,11 @@ CHECK = Check(
     title="an operation whose result has an unknown size",
     level="warning",
     why="The size of the result must be known before its memory is allocated, so the CPU waits for the GPU.",
-    remedy="Use torch.where with three arguments, or multiply by the mask: the size stays what it was. A mean over the selected "
+    remedy="Use torch.where with three arguments, or multiply by the mask: the size stays the same. A mean over the selected "
     "elements is the masked sum divided by mask.sum(), not by the number of elements.",
     before="index = (scores > 0.5).nonzero()",
     after="kept = torch.where(scores > 0.5, scores, 0)",
     find=find,
     only_gpu=True,
-    silent="behind an if, in scripts that name no GPU",
+    silent="behind an if, in scripts without a GPU",
 )

@@ -1,4 +1,4 @@
-"""NumPy functions of GPU tensors in every step."""
+"""Detects NumPy functions of GPU tensors in every step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ....lint.script import Script
 from ....lint.script.timing import timed_step_note
 from ..static_rule import Check, Found
 
-# Functions that torch has with the same meaning, by its name for them. Not std and var: torch divides by n - 1.
+# NumPy functions with the same meaning in torch. Excludes std and var: torch divides by n - 1.
 _SAME: tuple[str, ...] = (
     "abs",
     "argmax",
@@ -29,7 +29,7 @@ _IN_TORCH = {name: name for name in _SAME} | {"max": "amax", "min": "amin", "con
 
 def find(script: Script) -> Iterator[Found]:
     for call in script.calls("numpy."):
-        tensor = next((one for one in call.args if _comes_from_gpu(script, one)), None)
+        tensor = next((arg for arg in call.args if _comes_from_gpu(script, arg)), None)
         if tensor is None or not script.loops.waits_each_step(call):
             continue
         if _inside_numpy(script, call):
@@ -43,14 +43,14 @@ def find(script: Script) -> Iterator[Found]:
 
 
 def _remedy(name: str) -> str:
-    """torch has many functions of the same name, but not all: there is no torch.array."""
+    """Suggests the torch function if there is one; for example, there is no torch.array."""
     if name in _IN_TORCH:
-        return f"use torch on the GPU: torch.{_IN_TORCH[name]}(...) or the tensor's own method"
-    return "keep the tensor on the GPU with .detach(), and convert once after the loop"
+        return f"use torch on the GPU: torch.{_IN_TORCH[name]}(...) or the tensor method"
+    return "keep the tensor on the GPU with .detach() and convert once after the loop"
 
 
 def _comes_from_gpu(script: Script, expression: ast.expr) -> bool:
-    """x, x.cpu().numpy(), x.detach().cpu(): a chain of methods that begins with a GPU tensor."""
+    """Recognizes method chains on a GPU tensor: x, x.cpu().numpy(), x.detach().cpu()."""
     if isinstance(expression, ast.Compare | ast.BinOp):
         expression = expression.left
     for _ in range(8):
@@ -67,20 +67,20 @@ def _comes_from_gpu(script: Script, expression: ast.expr) -> bool:
 
 def _inside_numpy(script: Script, call: ast.Call) -> bool:
     return any(
-        isinstance(one, ast.Call) and script.name(one.func).startswith("numpy.")
-        for one in script.ancestors(call)
+        isinstance(ancestor, ast.Call) and script.name(ancestor.func).startswith("numpy.")
+        for ancestor in script.ancestors(call)
     )
 
 
 CHECK = Check(
     id="numpy-in-loop",
-    title="NumPy computes what the GPU could compute",
+    title="NumPy computes what the GPU could",
     level="warning",
     why="Each call copies the tensor to the CPU, waits for the GPU, and leaves the GPU idle.",
-    remedy="Use the function of the same name in torch, on the GPU.",
+    remedy="Use the torch function of the same name, on the GPU.",
     before="top = np.argmax(logits.detach().cpu().numpy(), axis=1)",
     after="top = logits.argmax(dim=1)",
     find=find,
     only_gpu=True,
-    silent="behind an if, in validation loops, on data that never was on the GPU",
+    silent="behind an if, in validation loops, for data that was never on the GPU",
 )

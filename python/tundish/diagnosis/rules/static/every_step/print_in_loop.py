@@ -1,4 +1,4 @@
-"""Tensors printed in every step."""
+"""Detects tensors printed in every step."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _LOGS = ("info", "debug", "warning")
 
 def find(script: Script) -> Iterator[Found]:
     for call in _prints(script):
-        tensor = next((one for one in _shown(call) if script.values.is_gpu_tensor(one)), None)
+        tensor = next((shown for shown in _shown(call) if script.values.is_gpu_tensor(shown)), None)
         if tensor is not None and script.loops.waits_each_step(call):
             yield Found(
                 call,
-                f"to print {script.text(tensor, 30)} the CPU waits for the GPU in every step",
+                f"printing {script.text(tensor, 30)} makes the CPU wait for the GPU in every step",
                 "print every 50 steps: if step % 50 == 0: ...",
             )
 
@@ -33,31 +33,31 @@ def _prints(script: Script) -> Iterator[ast.Call]:
 
 
 def _shown(call: ast.Call) -> Iterator[ast.expr]:
-    for one in [*call.args, *(keyword.value for keyword in call.keywords)]:
-        if isinstance(one, ast.JoinedStr):
-            for part in one.values:
+    for arg in [*call.args, *(keyword.value for keyword in call.keywords)]:
+        if isinstance(arg, ast.JoinedStr):
+            for part in arg.values:
                 if isinstance(part, ast.FormattedValue):
                     yield part.value
-        elif isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute):
-            if one.func.attr == "format":
-                yield from one.args
-        elif isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mod):
-            right = one.right
+        elif isinstance(arg, ast.Call) and isinstance(arg.func, ast.Attribute):
+            if arg.func.attr == "format":
+                yield from arg.args
+        elif isinstance(arg, ast.BinOp) and isinstance(arg.op, ast.Mod):
+            right = arg.right
             yield from right.elts if isinstance(right, ast.Tuple) else [right]
         else:
-            yield one
+            yield arg
 
 
 CHECK = Check(
     id="print-in-loop",
     title="a tensor is printed in every step",
     level="warning",
-    why="The digits of a tensor are known when the GPU has computed it. Printing in every step makes the CPU wait "
+    why="The value of a tensor is known only when the GPU has computed it, so printing makes the CPU wait "
     "in every step.",
     remedy="Print every 50 steps.",
     before='print("loss", loss)',
     after='if step % 50 == 0:\n    print("loss", loss.item())',
     find=find,
     only_gpu=True,
-    silent="behind an if, in scripts that name no GPU",
+    silent="behind an if, in scripts without a GPU",
 )

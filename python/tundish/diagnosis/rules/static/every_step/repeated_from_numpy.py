@@ -1,4 +1,4 @@
-"""The same array converted and copied in every step."""
+"""Detects arrays that are converted and copied again in every step."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from ....lint.script import Script
-from ....lint.script.bindings import end_of, start_of
-from ....lint.script.libraries import device_of
+from ....lint.script.bindings import end_position, start_position
+from ....lint.script.libraries import target_device
 from ..static_rule import Check, Found
 
 _CONVERTS = ("torch.from_numpy", "torch.tensor", "torch.as_tensor")
@@ -21,8 +21,8 @@ def find(script: Script) -> Iterator[Found]:
         if _is_constant(script, call.args[0], region):
             yield Found(
                 call,
-                f"{script.text(call.args[0], 30)} is the same in every step, and is converted and copied "
-                "to the GPU in every step",
+                f"{script.text(call.args[0], 30)} is the same in every step, but is converted and copied "
+                "to the GPU each time",
                 "convert it once before the loop; in a module, self.register_buffer(...)",
             )
 
@@ -30,28 +30,30 @@ def find(script: Script) -> Iterator[Found]:
 def _is_moved(script: Script, call: ast.Call) -> bool:
     parent = script.parents.get(call)
     outer = script.parents.get(parent) if isinstance(parent, ast.Attribute) else None
-    moved = isinstance(outer, ast.Call) and device_of(script, outer) == "gpu"
+    moved = isinstance(outer, ast.Call) and target_device(script, outer) == "gpu"
     return moved or any(keyword.arg == "device" for keyword in call.keywords)
 
 
 def _is_constant(script: Script, value: ast.expr, region: ast.AST) -> bool:
-    """A literal list of numbers, or an array that is bound once, outside the region."""
+    """Returns whether a value is a list of numbers, or an array bound once outside the region."""
     if isinstance(value, ast.List):
-        return len(value.elts) > 1 and all(isinstance(one, ast.Constant) for one in value.elts)
+        return len(value.elts) > 1 and all(
+            isinstance(element, ast.Constant) for element in value.elts
+        )
     bindings = script.bindings(value)
     if len(bindings) != 1 or bindings[0].how != "assign":
         return False
-    place = start_of(bindings[0].statement)
-    outside = not start_of(region) <= place <= end_of(region)
-    return outside and script.values.of(value).kind == "array"
+    place = start_position(bindings[0].statement)
+    outside = not start_position(region) <= place <= end_position(region)
+    return outside and script.values.infer(value).kind == "array"
 
 
 CHECK = Check(
     id="repeated-from-numpy",
     title="the same array is converted in every step",
     level="warning",
-    why="Each conversion allocates, copies from memory that is not pinned, and makes the CPU wait for the copy.",
-    remedy="Convert it once, before the loop; in a module, as a buffer.",
+    why="Each conversion allocates, copies from unpinned memory, and makes the CPU wait for the copy.",
+    remedy="Convert it once before the loop; in a module, register it as a buffer.",
     before="images = images - torch.from_numpy(mean).to(device)",
     after="mean = torch.from_numpy(mean).to(device)  # before the loop\nimages = images - mean",
     find=find,

@@ -1,4 +1,4 @@
-"""A Python loop over the batch, a kernel for every row."""
+"""Detects Python loops over the rows of a batch, which launch kernels for every row."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ def find(script: Script) -> Iterator[Found]:
     for call in script.calls("torch.stack", "torch.cat"):
         rows = call.args[0] if call.args else None
         if isinstance(rows, ast.ListComp | ast.GeneratorExp) and len(rows.generators) == 1:
-            tensor = _looped(script, rows.generators[0])
+            tensor = _iterated_tensor(script, rows.generators[0])
             if tensor and _is_torch_work(script, rows.elt) and script.loops.each_step(call):
                 yield Found(
                     call,
-                    f"a Python loop runs a few kernels for each row of {tensor}",
-                    "one operation on the whole batch: most take a dim=, else torch.vmap",
+                    f"a Python loop launches kernels for each row of {tensor}",
+                    "use one operation on the whole batch: most accept dim=; otherwise torch.vmap",
                 )
 
 
-def _looped(script: Script, loop: ast.comprehension) -> str:
-    """The tensor whose rows are visited: `for row in x`, `for i in range(len(x))`, `x.shape[0]`."""
+def _iterated_tensor(script: Script, loop: ast.comprehension) -> str:
+    """Returns the iterated tensor: `for row in x`, `for i in range(len(x))`, `x.shape[0]`."""
     if loop.ifs or not isinstance(loop.target, ast.Name):
         return ""
     counted = loop.iter
@@ -45,7 +45,7 @@ def _looped(script: Script, loop: ast.comprehension) -> str:
             )
         counted = tensor if tensor is not None else counted
     name = written(counted)
-    return name if name and script.values.of(counted).kind == "tensor" else ""
+    return name if name and script.values.infer(counted).kind == "tensor" else ""
 
 
 def _is_zero(arguments: list[ast.expr]) -> bool:
@@ -54,9 +54,9 @@ def _is_zero(arguments: list[ast.expr]) -> bool:
 
 
 def _is_torch_work(script: Script, element: ast.expr) -> bool:
-    """Calls of torch or of methods; not a lookup alone, and no call of a model."""
+    """Returns whether the element calls torch functions, and no model."""
     calls = [node for node in ast.walk(element) if isinstance(node, ast.Call)]
-    if any(script.values.of(call.func).kind == "model" for call in calls):
+    if any(script.values.infer(call.func).kind == "model" for call in calls):
         return False
     return any(script.name(call.func).startswith("torch.") for call in calls)
 
@@ -65,11 +65,11 @@ CHECK = Check(
     id="small-tensor-loop",
     title="a Python loop over the rows of a batch",
     level="warning",
-    why="A loop over 256 rows launches 256 times as many kernels, each with work for a small part of the GPU. "
-    "Launching one costs microseconds of CPU time, however small the tensor.",
+    why="A loop over 256 rows launches 256 times as many kernels, each of which uses a small part of the GPU. "
+    "A launch costs microseconds of CPU time, however small the tensor is.",
     remedy="Write the operation for the whole batch (dim=, broadcasting, einsum), or use torch.vmap.",
     before="y = torch.stack([torch.softmax(x[i], 0) for i in range(len(x))])",
     after="y = torch.softmax(x, 1)",
     find=find,
-    silent="loops that carry a state from row to row, loops over modules, loops with a condition",
+    silent="loops that carry state between rows, loops over modules, loops with a condition",
 )

@@ -1,4 +1,4 @@
-"""torch.cuda.synchronize() in every step."""
+"""Detects torch.cuda.synchronize() in every step."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _NAMES = ("torch.cuda.synchronize", "torch.accelerator.synchronize")
 def find(script: Script) -> Iterator[Found]:
     for call in script.calls(*_NAMES):
         region = script.loops.each_step(call)
-        if region is not None and not _times(script, region):
+        if region is not None and not _measures_time(script, region):
             yield Found(
                 call,
                 "the CPU waits for the GPU in every step",
-                "remove it: torch waits by itself where a result is needed",
+                "remove it: torch waits automatically when a result is needed",
             )
 
 
-def _times(script: Script, region: ast.AST) -> bool:
-    """A loop that is timed needs it."""
+def _measures_time(script: Script, region: ast.AST) -> bool:
+    """Returns whether the loop measures time, which requires synchronization."""
     return any(
         script.name(call.func).startswith(("time.", "timeit."))
         or "elapsed_time" in script.text(call.func)
@@ -33,11 +33,11 @@ def _times(script: Script, region: ast.AST) -> bool:
 
 CHECK = Check(
     id="synchronize-in-loop",
-    title="the GPU is waited for in every step",
+    title="the CPU waits for the GPU in every step",
     level="warning",
-    why="Steps are queued ahead of the GPU; torch.cuda.synchronize() empties that queue, and the GPU is idle until "
+    why="The CPU queues steps ahead of the GPU. torch.cuda.synchronize() drains this queue, and the GPU is idle until "
     "the CPU has launched new work.",
-    remedy="Remove it. It belongs around a measured time only.",
+    remedy="Remove it. It is needed only around time measurements.",
     before="optimizer.step()\ntorch.cuda.synchronize()",
     after="optimizer.step()",
     find=find,

@@ -1,4 +1,4 @@
-"""`if loss > 3:` in every step: the CPU waits to know the branch."""
+"""Detects `if loss > 3:` in every step, where the CPU waits to choose the branch."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def find(script: Script) -> Iterator[Found]:
             if _is_tensor(script, part) and script.loops.waits_each_step(part):
                 yield Found(
                     part,
-                    "the CPU waits for the GPU in every step to know which branch to take",
+                    "the CPU waits for the GPU in every step to choose the branch",
                     "use torch.where or a mask, or test every 50 steps",
                 )
 
 
 def _is_tensor(script: Script, test: ast.expr) -> bool:
-    """A comparison or a call, not a bare name: `if mask:` usually asks whether there is one."""
+    """Returns whether a test is a comparison or a call. `if mask:` usually tests for None."""
     return isinstance(test, ast.Compare | ast.Call) and script.values.is_gpu_tensor(test)
 
 
@@ -42,5 +42,5 @@ CHECK = Check(
     after="if step % 50 == 0 and torch.isnan(loss):\n    raise RuntimeError(step)",
     find=find,
     only_gpu=True,
-    silent="behind another test such as step % 50 == 0, in asserts, in scripts that name no GPU",
+    silent="behind another test such as step % 50 == 0, in asserts, in scripts without a GPU",
 )

@@ -1,4 +1,4 @@
-"""Gradients that are filled with zeros instead of being dropped."""
+"""Detects gradients that are filled with zeros instead of being set to None."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ....lint.script.call_arguments import argument, is_literal
 from ....lint.script.libraries import uses_rpc
 from ..static_rule import Check, Found
 
-# Gradients that must stay where they are: views of one buffer, or the memory of a captured graph.
-_STAY = (
+# Gradients that must stay in place: views of a shared buffer, or memory of a captured graph.
+_NEED_GRADIENTS_IN_PLACE = (
     "tundish.optim.flatten",
     "torch.cuda.graph",
     "torch.cuda.CUDAGraph",
@@ -30,21 +30,21 @@ def _memsets(script: Script) -> Iterator[Found]:
         if is_literal(argument(call, "set_to_none", 0), False):
             yield Found(
                 call,
-                "every gradient is written with zeros, then read and added to",
-                f"{script.text(call.func)}() drops them: set_to_none=True is the default",
+                "every gradient is filled with zeros, then read and accumulated",
+                f"{script.text(call.func)}() sets them to None: set_to_none=True is the default",
             )
     for call in script.methods("zero_"):
         if _zeroed(call) is not None and _per_parameter(script, call):
             yield Found(
                 call,
-                "every gradient is written with zeros, one kernel for each parameter",
-                "optimizer.zero_grad(), or param.grad = None",
+                "every gradient is filled with zeros, with one kernel per parameter",
+                "use optimizer.zero_grad(), or param.grad = None",
             )
 
 
 def _needs_gradients(script: Script) -> bool:
-    """Whether None in place of a zero gradient would break the script: it reads `.grad`, or keeps gradients in place."""
-    if uses_rpc(script) or any(True for _ in script.calls(*_STAY)):
+    """Returns whether None gradients would break the script, which reads or reuses `.grad`."""
+    if uses_rpc(script) or any(True for _ in script.calls(*_NEED_GRADIENTS_IN_PLACE)):
         return True
     zeroed = {_zeroed(call) for call in script.methods("zero_")}
     return any(
@@ -58,7 +58,7 @@ def _needs_gradients(script: Script) -> bool:
 
 
 def _zeroed(call: ast.Call) -> ast.Attribute | None:
-    """x.grad of `x.grad.zero_()` and `x.grad.data.zero_()`."""
+    """Returns x.grad of `x.grad.zero_()` and `x.grad.data.zero_()`."""
     owner = call.func.value if isinstance(call.func, ast.Attribute) else None
     if isinstance(owner, ast.Attribute) and owner.attr == "data":
         owner = owner.value
@@ -66,13 +66,13 @@ def _zeroed(call: ast.Call) -> ast.Attribute | None:
 
 
 def _is_compared_with_none(script: Script, node: ast.AST) -> bool:
-    """`p.grad is not None`."""
+    """Recognizes `p.grad is not None`."""
     parent = script.parents.get(node)
     return isinstance(parent, ast.Compare) and isinstance(parent.ops[0], ast.Is | ast.IsNot)
 
 
 def _per_parameter(script: Script, call: ast.Call) -> bool:
-    """In `for p in model.parameters()`."""
+    """Returns whether a call is inside `for p in model.parameters()`."""
     for loop in script.loops_around(call):
         called = (
             loop.iter.func
@@ -88,13 +88,13 @@ CHECK = Check(
     id="zero-grad-memset",
     title="gradients are set to zero instead of None",
     level="warning",
-    why="Writing zeros is a pass over all gradients, and the backward pass then reads and adds where it could write. "
-    "The memory also stays allocated through the forward pass.",
-    remedy="optimizer.zero_grad(): set_to_none=True is the default since torch 2.0. The optimizer then skips a parameter "
-    "that got no gradient, where a zero gradient still lets momentum and weight decay move it.",
+    why="Filling with zeros is a pass over all gradients, and the backward pass then accumulates instead of writing. "
+    "The memory also stays allocated during the forward pass.",
+    remedy="Call optimizer.zero_grad(): set_to_none=True is the default since torch 2.0. The optimizer then skips a parameter "
+    "without a gradient, whereas with a zero gradient momentum and weight decay still change it.",
     before="optimizer.zero_grad(set_to_none=False)",
     after="optimizer.zero_grad()",
     find=find,
-    silent="scripts that read .grad, which would be None; with tundish.optim.flatten, CUDA graphs or "
-    "torch.distributed.rpc, where gradients must stay in place",
+    silent="scripts that read .grad, which would be None; scripts with tundish.optim.flatten, CUDA graphs or "
+    "torch.distributed.rpc, which need gradients in place",
 )

@@ -1,1 +1,1 @@
-"""Layers, and the settings that a model runs with."""
+"""Layers, and settings of a model."""

@@ -1,4 +1,4 @@
-"""cudnn.benchmark with inputs whose size is drawn."""
+"""Detects cudnn.benchmark with inputs of random size."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def find(script: Script) -> Iterator[Found]:
         if name == "torch.backends.cudnn.benchmark" and is_literal(statement.value, True):
             yield Found(
                 statement,
-                f"{script.line_text(resize)} draws the size of the input, and each new size is benchmarked again",
-                "torch.backends.cudnn.benchmark = False, or draw from a few sizes only",
+                f"{script.line_text(resize)} draws a random input size, and each new size is benchmarked again",
+                "set torch.backends.cudnn.benchmark = False, or draw from only a few sizes",
             )
 
 
 def _is_drawn(script: Script, call: ast.Call) -> bool:
-    """In the training loop, to a size that random made there: randint or uniform, not choice."""
+    """Returns whether the training loop resizes to a random size: randint or uniform, not choice."""
     if not script.loops.step_region(call):
         return False
     size = argument(call, "size", 1) or argument(call, "scale_factor", 2)
@@ -54,12 +54,12 @@ CHECK = Check(
     id="benchmark-changing-shapes",
     title="cudnn.benchmark with changing sizes",
     level="warning",
-    why="cudnn.benchmark times all algorithms at the first batch of each size; with a new size in each step it never "
+    why="cudnn.benchmark times all algorithms for the first batch of each size. With a new size in each step, it never "
     "stops. Users measured seconds instead of milliseconds per step.",
     remedy="Turn it off, or draw from a few sizes, each of which is benchmarked once.",
     before="torch.backends.cudnn.benchmark = True\n...\nx = F.interpolate(x, size=random.randint(320, 640))",
     after="torch.backends.cudnn.benchmark = True\n...\nx = F.interpolate(x, size=random.choice([320, 480, 640]))",
     find=find,
     only_gpu=True,
-    silent="sizes from a short list (random.choice), sizes that the script does not draw itself",
+    silent="sizes from a short list (random.choice), sizes that are drawn elsewhere",
 )

@@ -1,4 +1,4 @@
-"""A bias that batch norm takes away again."""
+"""Detects a bias that the following batch norm removes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ....lint.script.rewrite import rewritten
 from ..static_rule import Check, Found
 
 _NORMS = {f"torch.nn.BatchNorm{n}d" for n in (1, 2, 3)} | {"torch.nn.SyncBatchNorm"}
-_POSITION = {"torch.nn.Linear": 2}  # of the argument bias
+_POSITION = {"torch.nn.Linear": 2}  # position of the `bias` argument
 _POSITION |= {f"torch.nn.Conv{n}d": 7 for n in (1, 2, 3)}
 _POSITION |= {f"torch.nn.ConvTranspose{n}d": 7 for n in (1, 2, 3)}
 
@@ -28,13 +28,13 @@ def find(script: Script) -> Iterator[Found]:
 def _found(script: Script, layer: ast.Call) -> Found:
     return Found(
         layer,
-        f"the bias of {script.text(layer.func)} is taken away by the batch norm after it",
+        f"the batch norm after {script.text(layer.func)} removes its bias",
         _without_bias(script, layer),
     )
 
 
 def _without_bias(script: Script, layer: ast.Call) -> str:
-    """The layer with all its other arguments."""
+    """Returns the layer with bias=False and all other arguments."""
     position = _POSITION[script.name(layer.func)]
     if len(layer.args) <= position:
         return rewritten(layer, changed={"bias": "False"})
@@ -53,7 +53,7 @@ def _has_bias(script: Script, layer: ast.AST) -> bool:
 
 
 def _followed_in_lists(script: Script) -> Iterator[ast.Call]:
-    """Neighbours in nn.Sequential(...) or in a list of layers."""
+    """Yields layers followed by a norm in nn.Sequential(...) or in a list of layers."""
     rows: list[list[ast.expr]] = [call.args for call in script.calls("torch.nn.Sequential")]
     rows += [node.elts for node in script.nodes(ast.List)]
     for row in rows:
@@ -64,7 +64,7 @@ def _followed_in_lists(script: Script) -> Iterator[ast.Call]:
 
 
 def _followed_in_forward(script: Script) -> Iterator[ast.Call]:
-    """self.norm(self.layer(x)), where the layer is used once and both are made once."""
+    """Yields layers in self.norm(self.layer(x)) that are used once and created once."""
     for outer in script.nodes(ast.Call):
         norm = _only_value(script, outer.func)
         if norm is None or script.name(norm.func) not in _NORMS or len(outer.args) != 1:
@@ -86,7 +86,7 @@ def _followed_in_forward(script: Script) -> Iterator[ast.Call]:
 
 
 def _only_value(script: Script, attribute: ast.expr) -> ast.Call | None:
-    """The call that made self.conv, if there is only one."""
+    """Returns the call that created self.conv, if there is exactly one."""
     if not isinstance(attribute, ast.Attribute) or not written(attribute).startswith("self."):
         return None
     bindings = script.attribute_bindings(attribute)
@@ -95,15 +95,17 @@ def _only_value(script: Script, attribute: ast.expr) -> ast.Call | None:
 
 
 def _uses(script: Script, attribute: ast.expr) -> int:
-    name, owner = written(attribute), script.class_of(attribute)
+    name, owner = written(attribute), script.enclosing_class(attribute)
     return sum(
-        isinstance(node.ctx, ast.Load) and written(node) == name and script.class_of(node) is owner
+        isinstance(node.ctx, ast.Load)
+        and written(node) == name
+        and script.enclosing_class(node) is owner
         for node in script.nodes(ast.Attribute)
     )
 
 
 def _used_once(script: Script, name: ast.Name, norm: ast.Call) -> bool:
-    """Nothing else reads the variable between the layer and the norm: `x = conv(x); x = norm(x)`."""
+    """Returns whether nothing else reads x in `x = conv(x); x = norm(x)`."""
     layer = script.reaching(name)[0].statement
     return not any(
         node.id == name.id and node is not name and layer.end_lineno < node.lineno <= norm.lineno  # type: ignore[attr-defined]
@@ -116,13 +118,13 @@ CHECK = Check(
     id="bias-before-norm",
     title="a bias before batch norm",
     level="warning",
-    why="Batch norm subtracts the mean of each channel, and with it any bias of the layer before. The bias costs a "
-    "gradient, optimizer state and memory traffic in each step, and changes nothing.",
-    remedy="bias=False in the layer before the norm. In an old checkpoint, subtract the bias from the norm's running_mean and "
+    why="Batch norm subtracts the mean of each channel, which removes any bias of the previous layer. The bias costs a "
+    "gradient, optimizer state and memory traffic in each step without any effect.",
+    remedy="Set bias=False in the layer before the norm. In an old checkpoint, subtract the bias from the norm's running_mean and "
     "remove the key.",
     before="nn.Conv2d(64, 128, 3), nn.BatchNorm2d(128)",
     after="nn.Conv2d(64, 128, 3, bias=False), nn.BatchNorm2d(128)",
     find=find,
-    silent="layers that are used elsewhere, too; a bias from a variable; other norms; models that load published weights, which "
-    "hold the bias",
+    silent="layers that are also used elsewhere; a bias from a variable; other norms; models that load published weights, which "
+    "contain the bias",
 )

@@ -1,4 +1,4 @@
-"""nn.DataParallel."""
+"""Detects nn.DataParallel."""
 
 from __future__ import annotations
 
@@ -19,34 +19,37 @@ def find(script: Script) -> Iterator[Found]:
         yield Found(
             call,
             "DataParallel copies the model to every GPU in each step, driven by one Python process",
-            "tundish.replace_data_parallel(model) and tundish run train.py (docs/launch.md)",
+            "use tundish.replace_data_parallel(model) and tundish run train.py (docs/launch.md)",
         )
 
 
 def _offers_processes(script: Script) -> bool:
-    """Whether the script can also run one process per GPU, so that DataParallel is the choice of its user."""
+    """Returns whether the script can also run one process per GPU.
+
+    DataParallel then is a choice of the script's user.
+    """
     if any(True for _ in script.calls(*_PROCESSES)):
         return True
     return any(name.split(".")[0] == "accelerate" for _, name in script.imported)
 
 
 def _trains(script: Script) -> bool:
-    """Evaluation has no gradients that DistributedDataParallel could reduce."""
+    """Returns whether the script trains. DistributedDataParallel does not help evaluation."""
     if script.loops.backward_calls or script.loops.step_calls:
         return True
-    return any(script.values.of(call).kind == "optimizer" for call in script.nodes(ast.Call))
+    return any(script.values.infer(call).kind == "optimizer" for call in script.nodes(ast.Call))
 
 
 CHECK = Check(
     id="data-parallel",
     title="nn.DataParallel instead of DistributedDataParallel",
     level="warning",
-    why="In each step one process copies the model to all GPUs, splits the batch, and collects outputs and gradients "
-    "on the first GPU. DistributedDataParallel has a process per GPU and overlaps one all-reduce with the backward pass.",
-    remedy="DistributedDataParallel, one process per GPU: docs/launch.md. torch advises it also on one machine.",
+    why="In each step, one process copies the model to all GPUs, splits the batch, and collects outputs and gradients "
+    "on the first GPU. DistributedDataParallel runs one process per GPU and overlaps an all-reduce with the backward pass.",
+    remedy="Use DistributedDataParallel with one process per GPU: docs/launch.md. torch recommends it even on one machine.",
     before="model = nn.DataParallel(model).cuda()",
     after="model = nn.parallel.DistributedDataParallel(model.cuda(local_rank))  # tundish run train.py",
     find=find,
-    silent="scripts that also make a DistributedDataParallel, replace the DataParallel or use Accelerate, and leave the choice to their user; scripts "
-    "that do not train; notebooks, which are one process",
+    silent="scripts that also create a DistributedDataParallel, replace the DataParallel or use Accelerate, and thus leave the choice to their user; scripts "
+    "that do not train; notebooks, which run in one process",
 )

@@ -1,4 +1,4 @@
-"""Gradients of parameters that no optimizer has."""
+"""Detects gradients of parameters that no optimizer has."""
 
 from __future__ import annotations
 
@@ -11,36 +11,38 @@ from ..static_rule import Check, Found
 
 
 def find(script: Script) -> Iterator[Found]:
-    if _turns_off_some(script):
+    if _freezes_parameters(script):
         return
     optimizers = [
-        call for call in script.calls("torch.optim.") if script.values.of(call).kind == "optimizer"
+        call
+        for call in script.calls("torch.optim.")
+        if script.values.infer(call).kind == "optimizer"
     ]
     if len(optimizers) != 1 or not optimizers[0].args or not script.loops.backward_calls:
         return
     optimizer = optimizers[0]
-    owner = _parameters_of(optimizer.args[0])
+    owner = _parameter_owner(optimizer.args[0])
     if not isinstance(owner, ast.Attribute) or owner.attr == "module":
         return
     whole = written(owner.value)
-    if whole in ("", "self") or script.values.of(owner.value).kind != "model":
+    if whole in ("", "self") or script.values.infer(owner.value).kind != "model":
         return
     if _is_called(script, whole):
         yield Found(
             optimizer,
-            f"only {written(owner)} is trained, yet backward computes gradients of all of {whole}",
+            f"only {written(owner)} is trained, but backward computes gradients for all of {whole}",
             f"{whole}.requires_grad_(False); {written(owner)}.requires_grad_(True)",
         )
 
 
-def _turns_off_some(script: Script) -> bool:
+def _freezes_parameters(script: Script) -> bool:
     attributes = {node.attr for node in script.nodes(ast.Attribute)}
     names = attributes | set(script.imports)
     return bool(names & {"requires_grad", "requires_grad_", "detach", "add_param_group", "no_grad"})
 
 
-def _parameters_of(given: ast.expr) -> ast.expr | None:
-    """x of `x.parameters()`."""
+def _parameter_owner(given: ast.expr) -> ast.expr | None:
+    """Returns x of `x.parameters()`."""
     if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute):
         return given.func.value if given.func.attr == "parameters" else None
     return None
@@ -57,12 +59,12 @@ CHECK = Check(
     id="frozen-with-grad",
     title="gradients of frozen layers are computed",
     level="warning",
-    why="Parameters that are not given to the optimizer stay as they are, but the backward pass computes their "
-    "gradients, keeps their activations, and adds the gradients up from step to step.",
-    remedy="requires_grad_(False) on the frozen part, before the optimizer is made.",
+    why="Parameters that are not passed to the optimizer never change, but the backward pass computes their "
+    "gradients, keeps their activations, and accumulates the gradients from step to step.",
+    remedy="Call requires_grad_(False) on the frozen part before the optimizer is created.",
     before="optimizer = SGD(model.fc.parameters(), lr=0.1)",
     after="model.requires_grad_(False)\nmodel.fc.requires_grad_(True)\n"
     "optimizer = SGD(model.fc.parameters(), lr=0.1)",
     find=find,
-    silent="scripts with several optimizers, with requires_grad, detach() or no_grad() anywhere",
+    silent="scripts with several optimizers, or with requires_grad, detach() or no_grad() anywhere",
 )

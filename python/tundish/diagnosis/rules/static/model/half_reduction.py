@@ -1,4 +1,4 @@
-"""Sums in 16 bits."""
+"""Detects sums in 16 bits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def find(script: Script) -> Iterator[Found]:
 
 
 def _found(script: Script, call: ast.Call, tensor: ast.expr) -> Iterator[Found]:
-    kind = _made_sixteen(script, tensor)
+    kind = _sixteen_bit_type(script, tensor)
     if kind and argument(call, "dtype") is None:
         name = call.func.attr if isinstance(call.func, ast.Attribute) else "sum"
         yield Found(
@@ -36,8 +36,8 @@ def _found(script: Script, call: ast.Call, tensor: ast.expr) -> Iterator[Found]:
         )
 
 
-def _made_sixteen(script: Script, tensor: ast.expr) -> str:
-    """fp16 or bf16, if the tensor comes straight from a conversion."""
+def _sixteen_bit_type(script: Script, tensor: ast.expr) -> str:
+    """Returns fp16 or bf16 if the tensor comes directly from a conversion, else ""."""
     if isinstance(tensor, ast.Name):
         bindings = script.reaching(tensor)
         if len(bindings) != 1 or bindings[0].how != "assign" or bindings[0].value is None:
@@ -45,7 +45,7 @@ def _made_sixteen(script: Script, tensor: ast.expr) -> str:
         tensor = bindings[0].value
     if not isinstance(tensor, ast.Call) or not isinstance(tensor.func, ast.Attribute):
         return ""
-    if script.values.of(tensor.func.value).kind == "model":
+    if script.values.infer(tensor.func.value).kind == "model":
         return ""
     if tensor.func.attr in ("half", "bfloat16") and not tensor.args:
         return "fp16" if tensor.func.attr == "half" else "bf16"
@@ -60,11 +60,11 @@ CHECK = Check(
     id="half-reduction",
     title="a sum in 16 bits",
     level="error",
-    why="The sum itself is kept in 16 bits: fp16 ends at 65,504, so 70,000 ones add up to inf, and bf16 has 8 bits of "
+    why="The sum itself is stored in 16 bits: fp16 ends at 65,504, so 70,000 ones add up to inf; bf16 has 8 bits of "
     "precision, so 257 is stored as 256.",
-    remedy="Reduce in 32 bits: x.sum(dtype=torch.float32). autocast does this by itself.",
+    remedy="Reduce in 32 bits: x.sum(dtype=torch.float32). autocast does this automatically.",
     before="total = x.half().sum()",
     after="total = x.half().sum(dtype=torch.float32)",
     find=find,
-    silent="mean, which torch adds up in 32 bits; reductions with dtype=; tensors whose type the script does not set",
+    silent="mean, which torch accumulates in 32 bits; reductions with dtype=; tensors whose type is unknown",
 )

@@ -1,4 +1,4 @@
-"""Sizes that Tensor Cores cannot divide, in scripts that train in 16 bits."""
+"""Detects sizes unsuitable for Tensor Cores in scripts that train in 16 bits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ....lint.script.call_arguments import argument
 from ....lint.script.published import loads_published_weights
 from ..static_rule import Check, Found
 
-_LEAST = 128  # smaller layers cost little either way
+_LEAST = 128  # smaller layers cost little in any case
 _SIZES = {"torch.nn.Linear": (("in_features", 0), ("out_features", 1))}
 _SIZES |= {f"torch.nn.Conv{n}d": (("in_channels", 0), ("out_channels", 1)) for n in (1, 2, 3)}
 _SIXTEEN = ("torch.autocast", "torch.amp.autocast", "torch.cuda.amp.autocast")
@@ -27,8 +27,8 @@ def find(script: Script) -> Iterator[Found]:
                 better = (size + 7) // 8 * 8
                 yield Found(
                     call,
-                    f"{name}={size} is no multiple of 8, which Tensor Cores need in 16 bits",
-                    f"{name}={better}",
+                    f"{name}={size} is not a multiple of 8, which Tensor Cores need in 16 bits",
+                    f"use {name}={better}",
                 )
                 break
 
@@ -46,14 +46,14 @@ def _trains_in_sixteen_bits(script: Script) -> bool:
 
 CHECK = Check(
     id="size-off-eight",
-    title="a layer's size is no multiple of 8",
+    title="a layer's size is not a multiple of 8",
     level="warning",
-    why="In 16 bits Tensor Cores work on blocks of 8 values. Another size makes the library pad the matrix or take a "
-    "slower kernel; a vocabulary of 50,257 instead of 50,304 is the known example.",
-    remedy="Round the size up to a multiple of 8, better of 64.",
+    why="In 16 bits, Tensor Cores work on blocks of 8 values. For other sizes, the library pads the matrix or uses a "
+    "slower kernel. A known example is a vocabulary of 50,257 instead of 50,304.",
+    remedy="Round the size up to a multiple of 8, or better 64.",
     before="self.head = nn.Linear(768, 50257)",
     after="self.head = nn.Linear(768, 50304)  # the last 47 classes never occur",
     find=find,
-    silent="sizes below 128, scripts without autocast or precision=16, sizes that are not written as "
-    "numbers, models that load published weights, which have that size",
+    silent="sizes below 128, scripts without autocast or precision=16, sizes that are not literal "
+    "numbers, models that load published weights of this size",
 )

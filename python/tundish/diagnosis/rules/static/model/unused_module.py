@@ -1,4 +1,4 @@
-"""Layers that are made and never used."""
+"""Detects layers that are created but never used."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _LAYERS |= {f"BatchNorm{n}d" for n in (1, 2, 3)} | {
     "LSTMCell",
     "GRUCell",
 }
-_BY_NAME = {"getattr", "vars", "hasattr"}
-_ALL = {
+_REFLECTION = {"getattr", "vars", "hasattr"}
+_ALL_CHILDREN = {
     "children",
     "modules",
     "named_children",
@@ -42,26 +42,26 @@ _ALL = {
 
 
 def find(script: Script) -> Iterator[Found]:
-    if any(script.name(call.func) in _BY_NAME for call in script.nodes(ast.Call)):
+    if any(script.name(call.func) in _REFLECTION for call in script.nodes(ast.Call)):
         return
-    if any(node.attr in _ALL for node in script.nodes(ast.Attribute)):
+    if any(node.attr in _ALL_CHILDREN for node in script.nodes(ast.Attribute)):
         return
     if loads_published_weights(script):
         return
     read = {node.attr for node in script.nodes(ast.Attribute) if isinstance(node.ctx, ast.Load)}
-    words = {node.value for node in script.nodes(ast.Constant) if isinstance(node.value, str)}
+    strings = {node.value for node in script.nodes(ast.Constant) if isinstance(node.value, str)}
     for (owner, name), bindings in script.attributes.items():
         short = name.removeprefix("self.")
         if owner is None or short in read or not _is_complete(script, owner):
             continue
-        if any(short in word for word in words):
+        if any(short in string for string in strings):
             continue
         for binding in bindings:
             value = binding.value
             if isinstance(value, ast.Call) and _is_layer(script, value) and binding.how == "assign":
                 yield Found(
                     value,
-                    f"{name} is made and never used: its parameters take memory, also in the optimizer",
+                    f"{name} is created but never used: its parameters use memory, also in the optimizer",
                     f"remove {name}; DistributedDataParallel fails on parameters without gradients",
                 )
 
@@ -72,8 +72,11 @@ def _is_layer(script: Script, value: ast.Call) -> bool:
 
 
 def _is_complete(script: Script, owner: ast.ClassDef) -> bool:
-    """The whole class is here: derived from nn.Module alone, not a base of others, with forward, and
-    an object is made of it. A file of models alone is used by others, which may use any layer."""
+    """Returns whether all uses of the class are visible.
+
+    The class must derive from nn.Module alone, not be a base class, define forward, and be
+    instantiated here. Layers of a file that only defines models may be used elsewhere.
+    """
     if [script.name(base) in MODULES for base in owner.bases] != [True]:
         return False
     if method(owner, "forward") is None or not script.calls_named(owner.name):
@@ -84,14 +87,14 @@ def _is_complete(script: Script, owner: ast.ClassDef) -> bool:
 
 CHECK = Check(
     id="unused-module",
-    title="a layer is made and never used",
+    title="a layer is created but never used",
     level="warning",
-    why="The layer is initialised, moved to the GPU, saved in every checkpoint and kept by the optimizer. "
-    "DistributedDataParallel stops with an error about parameters that got no gradient.",
+    why="The layer is initialized, moved to the GPU, saved in every checkpoint and kept by the optimizer. "
+    "DistributedDataParallel fails with an error about parameters without gradients.",
     remedy="Remove it, or use it in forward().",
     before="self.extra = nn.Linear(512, 512)  # forward() never reads self.extra",
     after="",
     find=find,
-    silent="files that make no object of the class, classes that others derive from, scripts that "
-    "reach attributes by name (getattr, children()), models that load published weights, which hold the layer",
+    silent="files that do not instantiate the class, classes that others derive from, scripts that "
+    "access attributes by name (getattr, children()), models that load published weights, which contain the layer",
 )

@@ -1,1 +1,1 @@
-"""Calls that torch, Apex or Lightning have left behind."""
+"""Calls that torch, Apex or Lightning have deprecated or removed."""

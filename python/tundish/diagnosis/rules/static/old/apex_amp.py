@@ -1,4 +1,4 @@
-"""Apex's amp, which no longer exists."""
+"""Detects Apex's amp, which no longer exists."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from ....lint.script import Script
 from ..static_rule import Check, Found
 
-_GONE = ("apex.amp", "apex.parallel", "apex.fp16_utils", "apex.RNN", "apex.reparameterization")
+_REMOVED = ("apex.amp", "apex.parallel", "apex.fp16_utils", "apex.RNN", "apex.reparameterization")
 
 
 def find(script: Script) -> Iterator[Found]:
     for statement, name in script.imported:
-        optional = any(isinstance(one, ast.Try) for one in script.ancestors(statement))
-        if not optional and any(f"{name}.".startswith(f"{gone}.") for gone in _GONE):
+        optional = any(isinstance(ancestor, ast.Try) for ancestor in script.ancestors(statement))
+        if not optional and any(f"{name}.".startswith(f"{removed}.") for removed in _REMOVED):
             yield Found(
                 statement,
                 f"{name} was removed from Apex in May 2025",
@@ -23,23 +23,23 @@ def find(script: Script) -> Iterator[Found]:
 
 
 def _remedy(name: str) -> str:
-    """The part of torch that took its place; O1 of Apex was fp16 with a scaled loss."""
+    """Returns torch's replacement. O1 of Apex was fp16 with a scaled loss."""
     if name.startswith("apex.parallel"):
-        return "torch.nn.parallel.DistributedDataParallel, torch.nn.SyncBatchNorm.convert_sync_batchnorm(model)"
+        return "use torch.nn.parallel.DistributedDataParallel, torch.nn.SyncBatchNorm.convert_sync_batchnorm(model)"
     if name.startswith(("apex.amp", "apex.fp16_utils")):
-        return 'torch.autocast("cuda", torch.float16) with torch.amp.GradScaler("cuda"); with torch.bfloat16 no scaler is needed'
-    return "torch.nn has the same layers"
+        return 'use torch.autocast("cuda", torch.float16) with torch.amp.GradScaler("cuda"); with torch.bfloat16, no scaler is needed'
+    return "use the same layers of torch.nn"
 
 
 CHECK = Check(
     id="apex-amp",
     title="a part of Apex that was removed",
     level="warning",
-    why="Apex removed amp, its DistributedDataParallel, SyncBatchNorm and LARC in May 2025. torch has had all but LARC "
+    why="Apex removed amp, its DistributedDataParallel, SyncBatchNorm and LARC in May 2025. torch has replacements for all but LARC "
     "since 1.6, and tundish.optim.LARS is a fused LARS.",
-    remedy="torch.autocast and torch.amp.GradScaler, torch's DistributedDataParallel and SyncBatchNorm.",
+    remedy="Use torch.autocast and torch.amp.GradScaler, and torch's DistributedDataParallel and SyncBatchNorm.",
     before='from apex import amp\n\nmodel, optimizer = amp.initialize(model, optimizer, opt_level="O1")',
     after='with torch.autocast("cuda", torch.bfloat16):\n    loss = loss_fn(model(x), y)',
     find=find,
-    silent="imports inside a try, apex.optimizers and apex.normalization, which still exist",
+    silent="imports inside a try block; apex.optimizers and apex.normalization, which still exist",
 )

@@ -1,4 +1,4 @@
-"""hotshot, a profiler of Python 2."""
+"""Detects hotshot, a profiler of Python 2."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def find(script: Script) -> Iterator[Found]:
         if name.split(".")[0] == "hotshot":
             yield Found(
                 statement,
-                "hotshot was a module of Python 2",
-                "cProfile for the host, torch.profiler for kernels",
+                "hotshot exists only in Python 2",
+                "use cProfile for the host, torch.profiler for kernels",
             )
 
 
@@ -22,8 +22,8 @@ CHECK = Check(
     id="hotshot",
     title="hotshot, a profiler of Python 2",
     level="error",
-    why="hotshot left Python with version 3.0; the import fails.",
-    remedy="cProfile for the host, torch.profiler for kernels.",
+    why="Python 3.0 removed hotshot, so the import fails.",
+    remedy="Use cProfile for the host, torch.profiler for kernels.",
     before="import hotshot",
     after="import cProfile",
     find=find,

@@ -1,4 +1,4 @@
-"""Arguments that Lightning's Trainer no longer takes."""
+"""Detects arguments that Lightning's Trainer has removed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ....lint.script import Script
 from ....lint.script.call_arguments import argument, is_literal
 from ..static_rule import Check, Found
 
-# {} is what the script gave.
-_GONE = {
+# {} is the script's value
+_REPLACEMENTS = {
     "gpus": 'accelerator="gpu", devices={}',
     "tpu_cores": 'accelerator="tpu", devices={}',
     "num_processes": 'accelerator="cpu", devices={}',
@@ -25,7 +25,7 @@ _GONE = {
     "weights_summary": "callbacks=[ModelSummary()]",
     "resume_from_checkpoint": "trainer.fit(..., ckpt_path={})",
 }
-_NONE = {
+_SPECIAL_VALUES = {
     ("gpus", 0): 'accelerator="cpu"',
     ("gpus", None): "remove it: None was the default",
     ("distributed_backend", None): "remove it: None was the default",
@@ -39,7 +39,7 @@ _NONE = {
 def find(script: Script) -> Iterator[Found]:
     for call in script.calls("lightning.pytorch.Trainer"):
         for keyword in call.keywords:
-            if keyword.arg in _GONE:
+            if keyword.arg in _REPLACEMENTS:
                 yield Found(
                     keyword,
                     f"the Trainer of Lightning 2 has no argument {keyword.arg}",
@@ -50,20 +50,20 @@ def find(script: Script) -> Iterator[Found]:
 
 
 def _remedy(script: Script, name: str, given: ast.expr) -> str:
-    """What to write instead, with the value that was given; some values mean that nothing is wanted."""
+    """Returns the replacement with the script's value. Some values need special treatment."""
     if isinstance(given, ast.Constant):
-        for (argument_name, value), words in _NONE.items():
+        for (argument_name, value), replacement in _SPECIAL_VALUES.items():
             if argument_name == name and is_literal(given, value):
-                return words
-    return _GONE[name].format(script.text(given, 40))
+                return replacement
+    return _REPLACEMENTS[name].format(script.text(given, 40))
 
 
 CHECK = Check(
     id="lightning-removed",
-    title="an argument that Lightning's Trainer lost",
+    title="an argument that Lightning's Trainer removed",
     level="error",
-    why="Tutorials of Lightning 1 still show these; Lightning 2 stops with a TypeError.",
-    remedy="The argument that took its place.",
+    why="Tutorials for Lightning 1 still use these arguments; Lightning 2 raises a TypeError.",
+    remedy="Use the replacement.",
     before='Trainer(gpus=8, distributed_backend="ddp")',
     after='Trainer(accelerator="gpu", devices=8, strategy="ddp")',
     find=find,

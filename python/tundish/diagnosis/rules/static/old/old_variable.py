@@ -1,4 +1,4 @@
-"""torch.autograd.Variable."""
+"""Detects torch.autograd.Variable."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ from ..static_rule import Check, Found
 
 def find(script: Script) -> Iterator[Found]:
     for call in script.calls("torch.autograd.Variable"):
-        yield Found(call, "Variable() only detaches since torch 0.4", _remedy(script, call))
+        yield Found(call, "since torch 0.4, Variable() only detaches", _remedy(script, call))
 
 
 def _remedy(script: Script, call: ast.Call) -> str:
-    """The tensor itself where nothing computed it; else detached, as Variable() does. requires_grad= stays."""
+    """Suggests the tensor itself if it has no graph, else detach(), as Variable() does.
+
+    Keeps requires_grad=.
+    """
     given = argument(call, "data", 0)
     if given is None:
         return "use the tensor itself"
@@ -26,12 +29,12 @@ def _remedy(script: Script, call: ast.Call) -> str:
     if grad is not None and not is_literal(grad, False):
         wanted = "" if is_literal(grad, True) else script.text(grad)
         return f"{inner}.detach().requires_grad_({wanted})"
-    if script.values.of(given).kind in ("batch", "array") or _is_made_here(script, given):
+    if script.values.infer(given).kind in ("batch", "array") or _is_created_here(script, given):
         return f"use {inner} itself"
     return f"use {inner} itself, or {inner}.detach() if a gradient must not flow through it"
 
 
-def _is_made_here(script: Script, given: ast.expr) -> bool:
+def _is_created_here(script: Script, given: ast.expr) -> bool:
     return isinstance(given, ast.Call) and script.name(given.func) in FACTORIES
 
 
@@ -39,9 +42,9 @@ CHECK = Check(
     id="old-variable",
     title="Variable(), which only detaches",
     level="warning",
-    why="Since torch 0.4 every tensor is a variable. What is left of the call is a detach(): no gradient flows through it, and "
-    "nothing says so.",
-    remedy="Remove the call; write .detach() where that was meant, and .detach().requires_grad_() for requires_grad=True.",
+    why="Since torch 0.4, every tensor is a variable. Only the detach() of the call remains: no gradient flows through it, without "
+    "any warning.",
+    remedy="Remove the call. Write .detach() if this was intended, and .detach().requires_grad_() for requires_grad=True.",
     before="x = Variable(x.cuda())",
     after="x = x.cuda()",
     find=find,

@@ -1,4 +1,4 @@
-"""`.data` of a tensor that autograd knows."""
+"""Detects `.data` of tensors with a graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def find(script: Script) -> Iterator[Found]:
     for node in script.nodes(ast.Attribute):
         if node.attr != "data" or not isinstance(node.ctx, ast.Load):
             continue
-        owner = script.values.of(node.value)
+        owner = script.values.infer(node.value)
         parent = script.parents.get(node)
         if owner.kind != "tensor" or _is_parameter(node.value):
             continue
@@ -24,43 +24,43 @@ def find(script: Script) -> Iterator[Found]:
         if _is_first(parent) and _is_scalar(script, node.value):
             yield Found(
                 node,
-                "[0] of a tensor without dimensions is an error since torch 0.5",
+                "[0] of a zero-dimensional tensor is an error since torch 0.5",
                 f"{name}.item()",
             )
         elif not _is_without_grad(script, node):
             yield Found(
                 node,
-                ".data hides changes from autograd: one in place would give wrong gradients",
+                ".data hides in-place changes from autograd, which results in wrong gradients",
                 f"{name}.detach()",
             )
 
 
 def _is_first(parent: ast.AST | None) -> bool:
-    """`x.data[0]`"""
+    """Recognizes `x.data[0]`."""
     return isinstance(parent, ast.Subscript) and is_literal(parent.slice, 0)
 
 
 def _is_scalar(script: Script, owner: ast.expr) -> bool:
-    """A loss: what a criterion gives, or what backward() is called on."""
+    """Returns whether a tensor is a loss: returned by a criterion, or used for backward()."""
     if (script.function(owner), written(owner)) in loss_names(script):
         return True
     if any(is_literal(keyword.value, "none") for keyword in script.nodes(ast.keyword)):
-        return False  # reduction="none": a loss for each sample
+        return False  # reduction="none": one loss per sample
     made = owner
     bindings = script.bindings(owner)
     if len(bindings) == 1 and bindings[0].how == "assign" and bindings[0].value is not None:
         made = bindings[0].value
-    return isinstance(made, ast.Call) and script.values.of(made.func).kind == "criterion"
+    return isinstance(made, ast.Call) and script.values.infer(made.func).kind == "criterion"
 
 
 def _is_without_grad(script: Script, node: ast.AST) -> bool:
-    """Whether no graph is recorded here, so that `.data` hides nothing."""
+    """Returns whether no graph is recorded here, so `.data` hides nothing."""
     loops = script.loops
     return loops.without_grad(node) or loops.called_without_grad(script.function(node))
 
 
 def _is_parameter(owner: ast.expr) -> bool:
-    """Weights in place, as initialisation and averaging change them: no finding."""
+    """Recognizes parameters, whose in-place initialization and averaging is no finding."""
     return isinstance(owner, ast.Attribute) and owner.attr in ("weight", "bias", "grad")
 
 
@@ -68,8 +68,8 @@ CHECK = Check(
     id="tensor-data",
     title=".data instead of .detach()",
     level="warning",
-    why=".data is the tensor of torch 0.3. Unlike .detach() it does not tell autograd when values change in place.",
-    remedy=".detach(), or with torch.no_grad():",
+    why=".data is a relic of torch 0.3. Unlike .detach(), it does not inform autograd about in-place changes.",
+    remedy="Use .detach(), or with torch.no_grad():",
     before="prediction = output.data.max(1)[1]",
     after="prediction = output.detach().argmax(1)",
     find=find,

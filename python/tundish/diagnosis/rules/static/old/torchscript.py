@@ -1,4 +1,4 @@
-"""torch.jit.script and torch.jit.trace."""
+"""Detects torch.jit.script and torch.jit.trace."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..static_rule import Check, Found
 
 _OLD = ("torch.jit.script", "torch.jit.trace", "torch.jit.script_method", "torch.jit.trace_module")
 _NEW = ("torch.compile", "torch.export.export", "torch._dynamo.optimize")
-# Attributes that only a ScriptModule or ScriptFunction has.
+# attributes that only ScriptModule and ScriptFunction have
 _ONLY_SCRIPTED = {"save", "save_to_buffer", "graph", "inlined_graph", "graph_for", "code"}
 _ONLY_SCRIPTED |= {"code_with_constants", "_c", "_save_for_lite_interpreter"}
 _SIZES = {"size", "shape", "numel", "dim", "ndim"}
@@ -23,58 +23,65 @@ def find(script: Script) -> Iterator[Found]:
     for call in script.calls(*_OLD):
         if not _must_be_scripted(script, call):
             given = script.text(call.args[0], 30) if call.args else "the module"
-            remedy = (
-                f"leave it out: {given} runs the same; torch.compile if a model should be faster"
-            )
+            remedy = f"remove it: {given} runs the same without it; use torch.compile for speed"
             yield Found(call, f"{script.name(call.func)} is deprecated", remedy)
-    marked: list[ast.FunctionDef | ast.ClassDef] = [
+    decorated: list[ast.FunctionDef | ast.ClassDef] = [
         *script.nodes(ast.FunctionDef),
         *script.nodes(ast.ClassDef),
     ]
-    for node in marked:
-        for mark in node.decorator_list:
-            if script.name(mark) in _OLD and not _reads_sizes(node):
-                yield Found(mark, f"{script.name(mark)} is deprecated", _without_mark(script, node))
+    for node in decorated:
+        for decorator in node.decorator_list:
+            if script.name(decorator) in _OLD and not _reads_sizes(node):
+                yield Found(
+                    decorator,
+                    f"{script.name(decorator)} is deprecated",
+                    _without_decorator(script, node),
+                )
 
 
-def _without_mark(script: Script, node: ast.FunctionDef | ast.ClassDef) -> str:
+def _without_decorator(script: Script, node: ast.FunctionDef | ast.ClassDef) -> str:
     remedy = f"remove the decorator: {node.name} runs the same without it"
     if not script.calls_named(node.name):
         return remedy
     bounds = _untyped_bounds(node)
     if not bounds:
-        return f"{remedy}, and torch.compile of the model fuses it"
+        return f"{remedy}, and torch.compile fuses it with the model"
     ints = f"{', '.join(bounds)} {'is an int' if len(bounds) == 1 else 'are ints'}"
-    return f"{remedy}; torch.compile of the model fuses it if {ints}"
+    return f"{remedy}; torch.compile fuses it with the model if {ints}"
 
 
 def _untyped_bounds(node: ast.FunctionDef | ast.ClassDef) -> list[str]:
-    """Untyped parameters that bound a slice. TorchScript makes them tensors, which torch.compile cannot trace there."""
+    """Returns untyped parameters that bound a slice.
+
+    TorchScript makes them tensors, which torch.compile cannot trace there.
+    """
     if isinstance(node, ast.ClassDef):
         return []
-    names = [one.arg for one in node.args.args if one.annotation is None]
+    names = [parameter.arg for parameter in node.args.args if parameter.annotation is None]
     bounds = [
         bound
-        for one in ast.walk(node)
-        if isinstance(one, ast.Slice)
-        for bound in (one.lower, one.upper, one.step)
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Slice)
+        for bound in (inner.lower, inner.upper, inner.step)
     ]
     used = {bound.id for bound in bounds if isinstance(bound, ast.Name)}
     return [name for name in names if name in used]
 
 
 def _must_be_scripted(script: Script, call: ast.Call) -> bool:
-    """Whether TorchScript is what somebody asks for: the user by an option, or code after this line, where the module is
-    saved for another program, passed on, or its graph is read."""
+    """Returns whether TorchScript is required: by an option, or by later code.
+
+    Later code may save the module for another program, pass it on, or read its graph.
+    """
     parent = script.parents.get(call)
-    if any(isinstance(one, ast.If | ast.IfExp) for one in script.ancestors(call)):
+    if any(isinstance(ancestor, ast.If | ast.IfExp) for ancestor in script.ancestors(call)):
         return True
     if isinstance(parent, ast.Attribute):
         return parent.attr in _ONLY_SCRIPTED
     if isinstance(parent, ast.Call | ast.keyword | ast.Return):
         return True
     targets = parent.targets if isinstance(parent, ast.Assign) else []
-    names = {written(one) for one in targets} - {""}
+    names = {written(target) for target in targets} - {""}
     home = script.function(call)
     nodes: list[ast.Name | ast.Attribute] = [
         *script.nodes(ast.Name),
@@ -91,33 +98,34 @@ def _must_be_scripted(script: Script, call: ast.Call) -> bool:
 
 
 def _needs_script(script: Script, node: ast.AST) -> bool:
-    """`traced.save(path)`, `torch.jit.freeze(traced)`, `torch.jit.freeze(traced.eval())`."""
+    """Recognizes `traced.save(path)` and `torch.jit.freeze(traced.eval())`."""
     parent = script.parents.get(node)
     if isinstance(parent, ast.Attribute) and parent.attr in _ONLY_SCRIPTED:
         return True
     around = list(script.ancestors(node))[:4]
     return any(
-        isinstance(one, ast.Call) and script.name(one.func).startswith("torch.jit.")
-        for one in around
+        isinstance(ancestor, ast.Call) and script.name(ancestor.func).startswith("torch.jit.")
+        for ancestor in around
     )
 
 
 def _reads_sizes(node: ast.AST) -> bool:
-    """torch.jit.trace keeps sizes as constants, other than in a scripted function: such a decorator has a purpose."""
-    return any(isinstance(one, ast.Attribute) and one.attr in _SIZES for one in ast.walk(node))
+    """Returns whether a function reads sizes. torch.jit.trace records them as constants otherwise."""
+    return any(
+        isinstance(inner, ast.Attribute) and inner.attr in _SIZES for inner in ast.walk(node)
+    )
 
 
 CHECK = Check(
     id="torchscript",
     title="torch.jit.script or torch.jit.trace, which are deprecated",
     level="warning",
-    why="TorchScript is deprecated since 2025, and torch 2.13 warns at each call. Its fusion of pointwise operations is what "
-    "torch.compile does better.",
-    remedy="Leave it out: the function or module runs the same without it. torch.compile for speed, torch.export to ship a model.",
+    why="TorchScript has been deprecated since 2025, and torch 2.13 warns at each call. torch.compile fuses pointwise operations better.",
+    remedy="Remove it: the function or module runs the same without it. Use torch.compile for speed, torch.export to ship a model.",
     before="@torch.jit.script\ndef gelu(x): ...",
     after="@torch.compile\ndef gelu(x): ...",
     find=find,
-    silent="torch.jit.ignore, unused, is_scripting and other marks that cost nothing; scripts that also have torch.compile or "
-    "torch.export, so that TorchScript is one choice of several; calls behind an if, which is an option; modules that are saved, returned, passed on, or whose graph is "
-    "read, which need a ScriptModule; scripted functions that read sizes, which torch.jit.trace would otherwise keep as constants",
+    silent="torch.jit.ignore, unused, is_scripting and other markers without cost; scripts that also use torch.compile or "
+    "torch.export, where TorchScript is one of several options; calls behind an if; modules that are saved, returned, passed on, or whose graph is "
+    "read, which need a ScriptModule; scripted functions that read sizes, which torch.jit.trace would otherwise record as constants",
 )

@@ -1,4 +1,4 @@
-"""volatile=True, which torch ignores."""
+"""Detects volatile=True, which torch ignores."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def find(script: Script) -> Iterator[Found]:
         last = written(call.func).rpartition(".")[2]
         for keyword in call.keywords:
             if keyword.arg == "volatile" and (
-                last == "Variable" or script.values.of(call).kind == "tensor"
+                last == "Variable" or script.values.infer(call).kind == "tensor"
             ):
                 yield Found(
                     keyword,
                     "volatile=True has no effect since torch 0.4: the graph is recorded",
-                    "with torch.no_grad(): around the evaluation",
+                    "run the evaluation under torch.no_grad()",
                 )
 
 
@@ -28,9 +28,9 @@ CHECK = Check(
     id="volatile",
     title="volatile=True, which torch ignores",
     level="error",
-    why="volatile once turned the recording of gradients off. Since torch 0.4 it is ignored, so that evaluation takes "
-    "the memory of training.",
-    remedy="with torch.no_grad():",
+    why="volatile once disabled the recording of gradients. Since torch 0.4 it is ignored, so evaluation needs "
+    "as much memory as training.",
+    remedy="Use with torch.no_grad():",
     before="x = Variable(x, volatile=True)",
     after="with torch.no_grad():\n    y = model(x)",
     find=find,

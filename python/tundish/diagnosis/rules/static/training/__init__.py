@@ -1,1 +1,1 @@
-"""Evaluation, accumulation of gradients, and measured times."""
+"""Evaluation, gradient accumulation, and time measurements."""

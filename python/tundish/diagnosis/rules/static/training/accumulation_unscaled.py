@@ -1,4 +1,4 @@
-"""Gradients of k batches are summed; the loss is a mean of one."""
+"""Detects accumulation that sums the gradients of k batches without scaling the loss."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def find(script: Script) -> Iterator[Found]:
             name = script.text(loss[0], 20)
             yield Found(
                 found.backward,
-                f"gradients of {steps} batches are added up, and the loss is not divided by {steps}",
+                f"gradients of {steps} batches are accumulated, but the loss is not divided by {steps}",
                 f"({name} / {steps}).backward()",
             )
 
@@ -27,11 +27,11 @@ CHECK = Check(
     id="accumulation-unscaled",
     title="accumulated gradients that are not scaled",
     level="error",
-    why="The optimizer gets the sum of k gradients, k times that of the large batch which accumulation stands for: "
-    "with SGD the learning rate is k times what is written, and clipping by norm clips k times as hard.",
+    why="The optimizer gets the sum of k gradients, which is k times the gradient of the equivalent large batch: "
+    "with SGD the learning rate is effectively k times as high, and clipping by norm clips k times as hard.",
     remedy="Divide the loss by the number of batches before backward().",
     before="loss.backward()\nif (i + 1) % k == 0:\n    optimizer.step()\n    optimizer.zero_grad()",
     after="(loss / k).backward()\nif (i + 1) % k == 0:\n    optimizer.step()\n    optimizer.zero_grad()",
     find=find,
-    silent='where anything in the loop is divided or multiplied, where reduction="sum" is used',
+    silent='if anything in the loop is divided or multiplied, or if reduction="sum" is used',
 )

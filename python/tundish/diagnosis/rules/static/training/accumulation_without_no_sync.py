@@ -1,4 +1,4 @@
-"""DistributedDataParallel reduces gradients in every step of an accumulation."""
+"""Detects DistributedDataParallel that reduces gradients in every step of an accumulation."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def find(script: Script) -> Iterator[Found]:
         steps = script.text(found.steps, 30)
         yield Found(
             found.backward,
-            f"gradients are sent to all ranks in every step, and used in every {steps}th",
-            "with model.no_sync(): around forward and backward of the steps in between",
+            f"gradients are sent to all ranks in every step, but used only every {steps} steps",
+            "run forward and backward of the other steps under model.no_sync()",
         )
 
 
@@ -29,9 +29,9 @@ CHECK = Check(
     id="accumulation-without-no-sync",
     title="accumulation without no_sync()",
     level="warning",
-    why="DistributedDataParallel averages gradients over all ranks in every backward pass. With accumulation only the "
-    "last of k is needed.",
-    remedy="with model.no_sync(): around forward and backward of all but the last batch.",
+    why="DistributedDataParallel averages gradients over all ranks in every backward pass. With accumulation, only the "
+    "last of k backward passes needs this.",
+    remedy="Use with model.no_sync(): around forward and backward of all but the last batch.",
     before="loss.backward()\nif (i + 1) % k == 0:\n    optimizer.step()",
     after="last = (i + 1) % k == 0\nwith nullcontext() if last else model.no_sync():\n"
     "    (loss_fn(model(x), y) / k).backward()\nif last:\n    optimizer.step()",

@@ -1,4 +1,4 @@
-"""Image.open is timed, and has decoded nothing."""
+"""Detects timing of Image.open, which does not decode."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def find(script: Script) -> Iterator[Found]:
         if opens and not any(_is_used(script, one, span.calls) for one in opens):
             yield Found(
                 opens[0],
-                "Image.open reads the header only: the time is without decoding",
-                "call .load() on the image before the clock is read",
+                "Image.open only reads the header: the time excludes decoding",
+                "call .load() on the image before reading the clock",
             )
 
 
 def _is_used(script: Script, opened: ast.Call, calls: list[ast.Call]) -> bool:
-    """Whether a call in the span may need the pixels: a method of the image, or a function that gets it."""
+    """Returns whether a call may need the pixels: a method of the image, or a function that gets it."""
     statement = script.statement(opened)
     parts = statement.items if isinstance(statement, ast.With) else [statement]
     names = {
@@ -38,28 +38,28 @@ def _is_used(script: Script, opened: ast.Call, calls: list[ast.Call]) -> bool:
 
     def is_image(node: ast.AST) -> bool:
         if isinstance(node, ast.List | ast.Tuple):
-            return any(is_image(one) for one in node.elts)
+            return any(is_image(element) for element in node.elts)
         return node is opened or (isinstance(node, ast.Name) and node.id in names)
 
     for call in calls:
         function = call.func
         last = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-        of_image = isinstance(function, ast.Attribute) and is_image(function.value)
-        if of_image and last not in _LAZY_METHODS:
+        is_method = isinstance(function, ast.Attribute) and is_image(function.value)
+        if is_method and last not in _LAZY_METHODS:
             return True
-        given = [*call.args, *(one.value for one in call.keywords)]
-        if last not in _KEEPS and any(is_image(one) for one in given):
+        arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
+        if last not in _KEEPS and any(is_image(argument) for argument in arguments):
             return True
     return False
 
 
 CHECK = Check(
     id="lazy-open-timed",
-    title="the time of Image.open is not the time of decoding",
+    title="Image.open is timed, but decodes nothing",
     level="error",
-    why="Pillow's open() reads the header and decodes at the first use of the pixels, so that it looks faster than "
-    "cv2.imread, which decodes at once.",
-    remedy="Call .load() before the clock is read.",
+    why="Pillow's open() reads the header and decodes at the first use of the pixels. It therefore seems faster than "
+    "cv2.imread, which decodes immediately.",
+    remedy="Call .load() before reading the clock.",
     before="start = time.time()\nimage = Image.open(path)\nprint(time.time() - start)",
     after="start = time.time()\nimage = Image.open(path)\nimage.load()\nprint(time.time() - start)",
     find=find,

@@ -1,4 +1,4 @@
-"""A time that ends before the GPU has finished."""
+"""Detects time measurements that end before the GPU has finished."""
 
 from __future__ import annotations
 
@@ -33,49 +33,52 @@ def find(script: Script) -> Iterator[Found]:
         if work is not None:
             yield Found(
                 span.end,
-                f"the time ends when {script.text(work.func)} is queued, not when the GPU has computed it",
-                "torch.cuda.synchronize() before each reading of the clock, or torch.cuda.Event",
+                f"the measured time ends when {script.text(work.func)} is queued, not when the GPU has finished it",
+                "call torch.cuda.synchronize() before each reading of the clock, or use torch.cuda.Event",
             )
 
 
 def _waits(script: Script, call: ast.Call) -> bool:
     last = call.func.attr if isinstance(call.func, ast.Attribute) else written(call.func)
-    if any(word in last.lower() for word in _WAITS):
+    if any(name in last.lower() for name in _WAITS):
         return True
     name = script.name(call.func)
     if name in ("float", "int", "print"):
         return True
-    # A function of the script may wait, and one that gets the loss or a meter often does.
+    # A function of the script may wait; a function that receives the loss or a meter often does.
     return isinstance(script.definition(call.func), ast.FunctionDef | ast.AsyncFunctionDef)
 
 
 def _is_gpu_work(script: Script, call: ast.Call, end: ast.AST) -> bool:
-    """A model's call or a backward pass, in the same loop as the clock: over an epoch the few
-    steps in the queue do not count."""
+    """Returns whether a call is a model's call or a backward pass in the same loop as the clock.
+
+    For a whole epoch, the few queued steps do not matter.
+    """
     last = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if last != "backward":
         if not isinstance(call.func, ast.Name | ast.Attribute):
             return False
-        called = script.values.of(call.func)
+        called = script.values.infer(call.func)
         if called.kind != "model" or called.device == "cpu":
             return False
     around = script.loops_around(call)
     own = script.loops_around(end)
-    extra = [loop for loop in around if not any(loop is one for one in own)]
+    extra = [loop for loop in around if not any(loop is other for other in own)]
     return not any(script.loops.over_loader(loop) for loop in extra)
 
 
 CHECK = Check(
     id="timing-without-sync",
-    title="GPU work is timed without synchronising",
+    title="GPU work is timed without synchronizing",
     level="error",
-    why="Calls return when their kernels are queued, so the clock shows the time of launching them. The rest of the "
-    "time is charged to whatever waits for the GPU next.",
-    remedy="torch.cuda.synchronize() before each reading of the clock, or torch.cuda.Event(enable_timing=True).",
+    why="Calls return when their kernels are queued, so the clock measures the launch time only. The remaining "
+    "time is attributed to the next operation that waits for the GPU.",
+    remedy="Call torch.cuda.synchronize() before each reading of the clock, or use torch.cuda.Event(enable_timing=True).",
     before="start = time.time()\ny = model(x)\nprint(time.time() - start)",
     after="torch.cuda.synchronize()\nstart = time.time()\ny = model(x)\ntorch.cuda.synchronize()\n"
     "print(time.time() - start)",
     find=find,
     only_gpu=True,
-    silent="whole epochs, spans that contain .item() or another wait, models on the CPU, scripts that name no GPU",
+    silent="whole epochs, spans that contain .item() or another wait, models on the CPU, scripts "
+    "without a GPU",
 )

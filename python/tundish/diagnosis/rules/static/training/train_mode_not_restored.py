@@ -1,4 +1,4 @@
-"""eval() in the epoch loop, and train() nowhere."""
+"""Detects eval() in the epoch loop without any train()."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..static_rule import Check, Found
 def find(script: Script) -> Iterator[Found]:
     for call in script.methods("eval"):
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-        if owner is None or script.values.of(owner).kind != "model" or not written(owner):
+        if owner is None or script.values.infer(owner).kind != "model" or not written(owner):
             continue
         epochs = script.loops_around(call)
         if not epochs or not _trains(script, epochs[-1], written(owner)):
@@ -21,13 +21,13 @@ def find(script: Script) -> Iterator[Found]:
         if not script.methods("train"):
             yield Found(
                 call,
-                f"after this line {written(owner)} stays in eval mode: nothing calls {written(owner)}.train() again",
-                f"{written(owner)}.train() at the beginning of each epoch",
+                f"after this line, {written(owner)} stays in eval mode: nothing calls {written(owner)}.train() again",
+                f"call {written(owner)}.train() at the beginning of each epoch",
             )
 
 
 def _trains(script: Script, epochs: ast.AST, model: str) -> bool:
-    """Whether the same loop also trains the model, here and not in a function."""
+    """Returns whether the same loop also trains the model directly."""
     backward = any(script.is_inside(call, epochs) for call in script.loops.backward_calls)
     called = [
         call
@@ -39,10 +39,10 @@ def _trains(script: Script, epochs: ast.AST, model: str) -> bool:
 
 CHECK = Check(
     id="train-mode-not-restored",
-    title="training goes on in eval mode",
+    title="training continues in eval mode",
     level="error",
-    why="From the second epoch on dropout is off and batch norm no longer learns its statistics, and nothing says so.",
-    remedy="model.train() at the beginning of each epoch.",
+    why="From the second epoch on, dropout is disabled and batch norm no longer updates its statistics, without any warning.",
+    remedy="Call model.train() at the beginning of each epoch.",
     before="for epoch in range(90):\n    for x, y in loader:\n        ...  # trains\n    model.eval()\n    ...",
     after="for epoch in range(90):\n    model.train()\n    for x, y in loader:\n        ...\n    model.eval()\n    ...",
     find=find,

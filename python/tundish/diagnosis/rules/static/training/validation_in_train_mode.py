@@ -1,4 +1,4 @@
-"""Evaluation with dropout and batch norm as in training."""
+"""Detects evaluation with dropout and batch norm in training mode."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def find(script: Script) -> Iterator[Found]:
         yield Found(
             call,
             f"{model} is evaluated in training mode: nothing in this script calls eval()",
-            f"{model}.eval() before the loop and {model}.train() after it",
+            f"call {model}.eval() before the loop and {model}.train() after it",
         )
 
 
@@ -36,13 +36,13 @@ CHECK = Check(
     id="validation-in-train-mode",
     title="evaluation in training mode",
     level="error",
-    why="In training mode dropout drops activations and batch norm uses, and learns from, the statistics of the "
+    why="In training mode, dropout drops activations, and batch norm uses and updates the statistics with the "
     "validation batch: the accuracy is wrong and the model changes.",
-    remedy="model.eval() before the evaluation, model.train() after it.",
+    remedy="Call model.eval() before the evaluation and model.train() after it.",
     before="with torch.no_grad():\n    for x, y in val_loader:\n        correct += (model(x).argmax(1) == y).sum()",
     after="model.eval()\nwith torch.no_grad():\n    for x, y in val_loader:\n"
     "        correct += (model(x).argmax(1) == y).sum()\nmodel.train()",
     find=find,
-    silent="scripts that do not train or call eval() anywhere, loops over a loader that is trained on; models that the script does "
-    "not show: without dropout and batch norm both modes are the same",
+    silent="scripts that do not train or call eval() anywhere; loops over a loader that is also used for training; models that the script does "
+    "not define: without dropout and batch norm, both modes are the same",
 )

@@ -1,4 +1,4 @@
-"""Evaluation that records a graph for a backward pass that never comes."""
+"""Detects evaluation that records a graph without a backward pass."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from ....lint.script import Script
-from ....lint.script.bindings import start_of
+from ....lint.script.bindings import start_position
 from ....lint.script.names import written
 from ....lint.script.validation import validations
 from ..static_rule import Check, Found
@@ -20,32 +20,36 @@ def find(script: Script) -> Iterator[Found]:
         if model is not None and not _needs_grad(script, loop):
             yield Found(
                 model,
-                f"{script.text(model.func)} is in eval mode here, yet every batch records a graph",
-                "put `with torch.no_grad():` around the loop; eval() alone does not do that",
+                f"{script.text(model.func)} is in eval mode here, but every batch records a graph",
+                "put `with torch.no_grad():` around the loop; eval() does not disable gradients",
             )
     for loop, model in validations(script):
         if not script.loops.without_grad(model) and not _needs_grad(script, loop):
             yield Found(
                 model,
-                f"this loop only evaluates {script.text(model.func)}, yet every batch records a graph",
+                f"this loop only evaluates {script.text(model.func)}, but every batch records a graph",
                 "put `with torch.no_grad():` around the loop",
             )
 
 
 def _evaluated(script: Script, loop: ast.For) -> ast.Call | None:
-    """The first call, in a loop over a loader, of a model that eval() was called on before."""
+    """Returns the first call, in a loop over a loader, of a model in eval mode."""
     if not script.loops.over_loader(loop):
         return None
     evals = {
-        written(call.func.value): start_of(call)
+        written(call.func.value): start_position(call)
         for call in script.methods("eval")
         if isinstance(call.func, ast.Attribute) and script.function(call) is script.function(loop)
     }
     for call in script.inside(loop, ast.Call):
         name = written(call.func)
-        if name not in evals or evals[name] > start_of(call) or script.loops.without_grad(call):
+        if (
+            name not in evals
+            or evals[name] > start_position(call)
+            or script.loops.without_grad(call)
+        ):
             continue
-        if script.values.of(call.func).kind == "model" and not _trained_again(
+        if script.values.infer(call.func).kind == "model" and not _trained_again(
             script, name, loop, evals[name]
         ):
             return call
@@ -56,13 +60,16 @@ def _trained_again(script: Script, name: str, loop: ast.AST, since: tuple[int, i
     return any(
         isinstance(call.func, ast.Attribute)
         and written(call.func.value) == name
-        and since < start_of(call) < start_of(loop)
+        and since < start_position(call) < start_position(loop)
         for call in script.methods("train")
     )
 
 
 def _needs_grad(script: Script, loop: ast.AST) -> bool:
-    """Saliency, attacks, training in eval mode; or the function is only called without gradients."""
+    """Returns whether the loop needs gradients, or is only called without gradients.
+
+    Examples are saliency maps, adversarial attacks and training in eval mode.
+    """
     function = script.function(loop)
     for call in script.inside(loop, ast.Call):
         last = written(call.func).rpartition(".")[2] or getattr(call.func, "attr", "")
@@ -81,12 +88,12 @@ CHECK = Check(
     id="validation-with-grad",
     title="evaluation without torch.no_grad()",
     level="warning",
-    why="eval() changes dropout and batch norm only. Without no_grad() every activation is kept for a backward pass "
-    "that never comes: more memory, and slower.",
-    remedy="with torch.no_grad(): around the evaluation, or @torch.no_grad() on its function; inference_mode() too.",
+    why="eval() only affects dropout and batch norm. Without no_grad(), every activation is kept for a backward pass "
+    "that never happens, which costs memory and time.",
+    remedy="Use with torch.no_grad(): around the evaluation, @torch.no_grad() on its function, or inference_mode().",
     before="model.eval()\nfor x, y in val_loader:\n    correct += (model(x).argmax(1) == y).sum()",
     after="model.eval()\nwith torch.no_grad():\n    for x, y in val_loader:\n"
     "        correct += (model(x).argmax(1) == y).sum()",
     find=find,
-    silent="where gradients of inputs are used, where all callers turn gradients off; without eval(): loops over a loader that is trained on",
+    silent="if gradients of inputs are used; if all callers disable gradients; without eval(): loops over a loader that is also used for training",
 )
