@@ -332,7 +332,9 @@ def test_a_data_set_that_does_not_pickle_is_read_by_this_process(tmp_path, monke
     report = tundish.pack(Unpicklable(), tmp_path / "a.tnd")
     assert report["processes"] == 0
     assert "cannot be pickled" in report["why_one_process"]
-    with pytest.raises(tundish.ArgumentError, match=r"(?s)cannot be pickled.*fix: pass processes=0"):
+    with pytest.raises(
+        tundish.ArgumentError, match=r"(?s)cannot be pickled.*fix: pass processes=0"
+    ):
         tundish.pack(Unpicklable(), tmp_path / "b.tnd", processes=2)
 
 
