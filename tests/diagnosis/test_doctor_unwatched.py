@@ -11,8 +11,8 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
 from tundish.diagnosis.probe import watch as watch_module
-from tundish.diagnosis.probe.clocks.step_ledger import Ledger
-from tundish.diagnosis.probe.facts import look_inside
+from tundish.diagnosis.probe.clocks.step_ledger import StepLedger
+from tundish.diagnosis.probe.facts import inspect_loader
 from tundish.diagnosis.probe.loaders.feeding import Feeding
 from tundish.diagnosis.probe.loaders.time_limit import TooLong, at_most
 from tundish.diagnosis.probe.observations import Observations
@@ -163,11 +163,11 @@ def fails(*ignored, **named):
 
 REPORTS = [
     *((watch_module.Watch, name) for name in ("optimizer_ended", "next_begins", "next_ended")),
-    *((watch_module.Watch, name) for name in ("cached_batch", "replays", "iteration_ended")),
+    *((watch_module.Watch, name) for name in ("replay_batch", "is_replaying", "iteration_ended")),
     *((watch_module.Watch, name) for name in ("_next_phase", "_close_step", "_start_layers")),
     *((Observations, name) for name in ("batch", "root_called", "backward_called", "as_json")),
-    *((Ledger, name) for name in ("enter", "leave", "close_step")),
-    *((Feeding, name) for name in ("begin", "take_unserved", "stepped")),
+    *((StepLedger, name) for name in ("enter", "leave", "close_step")),
+    *((Feeding, name) for name in ("begin", "pop_served_count", "optimizer_stepped")),
 ]
 
 
@@ -254,7 +254,7 @@ def test_a_data_set_that_waits_for_ever_is_not_waited_for(monkeypatch):
     monkeypatch.setattr("tundish.diagnosis.probe.facts._LIMIT_S", 0.2)
     loader = DataLoader(Drained(), 4)
     began = time.monotonic()
-    found, why = look_inside(type("Seen", (), {"loader": loader})(), 0.01)
+    found, why = inspect_loader(type("Seen", (), {"loader": loader})(), 0.01)
     assert time.monotonic() - began < 5
     assert found["batch_size"] == 4
     assert why == "it took more than 0.3 s"

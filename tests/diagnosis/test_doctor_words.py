@@ -11,7 +11,7 @@ from tundish.diagnosis.probe.clocks.blocked_clock import BlockedClock
 from tundish.diagnosis.probe.loaders.dataset_profile import profile_dataset
 from tundish.diagnosis.probe.session import Session
 from tundish.diagnosis.probe.settings import Settings
-from tundish.diagnosis.process.command import command_of
+from tundish.diagnosis.process.command import resolve_command
 from tundish.diagnosis.report.verdict_text import verdict_text
 from tundish.diagnosis.verdict.verdict import judge
 
@@ -219,4 +219,4 @@ def test_a_script_that_no_shell_could_start_gets_an_interpreter(
     (tmp_path / "train.py").write_text(text)
     (tmp_path / "train.py").chmod(mode)
     words = [name, "--lr", "1"]
-    assert command_of(words) == (words if starts else [sys.executable, *words])
+    assert resolve_command(words) == (words if starts else [sys.executable, *words])
