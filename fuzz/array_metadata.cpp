@@ -1,12 +1,12 @@
 // Any bytes as the JSON of an array (.zarray, zarr.json, attributes.json), and as a block of N5.
-// parser: src/source/formats/chunked/array_json.* src/source/formats/chunked/n5.*
-// parser: src/source/formats/chunked/zarr_[23m]* src/source/chunks/chunk_grid.*
+// parser: src/data/source/formats/chunked/array_json.* src/data/source/formats/chunked/n5.*
+// parser: src/data/source/formats/chunked/zarr_[23m]* src/data/source/chunks/chunk_grid.*
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "source/formats/chunked/array_json.h"
-#include "source/formats/chunked/n5.h"
-#include "source/formats/chunked/zarr_metadata.h"
+#include "data/source/formats/chunked/array_json.h"
+#include "data/source/formats/chunked/n5.h"
+#include "data/source/formats/chunked/zarr_metadata.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "source/arrays/stored_array_source.h"
+#include "data/source/arrays/stored_array_source.h"
 
 namespace tundish {
 

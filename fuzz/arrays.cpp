@@ -1,11 +1,11 @@
 // Any bytes as a .npy, IDX or CIFAR file: samples that lie inside of them, or a fault.
-// parser: src/source/arrays/npy_layout.* src/source/arrays/stored_array.*
-// parser: src/source/formats/cifar.* src/source/formats/idx.*
+// parser: src/data/source/arrays/npy_layout.* src/data/source/arrays/stored_array.*
+// parser: src/data/source/formats/cifar.* src/data/source/formats/idx.*
 #include "array_samples.h"
+#include "data/source/arrays/npy_layout.h"
+#include "data/source/formats/cifar.h"
+#include "data/source/formats/idx.h"
 #include "memory_meter.h"
-#include "source/arrays/npy_layout.h"
-#include "source/formats/cifar.h"
-#include "source/formats/idx.h"
 
 namespace {
 

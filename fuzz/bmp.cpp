@@ -1,4 +1,4 @@
-// parser: src/decode/bmp/*
+// parser: src/codec/decode/bmp/*
 #include "decode_both_ways.h"
 #include "memory_meter.h"
 

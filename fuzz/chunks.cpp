@@ -1,9 +1,9 @@
 // Any bytes as a chunk, with any steps: the chunk or a fault, and never more memory than promised.
-// parser: src/source/chunks/*
+// parser: src/data/source/chunks/*
 #include <cstdlib>
 #include <vector>
 
-#include "source/chunks/chunk_steps.h"
+#include "data/source/chunks/chunk_steps.h"
 
 // The first byte says how many steps there are, then a byte each (codec, element size); two bytes
 // are the size of the chunk; the rest is what is stored.

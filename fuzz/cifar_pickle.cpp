@@ -1,6 +1,6 @@
 // Any bytes as a batch of CIFAR's Python version: samples that lie inside of it, or an error.
-// parser: src/source/formats/cifar_pickle.* src/source/pickle/*
-#include "source/formats/cifar_pickle.h"
+// parser: src/data/source/formats/cifar_pickle.* src/data/source/pickle/*
+#include "data/source/formats/cifar_pickle.h"
 
 #include "array_samples.h"
 #include "memory_meter.h"

@@ -1,15 +1,15 @@
 // Any bytes as a list of files: rows or a fault, and keys that never lead out.
-// parser: src/source/formats/csv.* src/source/formats/file_list* src/source/label_vector.*
-// parser: src/source/number.*
+// parser: src/data/source/formats/csv.* src/data/source/formats/file_list*
+// src/data/source/label_vector.* parser: src/data/source/number.*
 #include <algorithm>
 #include <cstdlib>
 #include <span>
 #include <string>
 
-#include "source/formats/file_list.h"
-#include "source/label_vector.h"
-#include "source/names.h"
-#include "source/number.h"
+#include "data/source/formats/file_list.h"
+#include "data/source/label_vector.h"
+#include "data/source/names.h"
+#include "data/source/number.h"
 
 namespace {
 
@@ -33,8 +33,8 @@ void check(const List& list) {
   const Schema& schema = list.schema;
   require(schema.fields.size() <= kMaxFields && schema.find(FieldType::image) == 0);
   const bool vectors = label_vector_field(schema) >= 0;
-  const bool labelled = schema.find(FieldType::label) == 1;
-  require(!(vectors && labelled));
+  const bool labeled = schema.find(FieldType::label) == 1;
+  require(!(vectors && labeled));
   require(list.label_vectors.size() == (vectors ? count * schema.classes.size() : 0));
   for (std::size_t i = 0; vectors && i < count; ++i) {
     const std::span<const float> vector =
@@ -46,12 +46,12 @@ void check(const List& list) {
   require(list.offsets.size() == list.sizes.size());
   require(list.offsets.empty() || list.offsets.size() == count);
   for (const std::uint64_t size : list.sizes) require(size > 0 && size <= kMaxFileOffset);
-  require(list.labels.size() == (labelled ? count : 0));
+  require(list.labels.size() == (labeled ? count : 0));
   for (const std::int64_t label : list.labels) {
     require(label >= -1);
     require(schema.classes.empty() || static_cast<std::size_t>(label) < schema.classes.size());
   }
-  require(list.columns.size() + 1 + (labelled || vectors ? 1 : 0) == schema.fields.size());
+  require(list.columns.size() + 1 + (labeled || vectors ? 1 : 0) == schema.fields.size());
   for (std::size_t c = 0; c < list.columns.size(); ++c) {
     const Field& field = schema.fields[schema.fields.size() - list.columns.size() + c];
     require(list.columns[c].size() == count && !field.name.empty() && is_utf8(field.name));

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "core/random.h"
-#include "decode/decode.h"
+#include "base/random.h"
+#include "codec/decode/decode.h"
 
 namespace tundish {
 

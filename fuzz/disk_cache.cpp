@@ -1,12 +1,12 @@
 // Any bytes as a record and as the index of a disk cache: what was written, or a refusal. Checksums
 // are made right first, as an attacker would.
-// parser: src/source/disk_cache/cache_record.*
+// parser: src/data/source/disk_cache/cache_record.*
 #include <xxhash.h>
 
 #include <bit>
 #include <cstdlib>
 
-#include "source/disk_cache/cache_record.h"
+#include "data/source/disk_cache/cache_record.h"
 
 namespace {
 

@@ -1,12 +1,12 @@
 // Any bytes as a filter: clauses or a fault inside the text; and any clauses against a sample.
-// parser: src/source/views/filter* src/source/views/glob.h
-#include "source/views/filter.h"
+// parser: src/data/source/views/filter* src/data/source/views/glob.h
+#include "data/source/views/filter.h"
 
 #include <cstdlib>
 #include <string>
 
-#include "source/memory_source.h"
-#include "source/views/glob.h"
+#include "data/source/memory_source.h"
+#include "data/source/views/glob.h"
 
 namespace {
 

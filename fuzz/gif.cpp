@@ -1,4 +1,4 @@
-// parser: src/decode/gif/*
+// parser: src/codec/decode/gif/*
 #include "decode_both_ways.h"
 #include "memory_meter.h"
 

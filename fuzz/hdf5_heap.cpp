@@ -1,6 +1,6 @@
 // Any bytes as a file with a heap, the first 16 as a reference: a place inside of it, or a fault.
-// parser: src/source/formats/chunked/hdf5_heap.*
-#include "source/formats/chunked/hdf5_heap.h"
+// parser: src/data/source/formats/chunked/hdf5_heap.*
+#include "data/source/formats/chunked/hdf5_heap.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -1,6 +1,6 @@
 // Any bytes as the description of an HDF5 file: arrays whose chunks are inside of it, or a fault.
-// parser: src/source/formats/chunked/hdf5_index.*
-#include "source/formats/chunked/hdf5_index.h"
+// parser: src/data/source/formats/chunked/hdf5_index.*
+#include "data/source/formats/chunked/hdf5_index.h"
 
 #include <cstdlib>
 

@@ -1,4 +1,4 @@
-// parser: src/decode/jpeg* src/decode/orientation/exif.*
+// parser: src/codec/decode/jpeg* src/codec/decode/orientation/exif.*
 #include "decode_both_ways.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -7,9 +7,9 @@
 #include <string>
 #include <type_traits>
 
-#include "core/utf8.h"
+#include "base/utf8.h"
+#include "loader/state/loader_options.h"
 #include "memory_meter.h"
-#include "state/loader_options.h"
 
 namespace tundish {
 

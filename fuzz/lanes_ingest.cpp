@@ -1,11 +1,11 @@
 // Any bytes as a JPEG file: refused with a reason, or taken apart. What is put together again has
 // the same coefficients, or there is a fault. (In a progressive file, libjpeg takes values after
 // the end of a band without a warning; these we write elsewhere.)
-// parser: src/lanes/jpeg_*
+// parser: src/codec/lanes/jpeg_*
 #include <algorithm>
 
-#include "lanes/jpeg_file.h"
-#include "lanes/jpeg_markers.h"
+#include "codec/lanes/jpeg_file.h"
+#include "codec/lanes/jpeg_markers.h"
 #include "memory_meter.h"
 
 namespace {
@@ -20,10 +20,10 @@ void check(bool claim) {
 
 bool is_equal(const Coefficients& a, const Coefficients& b) {
   for (int c = 0; c < kMaxComponents; ++c) {
-    if (a.blocks[c] != b.blocks[c] || a.quantisation[c] != b.quantisation[c]) return false;
+    if (a.blocks[c] != b.blocks[c] || a.quantization[c] != b.quantization[c]) return false;
   }
   return a.geometry.width == b.geometry.width && a.geometry.height == b.geometry.height &&
-         a.geometry.sampling == b.geometry.sampling && a.colour == b.colour;
+         a.geometry.sampling == b.geometry.sampling && a.color == b.color;
 }
 
 bool is_sequential(tundish::Bytes file) {

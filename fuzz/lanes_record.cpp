@@ -2,13 +2,14 @@
 // pixels or refuses, like the slow twin, and a window equals that part of the whole. What follows
 // the record is its restore data: the file comes back or not, within the memory that is promised,
 // and an image over the limits takes none.
-// parser: src/lanes/record.* src/lanes/decode* src/lanes/stored_tables.* src/lanes/transcode.*
+// parser: src/codec/lanes/record.* src/codec/lanes/decode* src/codec/lanes/stored_tables.*
+// src/codec/lanes/transcode.*
 #include <cstring>
 #include <vector>
 
-#include "core/crc32c.h"
-#include "lanes/decode.h"
-#include "lanes/transcode.h"
+#include "base/crc32c.h"
+#include "codec/lanes/decode.h"
+#include "codec/lanes/transcode.h"
 #include "memory_meter.h"
 
 namespace {

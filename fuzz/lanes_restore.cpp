@@ -1,9 +1,10 @@
 // Any restore data with the coefficients of a small image give bytes or a fault, and take no more
 // memory than is promised: expanded as they are, or compressed as they are stored.
-// parser: src/lanes/restore_* src/lanes/jpeg_restore.* src/lanes/jpeg_put_together.*
-#include "core/bytes.h"
-#include "lanes/jpeg_file.h"
-#include "lanes/transcode.h"
+// parser: src/codec/lanes/restore_* src/codec/lanes/jpeg_restore.*
+// src/codec/lanes/jpeg_put_together.*
+#include "base/bytes.h"
+#include "codec/lanes/jpeg_file.h"
+#include "codec/lanes/transcode.h"
 #include "memory_meter.h"
 
 namespace {

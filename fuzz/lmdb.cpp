@@ -1,17 +1,17 @@
 // Any bytes as an LMDB data file, as a Caffe Datum and as a pickle of an image and its label:
 // values inside the file that do not overlap in what they claim to be, each a sample at most once,
 // or a fault.
-// parser: src/source/formats/records/lmdb_* src/source/formats/records/caffe_datum.*
-// parser: src/source/formats/records/pickled_pair.* src/source/pickle/*
+// parser: src/data/source/formats/records/lmdb_* src/data/source/formats/records/caffe_datum.*
+// parser: src/data/source/formats/records/pickled_pair.* src/data/source/pickle/*
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
+#include "data/source/formats/records/caffe_datum.h"
+#include "data/source/formats/records/lmdb_samples.h"
+#include "data/source/formats/records/lmdb_tree.h"
+#include "data/source/formats/records/pickled_pair.h"
 #include "memory_meter.h"
-#include "source/formats/records/caffe_datum.h"
-#include "source/formats/records/lmdb_samples.h"
-#include "source/formats/records/lmdb_tree.h"
-#include "source/formats/records/pickled_pair.h"
 
 namespace {
 

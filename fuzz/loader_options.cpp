@@ -1,7 +1,7 @@
 // Any bytes as the options of a loader: options that come back from their own JSON unchanged, or an
 // Error that says in a few words what is wrong. Options that pass their check make plans.
-// parser: src/state/loader_options.* src/core/fields_json.* src/augment/transforms_json.*
-#include "state/loader_options.h"
+// parser: src/loader/state/loader_options.* src/base/fields_json.* src/augment/transforms_json.*
+#include "loader/state/loader_options.h"
 
 #include "augment/transform.h"
 #include "augment/transforms_json.h"

@@ -1,6 +1,6 @@
 // Any bytes as the page of a loader: figures that can be shown, or a fault inside the page.
-// parser: src/monitor/loader_page.*
-#include "monitor/loader_page.h"
+// parser: src/loader/monitor/loader_page.*
+#include "loader/monitor/loader_page.h"
 
 #include <cmath>
 #include <cstdlib>

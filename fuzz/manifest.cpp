@@ -1,7 +1,7 @@
 // Any bytes as a manifest: shards in the manifest's folder or a fault, and what is a manifest means
 // the same when it is written again.
-// parser: src/pack/manifest.*
-#include "pack/manifest.h"
+// parser: src/data/pack/manifest.*
+#include "data/pack/manifest.h"
 
 #include <cstdlib>
 #include <string_view>

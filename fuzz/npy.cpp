@@ -1,4 +1,4 @@
-// parser: src/decode/npy*
+// parser: src/codec/decode/npy*
 #include "decode_both_ways.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,6 +1,6 @@
 // Any bytes as a zip archive of arrays: samples that lie inside of it, or an error.
-// parser: src/source/formats/npz.* src/source/zip/* src/source/arrays/npy_layout.*
-#include "source/formats/npz.h"
+// parser: src/data/source/formats/npz.* src/data/source/zip/* src/data/source/arrays/npy_layout.*
+#include "data/source/formats/npz.h"
 
 #include "array_samples.h"
 #include "memory_meter.h"

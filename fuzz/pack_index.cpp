@@ -1,8 +1,8 @@
 // Any bytes as a pack: opening gives a pack whose every claim is inside the file, or an Error.
 // Most of the work happens on a repaired copy, whose checksums are right.
-// parser: src/pack/seal.h src/pack/index.* src/pack/format.*
+// parser: src/data/pack/seal.h src/data/pack/index.* src/data/pack/format.*
+#include "data/pack/seal.h"
 #include "memory_meter.h"
-#include "pack/seal.h"
 
 namespace {
 

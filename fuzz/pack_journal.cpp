@@ -1,17 +1,17 @@
 // Any bytes as a block of a pack's journal: a block or nothing, and what is a block is written back
 // as the same bytes; and as what an interrupted pack left. The first byte chooses how many fields
 // of a record have bytes.
-// parser: src/pack/write/journal.* src/pack/write/checkpoint.* src/pack/salvage/partial_pack.*
-// parser: src/pack/metadata.*
+// parser: src/data/pack/write/journal.* src/data/pack/write/checkpoint.*
+// src/data/pack/salvage/partial_pack.* parser: src/data/pack/metadata.*
 #include <algorithm>
 #include <cstdlib>
 
+#include "data/pack/checksum.h"
+#include "data/pack/metadata.h"
+#include "data/pack/salvage/partial_pack.h"
+#include "data/pack/write/checkpoint.h"
+#include "data/pack/write/journal.h"
 #include "memory_meter.h"
-#include "pack/checksum.h"
-#include "pack/metadata.h"
-#include "pack/salvage/partial_pack.h"
-#include "pack/write/checkpoint.h"
-#include "pack/write/journal.h"
 
 namespace {
 

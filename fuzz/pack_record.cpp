@@ -1,12 +1,12 @@
 // Reading records of any pack that can be opened: a record is read, or a SampleError gives the
 // reason, and verify names exactly those that cannot be read, and lanes records whose decoder will
 // find out.
-// parser: src/pack/seal.h src/pack/reader.* src/pack/format.*
+// parser: src/data/pack/seal.h src/data/pack/reader.* src/data/pack/format.*
 #include <set>
 
-#include "decode/decode.h"
+#include "codec/decode/decode.h"
+#include "data/pack/seal.h"
 #include "memory_meter.h"
-#include "pack/seal.h"
 
 namespace {
 

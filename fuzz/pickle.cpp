@@ -1,13 +1,13 @@
 // Any bytes as a pickle: values whose references lead to values, or a fault.
-// parser: src/source/pickle/*
-#include "source/pickle/pickle.h"
+// parser: src/data/source/pickle/*
+#include "data/source/pickle/pickle.h"
 
 #include <cstdlib>
 
-#include "core/error.h"
+#include "base/error.h"
+#include "data/source/pickle/pickle_arrays.h"
+#include "data/source/pickle/pickle_names.h"
 #include "memory_meter.h"
-#include "source/pickle/pickle_arrays.h"
-#include "source/pickle/pickle_names.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-// parser: src/decode/png*
+// parser: src/codec/decode/png*
 #include <zlib.h>
 
 #include "decode_both_ways.h"

@@ -1,10 +1,10 @@
 // Any bytes as a file of torch.save(): samples that lie inside of it, or an error.
-// parser: src/source/formats/pth/* src/source/zip/* src/source/pickle/*
-#include "source/formats/pth/pth.h"
+// parser: src/data/source/formats/pth/* src/data/source/zip/* src/data/source/pickle/*
+#include "data/source/formats/pth/pth.h"
 
 #include "array_samples.h"
+#include "data/source/formats/pth/pth_columns.h"
 #include "memory_meter.h"
-#include "source/formats/pth/pth_columns.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tundish;

@@ -1,10 +1,10 @@
 // Any bytes as what a Python process sends: the first byte says which part of a message it is.
-// parser: src/source/formats/python/*
+// parser: src/data/source/formats/python/*
 #include <algorithm>
 #include <cstdlib>
 
+#include "data/source/formats/python/test_messages.h"
 #include "memory_meter.h"
-#include "source/formats/python/test_messages.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tundish;

@@ -1,12 +1,12 @@
 // Any bytes as a RecordIO file and as its .idx file: records inside the file, or a fault.
-// parser: src/source/formats/records/recordio_reader.*
+// parser: src/data/source/formats/records/recordio_reader.*
 #include <cstdlib>
 #include <vector>
 
+#include "data/source/formats/records/recordio_reader.h"
+#include "data/source/memory_stream.h"
+#include "data/source/names.h"
 #include "memory_meter.h"
-#include "source/formats/records/recordio_reader.h"
-#include "source/memory_stream.h"
-#include "source/names.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Any bytes as a .safetensors file: samples that lie inside of it, or an error.
-// parser: src/source/formats/safetensors*
-#include "source/formats/safetensors.h"
+// parser: src/data/source/formats/safetensors*
+#include "data/source/formats/safetensors.h"
 
 #include "array_samples.h"
 #include "memory_meter.h"

@@ -1,6 +1,6 @@
 // Any bytes as a damaged pack: records inside the file, or an Error; and a memory limit.
-// parser: src/pack/salvage/*
-#include "pack/salvage/salvage.h"
+// parser: src/data/pack/salvage/*
+#include "data/pack/salvage/salvage.h"
 
 #include "memory_meter.h"
 

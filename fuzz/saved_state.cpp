@@ -1,7 +1,7 @@
 // Any bytes as the saved state of a loader: a state that comes back from its own JSON unchanged, or
 // an Error that says in a few words what is wrong.
-// parser: src/state/saved_state.* src/core/fields_json.*
-#include "state/saved_state.h"
+// parser: src/loader/state/saved_state.* src/base/fields_json.*
+#include "loader/state/saved_state.h"
 
 #include "augment/transforms_json.h"
 #include "json_round_trip.h"

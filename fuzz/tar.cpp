@@ -1,15 +1,15 @@
 // Any bytes as an archive, plain or compressed: samples or a fault, and the samples make sense.
-// parser: src/source/formats/tar/* src/source/decompress.*
+// parser: src/data/source/formats/tar/* src/data/source/decompress.*
 #include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "source/decompress.h"
-#include "source/formats/tar/tar_index.h"
-#include "source/formats/tar/tar_reader.h"
-#include "source/memory_stream.h"
-#include "source/names.h"
+#include "data/source/decompress.h"
+#include "data/source/formats/tar/tar_index.h"
+#include "data/source/formats/tar/tar_reader.h"
+#include "data/source/memory_stream.h"
+#include "data/source/names.h"
 
 namespace {
 

@@ -1,16 +1,16 @@
 // Any bytes as a TFRecord file and as a tf.train.Example: fields or a fault, of the size that was
 // measured, in bounded memory.
-// parser: src/source/formats/records/tf* src/source/formats/records/record_index.*
-// parser: src/source/formats/records/protobuf.*
+// parser: src/data/source/formats/records/tf* src/data/source/formats/records/record_index.*
+// parser: src/data/source/formats/records/protobuf.*
 #include <cstdlib>
 #include <vector>
 
+#include "data/source/formats/records/record_index.h"
+#include "data/source/formats/records/tf_class_names.h"
+#include "data/source/formats/records/tf_layout.h"
+#include "data/source/formats/records/tfrecord_reader.h"
+#include "data/source/memory_stream.h"
 #include "memory_meter.h"
-#include "source/formats/records/record_index.h"
-#include "source/formats/records/tf_class_names.h"
-#include "source/formats/records/tf_layout.h"
-#include "source/formats/records/tfrecord_reader.h"
-#include "source/memory_stream.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-// parser: src/decode/webp/*
+// parser: src/codec/decode/webp/*
 #include "decode_both_ways.h"
 #include "memory_meter.h"
 

@@ -1,13 +1,13 @@
 // Any bytes as a shard of Zarr 3: every chunk that its table names is inside of it, or a fault.
 // Twice: as it is, and with the checksum that its table should have.
-// parser: src/source/formats/chunked/zarr_shard.*
-#include "source/formats/chunked/zarr_shard.h"
+// parser: src/data/source/formats/chunked/zarr_shard.*
+#include "data/source/formats/chunked/zarr_shard.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
-#include "core/crc32c.h"
+#include "base/crc32c.h"
 #include "memory_meter.h"
 
 namespace {

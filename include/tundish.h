@@ -309,7 +309,7 @@ TUNDISH_API void tundish_device_forget(tundish_device* device);
 /* Waits until every batch was read by the GPU. */
 TUNDISH_API void tundish_device_free(tundish_device* device);
 
-/* --- optimisers ---------------------------------------------------------------------------- */
+/* --- optimizers ---------------------------------------------------------------------------- */
 
 /* Updates parameter tensors of the caller. Used by one thread at a time. */
 typedef struct tundish_optimizer tundish_optimizer;
@@ -329,7 +329,7 @@ typedef struct tundish_optimizer_tensor {
   uint32_t group;                                   /* which group of the step */
 } tundish_optimizer_tensor;
 
-/* Hyper-parameters of tensors that are updated alike. Each optimiser reads its own. */
+/* Hyper-parameters of tensors that are updated alike. Each optimizer reads its own. */
 typedef struct tundish_optimizer_group {
   double lr, beta1, beta2, eps, weight_decay, momentum, dampening, trust_coefficient;
   int64_t step; /* the number of the step that is made now: 1 is the first one */

@@ -146,7 +146,7 @@ def photos(tmp_path_factory):
         width, height = 41 + 13 * (number % 7), 96 - 11 * (number % 6)
         name = f"{('bird', 'cat', 'dog')[number % 3]}/{number:02}.jpg"
         images[name] = jpeg(number, width, height, **options[number % 5])
-    images["bird/grey.jpg"] = jpeg(20, 70, 50, "L", quality=80)
+    images["bird/gray.jpg"] = jpeg(20, 70, 50, "L", quality=80)
     images["cat/cmyk.jpg"] = jpeg(21, 50, 70, "CMYK", quality=80)
     for number, mode in enumerate(["RGB", "L", "P", "RGBA", "LA", "1"]):
         images[f"dog/{mode}.png"] = png(30 + number, 40 + 9 * number, 64, mode)

@@ -1,7 +1,7 @@
-"""Prints the codec tables of a pack as the C++ include src/lanes/builtin_tables.inc.
+"""Prints the codec tables of a pack as the C++ include src/codec/lanes/builtin_tables.inc.
 
 tundish pack photos/ -o photos.tnd --tables train
-python tools/builtin_tables.py photos.tnd > src/lanes/builtin_tables.inc
+python tools/builtin_tables.py photos.tnd > src/codec/lanes/builtin_tables.inc
 """
 
 import struct

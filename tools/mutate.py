@@ -2,7 +2,7 @@
 
     .venv/bin/python tools/mutate.py                 30 mutants in build/mutants, by a new seed
     .venv/bin/python tools/mutate.py --seed 7        the same ones again; goes on where it stopped
-    .venv/bin/python tools/mutate.py --under src/state --under src/core/fields
+    .venv/bin/python tools/mutate.py --under src/loader/state --under src/base/fields
                                                      only in sources whose path begins so
 
 A copy of the tree is built without CUDA. Each mutant is built there and judged by unit_tests, then by
@@ -39,13 +39,55 @@ FOR_TESTS = re.compile(
 # The tests that a change in a folder of src/ is likely to fail, the quick ones.
 RELEVANT = {
     "augment": ["transforms_pillow", "values", "replay"],
+    "base": [
+        "arguments",
+        "bad_samples",
+        "cli_help",
+        "sources",
+        "memory",
+        "values",
+        "env",
+        "monitoring",
+    ],
     "capi": ["library", "arguments", "loader", "dataset", "fields", "monitoring"],
-    "cli": [f"cli_{verb}" for verb in ("help", "pack", "refused", "look", "verify", "unpack")]
-    + ["cli_demo", "cli_system", "cli_terminal", "replay", "sources"],
-    "core": ["arguments", "bad_samples", "cli_help", "sources", "memory", "values"],
+    "cli": [
+        "cli_help",
+        "cli_pack",
+        "cli_refused",
+        "cli_look",
+        "cli_verify",
+        "cli_unpack",
+        "cli_demo",
+        "cli_system",
+        "cli_terminal",
+        "replay",
+        "sources",
+    ],
+    "codec": [
+        "decode_pillow",
+        "dataset",
+        "bad_samples",
+        "golden_lanes",
+        "lanes",
+        "cli_pack",
+        "preprocess",
+    ],
     "cuda": ["device", "pinned", "loader"],
-    "decode": ["decode_pillow", "dataset", "bad_samples"],
-    "engine": [
+    "data": [
+        "sources",
+        "fields",
+        "format",
+        "order",
+        "ranks",
+        "resume",
+        "golden_lanes",
+        "copy_to",
+        "cli_pack",
+        "cli_refused",
+        "cli_verify",
+        "cli_unpack",
+    ],
+    "loader": [
         "loader",
         "ranks",
         "bad_samples",
@@ -54,22 +96,13 @@ RELEVANT = {
         "monitoring",
         "replay",
         "resume",
+        "arguments",
+        "memory",
+        "fields",
     ],
-    "environment": ["env"],
-    "lanes": ["golden_lanes", "lanes", "cli_pack", "preprocess"],
-    "memory": ["memory", "cache", "loader"],
-    "monitor": ["monitoring", "report", "bad_samples"],
-    "order": ["order", "ranks", "loader", "resume"],
-    "convert": ["convert", "convert_arrays", "cli_unpack"],
-    "pack": ["format", "cli_pack", "cli_verify", "cli_unpack", "golden_lanes", "copy_to"],
-    "preprocess": ["preprocess", "cli_pack"],
-    "sample": ["loader", "bad_samples", "cache", "fields", "replay"],
-    "source": ["sources", "fields", "cli_unpack", "cli_refused"],
-    "state": ["arguments", "resume", "replay", "loader"],
     "optim": ["against_torch", "against_timm", "novograd", "precision", "bad_input"],
-    "system": ["env"],
-    "top": ["top"],
-    "trace": ["monitoring"],
+    "rewrite": ["convert", "convert_arrays", "cli_unpack", "preprocess", "cli_pack"],
+    "tools": ["env", "top"],
 }
 
 

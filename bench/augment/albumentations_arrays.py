@@ -20,7 +20,7 @@ RANDOM = np.random.default_rng(1)
 
 
 @cache
-def centred(numbers: tuple[float, ...]) -> np.ndarray:
+def centered(numbers: tuple[float, ...]) -> np.ndarray:
     """Pillow's numbers as OpenCV's matrix: pixels lie at whole numbers there, here at halves."""
     square = np.append(numbers, [0, 0, 1] if len(numbers) == 6 else [1]).reshape(3, 3)
     half = np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1]])
@@ -30,13 +30,13 @@ def centred(numbers: tuple[float, ...]) -> np.ndarray:
 def affine(image: Any, filter: str, matrix: list[float], **_: Any) -> Any:
     how = FILTERS[filter] | cv2.WARP_INVERSE_MAP
     return geometric.warp_affine(
-        image, centred(tuple(matrix)), how, 0, cv2.BORDER_CONSTANT, (SIDE, SIDE)
+        image, centered(tuple(matrix)), how, 0, cv2.BORDER_CONSTANT, (SIDE, SIDE)
     )
 
 
 def perspective(image: Any, coefficients: list[float], filter: str) -> Any:
     how = FILTERS[filter] | cv2.WARP_INVERSE_MAP
-    matrix = centred(tuple(coefficients))
+    matrix = centered(tuple(coefficients))
     return geometric.perspective(image, matrix, SIDE, SIDE, 0, cv2.BORDER_CONSTANT, False, how)
 
 

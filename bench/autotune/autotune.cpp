@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "augment/transform.h"
-#include "core/machine/usable_cpus.h"
-#include "engine/engine.h"
-#include "pack/reader.h"
+#include "base/machine/usable_cpus.h"
+#include "data/pack/reader.h"
+#include "loader/engine/engine.h"
 #include "slow_source.h"
 
 namespace {

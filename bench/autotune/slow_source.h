@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "source/source.h"
+#include "data/source/source.h"
 
 class SlowSource : public tundish::Source {
  public:

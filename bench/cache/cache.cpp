@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <vector>
 
+#include "base/random.h"
 #include "contestant.h"
-#include "core/random.h"
 
 namespace {
 

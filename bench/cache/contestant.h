@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "order/next_use.h"
+#include "data/order/next_use.h"
 
 namespace tundish {
 

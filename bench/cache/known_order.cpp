@@ -1,6 +1,6 @@
 // Ours: the rule that Loader(cache=...) follows.
 #include "contestant.h"
-#include "memory/cache_policy.h"
+#include "loader/memory/cache_policy.h"
 
 namespace tundish {
 namespace {

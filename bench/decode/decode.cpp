@@ -7,7 +7,7 @@
 //
 //   bench_decode SOURCE SEED ROUNDS     SOURCE: a folder or a pack; images that are no JPEG are
 //                                       left out. A JSON line to stdout.
-#include "decode/decode.h"
+#include "codec/decode/decode.h"
 
 #include <fmt/format.h>
 #include <time.h>
@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "augment/transform.h"
-#include "pack/open.h"
+#include "data/pack/open.h"
 
 // jpeglib.h wants size_t and FILE declared before it.
 #include <jpeglib.h>

@@ -106,7 +106,7 @@ def main() -> None:
         medians = [rows.add(name, part, values, "s", device=where) for part, values in columns]
         lines.append([name, *(f"{1e6 * median:.0f}" for median in medians)])
     print(f"{rows.heading()}\nmicroseconds, medians\n")
-    print(table(["optimiser", *PARTS], lines))
+    print(table(["optimizer", *PARTS], lines))
     rows.write(options.out)
 
 

@@ -34,7 +34,7 @@ constexpr std::size_t kDifferent = 16;  // images, again and again
 constexpr std::size_t kCompared = 24;
 constexpr std::size_t kNormalBytes = sizeof(float) * (kNormalParts + 1);
 
-// Waves and a little noise: levels are spread, and neighbours are similar, as in photos.
+// Waves and a little noise: levels are spread, and neighbors are similar, as in photos.
 std::vector<std::uint8_t> picture(std::uint64_t number) {
   Random random({.seed = 5, .sample = number}, 0);
   double wave[3][4];
@@ -142,7 +142,7 @@ class Bench {
     for (std::size_t i = 0; i < std::min(kCompared, count_); ++i) {
       std::vector<std::uint8_t> image = pictures_[i % kDifferent];
       Size size = kSize;
-      run_slowly(std::span(steps).subspan(ranges[i].first, ranges[i].count), image, size);
+      run_reference(std::span(steps).subspan(ranges[i].first, ranges[i].count), image, size);
       check(cudaMemcpy(got.data(), images_.as<std::uint8_t>() + i * kBytes, kBytes,
                        cudaMemcpyDeviceToHost),
             "copy");

@@ -11,7 +11,7 @@
 #include "augment/transforms.h"
 #include "cuda/decode/batch_plan.h"
 #include "cuda/decode/decoder.h"
-#include "pack/reader.h"
+#include "data/pack/reader.h"
 
 namespace tundish::cuda::bench {
 

@@ -1,4 +1,4 @@
-// How fast lanes records in host memory become normalised batches on a GPU, and where the time
+// How fast lanes records in host memory become normalized batches on a GPU, and where the time
 // goes. Prints one JSON object per figure: {"metric": ..., "unit": ..., "values": [...]}.
 //
 //   bench_gpu_decode FILE.tnd [--batch N] [--threads N] [--rounds N] [--seconds S]

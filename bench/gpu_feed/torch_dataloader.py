@@ -1,5 +1,5 @@
 """torch's DataLoader: torchvision decodes, crops and resizes in worker processes; page-locked
-memory, a copy that does not wait, and the normalising on the GPU.
+memory, a copy that does not wait, and the normalizing on the GPU.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "augment/cpu/resample.h"
-#include "core/image.h"
+#include "base/image.h"
 
 namespace tundish::bench {
 

@@ -20,17 +20,17 @@
 #include <vector>
 
 #include "augment/transform.h"
-#include "decode/decode.h"
+#include "codec/decode/decode.h"
+#include "codec/lanes/transcode.h"
+#include "data/pack/open.h"
 #include "image.h"
-#include "lanes/transcode.h"
-#include "pack/open.h"
 #include "partial_decoder.h"
 #include "turbo.h"
 
 namespace tundish::bench {
 namespace {
 
-constexpr const char* kSamplings[] = {"grey", "4:4:4", "4:2:2", "4:2:0", "4:4:0", "4:1:1"};
+constexpr const char* kSamplings[] = {"gray", "4:4:4", "4:2:2", "4:2:0", "4:4:0", "4:1:1"};
 
 struct Set {
   std::vector<Image> images;

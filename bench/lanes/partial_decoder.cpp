@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "lanes/crop_plan.h"
+#include "codec/lanes/crop_plan.h"
 
 namespace tundish::bench {
 namespace {
@@ -12,8 +12,8 @@ namespace {
 lanes::Pixels pixels_until(Until until, Cpu cpu) {
   lanes::Pixels out = lanes::pixels_of(cpu);
   if (until == Until::rgb) return out;
-  out.grey_row = [](const lanes::RowTask&) {};
-  out.colour_row = [](const lanes::RowTask&, lanes::Upsampling, lanes::Colour) {};
+  out.gray_row = [](const lanes::RowTask&) {};
+  out.color_row = [](const lanes::RowTask&, lanes::Upsampling, lanes::Color) {};
   return out;
 }
 
@@ -45,7 +45,7 @@ std::optional<Fault> PartialDecoder::decode(StripSink& sink, Bytes record, const
   if (until_ == Until::head) return std::nullopt;
 
   const bool renders = until_ >= Until::samples;
-  if (renders) renderer_.begin(head.geometry, head.colour, head.quantisation, plan, sink);
+  if (renders) renderer_.begin(head.geometry, head.color, head.quantization, plan, sink);
   lanes::UnitValues* const values[2] = {&work_->values[0], &work_->values[1]};
   const int wide = plan.unit_x1 - plan.unit_x0, all = wide * (plan.unit_y1 - plan.unit_y0);
   for (int i = 0; i < all; i += 2) {

@@ -5,21 +5,21 @@
 #include <optional>
 
 #include "augment/cpu/resample.h"
-#include "core/bytes.h"
-#include "core/error.h"
-#include "core/image.h"
-#include "core/machine/cpu.h"
-#include "lanes/decode_unit.h"
-#include "lanes/record.h"
-#include "lanes/renderer.h"
-#include "lanes/tables.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/image.h"
+#include "base/machine/cpu.h"
+#include "codec/lanes/decode_unit.h"
+#include "codec/lanes/record.h"
+#include "codec/lanes/renderer.h"
+#include "codec/lanes/tables.h"
 
 namespace tundish::bench {
 
 enum class Until : int {
   head,     // the record's head was read, the checksums of the rows the window needs are right
   values,   // entropy decoding: masks and values, as the pixel stage takes them
-  samples,  // expanded, dequantised, inverse DCT: planes of Y, Cb, Cr
+  samples,  // expanded, dequantized, inverse DCT: planes of Y, Cb, Cr
   rgb,      // upsampled, in RGB
 };
 

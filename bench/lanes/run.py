@@ -30,8 +30,8 @@ TABLES = {"builtin": "built-in tables", "train": "trained tables"}
 STAGES = {
     "head": "record head, checksums",  # the first to touch the bytes: they come from memory
     "values": "entropy decoding",
-    "samples": "expand, dequantise, IDCT",
-    "rgb": "upsampling, colour",
+    "samples": "expand, dequantize, IDCT",
+    "rgb": "upsampling, color",
     "crop": "resize",
 }
 

@@ -29,7 +29,7 @@ class Size:
 
 
 def reencode(images: Images, folder: Path, quality: int) -> Path:
-    """Every image once, by Pillow: 4:2:0 of that quality, grey ones grey. Broken ones are left out."""
+    """Every image once, by Pillow: 4:2:0 of that quality, gray ones gray. Broken ones are left out."""
     folder.mkdir(parents=True)
     for file in images.files[: images.distinct]:
         out = io.BytesIO()

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/machine/cpu.h"
+#include "base/machine/cpu.h"
 #include "image.h"
 
 namespace tundish::bench {

@@ -1,6 +1,6 @@
 """FFCV, from its own file: images resized to at most 512 pixels and re-encoded at quality 90.
 
-Its decoder and its flip with the crops given: drawing them is left out, in favour of this contestant.
+Its decoder and its flip with the crops given: drawing them is left out, in favor of this contestant.
 """
 
 from dataclasses import replace

@@ -1,6 +1,6 @@
 """torch's DataLoader with what torchvision does to PIL images, in plain Pillow: the usual way.
 
-The crops are given; drawing them is left out, in favour of this contestant.
+The crops are given; drawing them is left out, in favor of this contestant.
 """
 
 import numpy as np

@@ -27,10 +27,10 @@
 #include "augment/cpu/resample.h"
 #include "augment/cpu/store.h"
 #include "augment/transform.h"
-#include "core/machine/cpu.h"
-#include "decode/decode.h"
-#include "order/order.h"
-#include "pack/open.h"
+#include "base/machine/cpu.h"
+#include "codec/decode/decode.h"
+#include "data/order/order.h"
+#include "data/pack/open.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-"""What this project promises of its optimisers, and whether the figures of a run keep it."""
+"""What this project promises of its optimizers, and whether the figures of a run keep it."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from .jobs import Job
 
 
 def run_steps(contestant: Contestant, steps: Sequence[Sequence[Any]]) -> list[Any]:
-    """Gradients are copied: some optimisers write into them."""
+    """Gradients are copied: some optimizers write into them."""
     for gradients in steps:
         contestant.assign([gradient.clone() for gradient in gradients])
         if contestant.gather is not None:

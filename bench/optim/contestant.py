@@ -1,4 +1,4 @@
-"""What a contestant is: an optimiser over parameters of its own, and how gradients reach it."""
+"""What a contestant is: an optimizer over parameters of its own, and how gradients reach it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""tundish.optim.flatten(): the parameters in one buffer, with torch's fused optimiser and with ours.
+"""tundish.optim.flatten(): the parameters in one buffer, with torch's fused optimizer and with ours.
 
-An optimiser that uses the norm of each tensor (LARS, LAMB, NovoGrad, Muon) has no use for one buffer.
+An optimizer that uses the norm of each tensor (LARS, LAMB, NovoGrad, Muon) has no use for one buffer.
 """
 
 from __future__ import annotations

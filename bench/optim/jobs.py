@@ -1,4 +1,4 @@
-"""What an optimiser is asked to do: arguments, tolerance, and the bytes that memory must move."""
+"""What an optimizer is asked to do: arguments, tolerance, and the bytes that memory must move."""
 
 from __future__ import annotations
 

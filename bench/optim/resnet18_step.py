@@ -31,7 +31,7 @@ MODES = {"eager": False, "graph": True}
 
 
 class Training:
-    """One contestant: a model, its optimiser, a batch, and how a step is made."""
+    """One contestant: a model, its optimizer, a batch, and how a step is made."""
 
     def __init__(self, name: str, batch: int, side: int, device: str) -> None:
         torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""How fast is a step of an optimiser, and how near to a plain copy of the memory that it must move?
+"""How fast is a step of an optimizer, and how near to a plain copy of the memory that it must move?
 
     ./dev bench optim [--device cpu|cuda] [--sets vit_b resnet50 small500] [--optimizers lamb ...]
     python -m bench.optim.run --device cuda --out gpu_optim.json        on a machine with a GPU

@@ -1,4 +1,4 @@
-"""The tensors that optimisers update: their shapes, in the order of the model's parameters."""
+"""The tensors that optimizers update: their shapes, in the order of the model's parameters."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""timm's optimisers: Python around torch's operations, tensor by tensor.
+"""timm's optimizers: Python around torch's operations, tensor by tensor.
 
 Only the files of timm/optim are loaded, one by one, and not the package: it imports timm.models, which
-needs torchvision, and torch is all that the optimisers need. So a copied folder suffices:
+needs torchvision, and torch is all that the optimizers need. So a copied folder suffices:
 FOLDER/timm/optim/*.py, and FOLDER/timm/version.py for the version.
 """
 

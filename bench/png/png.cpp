@@ -4,7 +4,7 @@
 //   tundish   decode(): all rows at once by libdeflate, filters taken back by our own code
 //
 //   bench_png SOURCE ROUNDS     SOURCE: a folder of PNGs. A JSON line to stdout.
-#include "decode/png.h"
+#include "codec/decode/png.h"
 
 #include <time.h>
 
@@ -13,7 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "pack/open.h"
+#include "data/pack/open.h"
 
 namespace {
 

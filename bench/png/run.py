@@ -18,7 +18,7 @@ from ..common.images import prepare, read_images
 from ..common.rows import ROOT, Rows, arguments, say, table
 
 PROGRAM = ROOT / "build" / "release" / "bench_png"
-KINDS = {"RGB": "RGB", "RGB and alpha": "RGBA", "grey": "L", "palette": "P"}
+KINDS = {"RGB": "RGB", "RGB and alpha": "RGBA", "gray": "L", "palette": "P"}
 
 
 def write_pngs(images: Path, folder: Path, mode: str, count: int) -> None:

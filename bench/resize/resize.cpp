@@ -84,8 +84,8 @@ nlohmann::json time_resize(const Crop& crop, Cpu cpu, int rounds) {
   const ResizeStep step = step_of(crop);
   Resample resample(cpu);
   Random random({}, 0);
-  const bool right =
-      run_stage(resample, step, image, random) == resize_slowly(image, {kSide, kSide}, crop.filter);
+  const bool right = run_stage(resample, step, image, random) ==
+                     resize_reference(image, {kSide, kSide}, crop.filter);
 
   Taps taps;
   make_taps(taps, crop.side, kSide, 0, kSide, crop.filter);

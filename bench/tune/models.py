@@ -1,4 +1,4 @@
-"""The steps that `bench tune` tunes: a model, its optimiser, its loss, a batch on the GPU.
+"""The steps that `bench tune` tunes: a model, its optimizer, its loss, a batch on the GPU.
 
 tundish tune bench/tune/models.py:resnet50
 """

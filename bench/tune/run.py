@@ -3,7 +3,7 @@
     ./dev bench tune [--models NAME...] [--quick] [--out FILE]     needs a GPU with its driver
 
 Each model is tuned; then the plan, the baseline, strict fp32, torch's default flags and the human
-recipe (bf16 autocast + channels_last + torch.compile + the fused optimiser) are timed in one fresh
+recipe (bf16 autocast + channels_last + torch.compile + the fused optimizer) are timed in one fresh
 run, in turns. Rows are of that run. Losing cases are listed.
 """
 

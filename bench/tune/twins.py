@@ -1,4 +1,4 @@
-"""How far apart do two processes of the same step seem? Recorded, to test the tuner's judgement.
+"""How far apart do two processes of the same step seem? Recorded, to test the tuner's judgment.
 
     python -m bench.tune.twins [--rounds N] [--out FILE]     needs a GPU with its driver
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "core/random.h"
+#include "base/random.h"
 
 namespace tundish {
 namespace {
@@ -24,7 +24,7 @@ double bfloat16_value(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
-// Whether `bits` is nearest to x among its neighbours, an even one at equal distance.
+// Whether `bits` is nearest to x among its neighbors, an even one at equal distance.
 template <class Value>
 bool is_nearest(std::uint16_t bits, double x, Value value) {
   const double error = std::abs(value(bits) - x);

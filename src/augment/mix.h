@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/image.h"
+#include "base/image.h"
 
 namespace tundish {
 

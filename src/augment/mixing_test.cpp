@@ -7,10 +7,10 @@
 #include <functional>
 #include <numbers>
 
+#include "augment/mix_reference.h"
 #include "augment/mix_rows.h"
-#include "augment/mix_slowly.h"
 #include "augment/transform.h"
-#include "core/testing.h"
+#include "base/testing.h"
 
 namespace tundish {
 namespace {
@@ -159,9 +159,9 @@ TEST_CASE("mixed rows equal the slow twin's") {
     std::vector<std::byte> fast(elements * dtype_bytes(dtype)), slow(fast.size());
     rows.run({own.data(), erasures}, {partner.data(), {}}, mix, size, table,
              placement(fast.data(), size, dtype, channels_first), dtype);
-    mix_slowly(elements_slowly(own.data(), erasures, size, table),
-               elements_slowly(partner.data(), {}, size, table), mix, size,
-               placement(slow.data(), size, dtype, channels_first), dtype);
+    mix_reference(elements_reference(own.data(), erasures, size, table),
+                  elements_reference(partner.data(), {}, size, table), mix, size,
+                  placement(slow.data(), size, dtype, channels_first), dtype);
     REQUIRE(fast == slow);
   }
 }

@@ -10,9 +10,9 @@
 #include <type_traits>
 
 #include "augment/image_mode.h"
-#include "augment/operations/pixels/erasing_value.h"
+#include "augment/operations/photometric/erasing_value.h"
 #include "augment/transform.h"
-#include "core/fields.h"
+#include "base/fields.h"
 
 namespace tundish {
 

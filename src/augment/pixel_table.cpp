@@ -28,7 +28,7 @@ PixelTable make_pixel_table(const PixelValues& values) {
   set_formula(formula, values.factor, values.mean.data(), values.std.data());
   for (int c = 0; c < 3; ++c) {
     for (unsigned i = 0; i < 256; ++i) {
-      const float x = formula_slowly(formula, 0, c, static_cast<std::uint8_t>(i));
+      const float x = formula_reference(formula, 0, c, static_cast<std::uint8_t>(i));
       if (element_bits(x, values.dtype) != table.value[static_cast<std::size_t>(c)][i])
         return table;
     }

@@ -17,7 +17,7 @@
 #include "augment/image_mode.h"
 #include "augment/left_to_gpu.h"
 #include "augment/pixels/pixel_step.h"
-#include "core/image.h"
+#include "base/image.h"
 
 namespace tundish {
 
@@ -37,7 +37,7 @@ struct ResizeStep {
   Window keep;  // inside size
   bool mirror_x = false;
   bool mirror_y = false;
-  // With ImageMode::rgba: the next step is the rest of the same resize, so that colours stay
+  // With ImageMode::rgba: the next step is the rest of the same resize, so that colors stay
   // multiplied by their alpha.
   bool resize_continues = false;
   bool operator==(const ResizeStep&) const = default;

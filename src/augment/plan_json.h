@@ -3,7 +3,7 @@
 #pragma once
 
 #include "augment/plan.h"
-#include "core/fields_json.h"
+#include "base/fields_json.h"
 
 namespace tundish {
 

@@ -77,15 +77,15 @@ TEST_CASE("a padded crop of a whole image is one step, of a part of it two") {
   CHECK(part.steps().size() == 2);
 }
 
-TEST_CASE("noise of a grey image is that of its first channel") {
+TEST_CASE("noise of a gray image is that of its first channel") {
   for (const PixelOp op : {PixelOp::noise, PixelOp::erase, PixelOp::contrast}) {
-    View colour(Size{8, 8}), grey(Size{8, 8}, ImageMode::l);
-    colour.add({.op = op});
-    grey.add({.op = op});
-    CHECK(colour.steps().size() == 2);
-    REQUIRE(grey.steps().size() == (op == PixelOp::contrast ? 2 : 3));
+    View color(Size{8, 8}), gray(Size{8, 8}, ImageMode::l);
+    color.add({.op = op});
+    gray.add({.op = op});
+    CHECK(color.steps().size() == 2);
+    REQUIRE(gray.steps().size() == (op == PixelOp::contrast ? 2 : 3));
     if (op == PixelOp::contrast) continue;
-    const PixelStep& last = std::get<PixelStep>(grey.steps().back());
+    const PixelStep& last = std::get<PixelStep>(gray.steps().back());
     CHECK(last == PixelStep{.op = PixelOp::permute_channels});  // all from channel 0
   }
 }
@@ -131,29 +131,29 @@ void random_operation(View& view, TestImage& slow, Random& random) {
       const Window window{between(random, 0, now.width - w), between(random, 0, now.height - h), w,
                           h};
       view.crop(window, mode, fill);
-      slow = crop_slowly(slow, window, mode, fill);
+      slow = crop_reference(slow, window, mode, fill);
       break;
     }
     case 1: {  // anywhere
       const Window window{between(random, -20, 40), between(random, -20, 40),
                           between(random, 1, 40), between(random, 1, 40)};
       view.crop(window, mode, fill);
-      slow = crop_slowly(slow, window, mode, fill);
+      slow = crop_reference(slow, window, mode, fill);
       break;
     }
     case 2: {
       const Size to{between(random, 1, 50), random.below(4) ? between(random, 1, 50) : now.height};
       view.resize(to, filter);
-      slow = resize_slowly(slow, to, filter);
+      slow = resize_reference(slow, to, filter);
       break;
     }
     case 3:
       view.mirror_x();
-      slow = mirror_slowly(slow, true, false);
+      slow = mirror_reference(slow, true, false);
       break;
     case 4:
       view.mirror_y();
-      slow = mirror_slowly(slow, false, true);
+      slow = mirror_reference(slow, false, true);
       break;
   }
 }

@@ -2,7 +2,7 @@
 // needs augment/transforms.h alone, and so is not compiled again when a transform is added.
 //
 // A transform is a struct in a file of operations/. It has a name, a description of its fields
-// (core/fields.h) and some of these:
+// (base/fields.h) and some of these:
 //   check()                 throws Error(argument) when its fields contradict each other
 //   plan(view, random)      adds what it does to the plan; draws every number that it needs
 //   choose(random)          of a transform that holds others: which of them come, in what order
@@ -27,23 +27,23 @@
 #include "augment/operations/normalize.h"
 #include "augment/operations/pad.h"
 #include "augment/operations/pad_to.h"
-#include "augment/operations/pixels/color_jitter.h"
-#include "augment/operations/pixels/gaussian_blur.h"
-#include "augment/operations/pixels/gaussian_noise.h"
-#include "augment/operations/pixels/grayscale.h"
-#include "augment/operations/pixels/jpeg.h"
-#include "augment/operations/pixels/pillow_gaussian_blur.h"
-#include "augment/operations/pixels/random_adjust_sharpness.h"
-#include "augment/operations/pixels/random_autocontrast.h"
-#include "augment/operations/pixels/random_channel_permutation.h"
-#include "augment/operations/pixels/random_equalize.h"
-#include "augment/operations/pixels/random_erasing.h"
-#include "augment/operations/pixels/random_grayscale.h"
-#include "augment/operations/pixels/random_invert.h"
-#include "augment/operations/pixels/random_photometric_distort.h"
-#include "augment/operations/pixels/random_posterize.h"
-#include "augment/operations/pixels/random_solarize.h"
-#include "augment/operations/pixels/timm_random_erasing.h"
+#include "augment/operations/photometric/color_jitter.h"
+#include "augment/operations/photometric/gaussian_blur.h"
+#include "augment/operations/photometric/gaussian_noise.h"
+#include "augment/operations/photometric/grayscale.h"
+#include "augment/operations/photometric/jpeg.h"
+#include "augment/operations/photometric/pillow_gaussian_blur.h"
+#include "augment/operations/photometric/random_adjust_sharpness.h"
+#include "augment/operations/photometric/random_autocontrast.h"
+#include "augment/operations/photometric/random_channel_permutation.h"
+#include "augment/operations/photometric/random_equalize.h"
+#include "augment/operations/photometric/random_erasing.h"
+#include "augment/operations/photometric/random_grayscale.h"
+#include "augment/operations/photometric/random_invert.h"
+#include "augment/operations/photometric/random_photometric_distort.h"
+#include "augment/operations/photometric/random_posterize.h"
+#include "augment/operations/photometric/random_solarize.h"
+#include "augment/operations/photometric/timm_random_erasing.h"
 #include "augment/operations/policies/aug_mix.h"
 #include "augment/operations/policies/auto_augment.h"
 #include "augment/operations/policies/containers.h"

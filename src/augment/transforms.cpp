@@ -11,7 +11,7 @@
 #include "augment/mixing.h"
 #include "augment/mode_check.h"
 #include "augment/transform.h"
-#include "core/error.h"
+#include "base/error.h"
 
 namespace tundish {
 namespace {

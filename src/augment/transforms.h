@@ -9,7 +9,7 @@
 #include "augment/image_mode.h"
 #include "augment/pixel_table.h"
 #include "augment/plan.h"
-#include "core/random.h"
+#include "base/random.h"
 
 namespace tundish {
 

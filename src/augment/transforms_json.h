@@ -3,7 +3,7 @@
 #pragma once
 
 #include "augment/transforms.h"
-#include "core/fields_json.h"
+#include "base/fields_json.h"
 
 namespace tundish {
 
@@ -30,7 +30,7 @@ inline bool read_json(Views& to, const Json& from) {
   return true;
 }
 
-// The reference page of every transform: core/fields_json.h.
+// The reference page of every transform: base/fields_json.h.
 Json transforms_reference();
 
 }  // namespace tundish

@@ -143,7 +143,7 @@ static void vary_policies_and_warps(const Vary& vary) {
 }
 
 template <class Vary>
-static void vary_colours(const Vary& vary) {
+static void vary_colors(const Vary& vary) {
   vary(
       ColorJitter{}, [](auto& op) { op.brightness.low = 0.5; },
       [](auto& op) { op.brightness.high = 1.5; }, [](auto& op) { op.contrast.high = 1.5; },
@@ -202,7 +202,7 @@ static std::vector<Transform> variants() {
   vary(RandomHorizontalFlip{0.5}, [](auto& op) { op.p = 0.25; });
   vary(RandomVerticalFlip{0.5}, [](auto& op) { op.p = 0.25; });
   vary_policies_and_warps(vary);
-  vary_colours(vary);
+  vary_colors(vary);
   vary_blurs_and_noise(vary);
   vary_batches(vary);
   vary_transforms_of_timm(vary);

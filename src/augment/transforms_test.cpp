@@ -6,7 +6,7 @@
 #include <string>
 
 #include "augment/transform.h"
-#include "core/error.h"
+#include "base/error.h"
 
 namespace tundish {
 namespace {
@@ -56,7 +56,7 @@ TEST_CASE("wrong arguments are named") {
   CHECK(complaint({kToFloat, ToDtype{Dtype::uint8, true}}) == "ToDtype");
 }
 
-TEST_CASE("a transform of greys has one number for all channels") {
+TEST_CASE("a transform of grays has one number for all channels") {
   const auto refused = [](const Transforms& transforms) {
     try {
       check_transforms(transforms, ImageMode::l);

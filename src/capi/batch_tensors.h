@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "capi/dlpack.h"
-#include "engine/engine.h"
+#include "loader/engine/engine.h"
 
 namespace tundish {
 

@@ -5,7 +5,7 @@
 #include <new>
 #include <string>
 
-#include "core/error.h"
+#include "base/error.h"
 
 namespace tundish {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "augment/dtype.h"
-#include "core/array_type.h"
+#include "base/array_type.h"
 
 namespace tundish {
 

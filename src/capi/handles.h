@@ -9,9 +9,9 @@
 
 #include "capi/batch_tensors.h"
 #include "cuda/decode/resident_pack.h"
-#include "engine/engine.h"
-#include "engine/gpu/gpu_delivery.h"
-#include "source/source.h"
+#include "data/source/source.h"
+#include "loader/engine/engine.h"
+#include "loader/engine/gpu/gpu_delivery.h"
 #include "tundish.h"
 
 struct tundish_source {

@@ -7,8 +7,8 @@
 #include "capi/dlpack.h"
 #include "capi/handles.h"
 #include "cuda/runtime/pinned.h"
-#include "engine/replay.h"
-#include "state/saved_state.h"
+#include "loader/engine/replay.h"
+#include "loader/state/saved_state.h"
 
 using namespace tundish;
 

@@ -7,12 +7,12 @@
 #include <system_error>
 #include <thread>
 
+#include "base/fields_json.h"
+#include "base/interruption.h"
+#include "base/machine/helper_process.h"
 #include "capi/call.h"
 #include "capi/handles.h"
-#include "core/fields_json.h"
-#include "core/interruption.h"
-#include "core/machine/helper_process.h"
-#include "pack/open.h"
+#include "data/pack/open.h"
 
 using namespace tundish;
 

@@ -1,4 +1,4 @@
-// include/tundish.h, the part of optimisers.
+// include/tundish.h, the part of optimizers.
 #include <bit>
 #include <memory>
 

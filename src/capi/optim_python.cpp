@@ -1,4 +1,4 @@
-// What Python asks about torch's tensors in every step of an optimiser, answered without a line of
+// What Python asks about torch's tensors in every step of an optimizer, answered without a line of
 // Python per tensor.
 #include <span>
 

@@ -7,21 +7,21 @@
 #include <nlohmann/json.hpp>
 
 #include "augment/image_mode.h"
-#include "augment/pixels/colours/colours.h"
+#include "augment/pixels/colors/colors.h"
+#include "base/machine/memory_limit.h"
+#include "base/machine/usable_cpus.h"
+#include "base/version.h"
 #include "capi/call.h"
 #include "capi/dlpack.h"
 #include "capi/handles.h"
-#include "core/machine/memory_limit.h"
-#include "core/machine/usable_cpus.h"
-#include "core/version.h"
 #include "cuda/runtime/pinned.h"
-#include "pack/open.h"
-#include "pack/reader.h"
-#include "sample/orientation.h"
-#include "source/disk_cache/cached_source.h"
-#include "source/formats/joined.h"
-#include "source/label_vector.h"
-#include "source/names.h"
+#include "data/pack/open.h"
+#include "data/pack/reader.h"
+#include "data/source/disk_cache/cached_source.h"
+#include "data/source/formats/joined.h"
+#include "data/source/label_vector.h"
+#include "data/source/names.h"
+#include "loader/sample/orientation.h"
 
 using namespace tundish;
 
@@ -191,7 +191,7 @@ void* tensor_of(std::shared_ptr<std::vector<std::uint8_t>> pixels, Size size, Im
   }
   const std::size_t count = pixels->size() / 3;
   const std::size_t bytes = mode == ImageMode::l ? 1 : 2;
-  if (mode == ImageMode::l) change_colours(data, count, {.op = PixelOp::grayscale}, cpu());
+  if (mode == ImageMode::l) change_colors(data, count, {.op = PixelOp::grayscale}, cpu());
   for (std::size_t i = 0; i < count; ++i) std::memmove(data + bytes * i, data + 3 * i, bytes);
   const ElementType type = mode == ImageMode::l ? ElementType::uint8 : ElementType::uint16;
   return new_tensor(std::move(pixels), data, type, {size.height, size.width}, {size.width, 1});

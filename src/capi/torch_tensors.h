@@ -1,5 +1,6 @@
 // torch's tensors read from C++ without torch's headers: by functions that torch's libraries
-// export. python/tundish/optim/_binding/torch_functions.py fills the table, and tries it before it is used.
+// export. python/tundish/optim/_binding/torch_functions.py fills the table, and tries it before it
+// is used.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +51,7 @@ struct KnownParameter {
   std::vector<std::int64_t> sizes, strides;
 };
 
-// What an entry of a dictionary was when the optimiser's states were bound.
+// What an entry of a dictionary was when the optimizer's states were bound.
 struct KnownEntry {
   const void* key;
   const void* tensor;  // a torch.Tensor; null: any object

@@ -11,10 +11,10 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/file.h"
+#include "base/machine/helper_process.h"
 #include "cli/hdf5_types.h"
-#include "core/file.h"
-#include "core/machine/helper_process.h"
-#include "source/formats/chunked/hdf5_chunks.h"
+#include "data/source/formats/chunked/hdf5_chunks.h"
 
 // libhdf5 names szip, but a description decompresses nothing.
 extern "C" {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "core/array_type.h"
+#include "base/array_type.h"
 
 namespace tundish::cli {
 

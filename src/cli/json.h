@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/error.h"
 #include "cli/shell.h"
-#include "core/error.h"
 
 namespace tundish::cli {
 

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <set>
 
+#include "base/machine/usable_cpus.h"
 #include "cli/text.h"
-#include "core/machine/usable_cpus.h"
 #include "cuda/runtime/pinned.h"
-#include "engine/tuning/cost_model.h"
+#include "loader/engine/tuning/cost_model.h"
 
 namespace tundish::cli {
 namespace {

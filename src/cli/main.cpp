@@ -7,13 +7,13 @@
 #include <new>
 #include <string_view>
 
+#include "base/interruption.h"
+#include "base/machine/helper_process.h"
 #include "cli/python.h"
 #include "cli/renamed.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
-#include "core/interruption.h"
-#include "core/machine/helper_process.h"
-#include "source/formats/chunked/hdf5.h"
+#include "data/source/formats/chunked/hdf5.h"
 
 namespace tundish::cli {
 namespace {

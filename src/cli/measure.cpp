@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "augment/transform.h"
-#include "engine/engine.h"
+#include "loader/engine/engine.h"
 
 namespace tundish::cli {
 namespace {

@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include "base/host_memory.h"
 #include "cli/json.h"
-#include "core/host_memory.h"
-#include "source/source.h"
+#include "data/source/source.h"
 
 namespace tundish::cli {
 

@@ -41,7 +41,7 @@ class Progress {
   bool drawn_ = false;
 };
 
-// The line itself, without colour, at most `columns` wide.
+// The line itself, without color, at most `columns` wide.
 std::string progress_line(const Amount& amount, double seconds, const char* unit,
                           std::string_view remark, std::size_t columns, bool blocks);
 

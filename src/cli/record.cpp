@@ -1,6 +1,6 @@
 #include "cli/record.h"
 
-#include "pack/reader.h"
+#include "data/pack/reader.h"
 
 namespace tundish::cli {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "cli/json.h"
-#include "source/labels.h"
-#include "source/source.h"
+#include "data/source/labels.h"
+#include "data/source/source.h"
 
 namespace tundish::cli {
 

@@ -8,8 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/file.h"
 #include "cli/json.h"
-#include "core/file.h"
 
 namespace tundish::cli {
 namespace {

@@ -1,14 +1,14 @@
 // What every verb shares: where it prints, in which manner, and whether Ctrl-C was pressed.
 //
 // Results go to stdout, messages to stderr. With --json stdout carries JSON only; with --quiet
-// stderr carries errors only. Colour and a moving progress line need a terminal.
+// stderr carries errors only. Color and a moving progress line need a terminal.
 #pragma once
 
 #include <atomic>
 #include <string>
 #include <string_view>
 
-#include "core/error.h"
+#include "base/error.h"
 
 namespace tundish::cli {
 

@@ -1,11 +1,11 @@
-// The options of a verb that say what the bytes of a data set do not: source/source_options.h.
+// The options of a verb that say what the bytes of a data set do not: data/source/source_options.h.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "cli/arguments.h"
-#include "pack/open.h"
+#include "data/pack/open.h"
 
 namespace tundish::cli {
 

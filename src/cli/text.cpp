@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "core/error.h"
+#include "base/error.h"
 
 namespace tundish::cli {
 

@@ -16,7 +16,7 @@ std::string quoted_for_shell(std::string_view word);  // as it must be typed: 'm
 // The candidate that `word` is most likely a slip of, or empty when none is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
-// Number of letters to change, insert, drop or swap with their neighbour.
+// Number of letters to change, insert, drop or swap with their neighbor.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 }  // namespace tundish::cli

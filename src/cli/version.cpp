@@ -1,5 +1,5 @@
 // tundish --version: of the program and, with --json, of every library that is linked in.
-#include "core/version.h"
+#include "base/version.h"
 
 #include <CLI/Version.hpp>
 
@@ -7,9 +7,9 @@
 #include <H5public.h>
 #endif
 
+#include "base/libraries/linked_libraries.h"
 #include "cli/json.h"
 #include "cli/verbs.h"
-#include "core/libraries/linked_libraries.h"
 
 namespace tundish::cli {
 

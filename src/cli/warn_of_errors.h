@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/error.h"
 #include "cli/shell.h"
-#include "core/error.h"
 
 namespace tundish::cli {
 

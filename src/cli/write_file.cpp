@@ -1,6 +1,6 @@
 #include "cli/write_file.h"
 
-#include "pack/output_file.h"
+#include "data/pack/output_file.h"
 
 namespace tundish::cli {
 

@@ -4,7 +4,7 @@
 #include <deque>
 #include <vector>
 
-#include "core/host_memory.h"
+#include "base/host_memory.h"
 #include "cuda/runtime/on_device.h"
 #include "cuda/runtime/pinned.h"
 #include "cuda/runtime/runtime.h"

@@ -5,7 +5,7 @@
 #include <deque>
 
 #include "augment/pixels/noise/normal_ops.h"
-#include "core/host_memory.h"
+#include "base/host_memory.h"
 #include "cuda/augment/finish.h"
 #include "cuda/augment/mix.h"
 #include "cuda/augment/pixel_steps.h"

@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "augment/pixel_table.h"
-#include "core/image.h"
+#include "base/image.h"
+#include "codec/lanes/tables.h"
 #include "cuda/augment/gpu_erasure.h"
 #include "cuda/augment/gpu_mix.h"
 #include "cuda/augment/step_range.h"
 #include "cuda/augment/target.h"
 #include "cuda/decode/batch_layout.h"
-#include "lanes/tables.h"
 
 namespace tundish::cuda {
 

@@ -5,7 +5,7 @@ namespace tundish::optim {
 const ChunkLoops& chunk_loops(Cpu set) {
   if (set == Cpu::avx512) return kChunkLoopsAvx512;
   if (set == Cpu::avx2) return kChunkLoopsAvx2;
-  return kChunkLoopsSse;
+  return kChunkLoopsBaseline;
 }
 
 }  // namespace tundish::optim

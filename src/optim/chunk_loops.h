@@ -1,7 +1,7 @@
 // The loops over one chunk, once per instruction set. All sets give the same bits.
 #pragma once
 
-#include "core/machine/cpu.h"
+#include "base/machine/cpu.h"
 #include "optim/arithmetic/adam.h"
 #include "optim/arithmetic/lamb.h"
 #include "optim/arithmetic/lars.h"
@@ -12,7 +12,7 @@
 
 namespace tundish::optim {
 
-// One chunk, and what a step does to each of its elements beside the optimiser's own formula.
+// One chunk, and what a step does to each of its elements beside the optimizer's own formula.
 struct ChunkTask {
   const TensorEntry* tensor;
   std::uint64_t begin;
@@ -50,7 +50,7 @@ struct ChunkLoops {
 const ChunkLoops& chunk_loops(Cpu set = cpu());
 
 // Made by update_*.cpp; that of SSE2 runs on every x86-64.
-extern const ChunkLoops kChunkLoopsSse;
+extern const ChunkLoops kChunkLoopsBaseline;
 extern const ChunkLoops kChunkLoopsAvx2;
 extern const ChunkLoops kChunkLoopsAvx512;
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/host_device.h"
+#include "base/host_device.h"
 
 namespace tundish::optim {
 
@@ -67,7 +67,7 @@ TUNDISH_HOST_DEVICE std::uint16_t to_float16(float value) {  // to nearest, ties
 
 // 32 random bits of one element. The key is rounding_key() of the tensor and the step.
 TUNDISH_HOST_DEVICE std::uint32_t rounding_bits(std::uint64_t key, std::uint64_t element) {
-  std::uint64_t x = key + element * 0x9e3779b97f4a7c15u;  // mix() of core/random.h, always inlined
+  std::uint64_t x = key + element * 0x9e3779b97f4a7c15u;  // mix() of base/random.h, always inlined
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return static_cast<std::uint32_t>(x >> 32);

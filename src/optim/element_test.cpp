@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/testing.h"
+#include "base/testing.h"
 #include "optim/rounding_key.h"
 
 namespace tundish::optim {
@@ -21,12 +21,12 @@ double value_of_float16(std::uint16_t element) {
   return element & 0x8000 ? -size : size;
 }
 
-// The neighbours of a value in a 16-bit type, by searching all its non-negative finite elements.
-struct Neighbours {
+// The neighbors of a value in a 16-bit type, by searching all its non-negative finite elements.
+struct Neighbors {
   std::uint16_t below, above;
 };
 template <class From>
-Neighbours neighbours(double magnitude, std::uint16_t infinity, const From& from) {
+Neighbors neighbors(double magnitude, std::uint16_t infinity, const From& from) {
   std::uint16_t low = 0, high = infinity;
   while (high - low > 1) {
     const auto middle = static_cast<std::uint16_t>((low + high) / 2);
@@ -39,7 +39,7 @@ template <class From>
 std::uint16_t nearest(float value, std::uint16_t infinity, double after_largest, const From& from) {
   const auto sign = static_cast<std::uint16_t>(std::signbit(value) ? 0x8000 : 0);
   const double magnitude = std::fabs(static_cast<double>(value));
-  const auto [below, above] = neighbours(magnitude, infinity, from);
+  const auto [below, above] = neighbors(magnitude, infinity, from);
   const double low = from(below);
   const double high = above == infinity ? after_largest : static_cast<double>(from(above));
   const double to_low = magnitude - low, to_high = high - magnitude;
@@ -100,13 +100,13 @@ TEST_CASE("floats round to the nearest element, ties to the even one") {
   CHECK((to_bfloat16_randomly(std::nanf(""), 7) & 0x7fff) == 0x7fc0);
 }
 
-TEST_CASE("stochastic rounding gives a neighbour, and the mean of many is the value") {
+TEST_CASE("stochastic rounding gives a neighbor, and the mean of many is the value") {
   Random random({.seed = test_seed()}, 1);
   for (const double size : {1.0 / 3, 1000.1, 0x1.6p-15, 0x1.7p-22, 0x1.3p-26}) {
     const float value = static_cast<float>(-size);
     CAPTURE(value);
-    const auto bf = neighbours(size, 0x7f80, from_bfloat16);
-    const auto half = neighbours(size, 0x7c00, from_float16);
+    const auto bf = neighbors(size, 0x7f80, from_bfloat16);
+    const auto half = neighbors(size, 0x7c00, from_float16);
     double sum_bf = 0, sum_half = 0;
     constexpr int kDraws = 100'000;
     for (int i = 0; i < kDraws; ++i) {

@@ -5,7 +5,7 @@
 
 namespace tundish::optim {
 
-// As the user gave them, in double; arithmetic/*.h derives the floats of one step. Each optimiser
+// As the user gave them, in double; arithmetic/*.h derives the floats of one step. Each optimizer
 // reads its own members. Mirrors tundish_optimizer_group of include/tundish.h.
 struct Group {
   double lr = 1e-3;

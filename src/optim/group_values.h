@@ -11,7 +11,7 @@
 
 namespace tundish::optim {
 
-// Each optimiser has its own.
+// Each optimizer has its own.
 struct GroupValues {
   SgdValues sgd;
   AdamValues adam;

@@ -1,4 +1,4 @@
-// One step over all tensors of an optimiser, on the CPU.
+// One step over all tensors of an optimizer, on the CPU.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// The optimisers that the engine knows.
+// The optimizers that the engine knows.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "core/error.h"
+#include "base/error.h"
 #include "optim/tensor_checks.h"
 #include "optim/testing.h"
 
@@ -98,7 +98,7 @@ int compare(OptimizerKind kind, Cpu set, unsigned threads, const StepOptions& wa
     StepOptions options = wanted;
     options.groups = groups;
     CHECK(optimizer.step(options));
-    const double norm = run_slowly(kind, std::span(slow), options);
+    const double norm = run_reference(kind, std::span(slow), options);
     if (options.norm_out) CHECK(*options.norm_out == doctest::Approx(norm).epsilon(1e-6));
     for (std::uint32_t i = 0; i < tensors.size(); ++i) {
       CAPTURE(i);
@@ -209,7 +209,7 @@ TEST_CASE("a clipped step is the slow one to a few units of the last place") {
   Optimizer optimizer(OptimizerKind::sgd);
   optimizer.bind(entries_of(tensors));
   optimizer.step(options);
-  CHECK(run_slowly(OptimizerKind::sgd, std::span(slow), options) ==
+  CHECK(run_reference(OptimizerKind::sgd, std::span(slow), options) ==
         doctest::Approx(norm).epsilon(1e-7));
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     for (std::size_t j = 0; j < tensors[i].kind.count; ++j) {
@@ -223,7 +223,7 @@ TEST_CASE("a clipped step is the slow one to a few units of the last place") {
 }
 
 // In units of fp32's last place at the number, or at the root mean square of its tensor where that
-// is more: there sums have cancelled.
+// is more: there sums have canceled.
 double ulps_apart(float ours, double exact, double root_mean_square) {
   const double size = std::max(root_mean_square, std::fabs(exact));
   return std::fabs(static_cast<double>(ours) - exact) / std::exp2(std::floor(std::log2(size)) - 23);
@@ -248,7 +248,7 @@ TEST_CASE("200 steps stay within units of the last place of the same steps in do
       const std::vector<Group> groups = groups_of(step);
       optimizer.bind(entries_of(tensors));
       optimizer.step({.groups = groups});
-      run_slowly(kind, std::span(slow), {.groups = groups});
+      run_reference(kind, std::span(slow), {.groups = groups});
       for (std::size_t i = 0; i < tensors.size(); ++i) {
         tensors[i].draw_gradient(random);
         slow[i].gradients = slow_tensor<double>(tensors[i]).gradients;

@@ -1,7 +1,7 @@
 // Which random numbers round the elements of one tensor in one step.
 #pragma once
 
-#include "core/random.h"
+#include "base/random.h"
 
 namespace tundish::optim {
 

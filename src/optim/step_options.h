@@ -1,4 +1,4 @@
-// What one step of an optimiser is asked to do.
+// What one step of an optimizer is asked to do.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/fields.h"
+#include "base/fields.h"
 
 namespace tundish::optim {
 namespace {

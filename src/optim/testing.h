@@ -1,14 +1,14 @@
-// What tests of optimisers share: random tensors in memory, and the same tensors for the slow twin.
+// What tests of optimizers share: random tensors in memory, and the same tensors for the slow twin.
 #pragma once
 
 #include <cmath>
 #include <cstring>
 #include <vector>
 
-#include "core/testing.h"
+#include "base/testing.h"
 #include "optim/element.h"
 #include "optim/rounding_key.h"
-#include "optim/run_slowly.h"
+#include "optim/run_reference.h"
 #include "optim/tensor_entry.h"
 
 namespace tundish::optim {

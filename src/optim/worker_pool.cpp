@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/machine/usable_cpus.h"
+#include "base/machine/usable_cpus.h"
 
 namespace tundish::optim {
 

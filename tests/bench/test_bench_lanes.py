@@ -46,7 +46,7 @@ def test_the_stages_of_a_crop_are_all_of_it(lanes_run):
         ]
         assert len(parts) == 5
         assert sum(parts) == pytest.approx(value, abs=1e-5)
-    assert "upsampling, colour" in table
+    assert "upsampling, color" in table
 
 
 def test_lanes_weighs_the_whole_pack_of_every_set(lanes_run, samples):
@@ -94,10 +94,10 @@ def test_re_encoded_files_have_their_sampling_quality_and_name(tmp_path):
     images = SimpleNamespace(files=files * 2, distinct=len(files))
     out = lanes_sets.reencode(images, tmp_path / "out", 75)
     assert sorted(file.name for file in out.iterdir()) == ["000001_a.jpg", "a.jpg"]
-    with Image.open(out / "a.jpg") as colour, Image.open(out / "000001_a.jpg") as grey:
-        assert get_sampling(colour) == 2  # 4:2:0
-        assert grey.mode == "L"
+    with Image.open(out / "a.jpg") as color, Image.open(out / "000001_a.jpg") as gray:
+        assert get_sampling(color) == 2  # 4:2:0
+        assert gray.mode == "L"
         noise_again = io.BytesIO()
         Image.fromarray(noise).save(noise_again, "JPEG", quality=75, subsampling="4:2:0")
         with Image.open(noise_again) as expected:
-            assert colour.quantization == expected.quantization
+            assert color.quantization == expected.quantization

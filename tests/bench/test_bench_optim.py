@@ -50,7 +50,7 @@ def bench(tmp_path, *words):
     return read_rows(out), done.stdout
 
 
-def test_a_run_gives_rows_of_every_contestant_and_optimiser(tmp_path):
+def test_a_run_gives_rows_of_every_contestant_and_optimizer(tmp_path):
     rows, shown = bench(tmp_path)
     assert {row["optimizer"] for row in rows} == set(JOBS)
     for row in rows:
@@ -70,7 +70,7 @@ def test_a_run_gives_rows_of_every_contestant_and_optimiser(tmp_path):
     assert "x ours" in shown
 
 
-def test_a_copy_of_timms_optimisers_suffices_and_no_timm_is_noted(tmp_path):
+def test_a_copy_of_timms_optimizers_suffices_and_no_timm_is_noted(tmp_path):
     found = timm_.find()
     folder = tmp_path / "copy"
     shutil.copytree(found / "optim", folder / "timm" / "optim")

@@ -40,7 +40,7 @@ def exif_of(orientation):
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory):
-    """JPEGs, PNGs and a grey image of different sizes, in two classes."""
+    """JPEGs, PNGs and a gray image of different sizes, in two classes."""
     folder = tmp_path_factory.mktemp("stats") / "photos"
     rng = np.random.default_rng(5)
     for i in range(12):
@@ -49,7 +49,7 @@ def mixed(tmp_path_factory):
         form = "PNG" if i % 4 == 0 else "JPEG"
         options = {"exif": exif_of(6)} if i == 1 else {}
         write(folder / f"c{i % 2}/{i:02}.{form.lower()}", coded(pixels, form, **options))
-    write(folder / "c1/grey.jpeg", coded(rng.integers(0, 256, (31, 57), np.uint8), "JPEG"))
+    write(folder / "c1/gray.jpeg", coded(rng.integers(0, 256, (31, 57), np.uint8), "JPEG"))
     return folder
 
 
@@ -193,7 +193,7 @@ def test_the_line_to_paste_is_a_transform(packed):
     assert program("info", "--stats", packed, "--quiet").stdout == b""
 
 
-def test_one_colour_has_no_line_to_paste(tmp_path):
+def test_one_color_has_no_line_to_paste(tmp_path):
     write(tmp_path / "set/c/a.png", coded(np.full((4, 5, 3), 51, np.uint8), "PNG"))
     found = result_json("info", "--stats", tmp_path / "set")
     assert found["mean"] == [0.2, 0.2, 0.2]

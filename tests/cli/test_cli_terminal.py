@@ -40,7 +40,7 @@ def test_progress_is_drawn_on_a_terminal_only(large, words):
     assert "\r  " not in on_terminal(*words, env={"TERM": "dumb"})[1]
 
 
-def test_colour_follows_the_terminal_and_the_variables(tmp_path):
+def test_color_follows_the_terminal_and_the_variables(tmp_path):
     words = ["info", tmp_path / "no.tnd"]
     assert "\x1b[31mTND-301" in on_terminal(*words)[1]
     assert "\x1b[" not in on_terminal(*words, env={"NO_COLOR": "1"})[1]

@@ -1,4 +1,4 @@
-"""Layers in a watched training loop: in steps of their own, which are labelled; other steps have no hooks."""
+"""Layers in a watched training loop: in steps of their own, which are labeled; other steps have no hooks."""
 
 import pytest
 import torch

@@ -11,10 +11,11 @@ from tests.helpers.warm_python import run_warm
 
 DOCUMENTS = sorted(
     f
-    for pattern in ("*.md", "docs/**/*.md", "bench/README.md", "src/README.md", "src/*/README.md")
+    for pattern in ("*.md", "docs/**/*.md", "bench/README.md", "src/README.md", "src/**/README.md")
     for f in ROOT.glob(pattern)
 )
-# A path with a folder, or a file of the root: src/engine/ring.h, docs/, CMakeLists.txt
+LAYERS = re.findall(r"^\| `([\w/]+)` \|", (ROOT / "src" / "layers.md").read_text(), re.MULTILINE)
+# A path with a folder, or a file of the root: src/loader/engine/ring.h, docs/, CMakeLists.txt
 FOLDERS = "src|docs|tests|python|include|bench|fuzz|tools|examples"
 NAMED = re.compile(rf"(?<![\w/.-])((?:{FOLDERS})/[\w./*-]*|[A-Z][\w-]*\.(?:md|txt))")
 SHORT = re.compile(r"`((?:\w+/)*[\w*]+\.(?:h|c|cpp|cu|cuh|py|md|\*))`")
@@ -40,7 +41,7 @@ def test_every_file_a_document_names_exists(document):
 
 def lies_in(folder, name):
     """Whether the folder has `file.h` or `sub/file.h`; the name of another folder's file begins
-    at src/ or at the root: `core/image.h`, `docs/internals/lanes.md`."""
+    at src/ or at the root: `base/image.h`, `docs/internals/lanes.md`."""
     if list(folder.glob(name)):
         return True
     elsewhere = "/" in name and not (folder / name.split("/")[0]).is_dir()
@@ -48,7 +49,7 @@ def lies_in(folder, name):
 
 
 @pytest.mark.parametrize(
-    "readme", sorted(ROOT.glob("src/*/README.md")), ids=lambda f: f.parent.name
+    "readme", sorted(ROOT.glob("src/*/**/README.md")), ids=lambda f: f.parent.name
 )
 def test_every_file_that_a_readme_describes_exists(readme):
     missing = sorted(
@@ -59,27 +60,30 @@ def test_every_file_that_a_readme_describes_exists(readme):
     assert not missing
 
 
-@pytest.mark.parametrize("folder", sorted(f.name for f in (ROOT / "src").iterdir() if f.is_dir()))
-def test_every_folder_of_the_sources_has_a_readme_of_one_screen(folder):
-    text = (ROOT / "src" / folder / "README.md").read_text()
+@pytest.mark.parametrize("layer", LAYERS)
+def test_every_folder_of_the_sources_has_a_readme_of_one_screen(layer):
+    text = (ROOT / "src" / layer / "README.md").read_text()
     assert len(text.splitlines()) <= 60
-    parts = [f.name for f in (ROOT / "src" / folder).iterdir() if f.is_dir()]
+    parts = [f.name for f in (ROOT / "src" / layer).iterdir() if f.is_dir()]
     assert [part for part in parts if f"`{part}/" not in text] == []
 
 
 def test_a_file_that_a_folder_does_not_have_would_be_found():
     folder = ROOT / "src" / "cuda"
     assert SHORT.findall("`a.h`, `sub/b_2.*`, `c.d`") == ["a.h", "sub/b_2.*"]
-    for name in ("gpu_uploader.*", "decode/tiles.*", "core/image.h", "docs/internals/lanes.md"):
+    for name in ("gpu_uploader.*", "decode/tiles.*", "base/image.h", "docs/internals/lanes.md"):
         assert lies_in(folder, name)
     assert not lies_in(folder, "tiles.h")
-    assert not lies_in(folder, "decode/decode.h")  # of src/decode, not of src/cuda/decode
+    assert not lies_in(folder, "decode/decode.h")  # that is in src/codec
 
 
 def test_a_name_that_does_not_exist_would_be_found():
-    assert names_in("see `src/engine/rings.h`, HACKING.md.") == {"src/engine/rings.h", "HACKING.md"}
-    assert not exists("src/engine/rings.h")
-    assert exists("src/engine/ring.*")
+    assert names_in("see `src/loader/engine/rings.h`, HACKING.md.") == {
+        "src/loader/engine/rings.h",
+        "HACKING.md",
+    }
+    assert not exists("src/loader/engine/rings.h")
+    assert exists("src/loader/engine/ring.*")
 
 
 # A link to a file of the repository, perhaps to a heading of it: [text](../bench/README.md#rules)

@@ -8,7 +8,7 @@ from bench.common.result_files import read_rows
 from tests.helpers.program import ROOT
 
 FORMATS = ROOT / "docs" / "formats"
-# Where a format of src/source/formats.cpp is described: page and heading.
+# Where a format of src/data/source/formats.cpp is described: page and heading.
 SECTIONS = {
     "tar": ("records", "tar (WebDataset)"),
     "tfrecord": ("records", "TFRecord"),
@@ -39,7 +39,7 @@ def section(page, heading):
 
 
 def test_every_format_has_a_section_that_the_list_of_sources_links_to():
-    table = (ROOT / "src" / "source" / "formats.cpp").read_text()
+    table = (ROOT / "src" / "data" / "source" / "formats.cpp").read_text()
     names = set(re.findall(r'Format\{"([a-z0-9-]+)"', table))
     assert {"tar", "hdf5", "cifar-python"} <= names
     assert names - IN_SOURCES == set(SECTIONS)

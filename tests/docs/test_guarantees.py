@@ -80,7 +80,7 @@ def test_every_guarantee_names_tests_that_run_and_can_fail(section, collected, l
 
 
 def test_an_invalid_proof_would_be_found(collected, listed):
-    order = "src/order/order_test.cpp"
+    order = "src/data/order/order_test.cpp"
     epoch = "an epoch visits every sample exactly once"
     assert why_no_proof(epoch, order, collected, listed) == ""
     assert why_no_proof("an epoch visits", order, collected, listed) == "unit_tests does not run it"

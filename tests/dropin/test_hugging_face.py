@@ -100,8 +100,8 @@ def test_images_in_arrow_files_give_torchs_batches(saved, form):
 def test_the_format_torch_gives_levels(tmp_path):
     square = [encoded(10, "PNG") for _ in range(5)]
     for name, images in {
-        "colours": square,
-        "greys": [encoded(n % 1, "PNG", "L") for n in range(4)],
+        "colors": square,
+        "grays": [encoded(n % 1, "PNG", "L") for n in range(4)],
     }.items():
         theirs = DataLoader(on_disk(tmp_path / name, images).with_format("torch"), 2)
         assert same_dicts(accelerated(theirs), theirs)
@@ -198,10 +198,10 @@ def test_plain_tensors_at_the_end_change_nothing(saved):
 
 
 @pytest.mark.parametrize("transform", [fixed, random])
-def test_greys_that_are_converted_to_colours_stay_with_torch(saved, transform):
+def test_grays_that_are_converted_to_colors_stay_with_torch(saved, transform):
     """The pixels of a random transform are not compared."""
-    greys = saved.cast_column("image", datasets.Image(mode="L"))
-    loader = tundish.accelerate(DataLoader(greys.with_transform(with_closure(transform)), 4))
+    grays = saved.cast_column("image", datasets.Image(mode="L"))
+    loader = tundish.accelerate(DataLoader(grays.with_transform(with_closure(transform)), 4))
     assert "gray images are converted to RGB" in str(loader.report)
     for batch in loader:
         normalized = batch["image"] * torch.tensor([0.2, 0.3, 0.4])[:, None, None]

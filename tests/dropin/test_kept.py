@@ -18,7 +18,7 @@ from tundish import transforms as T
 from tundish.dropin.proof import allowed_difference
 
 from tests.helpers import torch_sets
-from tests.helpers.torch_sets import FIXED, GREY, RANDOM, OwnSet, OwnStream
+from tests.helpers.torch_sets import FIXED, GRAY, RANDOM, OwnSet, OwnStream
 
 HERE = Path(__file__)
 
@@ -104,10 +104,10 @@ def mixed(folder):
     return DataLoader(ConcatDataset(parts), 2)
 
 
-def grey_and_colour(_):
+def gray_and_color(_):
     parts = [
         torch_sets.in_memory(datasets.CIFAR10, FIXED),
-        torch_sets.in_memory(datasets.MNIST, GREY),
+        torch_sets.in_memory(datasets.MNIST, GRAY),
     ]
     return DataLoader(ConcatDataset(parts), 2)
 
@@ -130,7 +130,7 @@ KEPT = {
     "after a tensor": (of_steps(*FIXED[2:4], v2.Resize(8)), "applies it to a tensor", None),
     "PIL images": (of_steps(v2.Resize((8, 8))), "torch itself fails at sample 0", None),
     "different transforms": (mixed, "different transforms", None),
-    "greys and colours": (grey_and_colour, "colors and grays", None),
+    "grays and colors": (gray_and_color, "colors and grays", None),
     "collate_fn": (of_loader(collate_fn=own_collate), "collate_fn is Python", "def own_collate"),
     "worker_init_fn": (
         of_loader(worker_init_fn=own_init, num_workers=1),

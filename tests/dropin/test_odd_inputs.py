@@ -15,7 +15,7 @@ from torchvision import datasets
 from torchvision.transforms import v2
 
 from tests.helpers import torch_sets
-from tests.helpers.torch_sets import FIXED, GREY, accelerated, same_batches
+from tests.helpers.torch_sets import FIXED, GRAY, accelerated, same_batches
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def root(tmp_path_factory):
     return torch_sets.write_folder(tmp_path_factory.mktemp("odd") / "photos", 9)
 
 
-def relabelled(root, change):
+def relabeled(root, change):
     folder = torch_sets.image_folder(root)
     folder.samples = [change(number, *sample) for number, sample in enumerate(folder.samples)]
     return folder
@@ -31,12 +31,12 @@ def relabelled(root, change):
 
 @pytest.mark.parametrize("kind", [pathlib.Path, os.fsencode, np.str_], ids=["Path", "bytes", "np"])
 def test_paths_may_have_any_type_that_open_takes(root, kind):
-    folder = relabelled(root, lambda _, path, label: (kind(path), label))
+    folder = relabeled(root, lambda _, path, label: (kind(path), label))
     assert same_batches(accelerated(DataLoader(folder, 4)), DataLoader(folder, 4))
 
 
 def test_samples_that_are_no_pairs_are_kept(root):
-    folder = relabelled(root, lambda _, path, label: (path, label, 0))
+    folder = relabeled(root, lambda _, path, label: (path, label, 0))
     report = tundish.accelerate(DataLoader(folder, 4)).report
     assert "not pairs of a path and a label" in str(report)
 
@@ -59,14 +59,14 @@ def test_a_parent_folder_is_that_of_a_links_target(tmp_path, monkeypatch):
 @pytest.mark.parametrize("kind", [bool, np.int32, lambda n: torch.tensor(n, dtype=torch.int32)])
 def test_labels_of_several_types_are_kept(root, kind):
     """A batch of torch has the type of its own labels."""
-    folder = relabelled(root, lambda n, path, label: (path, label if n < 4 else kind(label)))
+    folder = relabeled(root, lambda n, path, label: (path, label if n < 4 else kind(label)))
     loader = tundish.accelerate(DataLoader(folder, 4))
     assert "have several types" in str(loader.report)
     assert [labels.dtype for _, labels in loader] == [y.dtype for _, y in DataLoader(folder, 4)]
 
 
 def test_labels_of_python_and_numpy_are_one_type(root):
-    folder = relabelled(root, lambda n, path, label: (path, label if n < 4 else np.int64(label)))
+    folder = relabeled(root, lambda n, path, label: (path, label if n < 4 else np.int64(label)))
     assert same_batches(accelerated(DataLoader(folder, 4)), DataLoader(folder, 4))
 
 
@@ -118,7 +118,7 @@ def test_labels_without_an_image_move_no_other_label():
 
 @pytest.fixture(scope="module")
 def numbered():
-    dataset = torch_sets.in_memory(datasets.MNIST, GREY, count=8)
+    dataset = torch_sets.in_memory(datasets.MNIST, GRAY, count=8)
     dataset.targets = torch.arange(8)
     return dataset
 

@@ -17,13 +17,13 @@ from torch.utils.data import (
 from torchvision import datasets
 
 from tests.helpers import torch_sets
-from tests.helpers.torch_sets import GREY, accelerated, same_batches
+from tests.helpers.torch_sets import GRAY, accelerated, same_batches
 
 
 @pytest.fixture(scope="module")
 def numbered():
     """Sample i has label i."""
-    dataset = torch_sets.in_memory(datasets.MNIST, GREY, count=23)
+    dataset = torch_sets.in_memory(datasets.MNIST, GRAY, count=23)
     dataset.targets = torch.arange(23)
     return dataset
 

@@ -9,7 +9,7 @@ from torchvision import datasets, transforms
 from torchvision.transforms import v2
 
 from tests.helpers import torch_sets
-from tests.helpers.torch_sets import FIXED, GREY, RANDOM, accelerated, same_batches
+from tests.helpers.torch_sets import FIXED, GRAY, RANDOM, accelerated, same_batches
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +23,8 @@ def known_sets(folder):
         "ImageNet": torch_sets.image_net(folder),
         "CIFAR10": torch_sets.in_memory(datasets.CIFAR10, FIXED),
         "CIFAR100": torch_sets.in_memory(datasets.CIFAR100, FIXED),
-        "MNIST": torch_sets.in_memory(datasets.MNIST, GREY),
-        "FashionMNIST": torch_sets.in_memory(datasets.FashionMNIST, GREY),
+        "MNIST": torch_sets.in_memory(datasets.MNIST, GRAY),
+        "FashionMNIST": torch_sets.in_memory(datasets.FashionMNIST, GRAY),
     }
 
 

@@ -236,7 +236,7 @@ def test_attributes_that_no_sample_depends_on_may_change(root):
 
 @pytest.mark.parametrize("kind", [datasets.MNIST, datasets.CIFAR10])
 def test_pixels_and_labels_that_are_changed_in_place_are_an_error(kind):
-    steps = torch_sets.GREY if kind is datasets.MNIST else FIXED
+    steps = torch_sets.GRAY if kind is datasets.MNIST else FIXED
     match = {"data": r"dataset\.data", "targets": r"dataset\.targets"}
 
     def swap_images(dataset):

@@ -1,4 +1,4 @@
-/* NVIDIA's library as far as src/system/nvml.cpp asks it, for machines without a GPU. The variable FAKE_NVML holds
+/* NVIDIA's library as far as src/base/machine/nvml.cpp asks it, for machines without a GPU. The variable FAKE_NVML holds
  * what is asked for by name, "name=number,...": absent names get the answer of a well GPU, "name=none" is not
  * supported. "count" GPUs, "start" is the error of nvmlInit. "hostile" texts have no end and strange bytes. */
 #include <stdio.h>

@@ -53,7 +53,7 @@ LAST = (
     ("AugMix", "RandomInvert", "ElasticTransform", "GaussianBlur"),
     ("JPEG", "RandomApply", "ElasticTransform", "AugMix"),
 )
-GREYS = [T.RandomResizedCrop([95, 69]), T.ElasticTransform(90.0, 3.0, fill=7), T.RandomInvert()]
+GRAYS = [T.RandomResizedCrop([95, 69]), T.ElasticTransform(90.0, 3.0, fill=7), T.RandomInvert()]
 
 
 def draw_last(number: int) -> list[T.Transform]:
@@ -62,7 +62,7 @@ def draw_last(number: int) -> list[T.Transform]:
     place = Place(pick, least=16)
     ends = []
     for name in LAST[number // 4 % len(LAST)]:
-        if name == "RandomApply":  # images of a batch with other steps than their neighbours
+        if name == "RandomApply":  # images of a batch with other steps than their neighbors
             ends.append(T.RandomApply([draw_one(place, "ElasticTransform")], p=0.5))
         else:
             ends.append(draw_one(place, name))
@@ -77,7 +77,7 @@ def check(pack: Path, number: int) -> int:
     if number % 4 == 3:
         more["transforms"] = draw_last(number)
         if number % 20 == 3:
-            more |= {"mode": "L", "transforms": GREYS}
+            more |= {"mode": "L", "transforms": GRAYS}
             modes = ("cpu",)  # the GPU decodes to RGB alone
     elif number % 6 == 5:
         more["views"] = [alone(draw_list(number + k * 1000, SIDE - 20 * k)) for k in range(3)]

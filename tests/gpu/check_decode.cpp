@@ -18,10 +18,10 @@
 #include <thread>
 
 #include "augment/transform.h"
-#include "core/machine/usable_cpus.h"
+#include "base/machine/usable_cpus.h"
 #include "cuda/decode/decoder.h"
 #include "cuda/decode/testing.h"
-#include "pack/reader.h"
+#include "data/pack/reader.h"
 
 namespace {
 

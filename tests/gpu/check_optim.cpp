@@ -1,4 +1,4 @@
-// The optimisers on a GPU (cuda/optim/gpu_optimizer.h), compared with those on the CPU:
+// The optimizers on a GPU (cuda/optim/gpu_optimizer.h), compared with those on the CPU:
 //
 //   check_optim CASES SEED
 //
@@ -273,7 +273,7 @@ class Run {
       ++totals_.tensors;
       if (same(pairs_[i], case_.exact)) continue;
       if (totals_.wrong++ < 5) {
-        fmt::print("differs: optimiser {}, tensor {} of {} elements, step {}\n",
+        fmt::print("differs: optimizer {}, tensor {} of {} elements, step {}\n",
                    static_cast<int>(case_.kind), i, pairs_[i].cpu.kind.count, made_);
       }
     }

@@ -17,9 +17,9 @@
 #include "augment/pixels/pixel_runner.h"
 #include "augment/pixels/random_step.h"
 #include "augment/transforms.h"
-#include "core/host_memory.h"
-#include "cuda/augment/finish_slowly.h"
-#include "cuda/decode/batch_slowly.h"
+#include "base/host_memory.h"
+#include "cuda/augment/finish_reference.h"
+#include "cuda/decode/batch_reference.h"
 #include "cuda/decode/resident_pack.h"
 #include "cuda/decode/testing.h"
 #include "cuda/gpu_uploader.h"
@@ -113,7 +113,7 @@ std::unique_ptr<Batch> random_batch(Random& random) {
   return out;
 }
 
-// As engine/gpu/gpu_maker.cpp.
+// As loader/engine/gpu/gpu_maker.cpp.
 void plan_batch(BatchPlan& plan, const Batch& batch, const ResidentRecords* resident) {
   const int width = batch.size.width, height = batch.size.height;
   plan.begin({}, resident != nullptr);
@@ -140,7 +140,7 @@ void run_steps(std::vector<std::uint8_t>& levels, std::size_t images, std::size_
     std::vector<std::uint8_t> image(begin, begin + pixels);
     Size size = batch.size;
     const auto [first, count] = batch.left[first_range + i];
-    run_slowly(std::span(batch.steps).subspan(first, count), image, size);
+    run_reference(std::span(batch.steps).subspan(first, count), image, size);
     std::copy(image.begin(), image.end(), begin);
   }
 }
@@ -148,7 +148,8 @@ void run_steps(std::vector<std::uint8_t>& levels, std::size_t images, std::size_
 // Images of 8-bit levels into the batch.
 void finish_levels(std::vector<std::byte>& out, const std::vector<std::uint8_t>& levels,
                    std::span<const Target> targets, std::size_t first_range, const Batch& batch) {
-  finish_slowly(out.data(), levels.data(), targets, batch.size, batch.table, batch.channels_first);
+  finish_reference(out.data(), levels.data(), targets, batch.size, batch.table,
+                   batch.channels_first);
   const std::size_t bytes = at(elements(batch.size)) * dtype_bytes(batch.table.dtype);
   for (std::size_t i = 0; !batch.left.empty() && i < targets.size(); ++i) {
     const auto [first, count] = batch.erased[first_range + i];
@@ -162,7 +163,7 @@ void finish_levels(std::vector<std::byte>& out, const std::vector<std::uint8_t>&
 }
 
 // The batch as the slow twins make it; returns the error of each image that the GPU decodes.
-std::vector<std::uint32_t> make_slowly(std::vector<std::byte>& out, const Batch& batch) {
+std::vector<std::uint32_t> make_reference(std::vector<std::byte>& out, const Batch& batch) {
   BatchPlan slow;
   plan_batch(slow, batch, nullptr);
   std::vector<std::byte> buffer(at(slow.layout().bytes));
@@ -171,12 +172,13 @@ std::vector<std::uint32_t> make_slowly(std::vector<std::byte>& out, const Batch&
   run_steps(own, batch.targets.size(), 0, batch);
   if (batch.mixes.empty()) finish_levels(out, own, batch.targets, 0, batch);
   if (batch.left.empty()) {
-    return run_batch_slowly(out.data(), buffer.data(), slow.layout(), lanes::builtin_tables(),
-                            batch.table);
+    return run_batch_reference(out.data(), buffer.data(), slow.layout(), lanes::builtin_tables(),
+                               batch.table);
   }
   std::vector<std::uint8_t> levels(at(batch.views.size() * elements(batch.size)));
-  const auto errors = run_batch_slowly(reinterpret_cast<std::byte*>(levels.data()), buffer.data(),
-                                       slow.layout(), lanes::builtin_tables(), pixel_table({}));
+  const auto errors =
+      run_batch_reference(reinterpret_cast<std::byte*>(levels.data()), buffer.data(), slow.layout(),
+                          lanes::builtin_tables(), pixel_table({}));
   run_steps(levels, batch.numbers.size(), batch.targets.size(), batch);
   if (!batch.mixes.empty()) {
     mix_all(out, own, levels, errors, batch);
@@ -236,7 +238,7 @@ void compare(Totals& totals, const Batch& batch, const Uploaded& there,
   totals.mixed += static_cast<int>(batch.mixes.size());
   if (!batch.mixes.empty()) {
     labels = batch.labels;
-    totals.wrong += soft_labels != soft_labels_slowly(batch);
+    totals.wrong += soft_labels != soft_labels_reference(batch);
   }
   totals.wrong += got != expected || labels != batch.labels || samples != batch.samples;
 }
@@ -255,7 +257,7 @@ void check_one(Totals& totals, GpuUploader& uploader, Batch& batch, cudaStream_t
   if (!batch.levels.empty()) std::memcpy(levels.data(), batch.levels.data(), batch.levels.size());
 
   std::vector<std::byte> expected(bytes);
-  const std::vector<std::uint32_t> errors = make_slowly(expected, batch);
+  const std::vector<std::uint32_t> errors = make_reference(expected, batch);
 
   DeviceMemory images, numbers, soft;
   soft.reserve(4 * kClasses * count);

@@ -25,7 +25,7 @@ from tests.gpu.loader_bad import damaged, undecodable, undecodable_raised
 from tests.gpu.loader_batches import (
     decoded_images_are_counted,
     elastic_and_aug_mix,
-    greys,
+    grays,
     kept_and_dropped,
     label_vectors,
     left_early,
@@ -47,7 +47,7 @@ from tests.gpu.loader_streams import (
 from tests.gpu.loaders import MODES
 
 PER_MODE = [other_codecs, damaged, resumed, kept_and_dropped, left_early, two_at_once]
-PER_MODE += [in_a_graph, without_waiting, under_load, other_fields, greys]
+PER_MODE += [in_a_graph, without_waiting, under_load, other_fields, grays]
 PER_MODE += [label_vectors, elastic_and_aug_mix, decoded_images_are_counted]
 PER_MODE += [current_device_is_kept, gpu_wait_is_counted, ahead_of_the_gpu]
 

@@ -23,7 +23,7 @@ def types_and_layouts(pack: Path, mode: str) -> str:
     return f"{count} batches equal"
 
 
-def greys(pack: Path, mode: str) -> str:
+def grays(pack: Path, mode: str) -> str:
     """mode="L": the CPU decodes, the GPU stores one channel; images that are mixed too."""
     if mode not in ("cpu", "auto"):
         return "not offered"

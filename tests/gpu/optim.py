@@ -1,8 +1,8 @@
-"""The optimisers of tundish.optim on a GPU.
+"""The optimizers of tundish.optim on a GPU.
 
     python -m tests.gpu.optim [--out FILE]     needs a GPU with its driver and torch
 
-Every optimiser makes 200 steps on the GPU and on the CPU from the same gradients: equal bits where no sum
+Every optimizer makes 200 steps on the GPU and on the CPU from the same gradients: equal bits where no sum
 takes part, a few units of the last place where one does. Then: torch's fused kernels, a step recorded in a
 CUDA graph with a learning rate that changes, a GradScaler that skips, gradients that move, channels_last,
 parameters of 16 bits, clipping and an average in the same step, states that move between CPU and GPU.

@@ -16,7 +16,7 @@ tune       steps of plans against the plain loop (tune.py), predicted memory (tu
            identical twins recorded (bench/tune/twins.py). The models: ./dev bench tune, six minutes each
 doctor     bench doctor: ten planted bottlenecks; the cause is named, the prediction holds; times of layers add up
            to the step's, and their checks find planted models (layers.py); its timeline and memory (doctor_records.py)
-optim      optimisers on the GPU and on the CPU (check_optim.cpp, optim.py); Muon against torch's (muon.py);
+optim      optimizers on the GPU and on the CPU (check_optim.cpp, optim.py); Muon against torch's (muon.py);
            bench optim: their steps against torch's and timm's; a ResNet-18's training step against torch's fused SGD
 
 Each stage takes under eight minutes. The log goes to DIR/gpu_STAGE.log, figures to

@@ -219,7 +219,7 @@ def check_capture_failure() -> bool:
 
 
 def check_options() -> bool:
-    """A changed option of the optimiser captures again; weights follow it."""
+    """A changed option of the optimizer captures again; weights follow it."""
     model, optimizer = make("SGD")
     step = Step(model, optimizer, nn.CrossEntropyLoss())
     for trick in (FusedOptimizer(), CudaGraph()):

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "augment/cpu/layout.h"
-#include "augment/mix_slowly.h"
+#include "augment/mix_reference.h"
 #include "augment/transforms.h"
 #include "cuda/augment/gpu_erasure.h"
 #include "cuda/augment/gpu_mix.h"
 #include "cuda/augment/step_range.h"
 #include "cuda/decode/batch_layout.h"
 #include "cuda/decode/testing.h"
-#include "source/memory_source.h"
+#include "data/source/memory_source.h"
 
 namespace tundish::cuda {
 
@@ -114,8 +114,8 @@ inline std::vector<float> elements_before(ImageRef image, const std::vector<std:
   }
   const auto [first, count] =
       batch.erased[image & kDecoded ? batch.targets.size() + number : number];
-  return elements_slowly(one.data(), std::span(batch.erasures).subspan(first, count), batch.size,
-                         batch.float_table);
+  return elements_reference(one.data(), std::span(batch.erasures).subspan(first, count), batch.size,
+                            batch.float_table);
 }
 
 inline void mix_all(std::vector<std::byte>& out, const std::vector<std::uint8_t>& levels,
@@ -126,7 +126,7 @@ inline void mix_all(std::vector<std::byte>& out, const std::vector<std::uint8_t>
     const auto before = [&](ImageRef image) {
       return elements_before(image, levels, decoded, errors, batch);
     };
-    mix_slowly(
+    mix_reference(
         before(batch.gpu_mixes[i].own), before(batch.gpu_mixes[i].partner), batch.mixes[i],
         batch.size,
         placement(out.data() + i * bytes, batch.size, batch.table.dtype, batch.channels_first),
@@ -134,7 +134,7 @@ inline void mix_all(std::vector<std::byte>& out, const std::vector<std::uint8_t>
   }
 }
 
-inline std::vector<float> soft_labels_slowly(const Batch& batch) {
+inline std::vector<float> soft_labels_reference(const Batch& batch) {
   std::vector<float> out;
   for (const GpuMix& mix : batch.gpu_mixes) {
     for (int c = 0; c < kClasses; ++c) {

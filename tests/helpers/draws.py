@@ -1,4 +1,4 @@
-"""The random choices of the loader, written down again: what core/random.h and augment/ draw."""
+"""The random choices of the loader, written down again: what base/random.h and augment/ draw."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 class Random:
-    """core/random.h: one stream per transform of one sample."""
+    """base/random.h: one stream per transform of one sample."""
 
     def __init__(self, seed: int, epoch: int, sample: int, transform: str, number: int = 0) -> None:
         """`number`: among the transforms of the same name."""

@@ -40,7 +40,7 @@ def picture(number: int, width: int, height: int) -> Image.Image:
 
 
 def make_set(folder: Path) -> Path:
-    """A pack of eleven: lanes of every sampling, grey, CMYK, PNG, turned, tiny, odd and thin ones."""
+    """A pack of eleven: lanes of every sampling, gray, CMYK, PNG, turned, tiny, odd and thin ones."""
     turned = Image.Exif()
     turned[0x0112] = 6
     jpegs: list[tuple[tuple[int, int], str, dict[str, Any]]] = [

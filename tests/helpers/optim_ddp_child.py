@@ -1,7 +1,7 @@
 """One rank of runs over gloo on the CPU: python -m tests.helpers.optim_ddp_child RANK WORLD FOLDER
 
-FOLDER/RANK.pt gets the weights after training with every optimiser under DistributedDataParallel and with
-some under FullyShardedDataParallel, and what optimisers say to sharded parameters that they cannot update.
+FOLDER/RANK.pt gets the weights after training with every optimizer under DistributedDataParallel and with
+some under FullyShardedDataParallel, and what optimizers say to sharded parameters that they cannot update.
 """
 
 import os

@@ -1,7 +1,7 @@
-"""Small models that tests of optimisers train, and the gradients of such runs.
+"""Small models that tests of optimizers train, and the gradients of such runs.
 
-A run is recorded with one optimiser and replayed with another: both see the same gradients, so that what
-differs at the end is rounding of the optimisers. Weights that train freely drift apart: every step
+A run is recorded with one optimizer and replayed with another: both see the same gradients, so that what
+differs at the end is rounding of the optimizers. Weights that train freely drift apart: every step
 feeds the last one's rounding through the model.
 """
 
@@ -85,7 +85,7 @@ def record_with_exact_step(name, make_optimizer):
 
 
 def replay(name, make_optimizer, recorded, each_step=None):
-    """The same gradients for another optimiser. Returns it, weights after the first step, and at the end."""
+    """The same gradients for another optimizer. Returns it, weights after the first step, and at the end."""
     model = MODELS[name][0]()
     optimizer = make_optimizer(model)
     follow = each_step(optimizer) if each_step else None

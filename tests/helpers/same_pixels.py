@@ -27,13 +27,13 @@ np.savez(sys.argv[2], **results)
 """
 
 
-KINDS = ("noise", "smooth", "narrow", "few", "grey", "one")
+KINDS = ("noise", "smooth", "narrow", "few", "gray", "one")
 # Enough for operations that move pixels and do not look at their levels.
 MOVED = ("noise", "smooth")
 
 
 def sample_images(seed: int = 0, kinds: tuple[str, ...] = KINDS) -> dict[str, np.ndarray]:
-    """Noise, smooth colours, few colours, one colour, of every size."""
+    """Noise, smooth colors, few colors, one color, of every size."""
     random = np.random.default_rng(seed)
     out = {}
     for height, width in SIZES:
@@ -44,7 +44,7 @@ def sample_images(seed: int = 0, kinds: tuple[str, ...] = KINDS) -> dict[str, np
         out[f"smooth {height}x{width}"] = waves
         out[f"narrow {height}x{width}"] = random.integers(100, 131, shape)
         out[f"few {height}x{width}"] = random.choice([0, 1, 128, 254, 255], shape)
-        out[f"grey {height}x{width}"] = random.integers(0, 256, (height, width, 1)) * [1, 1, 1]
+        out[f"gray {height}x{width}"] = random.integers(0, 256, (height, width, 1)) * [1, 1, 1]
         out[f"one {height}x{width}"] = np.full(shape, random.integers(0, 256, 3))
     chosen = [name for name in out if name.split()[0] in kinds]
     return {name: out[name].astype(np.uint8) for name in chosen}

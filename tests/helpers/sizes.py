@@ -57,7 +57,7 @@ BODY_FOLLOWS = re.compile(
     r"(?:\)|\b(?:const|noexcept|override|final|mutable|try)|->\s*[\w:<>,*&\s]+)\s*$"
 )
 TYPE = re.compile(r"^\s*(?:template\s*<.*>\s*)?(?:struct|class|union|enum)\b[^()]*$", re.DOTALL)
-MEMBERS = re.compile(r"\)\s*(?:noexcept\s*)?:(?!:)")  # a constructor's initialisers begin
+MEMBERS = re.compile(r"\)\s*(?:noexcept\s*)?:(?!:)")  # a constructor's initializers begin
 ALIGNED = re.compile(r"\balignas\([^()]*\)|__attribute__\(\(.*?\)\)")
 
 
@@ -97,7 +97,7 @@ def cpp_functions(text: str) -> list[Function]:
         at, inside = match.start(), "function" in scopes
         if match[0] == "{":
             head = code[begin:at]
-            # An initialiser such as a_{1} between the parameters of a constructor and its body.
+            # An initializer such as a_{1} between the parameters of a constructor and its body.
             member = MEMBERS.search(head) and re.search(r"[\w>]$", head)
             kind = "neither" if inside else "member" if member else kind_of(head)
             scopes.append(kind)

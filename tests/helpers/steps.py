@@ -12,7 +12,7 @@ def sgd_step(model, loss_fn=None, lr=0.1):
 
 
 def twin(step):
-    """A step of its own on a copy of the model, with the same optimiser's options."""
+    """A step of its own on a copy of the model, with the same optimizer's options."""
     return sgd_step(copy.deepcopy(step.model), step.loss_fn, step.optimizer.param_groups[0]["lr"])
 
 

@@ -18,7 +18,7 @@ FIXED = [
     v2.ToDtype(torch.float32, scale=True),
     v2.Normalize([0.4, 0.5, 0.6], [0.2, 0.3, 0.4]),
 ]
-GREY = [v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.Normalize([0.13], [0.31])]
+GRAY = [v2.ToImage(), v2.ToDtype(torch.float32, scale=True), v2.Normalize([0.13], [0.31])]
 RANDOM = [v2.RandomResizedCrop(16), v2.RandomHorizontalFlip(), *FIXED[2:]]
 
 
@@ -49,12 +49,12 @@ def image_net(root, steps=FIXED):
 def in_memory(kind, steps, count=19):
     """CIFAR or MNIST without their files, whose checksums torchvision knows."""
     out = kind.__new__(kind)
-    grey = issubclass(kind, datasets.MNIST)
-    shape = (count, 28, 28) if grey else (count, 32, 32, 3)
+    gray = issubclass(kind, datasets.MNIST)
+    shape = (count, 28, 28) if gray else (count, 32, 32, 3)
     rng = np.random.default_rng(zlib.crc32(kind.__name__.encode()))
     pixels, labels = rng.integers(0, 256, shape, np.uint8), rng.integers(0, 10, count)
-    out.data = torch.from_numpy(pixels) if grey else pixels
-    out.targets = torch.from_numpy(labels) if grey else labels.tolist()
+    out.data = torch.from_numpy(pixels) if gray else pixels
+    out.targets = torch.from_numpy(labels) if gray else labels.tolist()
     out.root, out.transform, out.target_transform = "nowhere", v2.Compose(steps), None
     return out
 

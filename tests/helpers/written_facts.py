@@ -1,4 +1,4 @@
-"""Facts of a watched process, written down: for tests of the doctor's judgement."""
+"""Facts of a watched process, written down: for tests of the doctor's judgment."""
 
 from tundish.diagnosis.probe.clocks.step_ledger import PARTS
 

@@ -32,7 +32,7 @@ ARGUMENTS = [
     ({"prefetch_factor": 2}, TypeError, "prefetch=N"),
     ({"multiprocessing_context": "fork"}, TypeError, "no worker processes"),
     ({"stage": "/dev/shm"}, TypeError, "copy_to"),
-    ({"colour": 1}, TypeError, r"no argument 'colour': see help\(tundish.Loader\)"),
+    ({"color": 1}, TypeError, r"no argument 'color': see help\(tundish.Loader\)"),
     ({"batchsize": 8}, TypeError, r"no argument 'batchsize': did you mean batch_size\?"),
     ({"transform": []}, TypeError, r"no argument 'transform': did you mean transforms\?"),
     ({"return_indices": 1}, TypeError, r"did you mean return_index\?"),
@@ -139,7 +139,7 @@ def test_a_transform_that_does_not_exist_says_what_to_do(name, text):
     ("name", "text"),
     [
         ("RandomResizeCrop", "tundish has no transform RandomResizeCrop: did you mean RandomResizedCrop?"),
-        ("ColourJitter", "did you mean ColorJitter? It has: "),
+        ("ColorJitter", "did you mean ColorJitter? It has: "),
         ("Cutmix", "did you mean CutMix?"),
         ("Shedule", "did you mean Schedule?"),
         ("from_torchvison", "no attribute 'from_torchvison': did you mean from_torchvision?"),

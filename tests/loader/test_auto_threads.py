@@ -1,4 +1,4 @@
-"""threads="auto": what Python adds to the engine's rule, whose tests are in src/engine/tuning/."""
+"""threads="auto": what Python adds to the engine's rule, whose tests are in src/loader/engine/tuning/."""
 
 import logging
 

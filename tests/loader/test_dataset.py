@@ -22,7 +22,7 @@ def test_every_image_is_that_of_pillow_and_every_label_that_of_its_folder(photos
         assert label == photos.labels[number]
 
 
-def test_mode_l_gives_the_greys_of_pillow(photos):
+def test_mode_l_gives_the_grays_of_pillow(photos):
     data = pickle.loads(pickle.dumps(tundish.Dataset(photos.pack, mode="L")))
     for number, name in enumerate(photos.names):
         with Image.open(photos.folder / name) as file:
@@ -34,7 +34,7 @@ def test_mode_l_gives_the_greys_of_pillow(photos):
         tundish.Dataset(photos.pack, mode="P")
 
 
-def test_mode_i16_gives_16_bit_greys_and_refuses_other_images(photos, tmp_path):
+def test_mode_i16_gives_16_bit_grays_and_refuses_other_images(photos, tmp_path):
     levels = np.random.default_rng(1).integers(0, 65536, (5, 7)).astype(np.uint16)
     (tmp_path / "c").mkdir()
     Image.fromarray(levels).save(tmp_path / "c/a.png")

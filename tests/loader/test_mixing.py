@@ -168,7 +168,7 @@ def test_other_types_are_rounded_once(folder, dtype, memory_format):
         assert torch.equal(images, wide.to(getattr(torch, dtype)))
 
 
-def test_a_skipped_sample_leaves_its_neighbour_unmixed(tmp_path):
+def test_a_skipped_sample_leaves_its_neighbor_unmixed(tmp_path):
     folder = make_folder(tmp_path / "set", 8, 16)
     options = {"shuffle": False, "batch_size": 8}
     (plain, _), *_ = batches(loader(folder, **options))

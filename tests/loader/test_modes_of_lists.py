@@ -6,7 +6,7 @@ from PIL import Image
 from tundish import transforms as T
 
 
-def test_grey_images_of_different_sizes_come_as_a_list(tmp_path):
+def test_gray_images_of_different_sizes_come_as_a_list(tmp_path):
     rng = np.random.default_rng(1)
     pictures = [rng.integers(0, 256, (9 + n, 14 - n, 3), dtype=np.uint8) for n in range(4)]
     (tmp_path / "a").mkdir()
@@ -18,12 +18,12 @@ def test_grey_images_of_different_sizes_come_as_a_list(tmp_path):
         )
         images, _ = next(iter(loader))
         for image, picture in zip(images, pictures, strict=True):
-            grey = np.asarray(Image.fromarray(picture).convert("L"))
-            assert image.shape == (1, *grey.shape)
-            assert np.array_equal(image[0], grey)
+            gray = np.asarray(Image.fromarray(picture).convert("L"))
+            assert image.shape == (1, *gray.shape)
+            assert np.array_equal(image[0], gray)
 
 
-def test_padded_grey_images_keep_their_sizes(tmp_path):
+def test_padded_gray_images_keep_their_sizes(tmp_path):
     (tmp_path / "a").mkdir()
     Image.new("RGB", (7, 5), (9, 9, 9)).save(tmp_path / "a" / "1.png")
     loader = tundish.Loader(

@@ -1,4 +1,4 @@
-"""Tests of optimisers run on one thread: threads that share a busy CPU wait for each other."""
+"""Tests of optimizers run on one thread: threads that share a busy CPU wait for each other."""
 
 from __future__ import annotations
 

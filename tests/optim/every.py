@@ -1,4 +1,4 @@
-"""Every optimiser with arguments that suit the small models of tests/helpers/optim_models.py."""
+"""Every optimizer with arguments that suit the small models of tests/helpers/optim_models.py."""
 
 from __future__ import annotations
 

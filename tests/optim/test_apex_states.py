@@ -60,7 +60,7 @@ def run(optimizer: Any, parameters: list[Any], steps: range) -> None:
 
 
 def as_apex(optimizer: Any, name: str, steps: int) -> dict[str, Any]:
-    """The state of a Tundish optimiser as Apex's would have it."""
+    """The state of a Tundish optimizer as Apex's would have it."""
     (group,) = optimizer.param_groups
     states: dict[int, dict[str, Any]] = {}
     norms: tuple[list[float], list[float]] = [], []

@@ -1,4 +1,4 @@
-"""What every optimiser does beside its formula: scalers, clipping, averages, copies, hooks, odd tensors."""
+"""What every optimizer does beside its formula: scalers, clipping, averages, copies, hooks, odd tensors."""
 
 from __future__ import annotations
 
@@ -237,7 +237,7 @@ def test_flat_parameters_are_refused_where_each_tensor_has_a_norm(name: str) -> 
 
 @pytest.mark.parametrize("name", ["SGD", "AdamW", "LAMB"])
 def test_a_compiled_training_step(name: str) -> None:
-    """The graph breaks at the optimiser's step."""
+    """The graph breaks at the optimizer's step."""
 
     def step(model: Any, optimizer: Any, inputs: Any) -> None:
         optimizer.zero_grad()

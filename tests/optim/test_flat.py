@@ -74,16 +74,16 @@ def test_zero_grad_of_the_model_works_wherever_it_is_called(when):
     assert same(values(model), plain())
 
 
-@pytest.mark.parametrize("clear", ["of the optimiser", "of the model"])
-def test_an_optimiser_over_the_groups_is_watched_from_its_first_step_on(clear):
+@pytest.mark.parametrize("clear", ["of the optimizer", "of the model"])
+def test_an_optimizer_over_the_groups_is_watched_from_its_first_step_on(clear):
     model = net()
     flat = tundish.optim.flatten(model)
     optimizer = SGD[0](flat.groups(), **SGD[1])
-    own = optimizer if clear == "of the optimiser" else model
+    own = optimizer if clear == "of the optimizer" else model
     assert same(train(model, optimizer, lambda: own.zero_grad()), plain())
 
 
-def test_an_optimiser_over_the_tensors_themselves_needs_nothing():
+def test_an_optimizer_over_the_tensors_themselves_needs_nothing():
     model = net()
     flat = tundish.optim.flatten(model)
     assert same(train(model, SGD[0](model.parameters(), **SGD[1])), plain())
@@ -130,7 +130,7 @@ def test_groups_keep_their_options_and_follow_a_scheduler():
     assert flat.parameters(torch.float64) == []
 
 
-def test_two_optimisers_share_one_flat_model():
+def test_two_optimizers_share_one_flat_model():
     model, other = net(), net()
     flat = tundish.optim.flatten(model, decay_groups(model))
     ours = [flat.watch(torch.optim.SGD([group], lr=0.1)) for group in flat.groups()]
@@ -143,7 +143,7 @@ def test_two_optimisers_share_one_flat_model():
     assert same(values(model), values(other))
 
 
-def test_one_optimiser_over_two_flat_models():
+def test_one_optimizer_over_two_flat_models():
     models, others = [net(), net(seed=2)], [net(), net(seed=2)]
     flats = [tundish.optim.flatten(model) for model in models]
     optimizer = torch.optim.SGD([p for flat in flats for p in flat.parameters()], lr=0.1)
@@ -157,7 +157,7 @@ def test_one_optimiser_over_two_flat_models():
         assert same(values(model), values(other))
 
 
-def test_an_optimiser_may_have_other_tensors_too():
+def test_an_optimizer_may_have_other_tensors_too():
     def run(model, extra, optimizer):
         for batch in batches():
             optimizer.zero_grad()
@@ -244,12 +244,12 @@ def test_micro_batches_accumulate():
     assert same(run(model, optimizer), run(other, SGD[0](other.parameters(), **SGD[1])))
 
 
-@pytest.mark.parametrize("clear", ["of the optimiser", "of the model"])
+@pytest.mark.parametrize("clear", ["of the optimizer", "of the model"])
 def test_a_grad_scaler_unscales_what_the_step_uses(clear):
     def run(model, optimizer):
         scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
         for batch in batches():
-            (optimizer if clear == "of the optimiser" else model).zero_grad()
+            (optimizer if clear == "of the optimizer" else model).zero_grad()
             scaler.scale(loss_of(model, batch)).backward()
             scaler.unscale_(optimizer)
             scaler.step(optimizer)

@@ -167,7 +167,7 @@ def test_a_part_that_is_trained_later_is_refused():
         train(model, optimizer, steps=1)
 
 
-def test_a_part_that_is_frozen_while_another_optimiser_steps_is_no_fault():
+def test_a_part_that_is_frozen_while_another_optimizer_steps_is_no_fault():
     """As the discriminator of a GAN is while the generator trains."""
     model = net()
     parts = [{"params": model[:3].parameters()}, {"params": model[3:].parameters()}]
@@ -186,7 +186,7 @@ def test_a_part_that_is_frozen_while_another_optimiser_steps_is_no_fault():
         second.step()
 
 
-def test_an_optimiser_that_clears_only_the_flat_gradient_is_refused():
+def test_an_optimizer_that_clears_only_the_flat_gradient_is_refused():
     model = net()
     flat = tundish.optim.flatten(model)
     optimizer = SGD[0](flat.groups(), **SGD[1])  # watched from its first step on

@@ -83,7 +83,7 @@ def test_the_flat_parameters_are_neither_copied_nor_pickled():
 
 
 def test_a_copy_of_model_and_optimizer_is_refused():
-    """Its optimiser would have tensors of its own, and train nothing."""
+    """Its optimizer would have tensors of its own, and train nothing."""
     model, _, optimizer = flattened()
     with pytest.raises(ArgumentError, match="copy the model, flatten the copy"):
         copy.deepcopy((model, optimizer))
@@ -172,7 +172,7 @@ def test_shared_memory_moves_the_whole_buffer():
     assert same(train(model, optimizer), plain())
 
 
-def test_the_optimisers_state_is_saved_and_loaded():
+def test_the_optimizers_state_is_saved_and_loaded():
     model, _, optimizer = flattened()
     train(model, optimizer, steps=10)
     file = io.BytesIO()

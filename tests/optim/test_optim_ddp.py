@@ -1,4 +1,4 @@
-"""Optimisers in two processes: under DistributedDataParallel, under FullyShardedDataParallel where parameters are
+"""Optimizers in two processes: under DistributedDataParallel, under FullyShardedDataParallel where parameters are
 plain tensors, and refused by name where they cannot be right."""
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def test_gradients_that_are_views_of_buckets_change_nothing(name: str, ranks: An
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
-def test_ranks_train_as_with_torchs_optimiser(name: str, ranks: Any) -> None:
+def test_ranks_train_as_with_torchs_optimizer(name: str, ranks: Any) -> None:
     """Freely, so rounding goes through the model 20 times."""
     for ours, theirs in zip(ranks[0][name], ranks[0]["torch's " + name]):
         assert ulps(ours, theirs) <= 1000
@@ -45,7 +45,7 @@ def test_parts_of_plain_tensors_train_as_whole_ones(name: str, ranks: Any) -> No
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
-def test_parts_of_plain_tensors_train_as_with_torchs_optimiser(name: str, ranks: Any) -> None:
+def test_parts_of_plain_tensors_train_as_with_torchs_optimizer(name: str, ranks: Any) -> None:
     for ours, theirs in zip(ranks[0]["sharded " + name], ranks[0]["torch's sharded " + name]):
         assert ulps(ours, theirs) <= 1000
 

@@ -1,4 +1,4 @@
-"""Threads of optimisers: forks, and the end of the process."""
+"""Threads of optimizers: forks, and the end of the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Optimisers in several threads, and after a fork. Tensors are large enough for the engine's own threads."""
+"""Optimizers in several threads, and after a fork. Tensors are large enough for the engine's own threads."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def in_threads(*functions: Any) -> None:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_two_optimisers_step_at_once(name: str, two_threads: None) -> None:
+def test_two_optimizers_step_at_once(name: str, two_threads: None) -> None:
     def steps(optimizer: Any) -> None:
         for _ in range(20):
             optimizer.step()
@@ -64,7 +64,7 @@ def test_two_optimisers_step_at_once(name: str, two_threads: None) -> None:
 
 
 @pytest.mark.parametrize("name", ["SGD", "LAMB"])
-def test_one_optimiser_steps_in_two_threads(name: str, two_threads: None) -> None:
+def test_one_optimizer_steps_in_two_threads(name: str, two_threads: None) -> None:
     """One step after the other; the gradients stay the same here, so their order does not matter."""
     alone, shared = parameter(0), parameter(0)
     optimizer, other = make(name, [shared]), make(name, [alone])
@@ -79,7 +79,7 @@ def test_one_optimiser_steps_in_two_threads(name: str, two_threads: None) -> Non
     assert torch.equal(alone, shared)
 
 
-def test_steps_of_one_optimiser_wait_for_each_other() -> None:
+def test_steps_of_one_optimizer_wait_for_each_other() -> None:
     """A step that begins while another is in the engine does not enter it."""
     one = parameter(0)
     optimizer = optim.SGD([one], lr=0.1)

@@ -1,4 +1,4 @@
-"""200 training steps of small models with every optimiser, against torch's, timm's or the formulas."""
+"""200 training steps of small models with every optimizer, against torch's, timm's or the formulas."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def cosine(optimizer: Any) -> Any:
 
 
 def makes(cls: Any, arguments: dict[str, Any], **more: Any) -> Any:
-    """Of a model an optimiser of two groups."""
+    """Of a model an optimizer of two groups."""
     return lambda model: cls(groups_of(model, lr=arguments["lr"] / 2), **arguments, **more)
 
 
@@ -98,7 +98,7 @@ def test_200_steps_with_torchs_gradients(
 def test_200_steps_under_a_schedule(
     name: str, arguments: dict[str, Any], limit: float, as_tensor: bool, schedule: Any
 ) -> None:
-    """A learning rate that is a tensor has float32's digits; both optimisers read the same tensor."""
+    """A learning rate that is a tensor has float32's digits; both optimizers read the same tensor."""
 
     def make(module: Any) -> Any:
         def build(model: Any) -> Any:
@@ -221,7 +221,7 @@ LEARNING: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("name", LEARNING)
-def test_every_optimiser_learns(name: str) -> None:
+def test_every_optimizer_learns(name: str) -> None:
     model = MODELS["mlp"][0]()
     optimizer = getattr(optim, name)(model.parameters(), **LEARNING[name])
     losses = []

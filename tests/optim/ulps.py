@@ -7,7 +7,7 @@ import torch
 
 def ulps(ours: torch.Tensor, theirs: torch.Tensor) -> float:
     """The largest difference, in units of fp32's last place at each number; at the root mean square
-    for numbers that are smaller than that, where sums have cancelled."""
+    for numbers that are smaller than that, where sums have canceled."""
     differences = ulps_of_each(ours, theirs)
     return float(differences.max()) if differences.numel() else 0.0
 

@@ -282,7 +282,7 @@ WRONG = [
         {"transforms": [{"name": "CenterCrop", "size": [2**32 + 24, 24]}]},
         "CenterCrop: size must be",
     ),
-    ({"colour": 1}, "there is no argument 'colour'"),
+    ({"color": 1}, "there is no argument 'color'"),
 ]
 
 

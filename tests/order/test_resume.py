@@ -336,7 +336,7 @@ def test_an_invalid_state_is_refused(tiny):
         {**state, "seed": None},
         {**state, "run_config": 1},
         {**state, "run_config": {"batch_size": 0}},
-        {**state, "run_config": {"colour": 1}},
+        {**state, "run_config": {"color": 1}},
         {**state, "position": tiny.count + 1},
         {**state, "position": -1},
         {**state, "epoch": -1},

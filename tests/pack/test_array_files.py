@@ -125,13 +125,13 @@ def test_cifar_of_python_in_any_protocol(protocol, tmp_path):
 
 @pytest.mark.parametrize("ending", ["", ".gz"])
 def test_mnist(ending, tmp_path):
-    grey = IMAGES[..., 0]
+    gray = IMAGES[..., 0]
     write = gzip.compress if ending else bytes
-    head = struct.pack(">IIII", 0x803, *grey.shape)
-    (tmp_path / f"t10k-images-idx3-ubyte{ending}").write_bytes(write(head + grey.tobytes()))
+    head = struct.pack(">IIII", 0x803, *gray.shape)
+    (tmp_path / f"t10k-images-idx3-ubyte{ending}").write_bytes(write(head + gray.tobytes()))
     labels = struct.pack(">II", 0x801, 6) + LABELS.astype(np.uint8).tobytes()
     (tmp_path / f"t10k-labels-idx1-ubyte{ending}").write_bytes(write(labels))
-    same(tmp_path / f"t10k-images-idx3-ubyte{ending}", grey, LABELS)
+    same(tmp_path / f"t10k-images-idx3-ubyte{ending}", gray, LABELS)
 
 
 @pytest.mark.parametrize("write", [write_cifar, write_cifar_100, write_cifar_python])

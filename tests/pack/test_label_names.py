@@ -13,7 +13,7 @@ from tests.helpers.program import tundish as program
 pytestmark = needs_program
 
 
-class Labelled:
+class Labeled:
     """Samples with these labels, and three classes."""
 
     classes = ("cat", "dog", "emu")
@@ -29,7 +29,7 @@ class Labelled:
 
 
 def pack(tmp_path, *labels, name="a.tnd"):
-    result = tundish.pack(Labelled(*labels), tmp_path / name, processes=0, progress=False)
+    result = tundish.pack(Labeled(*labels), tmp_path / name, processes=0, progress=False)
     return result["warnings"]
 
 
@@ -53,7 +53,7 @@ def test_verbs_that_write_packs_warn(tmp_path, verb):
     assert "have a label without a name: label 7 of " in err(result)
 
 
-class Blocked(Labelled):
+class Blocked(Labeled):
     """The last sample is given once `released` is set."""
 
     def __init__(self, *labels):
@@ -85,11 +85,11 @@ def test_a_pack_that_goes_on_counts_the_labels_before(tmp_path):
 
 def test_a_merge_that_would_name_such_a_label_is_refused(tmp_path):
     pack(tmp_path, 0, 1, 2, name="b.tnd")
-    Labelled.classes, before = ("ant", "bee"), Labelled.classes
+    Labeled.classes, before = ("ant", "bee"), Labeled.classes
     try:
         pack(tmp_path, 0, 1, 2, name="a.tnd")
     finally:
-        Labelled.classes = before
+        Labeled.classes = before
     words = ["merge", tmp_path / "a.tnd", tmp_path / "b.tnd", "--rename", "--json"]
     result = program(*words, "-o", tmp_path / "both.tnd")
     assert result.returncode != 0

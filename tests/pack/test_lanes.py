@@ -45,7 +45,7 @@ def coded(image, **how):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Every sampling, progressive and not, restart markers, grey, odd sizes, CMYK, PNG, metadata, garbage after."""
+    """Every sampling, progressive and not, restart markers, gray, odd sizes, CMYK, PNG, metadata, garbage after."""
     root = tmp_path_factory.mktemp("lanes") / "photos"
     (root / "a").mkdir(parents=True)
     files = {}
@@ -136,7 +136,7 @@ def test_the_slow_reader_in_python_agrees(folder, pack):
         for number in (0, 3, 12):
             image = Image.open(folder / "a" / packed.keys[number].decode().split("/")[1])
             components = read_lanes.read_record(packed[number][b"image"], tables)
-            # DC of each luma block is the mean of its pixels, to within half a step of quantisation and rounding.
+            # DC of each luma block is the mean of its pixels, to within half a step of quantization and rounding.
             luma = np.asarray(image.convert("L") if image.mode == "L" else image.convert("YCbCr"))
             luma = luma if luma.ndim == 2 else luma[:, :, 0]
             step = image.quantization[0][0]

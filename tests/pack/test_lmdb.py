@@ -35,8 +35,8 @@ def test_coded_images_are_read(name, first, copy, tmp_path):
     for number, (image, label) in enumerate(tundish.Dataset(str(path))):
         assert image.tolist() == EXPECTED["pixels"][number]
         assert label == (-1 if first is None else first + number)
-    unlabelled = pytest.warns(UserWarning, match="no labels: its values are images alone")
-    with unlabelled if first is None else contextlib.nullcontext():
+    unlabeled = pytest.warns(UserWarning, match="no labels: its values are images alone")
+    with unlabeled if first is None else contextlib.nullcontext():
         check_same_batches(path, tmp_path / "a.tnd")
 
 

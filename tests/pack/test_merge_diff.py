@@ -31,7 +31,7 @@ def test_merge_joins_classes_and_copies_records(two, tmp_path):
     assert report["copied"] == 12
     assert report["recoded"] > 0
     assert report["copied"] + report["recoded"] + report["kept_as_jpeg"] == 18
-    assert report["relabelled"] == 6
+    assert report["relabeled"] == 6
     assert result_json("info", target)["classes"] == ["cat", "dog", "emu"]
     assert run("verify", target, "--pixels").returncode == 0
     both = tmp_path / "both"

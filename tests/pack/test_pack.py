@@ -53,7 +53,7 @@ def test_an_error_of_the_program_is_raised_with_its_code(three_photos, tmp_path)
         tundish.pack(tmp_path / "-nothing", tmp_path / "b.tnd")
 
 
-@pytest.mark.parametrize("options", [{"colour": "red"}, {"max_growth": "much"}])
+@pytest.mark.parametrize("options", [{"color": "red"}, {"max_growth": "much"}])
 def test_an_option_that_the_program_refuses_is_an_argument_error(three_photos, tmp_path, options):
     (name,) = options
     with pytest.raises(tundish.ArgumentError, match=name.replace("_", "-")) as caught:

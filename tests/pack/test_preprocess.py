@@ -213,8 +213,8 @@ def test_every_kind_of_source_is_treated_or_named(tmp_path):
     sixteen = Image.fromarray(np.arange(120 * 90, dtype=np.uint16).reshape(90, 120))
     files = {
         "cmyk.jpg": coded(picture(1, (120, 90)).convert("CMYK"), quality=95),
-        "grey.jpg": coded(picture(2, (120, 90), "L"), quality=95),
-        "grey.png": coded(picture(3, (120, 90), "L"), "PNG"),
+        "gray.jpg": coded(picture(2, (120, 90), "L"), quality=95),
+        "gray.png": coded(picture(3, (120, 90), "L"), "PNG"),
         "opaque.png": coded(picture(4, (120, 90)).convert("RGBA"), "PNG"),
         "palette.png": coded(picture(5, (120, 90)).quantize(200), "PNG"),
         "rgba.png": coded(Image.new("RGBA", (120, 90), (1, 2, 3, 100)), "PNG"),
@@ -225,7 +225,7 @@ def test_every_kind_of_source_is_treated_or_named(tmp_path):
     report = pack(photos, tmp_path / "a.tnd", "--resize", "shortest=64", "--reencode", "raw")
     assert report["preprocess"]["kept"] == {
         "transparent": 1,
-        "16-bit grey": 1,
+        "16-bit gray": 1,
         "not decodable": 1,
     }
     out = unpacked(tmp_path / "a.tnd", tmp_path / "out")
@@ -240,9 +240,9 @@ def test_every_kind_of_source_is_treated_or_named(tmp_path):
 
     words = ["--resize", "shortest=64", "--reencode", "jpeg:q80", "--if-larger", "replace"]
     pack(photos, tmp_path / "b.tnd", *words)
-    grey = Image.open(io.BytesIO(files["grey.jpg"]))
-    grey = shortest(grey, 64, Image.Resampling.BILINEAR)
-    assert unpacked(tmp_path / "b.tnd", tmp_path / "b")["grey.jpg"] == coded(grey, quality=80)
+    gray = Image.open(io.BytesIO(files["gray.jpg"]))
+    gray = shortest(gray, 64, Image.Resampling.BILINEAR)
+    assert unpacked(tmp_path / "b.tnd", tmp_path / "b")["gray.jpg"] == coded(gray, quality=80)
 
 
 @pytest.mark.parametrize("form", ["HWC", "CHW", "HW", "RGBA", "deep"])

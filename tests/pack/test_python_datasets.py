@@ -18,14 +18,7 @@ from PIL import Image
 
 from tests.helpers.program import needs_program
 from tests.helpers.program import tundish as run
-from tests.helpers.python_sets import (
-    Arrays,
-    Killed,
-    Unpicklable,
-    WithBadSamples,
-    photo,
-    pixels,
-)
+from tests.helpers.python_sets import Arrays, Killed, Unpicklable, WithBadSamples, photo, pixels
 
 pytestmark = needs_program
 ROOT = Path(__file__).resolve().parents[2]

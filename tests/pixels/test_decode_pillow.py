@@ -18,7 +18,7 @@ WIDTH, HEIGHT = 61, 47  # neither is a multiple of a block
 
 
 def picture(channels: int, seed: int = 1, dtype: type = np.uint8) -> np.ndarray:
-    """Smooth colours with noise."""
+    """Smooth colors with noise."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[0:HEIGHT, 0:WIDTH]
     waves = [np.sin(x / (3 + c) + c) + np.cos(y / (5 + c)) for c in range(channels)]
@@ -33,10 +33,10 @@ def chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def png(depth: int, colour: int, rows: np.ndarray, *extra: bytes, width: int = WIDTH) -> bytes:
+def png(depth: int, color: int, rows: np.ndarray, *extra: bytes, width: int = WIDTH) -> bytes:
     """A PNG of bytes per row, without filters: also kinds that Pillow cannot write."""
     raw = np.concatenate([np.zeros((len(rows), 1), np.uint8), rows], axis=1).tobytes()
-    header = struct.pack(">IIBBBBB", width, len(rows), depth, colour, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", width, len(rows), depth, color, 0, 0, 0)
     return b"".join(
         [
             b"\x89PNG\r\n\x1a\n",
@@ -57,7 +57,7 @@ def jpegs(folder: Path) -> None:
     rgb.save(folder / "optimized.jpg", optimize=True, quality=97)
     rgb.save(folder / "restarts.jpg", restart_marker_blocks=3)
     rgb.save(folder / "rgb.jpg", keep_rgb=True)
-    Image.fromarray(picture(1)[..., 0]).save(folder / "grey.jpg")
+    Image.fromarray(picture(1)[..., 0]).save(folder / "gray.jpg")
     Image.fromarray(picture(4), "CMYK").save(folder / "cmyk.jpg")
     exif = Image.Exif()
     exif[0x0112] = 6
@@ -70,15 +70,15 @@ def pngs(folder: Path) -> None:
     rgb = Image.fromarray(picture(3))
     rgb.save(folder / "rgb.png")
     Image.fromarray(picture(4)).save(folder / "rgba.png")
-    Image.fromarray(picture(2), "LA").save(folder / "grey_alpha.png")
-    grey = Image.fromarray(picture(1)[..., 0])
-    grey.save(folder / "grey.png")
-    grey.convert("1").save(folder / "bilevel.png")
-    Image.fromarray(picture(1, dtype=np.uint16)[..., 0]).save(folder / "grey16.png")
+    Image.fromarray(picture(2), "LA").save(folder / "gray_alpha.png")
+    gray = Image.fromarray(picture(1)[..., 0])
+    gray.save(folder / "gray.png")
+    gray.convert("1").save(folder / "bilevel.png")
+    Image.fromarray(picture(1, dtype=np.uint16)[..., 0]).save(folder / "gray16.png")
     dark = (picture(1, dtype=np.uint16)[..., 0] >> 7).astype(
         np.uint16
     )  # around 255: cut, not scaled
-    Image.fromarray(dark).save(folder / "grey16_dark.png")
+    Image.fromarray(dark).save(folder / "gray16_dark.png")
     rgb.quantize(200).save(folder / "palette.png")
     rgb.quantize(11).save(folder / "palette4.png", bits=4)
     rgb.quantize(7).save(folder / "palette_transparent.png", transparency=3)
@@ -90,9 +90,9 @@ def pngs(folder: Path) -> None:
     files = {
         "rgb16": png(16, 2, sixteen(3)),
         "rgba16": png(16, 6, sixteen(4)),
-        "grey_alpha16": png(16, 4, sixteen(2)),
-        "grey2": png(2, 0, bits),
-        "grey4_key": png(4, 0, bits, chunk(b"tRNS", b"\0\3"), width=2 * bits.shape[1]),
+        "gray_alpha16": png(16, 4, sixteen(2)),
+        "gray2": png(2, 0, bits),
+        "gray4_key": png(4, 0, bits, chunk(b"tRNS", b"\0\3"), width=2 * bits.shape[1]),
         "rgb_key": png(8, 2, picture(3).reshape(HEIGHT, -1), chunk(b"tRNS", bytes(6))),
         "gamma": png(
             8, 2, picture(3).reshape(HEIGHT, -1), chunk(b"gAMA", struct.pack(">I", 20000))

@@ -28,7 +28,7 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
             name = f"{number}-{sampling.replace(':', '')}"
             image.save(root / "x" / f"{name}.jpg", subsampling=sampling, quality=90)
         image.save(root / "x" / f"{number}-p.jpg", progressive=True)
-        image.convert("L").save(root / "x" / f"{number}-grey.jpg")
+        image.convert("L").save(root / "x" / f"{number}-gray.jpg")
         image.convert("CMYK").save(root / "x" / f"{number}-inks.jpg")
         image.save(root / "x" / f"{number}-png.png")
     return root

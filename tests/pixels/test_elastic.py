@@ -168,8 +168,8 @@ def test_the_random_numbers_are_uniform_and_independent() -> None:
         below = (ordered + 1) / 2
         worst = max(np.abs(below - ranks[1:]).max(), np.abs(below - ranks[:-1]).max())
         assert worst < 1.95 / math.sqrt(len(ordered))
-        for neighbour in (one[:, 1:] * one[:, :-1], one[1:] * one[:-1]):
-            assert abs(neighbour.mean() * 3) < 4 / math.sqrt(neighbour.size)
+        for neighbor in (one[:, 1:] * one[:, :-1], one[1:] * one[:-1]):
+            assert abs(neighbor.mean() * 3) < 4 / math.sqrt(neighbor.size)
     assert abs((numbers[0] * numbers[1]).mean() * 3) < 4 / math.sqrt(numbers[0].size)
 
 

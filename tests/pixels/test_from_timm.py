@@ -215,7 +215,7 @@ def test_what_timm_does_without_chance_has_the_same_pixels(
                     continue
                 ours, wanted = T.apply(transforms, image), theirs[f"{number} {name}"]
                 assert ours.dtype == wanted.dtype
-                # Neighbouring levels differ by 0.017. timm divides by 255, v2.ToDtype multiplies by 1 / 255.
+                # Neighboring levels differ by 0.017. timm divides by 255, v2.ToDtype multiplies by 1 / 255.
                 most = 0 if ours.dtype == np.uint8 else 1e-6
                 np.testing.assert_allclose(
                     ours, wanted, rtol=0, atol=most, err_msg=f"{arguments} {name}"

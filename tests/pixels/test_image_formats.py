@@ -19,7 +19,7 @@ WIDTH, HEIGHT = 61, 47
 
 
 def picture(channels: int, seed: int = 1, size: tuple[int, int] = (WIDTH, HEIGHT)) -> Image.Image:
-    """Smooth colours with noise."""
+    """Smooth colors with noise."""
     rng = np.random.default_rng(seed)
     y, x = np.mgrid[0 : size[1], 0 : size[0]]
     waves = [np.sin(x / (3 + c) + c) * np.cos(y / (5 + c)) for c in range(channels)]
@@ -73,13 +73,13 @@ def bmp(
     width, height = size
     if bits <= 8 and not palette:
         palette = rng.bytes((3 if header == 12 else 4) << bits)
-    colours = 0 if header == 12 else len(palette) // 4
+    colors = 0 if header == 12 else len(palette) // 4
     if header == 12:
         head = struct.pack("<IHHHH", 12, width, height, 1, bits)
     else:
         rows = 2**32 - height if top_down else height
         head = struct.pack(
-            "<IIIHHIIIIII", header, width, rows, 1, bits, compression, 0, 1, 1, colours, 0
+            "<IIIHHIIIIII", header, width, rows, 1, bits, compression, 0, 1, 1, colors, 0
         )
         fields = struct.pack(f"<{len(masks)}I", *masks)
         head += fields[:12] if header == 40 else fields[: header - 40].ljust(header - 40, b"\0")
@@ -123,8 +123,8 @@ def bmps() -> dict[str, bytes]:
             files[name] = bmp(32, header=header, compression=3, masks=masks)
     files["565"] = bmp(16, compression=3, masks=(0xF800, 0x7E0, 0x1F))
     files["555"] = bmp(16, header=52, compression=3, masks=(0x7C00, 0x3E0, 0x1F))
-    files["few-colours"] = bmp(8, palette=np.random.default_rng(1).bytes(4 * 9))
-    files["greys"] = bmp(8, palette=b"".join(bytes([i, i, i, 0]) for i in range(256)))
+    files["few-colors"] = bmp(8, palette=np.random.default_rng(1).bytes(4 * 9))
+    files["grays"] = bmp(8, palette=b"".join(bytes([i, i, i, 0]) for i in range(256)))
     files["black-and-white"] = bmp(1, palette=bytes(4) + b"\xff\xff\xff\0")
     files["white-and-black"] = bmp(1, palette=b"\xff\xff\xff\0" + bytes(4))
     files["runs-8"] = bmp(8, (20, 9), compression=1, pixels=runs((20, 9), False))
@@ -135,13 +135,13 @@ def bmps() -> dict[str, bytes]:
 
 def gifs() -> dict[str, bytes]:
     files = {}
-    for colours in (2, 7, 16, 256):
-        image = picture(3, colours).quantize(colours)
+    for colors in (2, 7, 16, 256):
+        image = picture(3, colors).quantize(colors)
         for interlace in (0, 1):
-            name = f"{colours}-{interlace}"
+            name = f"{colors}-{interlace}"
             files[name] = encoded(image, "GIF", interlace=interlace)
             files[f"{name}-clear"] = encoded(image, "GIF", interlace=interlace, transparency=1)
-    files["grey"] = encoded(picture(1), "GIF")
+    files["gray"] = encoded(picture(1), "GIF")
     files["large"] = encoded(picture(3, size=(400, 300)).quantize(256), "GIF")
     more = [picture(3, seed).quantize(16) for seed in (2, 3)]
     files["animated"] = encoded(picture(3).quantize(9), "GIF", save_all=True, append_images=more)

@@ -1,4 +1,4 @@
-"""Loader(mode="I;16"): 16-bit grey PNGs keep their 16 bits."""
+"""Loader(mode="I;16"): 16-bit gray PNGs keep their 16 bits."""
 
 import json
 
@@ -158,7 +158,7 @@ def test_other_images_are_bad_samples(files, tmp_path):
         assert [bad["sample"] for bad in loader.bad_samples()] == [1, 2]
     with (
         tundish.Loader(tmp_path, 3, mode="I;16", on_error="fail") as loader,
-        pytest.raises(tundish.SampleError, match="no 16-bit greys"),
+        pytest.raises(tundish.SampleError, match="no 16-bit grays"),
     ):
         list(loader)
 

@@ -66,17 +66,17 @@ def files(tmp_path_factory):
     waves = 127.5 + 127.4 * np.sin(x[..., None] / 9 + y[..., None] / 7 + np.array([0, 2, 4]))
     rgb = np.clip(waves + random.normal(0, 12, waves.shape), 0, 255).astype(np.uint8)
     alpha = random.integers(0, 256, (37, 45, 1), np.uint8)
-    colour = Image.fromarray(rgb)
+    color = Image.fromarray(rgb)
     images = {
-        "a.jpg": colour,
-        "b.jpg": colour.convert("L"),
-        "c.jpg": colour.convert("CMYK"),
-        "d.png": colour,
-        "e.png": colour.convert("L"),
-        "f.png": colour.quantize(60),
+        "a.jpg": color,
+        "b.jpg": color.convert("L"),
+        "c.jpg": color.convert("CMYK"),
+        "d.png": color,
+        "e.png": color.convert("L"),
+        "f.png": color.quantize(60),
         "g.png": Image.fromarray(np.concatenate([rgb, alpha], 2)),
-        "h.png": colour.convert("LA"),
-        "i.png": colour.convert("1"),
+        "h.png": color.convert("LA"),
+        "i.png": color.convert("1"),
         "j.png": Image.fromarray(random.integers(0, 600, (37, 45)).astype(np.uint16)),
         "k.png": Image.fromarray(random.integers(0, 256, (37, 45, 3), np.uint8)),
     }
@@ -141,8 +141,8 @@ RANDOM = [
 @pytest.mark.parametrize("transforms", RANDOM, ids=str)
 def test_random_transforms_do_to_one_channel_what_they_do_to_three_equal_ones(files, transforms):
     for number, image in enumerate(load(files, transforms, seed=4)):
-        grey = np.asarray(Image.open(files[number]).convert("L"))
-        three = T.apply(transforms, np.repeat(grey[..., None], 3, 2), seed=4, sample=number)
+        gray = np.asarray(Image.open(files[number]).convert("L"))
+        three = T.apply(transforms, np.repeat(gray[..., None], 3, 2), seed=4, sample=number)
         assert np.array_equal(three[..., 0], three[..., 1])
         assert np.array_equal(three[..., 0], three[..., 2])
         assert np.array_equal(image[0], three[..., 0])
@@ -153,8 +153,8 @@ def test_random_transforms_do_to_one_channel_what_they_do_to_three_equal_ones(fi
 )
 def test_noise_is_that_of_one_channel_for_what_follows(files, noise):
     for number, image in enumerate(load(files, [noise, T.RandomEqualize(p=1)], seed=4)):
-        grey = np.asarray(Image.open(files[number]).convert("L"))
-        three = T.apply([noise], np.repeat(grey[..., None], 3, 2), seed=4, sample=number)
+        gray = np.asarray(Image.open(files[number]).convert("L"))
+        three = T.apply([noise], np.repeat(gray[..., None], 3, 2), seed=4, sample=number)
         assert not np.array_equal(three[..., 0], three[..., 1])
         one = np.repeat(three[..., :1], 3, 2)
         assert np.array_equal(image[0], T.apply([T.RandomEqualize(p=1)], one)[..., 0])

@@ -66,10 +66,10 @@ def chunk(kind, data):
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def png(depth, colour_type, rows, *chunks):
+def png(depth, color_type, rows, *chunks):
     """Of rows of bytes that are coded already."""
-    sides = (8 * len(rows[0]) // (depth * {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour_type]), len(rows))
-    head = struct.pack(">IIBBBBB", *sides, depth, colour_type, 0, 0, 0)
+    sides = (8 * len(rows[0]) // (depth * {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[color_type]), len(rows))
+    head = struct.pack(">IIBBBBB", *sides, depth, color_type, 0, 0, 0)
     pixels = zlib.compress(b"".join(b"\0" + bytes(row) for row in rows))
     parts = [(b"IHDR", head), *chunks, (b"IDAT", pixels), (b"IEND", b"")]
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*one) for one in parts)
@@ -93,15 +93,15 @@ def kinds():
     files = {
         "noise.png": png(8, 6, noise(2, 4 * 48)),
         "alpha-16.png": png(16, 6, noise(3, 8 * 48)),
-        "grey-alpha.png": png(8, 4, noise(4, 2 * 48)),
-        "grey-alpha-16.png": png(16, 4, noise(5, 4 * 48)),
-        "grey-1.png": png(1, 0, noise(6, 6)),
-        "grey-1-key.png": png(1, 0, noise(6, 6), key(1)),
-        "grey-2-key.png": png(2, 0, noise(7, 12), key(3)),
-        "grey-4-key.png": png(4, 0, noise(8, 24), key(0)),
-        "grey-8-key.png": png(8, 0, noise(9, 48, 9), key(7)),
-        "grey-8-large-key.png": png(8, 0, noise(9, 48, 9), key(256 + 7)),
-        "grey-16-key.png": png(16, 0, noise(10, 96, 3), key(2)),
+        "gray-alpha.png": png(8, 4, noise(4, 2 * 48)),
+        "gray-alpha-16.png": png(16, 4, noise(5, 4 * 48)),
+        "gray-1.png": png(1, 0, noise(6, 6)),
+        "gray-1-key.png": png(1, 0, noise(6, 6), key(1)),
+        "gray-2-key.png": png(2, 0, noise(7, 12), key(3)),
+        "gray-4-key.png": png(4, 0, noise(8, 24), key(0)),
+        "gray-8-key.png": png(8, 0, noise(9, 48, 9), key(7)),
+        "gray-8-large-key.png": png(8, 0, noise(9, 48, 9), key(256 + 7)),
+        "gray-16-key.png": png(16, 0, noise(10, 96, 3), key(2)),
         "rgb-key.png": png(8, 2, noise(11, 3 * 48, 3), key(1, 2, 0)),
         "rgb-16-key.png": png(16, 2, noise(12, 6 * 48, 3), key(0x201, 0x102, 0)),
         "palette.png": png(8, 3, noise(13, 48, 20), palette),  # some numbers are not in it
@@ -114,7 +114,7 @@ def kinds():
         "waves.png": rgba,
         "rgb.png": rgb,
         "photo.jpg": rgb,
-        "grey.jpg": rgb.convert("L"),
+        "gray.jpg": rgb.convert("L"),
     }.items():
         file = io.BytesIO()
         image.save(file, "PNG" if name.endswith("png") else "JPEG")

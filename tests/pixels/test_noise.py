@@ -114,8 +114,8 @@ def test_random_erasing_after_normalize_gives_normal_numbers() -> None:
 
 @pytest.mark.parametrize(("mean", "sigma"), [(0.0, 0.1), (0.25, 0.02), (-0.1, 0.3)])
 def test_noise_is_torchvisions_truncated_normal_number(mean: float, sigma: float) -> None:
-    grey = np.full((300, 400, 3), 128, np.uint8)
-    result = T.apply([T.GaussianNoise(mean, sigma)], grey).astype(int) - 128
+    gray = np.full((300, 400, 3), 128, np.uint8)
+    result = T.apply([T.GaussianNoise(mean, sigma)], gray).astype(int) - 128
     counts = np.bincount(result.ravel() + 128, minlength=256)
     chi_square, degrees = 0.0, -1
     for shift in range(-127, 127):  # 0 and 255 are clipped

@@ -91,19 +91,19 @@ def test_clang_finds_a_warning(tools, tmp_path, monkeypatch):
 
 def configure(folder, text, *options):
     header = "cmake_minimum_required(VERSION 3.20)\nproject(one LANGUAGES NONE)\n"
-    include = f'include("{ROOT}/cmake/install_licence.cmake")\n'
+    include = f'include("{ROOT}/cmake/install_license.cmake")\n'
     (folder / "CMakeLists.txt").write_text(header + include + text)
     words = ["cmake", "-S", folder, "-B", folder / "build", *options]
     return subprocess.run(words, capture_output=True, text=True)
 
 
-def test_a_missing_licence_ends_the_build_of_a_wheel(tmp_path):
-    text = "install_licence(libnone /no/such/file)\n"
+def test_a_missing_license_ends_the_build_of_a_wheel(tmp_path):
+    text = "install_license(libnone /no/such/file)\n"
     result = configure(tmp_path, text)
     assert result.returncode != 0
-    assert "licence of libnone" in result.stderr.replace("\n", " ")
-    assert "TUNDISH_LICENCES" in result.stderr
+    assert "license of libnone" in result.stderr.replace("\n", " ")
+    assert "TUNDISH_LICENSES" in result.stderr
     texts = tmp_path / "texts"
     texts.mkdir()
     (texts / "libnone").write_text("text")
-    assert configure(tmp_path, text, f"-DTUNDISH_LICENCES={texts}").returncode == 0
+    assert configure(tmp_path, text, f"-DTUNDISH_LICENSES={texts}").returncode == 0

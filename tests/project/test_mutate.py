@@ -49,7 +49,7 @@ def test_every_operator_and_constant_of_the_code_is_a_mutant_and_nothing_else(to
 
 
 def test_a_seed_gives_the_same_mutants_and_another_one_others(tools):
-    files = ["src/order/order.cpp", "src/core/crc32c.cpp"]
+    files = ["src/data/order/order.cpp", "src/base/crc32c.cpp"]
     first, again, other = (tools[0].chosen(ROOT, files, seed) for seed in (5, 5, 6))
     assert first == again != other
     assert len(first) == len(other) > 50
@@ -86,7 +86,11 @@ def test_every_folder_of_the_sources_has_its_tests(tools):
 
 def test_sources_that_only_tests_use_are_left_alone(tools):
     for_tests = tools[1].FOR_TESTS
-    for name in ("lanes/jpeg_maker.h", "engine/ring_test.cpp", "core/testing.h"):
+    for name in ("codec/lanes/jpeg_maker.h", "loader/engine/ring_test.cpp", "base/testing.h"):
         assert for_tests.search(f"src/{name}")
-    for name in ("engine/cpu_maker.cpp", "engine/gpu/gpu_maker.h", "engine/maker.h"):
+    for name in (
+        "loader/engine/cpu_maker.cpp",
+        "loader/engine/gpu/gpu_maker.h",
+        "loader/engine/maker.h",
+    ):
         assert not for_tests.search(f"src/{name}")

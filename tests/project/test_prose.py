@@ -20,15 +20,15 @@ NOT_CLEAN_YET = """
     python/tundish/tuning python/tundish/tuning/memory python/tundish/tuning/numerics
     python/tundish/tuning/report python/tundish/tuning/search python/tundish/tuning/tricks
     src/augment src/augment/cpu src/augment/operations src/augment/operations/policies
-    src/augment/operations/warps src/augment/pixels/blur src/augment/pixels/colours
+    src/augment/operations/warps src/augment/pixels/blur src/augment/pixels/colors
     src/augment/pixels/levels src/augment/pixels/tensors src/augment/pixels/warp src/cli/env
-    src/cli/info src/cli/pack src/cli/view src/core src/core/machine src/cuda/augment
-    src/cuda/decode src/cuda/runtime src/decode src/decode/bmp src/decode/webp src/engine
-    src/engine/gpu src/engine/tuning src/environment src/lanes src/memory src/optim src/order
-    src/pack/salvage src/pack/write src/preprocess src/sample src/source src/source/arrays
-    src/source/chunks src/source/disk_cache src/source/formats src/source/formats/chunked
-    src/source/formats/pth src/source/formats/records src/source/formats/tar src/source/pickle
-    src/state src/system tests/diagnosis tests/dropin tests/gpu
+    src/cli/info src/cli/pack src/cli/view src/base src/base/machine src/cuda/augment
+    src/cuda/decode src/cuda/runtime src/codec/decode src/codec/decode/bmp src/codec/decode/webp src/loader/engine
+    src/loader/engine/gpu src/loader/engine/tuning src/tools/environment src/codec/lanes src/loader/memory src/optim src/data/order
+    src/data/pack/salvage src/data/pack/write src/rewrite/preprocess src/loader/sample src/data/source src/data/source/arrays
+    src/data/source/chunks src/data/source/disk_cache src/data/source/formats src/data/source/formats/chunked
+    src/data/source/formats/pth src/data/source/formats/records src/data/source/formats/tar src/data/source/pickle
+    src/loader/state src/base/machine tests/diagnosis tests/dropin tests/gpu
     tests/helpers tests/optim tests/pack tests/pixels tests/tuning tools/dev
 """
 

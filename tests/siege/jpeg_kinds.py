@@ -80,7 +80,7 @@ def cut_out(photo: Photo) -> bytes:
 
 
 def turned(photo: Photo) -> bytes:
-    """4:2:2 becomes 4:4:0, quantisation tables are transposed, edges stay where they were."""
+    """4:2:2 becomes 4:4:0, quantization tables are transposed, edges stay where they were."""
     return jpegtran(*photo.of(TURNS))(photo)
 
 
@@ -104,7 +104,7 @@ def sampled_by_cjpeg(factors: str) -> Callable[[Photo], bytes]:
     return make
 
 
-def grey(photo: Photo) -> bytes:
+def gray(photo: Photo) -> bytes:
     return by_pillow(photo.image.convert("L"), quality=photo.of(QUALITIES), **photo.of(WAYS))
 
 
@@ -152,17 +152,17 @@ KINDS = (
     Kind("as it came", lambda photo: photo.jpeg),
     Kind("progressive", jpegtran("-progressive"), "jpegtran"),
     Kind("restart markers", restarted, "jpegtran"),
-    Kind("optimised tables", jpegtran("-optimize"), "jpegtran"),
+    Kind("optimized tables", jpegtran("-optimize"), "jpegtran"),
     Kind("cut out", cut_out, "jpegtran"),
     Kind("turned", turned, "jpegtran"),
-    Kind("made grey", jpegtran("-grayscale"), "jpegtran"),
+    Kind("made gray", jpegtran("-grayscale"), "jpegtran"),
     Kind("arithmetic", jpegtran("-arithmetic"), "jpegtran", is_supported=False),
     Kind("4:4:4", sampled("4:4:4")),
     Kind("4:2:2", sampled("4:2:2")),
     Kind("4:2:0", sampled("4:2:0")),
     Kind("4:4:0", sampled_by_cjpeg("1x2"), "cjpeg"),
     Kind("4:1:1", sampled_by_cjpeg("4x1"), "cjpeg"),
-    Kind("grey", grey),
+    Kind("gray", gray),
     Kind("RGB", rgb),
     Kind("odd size", odd_size),
     Kind("narrow", narrow),

@@ -163,7 +163,7 @@ def test_memory_falls():
         step = network_step()
         for trick in tricks:
             trick.apply(step)
-        step(batches[0])  # the optimiser's state is there after it
+        step(batches[0])  # the optimizer's state is there after it
         with LiveMemory() as memory:
             step(batches[1])
         return memory.peak

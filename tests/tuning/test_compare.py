@@ -1,4 +1,4 @@
-"""The judgement of turns."""
+"""The judgment of turns."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def test_the_warmup_is_five_epochs():
     assert any("total_iters=50" in line for line in lines)
 
 
-def test_the_rule_follows_the_optimiser_also_of_other_packages():
+def test_the_rule_follows_the_optimizer_also_of_other_packages():
     class Lamb(torch.optim.Adam):
         pass
 

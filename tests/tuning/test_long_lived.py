@@ -137,7 +137,7 @@ def test_a_plain_step_leaves_nothing_behind():
         assert [str(one) for one in found if one.why != "idle"] == []
 
 
-def test_an_optimiser_whose_constructor_failed_owns_nothing():
+def test_an_optimizer_whose_constructor_failed_owns_nothing():
     failed = torch.optim.Adam.__new__(torch.optim.Adam)
     with pytest.raises(ValueError, match="learning rate"):
         failed.__init__([nn.Parameter(torch.ones(2))], lr=-1.0)

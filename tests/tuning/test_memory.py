@@ -86,7 +86,7 @@ def test_the_prediction_is_what_a_real_step_needs(name, settings):
 
 def allocated_peak(step, batch, tmp_path):
     """The most bytes that a step allocated at once, as torch's profiler saw it."""
-    step(batch)  # makes the optimiser's state
+    step(batch)  # makes the optimizer's state
     step.optimizer.zero_grad(set_to_none=True)
     gc.collect()
     cpu = [torch.profiler.ProfilerActivity.CPU]

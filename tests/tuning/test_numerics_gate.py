@@ -205,7 +205,7 @@ def test_fp64_draws_the_numbers_of_fp32():
     assert result.reference == "fp64"
 
 
-def test_a_rate_of_zero_still_shows_a_wrong_optimiser():
+def test_a_rate_of_zero_still_shows_a_wrong_optimizer():
     def at_rest(model):
         return torch.optim.SGD(model.parameters(), lr=0.0, momentum=0.9)
 

@@ -1,4 +1,4 @@
-"""Optimisers of timm, and torch's Muon, whose step the trick gives to tundish.optim: steps, checkpoints, and back.
+"""Optimizers of timm, and torch's Muon, whose step the trick gives to tundish.optim: steps, checkpoints, and back.
 
 timm runs in a process of its own. Gradients are drawn, so that a difference of the last place stays one.
 """
@@ -67,7 +67,7 @@ def batches(shapes: list[tuple[int, ...]]) -> list[list[Any]]:
 
 
 class Run:
-    """A model that trains with the user's optimiser, by the trick or not."""
+    """A model that trains with the user's optimizer, by the trick or not."""
 
     def __init__(self, kind: Any, arguments: dict[str, Any], shapes: Any, trick: bool) -> None:
         self.model = Weights(shapes)
@@ -114,7 +114,7 @@ def forms(saved: dict[str, Any]) -> Any:
 
 
 def pairs_of(kind: Any, arguments: dict[str, Any], shapes: Any) -> dict[str, tuple[Any, Any]]:
-    """Weights that must agree: by the trick, and by the user's optimiser alone."""
+    """Weights that must agree: by the trick, and by the user's optimizer alone."""
     plain, ours = (Run(kind, arguments, shapes, trick).train(STEPS) for trick in (False, True))
     start = plain.saved(), ours.saved()
     assert forms(start[0][1]) == forms(start[1][1])

@@ -149,7 +149,7 @@ def test_a_run_that_was_ended_says_so():
     assert "load_plan" in text
 
 
-def test_colours_only_where_they_are_wanted():
+def test_colors_only_where_they_are_wanted():
     report = examples.image_model()
     plain, painted = report_text(report), report_text(report, color=True)
     assert "\x1b" not in plain

@@ -177,7 +177,7 @@ def test_objects_are_pickled_and_unchanged(tmp_path: Path, process: TrialProcess
     source = pickled_source(job, str(tmp_path / "job.pt"))
     process.prepare(JobSource(pickle=source.pickle), [], 0, 3, 60)
     losses = process.receive()["losses"]
-    assert losses[2] < losses[0]  # the optimiser's parameters are the model's there, too
+    assert losses[2] < losses[0]  # the optimizer's parameters are the model's there, too
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters()))
     assert not optimizer.state
 

@@ -1,4 +1,4 @@
-"""The trick that lets tundish.optim do the optimiser's step: the user's object stays what it is."""
+"""The trick that lets tundish.optim do the optimizer's step: the user's object stays what it is."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def trained(kind: Any, options: dict[str, Any], trick: bool, steps: int = 20) ->
     if trick:
         TundishOptimizer().apply(step)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # the scheduler's, where it sees no step of the optimiser
+        warnings.simplefilter("error")  # the scheduler's, where it sees no step of the optimizer
         for i in range(steps):
             step(BATCHES[i % 4])
             scheduler.step()
@@ -46,7 +46,7 @@ def trained(kind: Any, options: dict[str, Any], trick: bool, steps: int = 20) ->
 
 
 @pytest.mark.parametrize(("kind", "options"), KINDS)
-def test_steps_are_those_of_the_users_optimiser(kind: Any, options: dict[str, Any]) -> None:
+def test_steps_are_those_of_the_users_optimizer(kind: Any, options: dict[str, Any]) -> None:
     plain, _, _ = trained(kind, options, trick=False)
     ours, _, _ = trained(kind, options, trick=True)
     for a, b in zip(plain.parameters(), ours.parameters()):
@@ -77,7 +77,7 @@ def test_checkpoints_are_ordinary(kind: Any, options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("kind", "options"), KINDS)
-def test_undone_the_users_optimiser_goes_on(kind: Any, options: dict[str, Any]) -> None:
+def test_undone_the_users_optimizer_goes_on(kind: Any, options: dict[str, Any]) -> None:
     plain, _, loop = trained(kind, options, trick=False)
     ours, optimizer, step = trained(kind, options, trick=True)
     TundishOptimizer().undo(step)

@@ -33,7 +33,7 @@ gpu_bundle() {
   cp tests/optim/{__init__,muon_formula,muon_measures}.py $to/tests/optim/
   cp tests/helpers/{__init__,layer_plants,random_lists}.py $to/tests/helpers/
   cp -r bench/common bench/augment bench/gpu_augment bench/gpu_decode bench/gpu_feed bench/flat bench/optim bench/tune bench/doctor $to/bench/
-  # Of timm, which is not installed there, the optimisers alone: they need only torch.
+  # Of timm, which is not installed there, the optimizers alone: they need only torch.
   local timm
   timm=$(.venv/bin/python -c 'import importlib.util as i; print(i.find_spec("timm").submodule_search_locations[0])')
   mkdir -p $to/rivals/timm/optim

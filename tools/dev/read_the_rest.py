@@ -1,7 +1,7 @@
 """Lets clang read the sources that the sanitizers' builds do not compile: the program, the C
 interface, the benchmarks. Warnings are errors, as everywhere.
 
-They are compiled without optimisation and thrown away: a tenth more time than reading alone, but ccache
+They are compiled without optimization and thrown away: a tenth more time than reading alone, but ccache
 knows them again, and then they take no time.
 
     python3 tools/dev/read_the_rest.py build/asan/compile_commands.json

@@ -28,7 +28,7 @@ from .settings.loader_options import arguments_text, given_options, make_options
 from .setup import resolve_setup
 from .tuning import TuningLog
 
-_WITHOUT_LABELS = "have no labels"  # part of every such warning in src/source
+_WITHOUT_LABELS = "have no labels"  # part of every such warning in src/data/source
 
 
 class Loader:

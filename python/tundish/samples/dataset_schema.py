@@ -23,7 +23,7 @@ from .sample_fields import (
 )
 from .sample_values import is_array, is_bytes, is_file, is_pil, looks_like_image, type_text
 
-# In the order of src/source/field_names.cpp: most specific first.
+# In the order of src/data/source/field_names.cpp: most specific first.
 _IMAGE_NAMES = [
     "image",
     "images",

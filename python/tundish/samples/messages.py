@@ -1,4 +1,4 @@
-"""Messages to the program over a socket, as described in src/source/formats/python/message.h."""
+"""Messages to the program over a socket, as described in src/data/source/formats/python/message.h."""
 
 from __future__ import annotations
 

@@ -21,10 +21,10 @@ from .sample_values import (
     type_text,
 )
 
-# Values of FieldType in src/source/source.h.
+# Values of FieldType in src/data/source/source.h.
 IMAGE, LABEL, TEXT, BYTES, NUMBER, ARRAY = range(6)
 MAX_FIELD_BYTES = 256 << 20  # Limits::max_bytes
-MAX_SAMPLE_BYTES = (1 << 30) - 4096  # maximum answer in src/source/formats/python/message.h
+MAX_SAMPLE_BYTES = (1 << 30) - 4096  # maximum answer in src/data/source/formats/python/message.h
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ _ELEMENTS = [
     "float32",
     "float64",
 ]
-ELEMENT_NUMBER = {name: number for number, name in enumerate(_ELEMENTS)}  # core/array_type.h
+ELEMENT_NUMBER = {name: number for number, name in enumerate(_ELEMENTS)}  # base/array_type.h
 
 _IMAGE_STARTS = (
     b"\xff\xd8\xff",

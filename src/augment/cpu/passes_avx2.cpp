@@ -23,7 +23,7 @@ struct TableX {
                               // weights' high and low halves, 32 bytes each
 };
 
-constexpr int kFarthest = 9;  // bytes between two neighbours that one load still reaches
+constexpr int kFarthest = 9;  // bytes between two neighbors that one load still reaches
 
 bool is_near(const TapsView& taps) {
   for (int i = 0; i + 1 < taps.outputs; ++i) {

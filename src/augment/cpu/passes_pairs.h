@@ -1,7 +1,7 @@
 // What the SSE and AVX2 passes share: taps in pairs, for pmaddwd.
 //
 // A weight is split, w = high * 2048 + low, so that both parts fit 16 bits; a pair is the dword
-// of two neighbouring weights. A slot holds two rows; sample i is a dword of two 16-bit levels,
+// of two neighboring weights. A slot holds two rows; sample i is a dword of two 16-bit levels,
 // one per row. Compiled for no instruction set in particular.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Pillow 12's resize for 8-bit RGB, bit for bit, as a stream: rows in, rows out.
 // Horizontal pass first, each pass rounded to 8 bits, 22-bit integer weights (augment/cpu/taps.h).
 //
-// Every instruction set gives the same bytes, and resample_slowly() is the twin that tests
+// Every instruction set gives the same bytes, and resample_reference() is the twin that tests
 // compare them with.
 #pragma once
 
@@ -13,9 +13,9 @@
 #include "augment/cpu/passes.h"
 #include "augment/cpu/taps.h"
 #include "augment/plan.h"
-#include "core/buffer.h"
-#include "core/image.h"
-#include "core/machine/cpu.h"
+#include "base/buffer.h"
+#include "base/image.h"
+#include "base/machine/cpu.h"
 
 namespace tundish {
 
@@ -97,7 +97,7 @@ class Resample : public StripSink {
 };
 
 // The obviously right twin: a whole crop (already padded) to a whole result.
-void resample_slowly(std::vector<std::uint8_t>& out, std::span<const std::uint8_t> rgb, Size in,
-                     Size size, Filter filter);
+void resample_reference(std::vector<std::uint8_t>& out, std::span<const std::uint8_t> rgb, Size in,
+                        Size size, Filter filter);
 
 }  // namespace tundish

@@ -62,7 +62,7 @@ TEST_CASE("resizes equal Pillow 12.3.0's, byte for byte") {
     TestImage slow = image;
     for (const PlanStep& one : view.steps()) {
       const ResizeStep& step = std::get<ResizeStep>(one);
-      slow = resize_slowly(slow, step.size, step.filter);
+      slow = resize_reference(slow, step.size, step.filter);
     }
     CHECK(digest(slow.rgb) == golden.digest);
     for (const Cpu cpu : all_cpus()) {
@@ -102,14 +102,14 @@ TEST_CASE("every instruction set gives the bytes of the twin") {
       for (std::uint8_t& level : image.rgb) level = level & 1 ? 255 : 0;
     }
     ResizeStep step = resize_stage(in, out, filter);
-    const TestImage slow = resize_slowly(image, out, filter);
+    const TestImage slow = resize_reference(image, out, filter);
     step.keep.width = between(random, 1, out.width);
     step.keep.height = between(random, 1, out.height);
     step.keep.x = between(random, 0, out.width - step.keep.width);
     step.keep.y = between(random, 0, out.height - step.keep.height);
     step.mirror_x = random.below(2);
-    const TestImage kept =
-        mirror_slowly(crop_slowly(slow, step.keep, PadMode::constant, {}), step.mirror_x, false);
+    const TestImage kept = mirror_reference(crop_reference(slow, step.keep, PadMode::constant, {}),
+                                            step.mirror_x, false);
     for (std::size_t k = 0; k < cpus.size(); ++k) {
       CAPTURE(cpu_name(cpus[k]));
       REQUIRE(run_stage(resamples[k], step, image, random) == kept);
@@ -128,8 +128,8 @@ TEST_CASE("rows that are made in place touch nothing outside their image") {
     ResizeStep step = resize_stage(image.size, out, Filter::bilinear);
     step.mirror_x = random.below(2);
     step.mirror_y = random.below(4) == 0;
-    const TestImage expected =
-        mirror_slowly(resize_slowly(image, out, Filter::bilinear), step.mirror_x, step.mirror_y);
+    const TestImage expected = mirror_reference(resize_reference(image, out, Filter::bilinear),
+                                                step.mirror_x, step.mirror_y);
     for (const Cpu cpu : all_cpus()) {
       CAPTURE(cpu_name(cpu));
       CAPTURE(out.width);
@@ -170,7 +170,7 @@ TEST_CASE("a crop wholly in the padding needs no pixels") {
   Random random({}, 0);
   const TestImage result = run_stage(resample, step, image, random);
   CHECK(resample.needed() == Window{});
-  CHECK(result == crop_slowly(image, step.crop, step.pad_mode, step.fill));
+  CHECK(result == crop_reference(image, step.crop, step.pad_mode, step.fill));
 }
 
 }  // namespace tundish

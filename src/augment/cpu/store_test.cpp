@@ -7,14 +7,14 @@
 #include "augment/cpu/testing.h"
 #include "augment/pixels/noise/normal_ops.h"
 #include "augment/transform.h"
-#include "core/random.h"
+#include "base/random.h"
 
 namespace tundish {
 namespace {
 
 // One element at a time, straight from the definition.
-std::vector<std::byte> store_slowly(const TestImage& image, const PixelTable& table,
-                                    Placement place, std::size_t bytes, bool mirror_x) {
+std::vector<std::byte> store_reference(const TestImage& image, const PixelTable& table,
+                                       Placement place, std::size_t bytes, bool mirror_x) {
   std::vector<std::byte> memory(bytes);
   for (int y = 0; y < image.size.height; ++y) {
     for (int x = 0; x < image.size.width; ++x) {
@@ -58,7 +58,7 @@ TEST_CASE("every type and layout is stored as the table says") {
             Store store(cpu);
             store.begin(table, place);
             for (const int y : {2, 0, 1}) store.row(y, pixel(image, 0, y), width, mirror_x);
-            CHECK(memory == store_slowly(image, table, place, bytes, mirror_x));
+            CHECK(memory == store_reference(image, table, place, bytes, mirror_x));
           }
         }
       }
@@ -78,7 +78,8 @@ TEST_CASE("one channel is stored without the others") {
         // The other channels go after the first one, and are cut off.
         const auto bytes = static_cast<std::size_t>(3 * width * e);
         Placement planes{nullptr, width * e, e, 3 * width * e};
-        std::vector<std::byte> expected = store_slowly(image, table, planes, 3 * bytes, mirror_x);
+        std::vector<std::byte> expected =
+            store_reference(image, table, planes, 3 * bytes, mirror_x);
         expected.resize(bytes);
         for (const Cpu cpu : all_cpus()) {
           CAPTURE(cpu_name(cpu));
@@ -163,7 +164,7 @@ TEST_CASE("whatever the normalization, rows are stored as the table says") {
       Store store(cpu);
       store.begin(table, place);
       store.row(0, pixel(image, 0, 0), 97, false);
-      REQUIRE(memory == store_slowly(image, table, place, memory.size(), false));
+      REQUIRE(memory == store_reference(image, table, place, memory.size(), false));
     }
   }
   CHECK(arithmetic > 100);
@@ -181,7 +182,7 @@ TEST_CASE("an erasure overwrites the elements of its window in every type and la
     for (Placement place : {Placement{nullptr, kWidth * 3 * e, 3 * e, e},
                             Placement{nullptr, kWidth * e, e, 3 * kWidth * e}}) {
       std::vector<std::byte> memory(static_cast<std::size_t>(3 * 3 * kWidth * e));
-      std::vector<std::byte> expected = store_slowly(image, table, place, memory.size(), true);
+      std::vector<std::byte> expected = store_reference(image, table, place, memory.size(), true);
       for (const Erasure& one : erasures) {
         for (int y = 0; y < 3; ++y) {
           for (int x = 0; x < kWidth; ++x) {

@@ -16,7 +16,7 @@ void set_formula(TableFormula& out, float factor, const float* mean, const float
   }
 }
 
-float formula_slowly(const TableFormula& formula, int which, int place, std::uint8_t level) {
+float formula_reference(const TableFormula& formula, int which, int place, std::uint8_t level) {
   const float centered = static_cast<float>(level) * formula.factor - formula.mean[which][place];
   const float quotient = centered * formula.inverse[which][place];
   const float rest = std::fma(-quotient, formula.std[which][place], centered);

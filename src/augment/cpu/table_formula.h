@@ -21,7 +21,7 @@ struct TableFormula {
 void set_formula(TableFormula& out, float factor, const float* mean, const float* std);
 
 // What the fast ones below compute, one element at a time.
-float formula_slowly(const TableFormula& formula, int which, int place, std::uint8_t level);
+float formula_reference(const TableFormula& formula, int which, int place, std::uint8_t level);
 
 // Elements 0, 1, ... of `levels`, as many as fill whole registers: returns their number.
 int store_formula_avx2(std::byte* to, Dtype dtype, const std::uint8_t* levels, int count,

@@ -1,7 +1,7 @@
 // The weights of Pillow 12's resize along one axis, bit for bit.
 //
 // Computed in double in Pillow's order of operations, then rounded to 22 fractional bits. The
-// weights of an output do not depend on its neighbours, so those of a window are those of the
+// weights of an output do not depend on its neighbors, so those of a window are those of the
 // whole line.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "augment/plan.h"
-#include "core/machine/cpu.h"
+#include "base/machine/cpu.h"
 
 namespace tundish {
 

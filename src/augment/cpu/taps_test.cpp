@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "augment/cpu/testing.h"
-#include "core/random.h"
+#include "base/random.h"
 
 namespace tundish {
 
@@ -69,7 +69,7 @@ TEST_CASE("weights sum to one, but for the rounding of each") {
 }
 
 // One output after the other, in Pillow's order of operations.
-void make_taps_slowly(Taps& taps, int in, int out, int keep_from, int keep, Filter filter) {
+void make_taps_reference(Taps& taps, int in, int out, int keep_from, int keep, Filter filter) {
   const ResizedLine line(in, out, filter);
   taps = {};
   for (int i = keep_from; i < keep_from + keep; ++i) {
@@ -98,7 +98,7 @@ TEST_CASE("many outputs together have the weights that each has alone") {
     const int keep_from = static_cast<int>(random.below(static_cast<std::uint64_t>(out)));
     const int keep =
         1 + static_cast<int>(random.below(static_cast<std::uint64_t>(out - keep_from)));
-    make_taps_slowly(slowly, in, out, keep_from, keep, filter);
+    make_taps_reference(slowly, in, out, keep_from, keep, filter);
     for (const Cpu cpu : all_cpus()) {
       CAPTURE(in);
       CAPTURE(out);

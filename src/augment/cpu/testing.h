@@ -10,8 +10,8 @@
 #include "augment/cpu/resample.h"
 #include "augment/pixels/pixel_runner.h"
 #include "augment/plan.h"
-#include "core/random.h"
-#include "core/testing.h"
+#include "base/random.h"
+#include "base/testing.h"
 
 namespace tundish {
 
@@ -40,8 +40,8 @@ inline const std::uint8_t* pixel(const TestImage& image, int x, int y) {
 
 // --- the obvious way: one operation after the other, each on a whole image --------------------
 
-inline TestImage crop_slowly(const TestImage& in, const Window& window, PadMode mode,
-                             std::array<std::uint8_t, 3> fill) {
+inline TestImage crop_reference(const TestImage& in, const Window& window, PadMode mode,
+                                std::array<std::uint8_t, 3> fill) {
   TestImage out{{window.width, window.height}, {}};
   for (int y = 0; y < window.height; ++y) {
     for (int x = 0; x < window.width; ++x) {
@@ -55,13 +55,13 @@ inline TestImage crop_slowly(const TestImage& in, const Window& window, PadMode 
   return out;
 }
 
-inline TestImage resize_slowly(const TestImage& in, Size size, Filter filter) {
+inline TestImage resize_reference(const TestImage& in, Size size, Filter filter) {
   TestImage out{size, {}};
-  resample_slowly(out.rgb, in.rgb, in.size, size, filter);
+  resample_reference(out.rgb, in.rgb, in.size, size, filter);
   return out;
 }
 
-inline TestImage mirror_slowly(const TestImage& in, bool x_axis, bool y_axis) {
+inline TestImage mirror_reference(const TestImage& in, bool x_axis, bool y_axis) {
   TestImage out{in.size, {}};
   for (int y = 0; y < in.size.height; ++y) {
     for (int x = 0; x < in.size.width; ++x) {
@@ -138,7 +138,7 @@ inline TestImage run_view(Resample& resample, const View& view, TestImage image,
     if (const ResizeStep* resize = std::get_if<ResizeStep>(&step)) {
       image = run_stage(resample, *resize, image, random);
     } else {
-      run_slowly(std::get<PixelStep>(step), image.rgb, image.size);
+      run_reference(std::get<PixelStep>(step), image.rgb, image.size);
     }
   }
   return image;

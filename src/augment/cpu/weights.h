@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "augment/filter.h"
-#include "core/machine/cpu.h"
+#include "base/machine/cpu.h"
 
 namespace tundish {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/random.h"
+#include "base/random.h"
 
 namespace tundish {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/random.h"
+#include "base/random.h"
 
 namespace tundish {
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "augment/operations/center_crop.h"
-#include "core/error.h"
+#include "base/error.h"
 
 namespace tundish {
 namespace {

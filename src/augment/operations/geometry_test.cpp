@@ -10,7 +10,7 @@
 #include "augment/operations/random_vertical_flip.h"
 #include "augment/operations/resize.h"
 #include "augment/transform.h"
-#include "core/error.h"
+#include "base/error.h"
 
 namespace tundish {
 namespace {

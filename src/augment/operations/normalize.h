@@ -3,7 +3,7 @@
 
 #include "augment/image_mode.h"
 #include "augment/pixel_table.h"
-#include "core/fields.h"
+#include "base/fields.h"
 
 namespace tundish {
 

@@ -1,6 +1,6 @@
 #include "augment/operations/pad_to.h"
 
-#include "core/error.h"
+#include "base/error.h"
 
 namespace tundish {
 

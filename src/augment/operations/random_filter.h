@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "augment/filter.h"
-#include "core/random.h"
+#include "base/random.h"
 
 namespace tundish {
 

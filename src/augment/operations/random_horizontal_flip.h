@@ -2,8 +2,8 @@
 #pragma once
 
 #include "augment/plan.h"
-#include "core/fields.h"
-#include "core/random.h"
+#include "base/fields.h"
+#include "base/random.h"
 
 namespace tundish {
 

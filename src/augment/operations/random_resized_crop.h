@@ -4,8 +4,8 @@
 #include <array>
 
 #include "augment/plan.h"
-#include "core/fields.h"
-#include "core/random.h"
+#include "base/fields.h"
+#include "base/random.h"
 
 namespace tundish {
 

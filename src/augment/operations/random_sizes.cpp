@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "augment/operations/resize.h"
-#include "core/error.h"
+#include "base/error.h"
 
 namespace tundish {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "augment/plan.h"
-#include "core/fields.h"
-#include "core/fields_json.h"
-#include "core/random.h"
+#include "base/fields.h"
+#include "base/fields_json.h"
+#include "base/random.h"
 
 namespace tundish {
 

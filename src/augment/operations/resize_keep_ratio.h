@@ -5,8 +5,8 @@
 
 #include "augment/operations/random_filter.h"
 #include "augment/plan.h"
-#include "core/fields.h"
-#include "core/random.h"
+#include "base/fields.h"
+#include "base/random.h"
 
 namespace tundish {
 

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "augment/transform.h"
-#include "core/error.h"
-#include "core/testing.h"
+#include "base/error.h"
+#include "base/testing.h"
 
 namespace tundish {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "augment/pixel_table.h"
-#include "core/fields.h"
+#include "base/fields.h"
 
 namespace tundish {
 

@@ -1,6 +1,6 @@
 #include "augment/pixels/pixel_runner.h"
 
-#include "augment/pixels/colours/colours.h"
+#include "augment/pixels/colors/colors.h"
 #include "augment/pixels/levels/level_ops.h"
 #include "augment/pixels/levels/level_range.h"
 #include "augment/pixels/levels/statistics_ops.h"
@@ -21,7 +21,7 @@ void PixelRunner::run_one(const PixelStep& step, std::vector<std::uint8_t>& rgb,
   if (kind == PixelKind::statistics) return merge_statistics(step, rgb);
   apply_table(rgb);
   has_counts_ = false;
-  if (kind == PixelKind::colours) return change_colours(rgb.data(), rgb.size() / 3, step, cpu_);
+  if (kind == PixelKind::colors) return change_colors(rgb.data(), rgb.size() / 3, step, cpu_);
   if (kind == PixelKind::mix) return mix_.run(step, rgb);
   if (kind == PixelKind::tensors || step.op == PixelOp::elastic) {
     return tensors_.run(step, rgb, size);
@@ -40,7 +40,7 @@ void PixelRunner::run_one(const PixelStep& step, std::vector<std::uint8_t>& rgb,
     case PixelOp::erase:
       return erase_window(step, rgb, size);
     default:
-      return run_slowly(step, rgb, size);
+      return run_reference(step, rgb, size);
   }
 }
 
@@ -71,8 +71,8 @@ void PixelRunner::merge(const PixelStep& step) {
 void PixelRunner::merge_statistics(const PixelStep& step, std::vector<std::uint8_t>& rgb) {
   const std::size_t pixels = rgb.size() / 3;
   if (step.op == PixelOp::contrast) {
-    apply_table(rgb);  // a grey is made of three levels
-    const int mean = mean_grey(sum_of_greys(rgb.data(), pixels, cpu_), pixels);
+    apply_table(rgb);  // a gray is made of three levels
+    const int mean = mean_gray(sum_of_grays(rgb.data(), pixels, cpu_), pixels);
     table_ = contrast_table(mean, static_cast<float>(step.value[0]));
   } else if (step.op == PixelOp::autocontrast && !has_table_ && !has_counts_) {
     table_ = autocontrast_table(level_range(rgb.data(), pixels, cpu_));

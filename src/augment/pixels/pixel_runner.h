@@ -10,12 +10,12 @@
 #include "augment/pixels/blur/blur.h"
 #include "augment/pixels/blur/jpeg_round_trip.h"
 #include "augment/pixels/chains/chain_mix.h"
-#include "augment/pixels/colours/sharpness.h"
+#include "augment/pixels/colors/sharpness.h"
 #include "augment/pixels/levels/statistics.h"
 #include "augment/pixels/tensors/tensors.h"
 #include "augment/pixels/warp/warp.h"
 #include "augment/plan.h"
-#include "core/machine/cpu.h"
+#include "base/machine/cpu.h"
 
 namespace tundish {
 
@@ -52,7 +52,7 @@ class PixelRunner {
 
 // The obviously right twin, one step and one pixel after the other. The first: of all but
 // PixelKind::mix; the second: of any list in which mixes are complete.
-void run_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& size);
-void run_slowly(std::span<const PixelStep> steps, std::vector<std::uint8_t>& rgb, Size& size);
+void run_reference(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& size);
+void run_reference(std::span<const PixelStep> steps, std::vector<std::uint8_t>& rgb, Size& size);
 
 }  // namespace tundish

@@ -5,7 +5,7 @@
 #include "augment/cpu/plan_runner.h"
 #include "augment/cpu/testing.h"
 #include "augment/pixels/random_step.h"
-#include "core/testing.h"
+#include "base/testing.h"
 
 namespace tundish {
 namespace {
@@ -20,7 +20,7 @@ TEST_CASE("every operation on every instruction set gives the pixels of its slow
     for (int n = between(random, 1, 4); n > 0; --n) {
       const PixelStep step = random_step(random, slow.size);
       steps.emplace_back(step);
-      run_slowly(step, slow.rgb, slow.size);
+      run_reference(step, slow.rgb, slow.size);
     }
     for (int cpu = 0; cpu <= static_cast<int>(best_cpu()); ++cpu) {
       TestImage fast = image;

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "augment/filter.h"
-#include "core/image.h"
+#include "base/image.h"
 
 namespace tundish {
 
@@ -82,9 +82,9 @@ constexpr std::array<const char*, kPixelOps> words(PixelOp) {
 // What must be known to make one pixel of the result.
 enum class PixelKind : std::uint8_t {
   levels,      // the level
-  colours,     // the pixel
+  colors,      // the pixel
   statistics,  // all pixels, as a table of levels
-  neighbours,  // pixels around it
+  neighbors,   // pixels around it
   places,      // a pixel elsewhere
   noise,       // the pixel and its place
   tensors,     // as torchvision's kernels for tensors do it; the others are Pillow's
@@ -93,9 +93,9 @@ enum class PixelKind : std::uint8_t {
 
 TUNDISH_HOST_DEVICE PixelKind kind_of(PixelOp op) {
   if (op <= PixelOp::solarize_add) return PixelKind::levels;
-  if (op <= PixelOp::permute_channels) return PixelKind::colours;
+  if (op <= PixelOp::permute_channels) return PixelKind::colors;
   if (op <= PixelOp::equalize) return PixelKind::statistics;
-  if (op <= PixelOp::jpeg) return PixelKind::neighbours;
+  if (op <= PixelOp::jpeg) return PixelKind::neighbors;
   if (op <= PixelOp::elastic) return PixelKind::places;
   if (op <= PixelOp::erase) return PixelKind::noise;
   return op <= PixelOp::tensor_affine ? PixelKind::tensors : PixelKind::mix;

@@ -7,13 +7,13 @@
 
 #include "augment/pixels/pixel_step.h"
 #include "augment/pixels/warp/random_warp.h"
-#include "core/random.h"
-#include "core/testing.h"
+#include "base/random.h"
+#include "base/testing.h"
 
 namespace tundish {
 
-// The numbers of an operation on colours or of sharpness.
-inline void set_random_colours(PixelStep& step, Random& random) {
+// The numbers of an operation on colors or of sharpness.
+inline void set_random_colors(PixelStep& step, Random& random) {
   switch (step.op) {
     case PixelOp::brightness:
     case PixelOp::saturation:
@@ -109,7 +109,7 @@ inline PixelStep random_step(Random& random, Size image) {
   if (step.op == PixelOp::solarize_add) {
     step.value = {static_cast<double>(random.below(256)), static_cast<double>(random.below(257))};
   }
-  set_random_colours(step, random);
+  set_random_colors(step, random);
   set_random_blur(step, random, image);
   if (kind_of(step.op) == PixelKind::places) random_warp(step, random, image);
   return step;

@@ -1,7 +1,7 @@
 #include "cli/env/ask_torch.h"
 
+#include "base/machine/helper_process.h"
 #include "cli/python.h"
-#include "core/machine/helper_process.h"
 
 namespace tundish::cli {
 namespace {
@@ -20,9 +20,8 @@ TorchVersions ask_torch(const Shell& shell) {
       const bool in_folder = python.find('/') != python.npos;
       std::vector<std::string> words = {"-c", code_outside_folder(kScript)};
       if (!in_folder) words.insert(words.begin(), python);
-      const std::vector<std::byte> output =
-          run_helper(in_folder ? python : "/usr/bin/env", words, python,
-                     {.seconds = 5, .max_output = 65'536});
+      const std::vector<std::byte> output = run_helper(
+          in_folder ? python : "/usr/bin/env", words, python, {.seconds = 5, .max_output = 65'536});
       const auto* text = reinterpret_cast<const char*>(output.data());
       TorchVersions versions = parse_torch_versions({text, output.size()});
       if (!versions.python.empty()) return versions;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/shell.h"
-#include "environment/check_software.h"
+#include "tools/environment/check_software.h"
 
 namespace tundish::cli {
 

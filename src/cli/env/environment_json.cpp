@@ -1,7 +1,7 @@
 #include "cli/env/environment_json.h"
 
+#include "base/version.h"
 #include "cli/env/environment_report.h"
-#include "core/version.h"
 
 namespace tundish::cli {
 

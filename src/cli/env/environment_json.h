@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/json.h"
-#include "environment/finding.h"
+#include "tools/environment/finding.h"
 
 namespace tundish::cli {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "core/error.h"
-#include "core/version.h"
+#include "base/error.h"
+#include "base/version.h"
 
 namespace tundish::cli {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "environment/finding.h"
+#include "tools/environment/finding.h"
 
 namespace tundish::cli {
 

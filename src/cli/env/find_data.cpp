@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/error.h"
-#include "pack/manifest.h"
-#include "pack/open.h"
+#include "base/error.h"
+#include "data/pack/manifest.h"
+#include "data/pack/open.h"
 
 namespace tundish::cli {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "environment/check_storage.h"
+#include "tools/environment/check_storage.h"
 
 namespace tundish::cli {
 

@@ -9,9 +9,9 @@
 
 #include "cli/evenly_spaced.h"
 #include "cli/progress.h"
-#include "decode/decode.h"
-#include "sample/grey_rows.h"
-#include "sample/orientation.h"
+#include "codec/decode/decode.h"
+#include "loader/sample/gray_rows.h"
+#include "loader/sample/orientation.h"
 
 namespace tundish::cli {
 namespace {
@@ -21,7 +21,7 @@ class Work {
   Work(const Source& source, const StatsOptions& options, int field)
       : source_(source),
         field_(field),
-        grey_(options.grey),
+        gray_(options.gray),
         exif_orientation_(options.exif_orientation),
         wanted_(options.samples == 0 ? source.count() : std::min(options.samples, source.count())) {
     result_.looked_at = wanted_;
@@ -107,8 +107,8 @@ class Work {
     SumSink sink(stored);  // of this image alone: a fault may come after half of the rows
     const Window all{.width = stored.width, .height = stored.height};
     std::vector<std::uint8_t> rows;
-    GreyRows grey(sink, rows);
-    StripSink& to = grey_ ? static_cast<StripSink&>(grey) : sink;
+    GrayRows gray(sink, rows);
+    StripSink& to = gray_ ? static_cast<StripSink&>(gray) : sink;
     if (const auto fault = decode(to, bytes, header, all, scratch)) {
       return add_bad(Error(*fault, source_.where_in(i, field_)));
     }
@@ -131,7 +131,7 @@ class Work {
 
   const Source& source_;
   const int field_;
-  const bool grey_;
+  const bool gray_;
   const bool exif_orientation_;
   const std::uint64_t wanted_;
   std::atomic<std::uint64_t> next_{0}, done_{0}, ended_{0};

@@ -8,14 +8,14 @@
 
 #include "cli/info/level_sums.h"
 #include "cli/shell.h"
-#include "source/source.h"
+#include "data/source/source.h"
 
 namespace tundish::cli {
 
 struct StatsOptions {
   std::uint64_t samples = 0;  // evenly spaced; 0: all
   std::uint64_t threads = 1;
-  bool grey = false;              // levels of Pillow's convert("L"), equal in all channels
+  bool gray = false;              // levels of Pillow's convert("L"), equal in all channels
   bool exif_orientation = false;  // sizes of the images when turned as their EXIF says
 };
 

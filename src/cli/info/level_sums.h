@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "core/image.h"
+#include "base/image.h"
 
 namespace tundish::cli {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/shell.h"
-#include "source/source.h"
+#include "data/source/source.h"
 
 namespace tundish::cli {
 

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "cli/finding.h"
 #include "cli/info/size_histogram.h"
 #include "cli/json.h"
-#include "core/clock.h"
 
 namespace tundish::cli {
 namespace {
@@ -54,22 +54,22 @@ Sizes sizes_of(const std::vector<SizedImage>& images) {
 }
 
 // Of one channel a number.
-std::string channels_text(const std::array<double, 3>& values, bool grey) {
-  if (grey) return fmt::format("{:.6g}", values[0]);
+std::string channels_text(const std::array<double, 3>& values, bool gray) {
+  if (gray) return fmt::format("{:.6g}", values[0]);
   return fmt::format("({:.6g}, {:.6g}, {:.6g})", values[0], values[1], values[2]);
 }
 
 template <class T>
-Json channels_json(const std::array<T, 3>& values, bool grey) {
-  return grey ? Json{values[0]} : Json(values);
+Json channels_json(const std::array<T, 3>& values, bool gray) {
+  return gray ? Json{values[0]} : Json(values);
 }
 
 // Empty where Normalize would divide by zero.
-std::string normalize_text(const LevelSums& levels, bool grey) {
+std::string normalize_text(const LevelSums& levels, bool gray) {
   const std::array<double, 3> std = levels.std();
   if (*std::min_element(std.begin(), std.end()) <= 0) return {};
-  return fmt::format("T.Normalize(mean={}, std={})", channels_text(levels.mean(), grey),
-                     channels_text(std, grey));
+  return fmt::format("T.Normalize(mean={}, std={})", channels_text(levels.mean(), gray),
+                     channels_text(std, gray));
 }
 
 Json spread_json(const Spread& spread) {
@@ -91,27 +91,27 @@ struct Report {
   const ImageStats& stats;
   const Source& source;
   const std::string& file;
-  bool grey;
+  bool gray;
   double seconds;
 };
 
 void print_as_json(const Report& report, const Shell& shell) {
-  const auto& [stats, source, file, grey, seconds] = report;
+  const auto& [stats, source, file, gray, seconds] = report;
   const Sizes sizes = sizes_of(stats.images);
   const bool any = !stats.images.empty();
-  const std::string normalize = normalize_text(stats.levels, grey);
+  const std::string normalize = normalize_text(stats.levels, gray);
   Json out;
   out["file"] = json_text(file);
-  out["mode"] = grey ? "L" : "RGB";
+  out["mode"] = gray ? "L" : "RGB";
   out["records"] = source.count();
   out["looked_at"] = stats.looked_at;
   out["images"] = stats.images.size();
   out["pixels"] = stats.levels.pixels;
-  out["mean"] = any ? channels_json(stats.levels.mean(), grey) : Json();
-  out["std"] = any ? channels_json(stats.levels.std(), grey) : Json();
+  out["mean"] = any ? channels_json(stats.levels.mean(), gray) : Json();
+  out["std"] = any ? channels_json(stats.levels.std(), gray) : Json();
   out["normalize"] = normalize.empty() ? Json() : Json(normalize);
-  out["sum"] = channels_json(stats.levels.sum, grey);
-  out["squares"] = channels_json(stats.levels.squares, grey);
+  out["sum"] = channels_json(stats.levels.sum, gray);
+  out["squares"] = channels_json(stats.levels.squares, gray);
   out["codecs"] = Json::object();
   for (const auto& [codec, count] : stats.codecs) out["codecs"][codec] = count;
   out["width"] = spread_json(sizes.width);
@@ -165,7 +165,7 @@ void print_bad(const ImageStats& stats, const Shell& shell) {
 }
 
 void print_text(const Report& report, const Shell& shell) {
-  const auto& [stats, source, file, grey, seconds] = report;
+  const auto& [stats, source, file, gray, seconds] = report;
   if (!shell.quiet) shell.print(printable(file) + '\n');
   std::string images = fmt::format("{} decoded", with_commas(stats.images.size()));
   if (stats.looked_at < source.count()) {
@@ -178,9 +178,9 @@ void print_text(const Report& report, const Shell& shell) {
   print_bad(stats, shell);
   if (stats.images.empty()) return;
   print_sizes(stats, source, shell);
-  shell.line("mean", channels_text(stats.levels.mean(), grey));
-  shell.line("std", channels_text(stats.levels.std(), grey));
-  const std::string normalize = normalize_text(stats.levels, grey);
+  shell.line("mean", channels_text(stats.levels.mean(), gray));
+  shell.line("std", channels_text(stats.levels.std(), gray));
+  const std::string normalize = normalize_text(stats.levels, gray);
   shell.line("paste", normalize.empty() ? "nothing: a channel has one level only, and Normalize "
                                           "would divide by a std of 0"
                                         : normalize);
@@ -192,7 +192,7 @@ int print_stats(const Source& source, const std::string& file, const StatsOption
                 std::uint64_t begin_ns, const Shell& shell) {
   const ImageStats stats = collect_stats(source, options, shell);
   const double seconds = static_cast<double>(now_ns() - begin_ns) / 1e9;
-  (shell.json ? print_as_json : print_text)({stats, source, file, options.grey, seconds}, shell);
+  (shell.json ? print_as_json : print_text)({stats, source, file, options.gray, seconds}, shell);
   for (const std::string& text : source.warnings()) shell.warn(text);
   return stats.images.empty() ? kDamaged : kOk;
 }

@@ -6,7 +6,7 @@
 
 #include "cli/info/image_stats.h"
 #include "cli/shell.h"
-#include "source/source.h"
+#include "data/source/source.h"
 
 namespace tundish::cli {
 

@@ -9,9 +9,9 @@
 #include "cli/json.h"
 #include "cli/pack/preprocess_report.h"
 #include "cli/text.h"
-#include "lanes/jpeg_file.h"
-#include "pack/open.h"
-#include "pack/reader.h"
+#include "codec/lanes/jpeg_file.h"
+#include "data/pack/open.h"
+#include "data/pack/reader.h"
 
 namespace tundish::cli {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "cli/arguments.h"
 #include "cli/json.h"
-#include "source/views/choice.h"
+#include "data/source/views/choice.h"
 
 namespace tundish::cli {
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "cli/arguments.h"
-#include "source/formats/joined.h"
+#include "data/source/formats/joined.h"
 
 namespace tundish::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/json.h"
-#include "pack/manifest.h"
+#include "data/pack/manifest.h"
 
 namespace tundish::cli {
 

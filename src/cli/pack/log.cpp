@@ -6,9 +6,9 @@
 
 #include <string_view>
 
+#include "base/file.h"
 #include "cli/arguments.h"
-#include "core/file.h"
-#include "pack/output_file.h"
+#include "data/pack/output_file.h"
 
 namespace tundish::cli {
 namespace {

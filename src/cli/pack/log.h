@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/shell.h"
-#include "pack/write/writer.h"
+#include "data/pack/write/writer.h"
 
 namespace tundish::cli {
 

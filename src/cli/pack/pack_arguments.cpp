@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "pack/write/shard_names.h"
+#include "data/pack/write/shard_names.h"
 
 namespace tundish::cli {
 namespace {
@@ -30,7 +30,7 @@ tundish pack --manifest train.tnds train-*-of-00012.tnd)",
     .text = R"(Packs a data set into one file that Tundish trains from. SRC is a folder
 (SRC/CLASS/NAME.jpg), a .csv or .tsv list with a column 'path', a .tar (also
 .gz, .xz, .zst, .bz2), records (TFRecord, RecordIO, LMDB), arrays (HDF5, Zarr, N5,
-.npy, .npz, .pth, .safetensors, CIFAR, MNIST), or another pack; it is recognised by
+.npy, .npz, .pth, .safetensors, CIFAR, MNIST), or another pack; it is recognized by
 its bytes (docs/sources.md). The same input gives the same bytes.
 OUT.tnd appears when it is complete, never half. Files that cannot be read, are
 empty or are not an image are refused: named here and in OUT.tnd.log, left out of

@@ -8,7 +8,7 @@
 #include "cli/pack/choice_arguments.h"
 #include "cli/pack/preprocess_arguments.h"
 #include "cli/source_words.h"
-#include "pack/write/writer.h"
+#include "data/pack/write/writer.h"
 
 namespace tundish::cli {
 

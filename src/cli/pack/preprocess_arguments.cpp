@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "core/error.h"
+#include "base/error.h"
 
 namespace tundish::cli {
 namespace {

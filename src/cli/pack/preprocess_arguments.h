@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/arguments.h"
-#include "preprocess/options.h"
+#include "rewrite/preprocess/options.h"
 
 namespace tundish::cli {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "cli/json.h"
-#include "pack/write/preprocess.h"
+#include "data/pack/write/preprocess.h"
 
 namespace tundish::cli {
 

@@ -5,7 +5,7 @@
 #include "cli/pack/preprocess_report.h"
 #include "cli/pack/proof_report.h"
 #include "cli/text.h"
-#include "source/label_vector.h"
+#include "data/source/label_vector.h"
 
 namespace tundish::cli {
 namespace {

@@ -9,8 +9,8 @@
 #include "cli/pack/preprocess_arguments.h"
 #include "cli/pack/prove.h"
 #include "cli/shell.h"
-#include "pack/write/writer.h"
-#include "preprocess/preprocessor.h"
+#include "data/pack/write/writer.h"
+#include "rewrite/preprocess/preprocessor.h"
 
 namespace tundish::cli {
 

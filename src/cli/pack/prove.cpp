@@ -7,10 +7,10 @@
 #include "augment/cpu/layout.h"
 #include "augment/transform.h"
 #include "cli/evenly_spaced.h"
-#include "pack/reader.h"
-#include "preprocess/target.h"
-#include "sample/orientation.h"
-#include "sample/sample.h"
+#include "data/pack/reader.h"
+#include "loader/sample/orientation.h"
+#include "loader/sample/sample.h"
+#include "rewrite/preprocess/target.h"
 
 namespace tundish::cli {
 namespace {

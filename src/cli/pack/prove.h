@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "pack/write/writer.h"
-#include "preprocess/options.h"
-#include "source/source.h"
+#include "data/pack/write/writer.h"
+#include "data/source/source.h"
+#include "rewrite/preprocess/options.h"
 
 namespace tundish::cli {
 

@@ -2,9 +2,9 @@
 
 #include <doctest/doctest.h>
 
-#include "core/temporary_folder.h"
-#include "preprocess/preprocessor.h"
-#include "source/memory_source.h"
+#include "base/temporary_folder.h"
+#include "data/source/memory_source.h"
+#include "rewrite/preprocess/preprocessor.h"
 
 namespace tundish::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "cli/text.h"
-#include "source/label_vector.h"
-#include "source/unknown_count.h"
+#include "data/source/label_vector.h"
+#include "data/source/unknown_count.h"
 
 namespace tundish::cli {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "pack/manifest.h"
-#include "pack/reader.h"
+#include "data/pack/manifest.h"
+#include "data/pack/reader.h"
 
 namespace tundish::cli {
 namespace {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "pack/output_target.h"
-#include "pack/write/identity.h"
-#include "pack/write/journal.h"
-#include "pack/write/writer.h"
+#include "data/pack/output_target.h"
+#include "data/pack/write/identity.h"
+#include "data/pack/write/journal.h"
+#include "data/pack/write/writer.h"
 
 namespace tundish::cli {
 

@@ -8,8 +8,8 @@
 #include "cli/arguments.h"
 #include "cli/pack/report.h"
 #include "cli/progress.h"
-#include "pack/write/journal.h"
-#include "source/unknown_count.h"
+#include "data/pack/write/journal.h"
+#include "data/source/unknown_count.h"
 
 namespace tundish::cli {
 

@@ -5,7 +5,7 @@
 
 #include "cli/json.h"
 #include "cli/shell.h"
-#include "pack/write/writer.h"
+#include "data/pack/write/writer.h"
 
 namespace tundish::cli {
 

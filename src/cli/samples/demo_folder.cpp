@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/file.h"
 #include "cli/arguments.h"
-#include "core/file.h"
 
 namespace tundish::cli {
 namespace {

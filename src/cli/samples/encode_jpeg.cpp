@@ -44,7 +44,7 @@ bool encode(Encoder& encoder, const std::uint8_t* rows, Size size, const JpegCod
   info.in_color_space = JCS_RGB;
   info.input_components = 3;
   jpeg_set_defaults(&info);
-  if (coding.grey) {
+  if (coding.gray) {
     jpeg_set_colorspace(&info, JCS_GRAYSCALE);
   } else {
     info.comp_info[0].h_samp_factor = coding.h;

@@ -6,13 +6,13 @@
 #include <span>
 #include <vector>
 
-#include "core/image.h"
+#include "base/image.h"
 
 namespace tundish::cli {
 
 struct JpegCoding {
   int quality = 90;
-  bool grey = false;
+  bool gray = false;
   int h = 1, v = 1;  // pixels per sample of chroma
 };
 

@@ -5,21 +5,21 @@
 #include <cmath>
 #include <memory>
 
+#include "base/image.h"
+#include "base/random.h"
 #include "cli/samples/encode_jpeg.h"
-#include "core/image.h"
-#include "core/random.h"
 
 namespace tundish {
 namespace {
 
-using Colour = std::array<float, 3>;  // 0 to 255
+using Color = std::array<float, 3>;  // 0 to 255
 
-struct NamedColour {
+struct NamedColor {
   const char* name;
-  Colour colour;
+  Color color;
 };
 
-constexpr NamedColour kColours[] = {
+constexpr NamedColor kColors[] = {
     {"red", {215, 40, 40}},     {"orange", {235, 130, 30}}, {"yellow", {230, 210, 50}},
     {"lime", {150, 215, 50}},   {"green", {40, 150, 60}},   {"teal", {40, 170, 165}},
     {"blue", {45, 85, 210}},    {"purple", {130, 60, 185}}, {"pink", {235, 120, 180}},
@@ -47,8 +47,8 @@ struct NamedShape {
 constexpr NamedShape kShapes[] = {
     {"disc", disc}, {"ring", ring}, {"square", square}, {"triangle", triangle}, {"cross", cross}};
 
-// Every pair of colour and shape once; the first classes differ in both.
-const NamedColour& colour_of(int label) { return kColours[label % 10]; }
+// Every pair of color and shape once; the first classes differ in both.
+const NamedColor& color_of(int label) { return kColors[label % 10]; }
 const NamedShape& shape_of(int label) { return kShapes[(label + label / 10) % 5]; }
 
 // A sine in parabolas, for whole turns: the mathematics library may round differently elsewhere.
@@ -106,24 +106,24 @@ std::vector<float> fractal_noise(Size size, float roughness, Random& random) {
 // RGB, not yet rounded.
 struct Canvas {
   Size size;
-  std::vector<Colour> pixels;
+  std::vector<Color> pixels;
 
-  Colour& at(int x, int y) {
+  Color& at(int x, int y) {
     return pixels[static_cast<std::size_t>(y) * static_cast<std::size_t>(size.width) +
                   static_cast<std::size_t>(x)];
   }
 };
 
-// Less bright and less pure than the colours of the classes.
-Colour random_colour(Random& random) {
-  const float grey = uniform(random, 50, 190);
-  return {grey + uniform(random, -45, 45), grey + uniform(random, -45, 45),
-          grey + uniform(random, -45, 45)};
+// Less bright and less pure than the colors of the classes.
+Color random_color(Random& random) {
+  const float gray = uniform(random, 50, 190);
+  return {gray + uniform(random, -45, 45), gray + uniform(random, -45, 45),
+          gray + uniform(random, -45, 45)};
 }
 
-// Two colours that run into each other across the image.
+// Two colors that run into each other across the image.
 void paint_background(Canvas& canvas, Random& random) {
-  const Colour from = random_colour(random), to = random_colour(random);
+  const Color from = random_color(random), to = random_color(random);
   const float slope_x = uniform(random, -1, 1) / static_cast<float>(canvas.size.width);
   const float slope_y = uniform(random, -1, 1) / static_cast<float>(canvas.size.height);
   const std::vector<float> noise = fractal_noise(canvas.size, 0.4f, random);
@@ -139,27 +139,27 @@ void paint_background(Canvas& canvas, Random& random) {
 }
 
 // One object with a soft edge, lit from one side.
-void paint_object(Canvas& canvas, Shape shape, const Colour& colour, Random& random) {
+void paint_object(Canvas& canvas, Shape shape, const Color& color, Random& random) {
   const auto width = static_cast<float>(canvas.size.width);
   const auto height = static_cast<float>(canvas.size.height);
   const float radius = uniform(random, 0.10f, 0.24f) * std::min(width, height);
-  const float centre_x = uniform(random, 0, width), centre_y = uniform(random, 0, height);
+  const float center_x = uniform(random, 0, width), center_y = uniform(random, 0, height);
   const float turn = uniform(random, 0, 1);
   const float cosine = wave(turn + 0.25f) / radius, sine = wave(turn) / radius;
   const float reach = radius * 1.5f;
-  const int left = std::max(0, static_cast<int>(centre_x - reach));
-  const int right = std::min(canvas.size.width, static_cast<int>(centre_x + reach));
-  const int top = std::max(0, static_cast<int>(centre_y - reach));
-  const int bottom = std::min(canvas.size.height, static_cast<int>(centre_y + reach));
+  const int left = std::max(0, static_cast<int>(center_x - reach));
+  const int right = std::min(canvas.size.width, static_cast<int>(center_x + reach));
+  const int top = std::max(0, static_cast<int>(center_y - reach));
+  const int bottom = std::min(canvas.size.height, static_cast<int>(center_y + reach));
   for (int y = top; y < bottom; ++y) {
     for (int x = left; x < right; ++x) {
-      const float dx = static_cast<float>(x) - centre_x, dy = static_cast<float>(y) - centre_y;
+      const float dx = static_cast<float>(x) - center_x, dy = static_cast<float>(y) - center_y;
       const float distance = shape(dx * cosine + dy * sine, dy * cosine - dx * sine) * radius;
       const float cover = 0.95f * std::clamp(0.5f - distance, 0.0f, 1.0f);
       if (cover == 0) continue;
       const float light = 0.9f - 0.25f * (dx + dy) / reach;
-      Colour& pixel = canvas.at(x, y);
-      for (std::size_t c = 0; c < 3; ++c) pixel[c] += cover * (colour[c] * light - pixel[c]);
+      Color& pixel = canvas.at(x, y);
+      for (std::size_t c = 0; c < 3; ++c) pixel[c] += cover * (color[c] * light - pixel[c]);
     }
   }
 }
@@ -189,7 +189,7 @@ cli::JpegCoding random_coding(Random& random) {
   constexpr int kQualities[] = {75, 80, 85, 90, 92, 94, 95, 96};
   cli::JpegCoding coding{.quality = kQualities[random.below(std::size(kQualities))]};
   const std::uint64_t kind = random.below(100);
-  coding.grey = kind < 4;
+  coding.gray = kind < 4;
   if (kind >= 60) coding.h = 2;
   if (kind >= 72) coding.v = 2;
   return coding;
@@ -204,7 +204,7 @@ Size random_size(Random& random) {
 }  // namespace
 
 std::string sample_class_name(int label) {
-  return std::string(colour_of(label).name) + "_" + shape_of(label).name;
+  return std::string(color_of(label).name) + "_" + shape_of(label).name;
 }
 
 std::vector<std::byte> make_sample_image(int label, std::uint64_t seed, std::uint64_t number) {
@@ -214,20 +214,20 @@ std::vector<std::byte> make_sample_image(int label, std::uint64_t seed, std::uin
                        static_cast<std::size_t>(canvas.size.height));
   paint_background(canvas, random);
   for (std::uint64_t i = random.below(3); i > 0; --i) {  // things of other classes, dull
-    const float grey = uniform(random, 60, 160);
-    paint_object(canvas, kShapes[random.below(std::size(kShapes))].shape, {grey, grey, grey},
+    const float gray = uniform(random, 60, 160);
+    paint_object(canvas, kShapes[random.below(std::size(kShapes))].shape, {gray, gray, gray},
                  random);
   }
   for (std::uint64_t i = 4 + random.below(4); i > 0; --i) {
-    Colour colour = colour_of(label).colour;
-    for (float& value : colour) value += uniform(random, -20, 20);
-    paint_object(canvas, shape_of(label).shape, colour, random);
+    Color color = color_of(label).color;
+    for (float& value : color) value += uniform(random, -20, 20);
+    paint_object(canvas, shape_of(label).shape, color, random);
   }
   paint_texture(canvas, label, random);
 
   std::vector<std::uint8_t> rows;
   rows.reserve(canvas.pixels.size() * 3);
-  for (const Colour& pixel : canvas.pixels) {
+  for (const Color& pixel : canvas.pixels) {
     for (const float value : pixel) {
       rows.push_back(static_cast<std::uint8_t>(std::clamp(value, 0.0f, 255.0f) + 0.5f));
     }

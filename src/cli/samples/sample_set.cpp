@@ -12,10 +12,10 @@
 #include <thread>
 #include <vector>
 
+#include "base/error.h"
+#include "base/file.h"
+#include "base/machine/usable_cpus.h"
 #include "cli/samples/sample_image.h"
-#include "core/error.h"
-#include "core/file.h"
-#include "core/machine/usable_cpus.h"
 
 namespace tundish {
 namespace {

@@ -1,4 +1,4 @@
-// A labelled folder of made-up photos, for the demo and for tests: FOLDER/CLASS/NNNN.jpg.
+// A labeled folder of made-up photos, for the demo and for tests: FOLDER/CLASS/NNNN.jpg.
 // The classes are as large as each other, give or take one, and easy to learn.
 #pragma once
 

@@ -8,10 +8,10 @@
 #include <map>
 #include <set>
 
+#include "base/error.h"
+#include "base/temporary_folder.h"
 #include "cli/samples/sample_image.h"
-#include "core/error.h"
-#include "core/temporary_folder.h"
-#include "decode/test_images.h"
+#include "codec/decode/test_images.h"
 
 namespace tundish {
 namespace {

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/error.h"
 #include "cli/samples/font.h"
-#include "core/error.h"
 
 namespace tundish::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/image.h"
+#include "base/image.h"
 
 namespace tundish::cli {
 

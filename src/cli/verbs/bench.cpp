@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
+#include "base/machine/cpu.h"
+#include "base/machine/usable_cpus.h"
 #include "cli/json.h"
 #include "cli/measure.h"
 #include "cli/source_words.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
-#include "core/machine/cpu.h"
-#include "core/machine/usable_cpus.h"
 
 namespace tundish::cli {
 namespace {

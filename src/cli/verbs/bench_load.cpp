@@ -7,15 +7,15 @@
 #include <optional>
 #include <span>
 
+#include "base/machine/cpu.h"
+#include "base/machine/usable_cpus.h"
 #include "cli/json.h"
 #include "cli/load_sweep.h"
 #include "cli/measure.h"
 #include "cli/source_words.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
-#include "core/machine/cpu.h"
-#include "core/machine/usable_cpus.h"
-#include "pack/output_file.h"
+#include "data/pack/output_file.h"
 
 namespace tundish::cli {
 namespace {

@@ -1,5 +1,5 @@
 // tundish convert: any data set into another format.
-#include "convert/convert.h"
+#include "rewrite/convert/convert.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "cli/warn_of_errors.h"
-#include "convert/target_formats.h"
+#include "rewrite/convert/target_formats.h"
 
 namespace tundish::cli {
 namespace {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/machine/usable_cpus.h"
 #include "cli/json.h"
 #include "cli/measure.h"
 #include "cli/progress.h"
@@ -13,8 +14,7 @@
 #include "cli/samples/sample_set.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
-#include "core/machine/usable_cpus.h"
-#include "pack/reader.h"
+#include "data/pack/reader.h"
 
 namespace tundish::cli {
 namespace {
@@ -26,7 +26,7 @@ constexpr VerbHelp kHelp = {
     .usage = "[options]",
     .examples = R"(tundish demo
 tundish demo --data photos/)",
-    .text = R"(Makes a set of labelled sample photos (or takes yours), packs and verifies it,
+    .text = R"(Makes a set of labeled sample photos (or takes yours), packs and verifies it,
 times the loader with one thread and with all, then compares it with torch's
 DataLoader on the same images, trains a small network, writes a page with the
 results, and ends with the doctor's verdict on that training, fed by torch's

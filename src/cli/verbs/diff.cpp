@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/file.h"
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/source_words.h"
 #include "cli/verbs.h"
-#include "core/file.h"
-#include "pack/compare.h"
+#include "data/pack/compare.h"
 
 namespace tundish::cli {
 namespace {

@@ -3,15 +3,15 @@
 
 #include <cstdlib>
 
+#include "base/clock.h"
+#include "base/machine/text_file.h"
 #include "cli/env/ask_torch.h"
 #include "cli/env/environment_json.h"
 #include "cli/env/environment_report.h"
 #include "cli/env/find_data.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
-#include "core/clock.h"
-#include "environment/environment.h"
-#include "system/text_file.h"
+#include "tools/environment/environment.h"
 
 namespace tundish::cli {
 namespace {

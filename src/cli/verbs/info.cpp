@@ -1,13 +1,13 @@
 // tundish info: what a pack, or any other source, holds.
 #include <fmt/format.h>
 
+#include "base/clock.h"
+#include "base/machine/usable_cpus.h"
 #include "cli/info/list.h"
 #include "cli/info/stats.h"
 #include "cli/info/summary.h"
 #include "cli/source_words.h"
 #include "cli/verbs.h"
-#include "core/clock.h"
-#include "core/machine/usable_cpus.h"
 
 namespace tundish::cli {
 namespace {
@@ -85,7 +85,7 @@ bool parse(InfoArguments& out, const Words& words, Shell& shell) {
   if (out.mode != "RGB" && out.mode != "L") {
     throw UsageError(fmt::format("--mode: {} is neither RGB nor L", printable(out.mode)));
   }
-  out.stats_options.grey = out.mode == "L";
+  out.stats_options.gray = out.mode == "L";
   if (out.stats_options.threads == 0) out.stats_options.threads = usable_cpus();
   return true;
 }

@@ -1,18 +1,18 @@
 // tundish merge: one pack of several.
-#include "source/views/merge.h"
+#include "data/source/views/merge.h"
 
 #include <fmt/format.h>
 
 #include <numeric>
 
+#include "base/clock.h"
 #include "cli/json.h"
 #include "cli/pack/log.h"
 #include "cli/pack/report.h"
 #include "cli/pack/write_pack.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
-#include "core/clock.h"
-#include "pack/open.h"
+#include "data/pack/open.h"
 
 namespace tundish::cli {
 namespace {
@@ -31,9 +31,9 @@ those with other tables are coded again, without loss, and counted; one that wou
 grow by more than a tenth becomes the JPEG that it was. Other sources
 (folders, lists, archives) may be among SRC and are packed as tundish pack does.)",
     .json = R"({output, samples, copied, file_bytes, id, refused, doubtful, recoded, kept_as_jpeg,
-classes, relabelled, renamed, log, seconds}; recoded: lanes records whose tables
+classes, relabeled, renamed, log, seconds}; recoded: lanes records whose tables
 differed, and JPEGs of other sources; kept_as_jpeg: those that lanes records would
-have made larger, or that cannot be re-coded; relabelled: samples whose label has
+have made larger, or that cannot be re-coded; relabeled: samples whose label has
 another number now; renamed is an array of {file, key, now})"};
 
 constexpr std::size_t kShown = 10;  // new names on stderr
@@ -75,7 +75,7 @@ std::string summary(const std::string& target, const PackReport& report, const M
   if (kept_as_jpeg(report) > 0) {
     out += fmt::format(", {} kept as JPEG", with_commas(kept_as_jpeg(report)));
   }
-  if (merge.relabelled > 0) out += fmt::format(", {} relabelled", with_commas(merge.relabelled));
+  if (merge.relabeled > 0) out += fmt::format(", {} relabeled", with_commas(merge.relabeled));
   if (!merge.renamed.empty()) out += fmt::format(", {} renamed", with_commas(merge.renamed.size()));
   return out;
 }
@@ -117,7 +117,7 @@ int run_merge(const Words& words, Shell& shell) {
     out["recoded"] = report.lanes.images;
     out["kept_as_jpeg"] = kept_as_jpeg(report);
     out["classes"] = merge.source->schema().classes.size();
-    out["relabelled"] = merge.relabelled;
+    out["relabeled"] = merge.relabeled;
     out["renamed"] = renamed_json(merge, from);
     out["log"] = log.empty() ? Json() : Json(json_text(log));
     out["seconds"] = static_cast<double>(now_ns() - start) / 1e9;

@@ -15,11 +15,11 @@
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
-#include "convert/image_files.h"
-#include "pack/open.h"
-#include "pack/write/writer.h"
-#include "source/formats/python/python_samples.h"
-#include "source/unknown_count.h"
+#include "data/pack/open.h"
+#include "data/pack/write/writer.h"
+#include "data/source/formats/python/python_samples.h"
+#include "data/source/unknown_count.h"
+#include "rewrite/convert/image_files.h"
 
 namespace tundish::cli {
 namespace {

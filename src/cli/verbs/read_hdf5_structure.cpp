@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "base/machine/helper_process.h"
 #include "cli/verbs.h"
-#include "core/machine/helper_process.h"
 
 #ifdef TUNDISH_HDF5
 #include "cli/hdf5_structure.h"

@@ -1,5 +1,5 @@
 // tundish split: one pack per part of a data set, by a hash of the keys.
-#include "source/views/split.h"
+#include "data/source/views/split.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <map>
 
+#include "base/clock.h"
+#include "base/file.h"
 #include "cli/json.h"
 #include "cli/pack/log.h"
 #include "cli/pack/report.h"
@@ -15,9 +17,7 @@
 #include "cli/source_words.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
-#include "core/clock.h"
-#include "core/file.h"
-#include "source/views/selected.h"
+#include "data/source/views/selected.h"
 
 namespace tundish::cli {
 namespace {

@@ -7,13 +7,13 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/clock.h"
 #include "cli/json.h"
 #include "cli/top/full_screen.h"
 #include "cli/verbs.h"
-#include "core/clock.h"
-#include "top/frame_text.h"
-#include "top/live_server.h"
-#include "top/snapshot_json.h"
+#include "tools/top/frame_text.h"
+#include "tools/top/live_server.h"
+#include "tools/top/snapshot_json.h"
 
 namespace tundish::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include "cli/unpack/write_record.h"
 #include "cli/verbs.h"
 #include "cli/warn_of_errors.h"
-#include "convert/convert.h"
-#include "convert/target_formats.h"
+#include "rewrite/convert/convert.h"
+#include "rewrite/convert/target_formats.h"
 
 namespace tundish::cli {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/machine/usable_cpus.h"
 #include "cli/finding.h"
 #include "cli/json.h"
 #include "cli/progress.h"
@@ -11,10 +12,9 @@
 #include "cli/verbs.h"
 #include "cli/verify/check_pixels.h"
 #include "cli/verify/salvage.h"
-#include "core/machine/usable_cpus.h"
-#include "pack/manifest.h"
-#include "pack/open.h"
-#include "pack/reader.h"
+#include "data/pack/manifest.h"
+#include "data/pack/open.h"
+#include "data/pack/reader.h"
 
 namespace tundish::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "cli/progress.h"
-#include "decode/decode.h"
+#include "codec/decode/decode.h"
 
 namespace tundish::cli {
 namespace {

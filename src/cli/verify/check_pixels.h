@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/shell.h"
-#include "pack/reader.h"
+#include "data/pack/reader.h"
 
 namespace tundish::cli {
 

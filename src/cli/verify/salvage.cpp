@@ -4,14 +4,14 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "cli/json.h"
 #include "cli/pack/write_pack.h"
 #include "cli/progress.h"
 #include "cli/text.h"
-#include "core/clock.h"
-#include "pack/reader.h"
-#include "pack/salvage/partial_pack.h"
-#include "pack/salvage/salvage.h"
+#include "data/pack/reader.h"
+#include "data/pack/salvage/partial_pack.h"
+#include "data/pack/salvage/salvage.h"
 
 namespace tundish::cli {
 namespace {

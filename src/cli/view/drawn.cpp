@@ -6,11 +6,11 @@
 
 #include "augment/cpu/layout.h"
 #include "augment/cpu/plan_runner.h"
-#include "augment/pixels/colours/colours.h"
+#include "augment/pixels/colors/colors.h"
 #include "augment/transform.h"
 #include "cli/view/level_finder.h"
 #include "cli/view/over_white.h"
-#include "sample/orientation.h"
+#include "loader/sample/orientation.h"
 
 namespace tundish::cli {
 namespace {
@@ -101,7 +101,7 @@ View plan_of(const Source& source, const DrawOptions& options, Size image, const
 DrawnSample draw_sample(const Source& source, std::uint64_t sample, const DrawOptions& options) {
   Picture image = decode_sample(source, sample, options);
   if (options.mode == ImageMode::l) {
-    change_colours(image.rgb.data(), image.rgb.size() / 3, {.op = PixelOp::grayscale}, cpu());
+    change_colors(image.rgb.data(), image.rgb.size() / 3, {.op = PixelOp::grayscale}, cpu());
   }
   DrawnSample out{.sample = sample,
                   .label = source.info(sample).label,

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "augment/transforms.h"
-#include "source/source.h"
+#include "data/source/source.h"
 
 namespace tundish::cli {
 

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "cli/samples/encode_jpeg.h"
 #include "cli/view/step_words.h"
-#include "core/error.h"
 
 namespace tundish::cli {
 namespace {

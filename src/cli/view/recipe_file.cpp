@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "augment/transforms_json.h"
-#include "core/file.h"
-#include "state/saved_state.h"
+#include "base/file.h"
+#include "loader/state/saved_state.h"
 
 namespace tundish::cli {
 namespace {

@@ -9,14 +9,14 @@
 
 #include "augment/mixing.h"
 #include "augment/transform.h"
+#include "base/file.h"
 #include "cli/json.h"
 #include "cli/samples/sheet.h"
 #include "cli/view/over_white.h"
 #include "cli/view/step_words.h"
 #include "cli/write_file.h"
-#include "core/file.h"
-#include "engine/replay.h"
-#include "state/saved_state.h"
+#include "loader/engine/replay.h"
+#include "loader/state/saved_state.h"
 
 namespace tundish::cli {
 namespace {

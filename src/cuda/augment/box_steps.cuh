@@ -7,7 +7,7 @@
 
 namespace tundish::cuda {
 
-// Lines of samples in a tile. Neighbouring threads have neighbouring lines.
+// Lines of samples in a tile. Neighboring threads have neighboring lines.
 struct TileLines {
   int lines, length;
   int rows;   // line l begins at l % rows * pitch + l / rows

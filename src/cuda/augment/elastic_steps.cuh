@@ -74,7 +74,7 @@ TUNDISH_STEP void field_across(float* to, const BlockImage& image, std::uint64_t
   }
 }
 
-// Blurred down. Neighbouring threads have neighbouring columns.
+// Blurred down. Neighboring threads have neighboring columns.
 TUNDISH_STEP void field_down(float* to, const float* from, Size size) {
   const Taps& taps = block_memory.down;
   const int width = size.width, height = size.height;

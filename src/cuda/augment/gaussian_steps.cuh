@@ -13,7 +13,7 @@ inline constexpr int kStripPixels = 16;  // a multiple of kRun and of 4
 inline constexpr int kStripSamples = 3 * kStripPixels;
 inline constexpr int kSumPitch = kStripSamples + 1;  // odd: a column lies in all banks
 
-// gaussian_sum() of kRun neighbours, in its order of additions. read(i): sample i, counted from the
+// gaussian_sum() of kRun neighbors, in its order of additions. read(i): sample i, counted from the
 // first of the run. Sample i is in register i % kRun, so that each distance reads two samples.
 template <class Read>
 __device__ void sum_run(float (&sum)[kRun], const Taps& taps, const Read& read) {

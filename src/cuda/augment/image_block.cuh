@@ -8,7 +8,7 @@
 
 #include "augment/pixels/blur/blur_ops.h"
 #include "augment/pixels/pixel_step.h"
-#include "core/image.h"
+#include "base/image.h"
 
 namespace tundish::cuda {
 

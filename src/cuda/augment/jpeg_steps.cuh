@@ -1,12 +1,12 @@
 // An image as a JPEG of 4:2:0 and back. Huffman codes lose nothing, so none are made: pixels become
-// planes, each block of them is transformed, quantised and transformed back, and the planes become
+// planes, each block of them is transformed, quantized and transformed back, and the planes become
 // pixels.
 #pragma once
 
+#include "codec/lanes/forward_arithmetic.h"
+#include "codec/lanes/sample_arithmetic.h"
 #include "cuda/augment/step_scratch.h"
 #include "cuda/augment/warp_steps.cuh"
-#include "lanes/forward_arithmetic.h"
-#include "lanes/sample_arithmetic.h"
 
 namespace tundish::cuda {
 
@@ -37,7 +37,7 @@ struct JpegPlanes {
 };
 
 // How shared memory is divided: numbers of some blocks, which eight threads have each, between two
-// passes; then the quantisers.
+// passes; then the quantizers.
 inline constexpr int kJpegAtOnce = kBlockThreads / 8;
 inline constexpr int kJpegLine = 9;  // words; odd: rows and columns lie in all banks
 inline constexpr int kJpegBlock = 8 * kJpegLine;
@@ -84,17 +84,17 @@ __device__ inline void transform_row(std::int32_t* to, const std::uint8_t* sampl
   for (int i = 0; i < 8; ++i) to[i] = lanes::scaled_row(line[i], i);
 }
 
-// Column x of a block in shared memory: to coefficients, quantised, and back.
-__device__ inline void quantise_column(std::int32_t* column, const std::int32_t* quantiser) {
+// Column x of a block in shared memory: to coefficients, quantized, and back.
+__device__ inline void quantize_column(std::int32_t* column, const std::int32_t* quantizer) {
   std::int32_t in[8], line[8];
 #pragma unroll
   for (int i = 0; i < 8; ++i) in[i] = column[i * kJpegLine];
   lanes::forward_pass(line, in);
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
-    const std::int32_t each = quantiser[8 * i];
+    const std::int32_t each = quantizer[8 * i];
     in[i] =
-        static_cast<std::int16_t>(lanes::quantise(lanes::scaled_column(line[i], i), each) * each);
+        static_cast<std::int16_t>(lanes::quantize(lanes::scaled_column(line[i], i), each) * each);
   }
   lanes::idct_pass(line, in, lanes::kColumnStart);
 #pragma unroll
@@ -115,11 +115,11 @@ __device__ inline void restore_row(std::uint8_t* samples, const std::int32_t* fr
 }
 
 // All blocks of the planes, in place. Thread `part` of eight has a row, a column, a row.
-TUNDISH_STEP void quantise_planes(const JpegPlanes& planes, int quality) {
+TUNDISH_STEP void quantize_planes(const JpegPlanes& planes, int quality) {
   auto* const numbers = reinterpret_cast<std::int32_t*>(block_space);
-  std::int32_t* const quantisers = numbers + kJpegAtOnce * kJpegBlock;
+  std::int32_t* const quantizers = numbers + kJpegAtOnce * kJpegBlock;
   if (const int i = first_index(); i < 2 * 64) {
-    quantisers[i] = lanes::standard_quantiser(quality, i >= 64, i % 64);
+    quantizers[i] = lanes::standard_quantizer(quality, i >= 64, i % 64);
   }
   __syncthreads();
   const int part = first_index() % 8, own = first_index() / 8;
@@ -137,7 +137,7 @@ TUNDISH_STEP void quantise_planes(const JpegPlanes& planes, int quality) {
         plane.samples + std::ptrdiff_t{8 * y + part} * plane.stride() + 8 * x;
     if (there) transform_row(block + part * kJpegLine, samples);
     __syncthreads();
-    if (there) quantise_column(block + part, quantisers + (chroma ? 64 : 0) + part);
+    if (there) quantize_column(block + part, quantizers + (chroma ? 64 : 0) + part);
     __syncthreads();
     if (there) restore_row(samples, block + part * kJpegLine);
     __syncthreads();
@@ -173,7 +173,7 @@ TUNDISH_STEP void jpeg(BlockImage& image, int quality) {
   const JpegPlanes planes(fits ? image.other : reinterpret_cast<std::uint8_t*>(image.floats),
                           image.size);
   fill_planes(planes, image);
-  quantise_planes(planes, quality);
+  quantize_planes(planes, quality);
   exchange(image);  // the pixels that were read are not needed any more, the planes are
   show_planes(image, planes);
 }

@@ -56,7 +56,7 @@ __device__ Pixel pixel_of(ImageRef image, int x, int y, const MixTask& task,
   return out;
 }
 
-// One thread: one pixel at a time. Neighbours in a warp are neighbours in a row.
+// One thread: one pixel at a time. Neighbors in a warp are neighbors in a row.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     mix_kernel(const __grid_constant__ MixTask task, std::int64_t pixels) {

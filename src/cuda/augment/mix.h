@@ -1,5 +1,5 @@
 // Mixing on the GPU: 8-bit levels of an image and of its partner become elements of the batch's
-// type, labels become vectors. augment/mix_slowly.h is its twin.
+// type, labels become vectors. augment/mix_reference.h is its twin.
 #pragma once
 
 #include <cuda_runtime_api.h>

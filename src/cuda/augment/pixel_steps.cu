@@ -1,7 +1,7 @@
 #include "augment/pixels/levels/level_ops.h"
 #include "cuda/augment/box_steps.cuh"
 #include "cuda/augment/chain_steps.cuh"
-#include "cuda/augment/colour_steps.cuh"
+#include "cuda/augment/color_steps.cuh"
 #include "cuda/augment/elastic_steps.cuh"
 #include "cuda/augment/gaussian_steps.cuh"
 #include "cuda/augment/jpeg_steps.cuh"
@@ -19,11 +19,11 @@ __device__ void run_step(BlockImage& image, const PixelStep& step, const float* 
   switch (kind_of(step.op)) {
     case PixelKind::levels:
       return change_table(image, [&](int, std::uint8_t level) { return level_after(step, level); });
-    case PixelKind::colours:
-      return colours(image, step);
+    case PixelKind::colors:
+      return colors(image, step);
     case PixelKind::statistics:
       return statistics(image, step);
-    case PixelKind::neighbours:
+    case PixelKind::neighbors:
       if (step.op == PixelOp::gaussian_blur) return gaussian_blur(image, step);
       if (step.op == PixelOp::box_blur) return box_blur(image, step);
       if (step.op == PixelOp::jpeg) return jpeg(image, static_cast<int>(step.value[0]));

@@ -1,6 +1,6 @@
 // PixelSteps on the GPU: a block of threads carries out all steps of one image, in the image's own
 // memory and in another one of its size; some steps need more (step_scratch.h). Its twin is
-// run_slowly() (augment/pixels/pixel_runner.h).
+// run_reference() (augment/pixels/pixel_runner.h).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/image.h"
+#include "base/image.h"
 #include "cuda/augment/step_range.h"
 
 namespace tundish::cuda {

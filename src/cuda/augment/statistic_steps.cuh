@@ -1,7 +1,7 @@
 // Operations whose table of levels depends on all pixels.
 #pragma once
 
-#include "augment/pixels/colours/blend_ops.h"
+#include "augment/pixels/colors/blend_ops.h"
 #include "augment/pixels/levels/statistics_ops.h"
 #include "cuda/augment/image_block.cuh"
 
@@ -87,14 +87,14 @@ __device__ inline void sum_counts(BlockMemory& memory) {
   __syncthreads();
 }
 
-// grey(pixel): a whole number of at most 255.
-template <class Grey>
-__device__ std::uint64_t sum_of_greys(BlockImage& image, const Grey& grey) {
+// gray(pixel): a whole number of at most 255.
+template <class Gray>
+__device__ std::uint64_t sum_of_grays(BlockImage& image, const Gray& gray) {
   BlockMemory& memory = block_memory;
   if (threadIdx.x == 0) memory.sum = 0;
   __syncthreads();
-  unsigned sum = 0;  // of 2^24 greys at most, by a thread
-  for_each_pixel(image, [&](std::uint32_t pixel) { sum += grey(pixel); });
+  unsigned sum = 0;  // of 2^24 grays at most, by a thread
+  for_each_pixel(image, [&](std::uint32_t pixel) { sum += gray(pixel); });
   for (int far = 16; far > 0; far /= 2) sum += __shfl_down_sync(0xffffffffu, sum, far);
   if (lane_index() == 0) atomicAdd(&memory.sum, static_cast<unsigned long long>(sum));
   __syncthreads();
@@ -102,11 +102,11 @@ __device__ std::uint64_t sum_of_greys(BlockImage& image, const Grey& grey) {
 }
 
 __device__ inline void contrast(BlockImage& image, float factor) {
-  const std::uint64_t sum = sum_of_greys(image, [](std::uint32_t pixel) {
-    return grey_level(static_cast<int>(pixel & 0xff), static_cast<int>(pixel >> 8 & 0xff),
+  const std::uint64_t sum = sum_of_grays(image, [](std::uint32_t pixel) {
+    return gray_level(static_cast<int>(pixel & 0xff), static_cast<int>(pixel >> 8 & 0xff),
                       static_cast<int>(pixel >> 16));
   });
-  const int mean = mean_grey(sum, static_cast<std::uint64_t>(image.pixels()));
+  const int mean = mean_gray(sum, static_cast<std::uint64_t>(image.pixels()));
   change_table(image, [=](int, std::uint8_t level) { return blend_levels(mean, level, factor); });
 }
 

@@ -17,11 +17,11 @@ inline int step_cost(const PixelStep& step) {
   switch (kind_of(step.op)) {
     case PixelKind::levels:
       return 1;
-    case PixelKind::colours:
+    case PixelKind::colors:
       return step.op == PixelOp::hue ? 20 : 12;
     case PixelKind::statistics:
       return 8;
-    case PixelKind::neighbours:
+    case PixelKind::neighbors:
       return step.op == PixelOp::sharpness ? 30 : 60;
     case PixelKind::places:
       if (step.op == PixelOp::elastic) return 150;

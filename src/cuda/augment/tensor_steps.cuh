@@ -2,7 +2,7 @@
 #pragma once
 
 #include "augment/pixels/tensors/tensor_ops.h"
-#include "cuda/augment/colour_steps.cuh"
+#include "cuda/augment/color_steps.cuh"
 #include "cuda/augment/statistic_steps.cuh"
 #include "cuda/augment/warp_steps.cuh"
 
@@ -14,16 +14,16 @@ TUNDISH_STEP void tensor_saturation(BlockImage& image, double factor) {
     const auto red = static_cast<std::uint8_t>(pixel),
                green = static_cast<std::uint8_t>(pixel >> 8);
     const auto blue = static_cast<std::uint8_t>(pixel >> 16);
-    const float grey = tensor_grey(red, green, blue);
-    return std::uint32_t{blended(blend, red, grey)} |
-           std::uint32_t{blended(blend, green, grey)} << 8 |
-           std::uint32_t{blended(blend, blue, grey)} << 16;
+    const float gray = tensor_gray(red, green, blue);
+    return std::uint32_t{blended(blend, red, gray)} |
+           std::uint32_t{blended(blend, green, gray)} << 8 |
+           std::uint32_t{blended(blend, blue, gray)} << 16;
   });
 }
 
 TUNDISH_STEP void tensor_contrast(BlockImage& image, double factor) {
-  const std::uint64_t sum = sum_of_greys(image, [](std::uint32_t pixel) {
-    return static_cast<unsigned>(tensor_grey(static_cast<std::uint8_t>(pixel),
+  const std::uint64_t sum = sum_of_grays(image, [](std::uint32_t pixel) {
+    return static_cast<unsigned>(tensor_gray(static_cast<std::uint8_t>(pixel),
                                              static_cast<std::uint8_t>(pixel >> 8),
                                              static_cast<std::uint8_t>(pixel >> 16)));
   });

@@ -1,6 +1,6 @@
 // What the kernels get of a batch: plain structs in one flat buffer that is copied to the
 // GPU with the coded bytes in front. Made by batch_plan.h, carried out by the kernels and, for
-// tests, by batch_slowly.h.
+// tests, by batch_reference.h.
 //
 //   | coded rows of units, each at 64 bytes | slack | UnitTask, longest first | ImageTask | Item |
 //   | Piece |
@@ -53,7 +53,7 @@ struct AxisTask {
   std::uint16_t end;         // one past the last place of the crop that is read
 };
 
-enum class Chroma : std::uint8_t { grey, full, smooth_wide, smooth_both, smooth_high, repeat };
+enum class Chroma : std::uint8_t { gray, full, smooth_wide, smooth_both, smooth_high, repeat };
 
 struct ImageTask {
   PlaneTask plane[3];
@@ -71,7 +71,7 @@ struct ImageTask {
   PadMode pad_mode;
   Filter filter;
   std::uint8_t fill[3];
-  std::uint16_t quantisation[3][64];  // natural order
+  std::uint16_t quantization[3][64];  // natural order
 };
 static_assert(sizeof(ImageTask) % 8 == 0);
 

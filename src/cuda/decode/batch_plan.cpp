@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "core/stream_copy.h"
+#include "base/stream_copy.h"
 #include "cuda/decode/tiles.h"
 
 namespace tundish::cuda {
@@ -63,7 +63,7 @@ Axis axis_of(int in, int out, int keep_from, int keep, Filter filter, bool backw
 }
 
 Chroma chroma_of(const lanes::Geometry& geometry) {
-  if (geometry.components == 1) return Chroma::grey;
+  if (geometry.components == 1) return Chroma::gray;
   switch (lanes::upsampling_of(geometry)) {
     case lanes::Upsampling::none:
       return Chroma::full;
@@ -105,7 +105,7 @@ void describe(ImageTask& task, const lanes::RecordHead& head, const ResizeStep& 
   task.components = static_cast<std::uint8_t>(geometry.components);
   task.set = static_cast<std::uint8_t>(head.set);
   task.chroma = chroma_of(geometry);
-  task.rgb = geometry.components == 3 && head.colour == lanes::Colour::rgb;  // grey is grey
+  task.rgb = geometry.components == 3 && head.color == lanes::Color::rgb;  // gray is gray
   task.shift_x = shift_of(geometry.max_h);
   task.shift_y = shift_of(geometry.max_v);
   task.pad_mode = step.pad_mode;
@@ -255,7 +255,7 @@ void BatchPlan::add_planes(ImageTask& task, const lanes::CropPlan& crop) {
         round_up(static_cast<std::uint64_t>(blocks.width() * lanes::kBlock), kPlaneAlign));
     plane_bytes_ +=
         std::uint64_t{plane.pitch} * static_cast<std::uint64_t>(blocks.height() * lanes::kBlock);
-    std::memcpy(task.quantisation[c], head.quantisation[c].data(), sizeof task.quantisation[c]);
+    std::memcpy(task.quantization[c], head.quantization[c].data(), sizeof task.quantization[c]);
   }
 }
 

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "augment/plan.h"
-#include "core/bytes.h"
-#include "core/error.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "codec/lanes/crop_plan.h"
+#include "codec/lanes/record.h"
 #include "cuda/decode/batch_layout.h"
-#include "lanes/crop_plan.h"
-#include "lanes/record.h"
 
 namespace tundish::cuda {
 

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "cuda/decode/batch_slowly.h"
+#include "cuda/decode/batch_reference.h"
 #include "cuda/decode/testing.h"
 
 namespace tundish::cuda {
@@ -64,7 +64,8 @@ TEST_CASE("a planned batch, decoded by the slow twin, equals the CPU path") {
     }
     plan.finish();
     const auto buffer = gathered(plan);
-    const auto errors = run_batch_slowly(got.data(), buffer.data(), plan.layout(), tables, table);
+    const auto errors =
+        run_batch_reference(got.data(), buffer.data(), plan.layout(), tables, table);
     CHECK(std::count(errors.begin(), errors.end(), kNoError) == std::ssize(errors));
     CHECK(got == expected);
   }
@@ -95,7 +96,8 @@ TEST_CASE("a damaged record is refused by the plan or by its unit, with the CPU'
     if (!added.fault) {
       plan.finish();
       const auto buffer = gathered(plan);
-      const auto errors = run_batch_slowly(got.data(), buffer.data(), plan.layout(), tables, table);
+      const auto errors =
+          run_batch_reference(got.data(), buffer.data(), plan.layout(), tables, table);
       if (errors[0] != kNoError) {
         lanes::Record read;
         REQUIRE_FALSE(read.read(record));

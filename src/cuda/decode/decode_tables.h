@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "lanes/tables.h"
+#include "codec/lanes/tables.h"
 
 namespace tundish::cuda {
 

@@ -7,10 +7,10 @@
 #include <cstdint>
 
 #include "augment/pixel_table.h"
+#include "codec/lanes/tables.h"
 #include "cuda/decode/batch_layout.h"
 #include "cuda/decode/kernels.h"
 #include "cuda/runtime/runtime.h"
-#include "lanes/tables.h"
 
 namespace tundish::cuda {
 

@@ -1,5 +1,5 @@
 // The three kernels of a batch, in the order in which they run. Each launches once, on a stream,
-// and never waits. Twin of all three together: batch_slowly.h.
+// and never waits. Twin of all three together: batch_reference.h.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,6 +1,6 @@
 // Planes of components to finished elements: one block of threads per tile of an image's output.
 //
-//   upsampling and colour, eight pixels per thread  -> some rows of RGB in shared memory
+//   upsampling and color, eight pixels per thread  -> some rows of RGB in shared memory
 //   horizontal pass, a column of four rows          -> shared memory, four rows to a word
 //   vertical pass, a column of the output           -> table or arithmetic -> the batch
 //
@@ -270,7 +270,7 @@ __global__ void __launch_bounds__(kMaxThreads, 4)
         pixels.load_eight(samples, left - shape.indent + at, top + min(begin + row, y.to - 1));
         std::uint32_t levels[2][3];
 #pragma unroll
-        for (int h = 0; h < 2; ++h) pixels.colour(levels[h], samples[h]);
+        for (int h = 0; h < 2; ++h) pixels.color(levels[h], samples[h]);
 #pragma unroll
         for (int c = 0; c < 3; ++c) {
           *reinterpret_cast<uint2*>(rgb + c * channel + row * pitch + at) =

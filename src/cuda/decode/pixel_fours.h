@@ -1,13 +1,13 @@
-// Neighbouring pixels of an image from its planes, four at a time or eight: upsampling as libjpeg
-// does it, and colour.
+// Neighboring pixels of an image from its planes, four at a time or eight: upsampling as libjpeg
+// does it, and color.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "codec/lanes/sample_arithmetic.h"
 #include "cuda/decode/batch_layout.h"
-#include "lanes/sample_arithmetic.h"
 
 namespace tundish::cuda {
 
@@ -120,7 +120,7 @@ class FourPixels {
   TUNDISH_HOST_DEVICE Samples load(int x, int y) const {
     Samples out;
     out.first = word(at(0, x, y));
-    if (chroma_ == Chroma::grey) {
+    if (chroma_ == Chroma::gray) {
       out.second = out.third = 0x80808080u;
     } else if (chroma_ == Chroma::full) {
       out.second = word(at(1, x, y));
@@ -156,7 +156,7 @@ class FourPixels {
   }
 
   // Red, green and blue, a byte per pixel.
-  TUNDISH_HOST_DEVICE void colour(std::uint32_t out[3], const Samples& samples) const {
+  TUNDISH_HOST_DEVICE void color(std::uint32_t out[3], const Samples& samples) const {
     if (rgb_) {
       out[0] = samples.first;
       out[1] = samples.second;
@@ -191,7 +191,7 @@ class FourPixels {
       return;
     }
     std::uint32_t channel[3];
-    colour(channel, load(column & ~3, row));
+    color(channel, load(column & ~3, row));
     for (int c = 0; c < 3; ++c) out[c] = static_cast<std::uint8_t>(byte_of(channel[c], column & 3));
   }
 

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/host_memory.h"
+#include "base/host_memory.h"
+#include "codec/lanes/record.h"
 #include "cuda/runtime/on_device.h"
 #include "cuda/runtime/pinned.h"
 #include "cuda/runtime/runtime.h"
-#include "lanes/record.h"
 
 namespace tundish::cuda {
 namespace {

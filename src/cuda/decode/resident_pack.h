@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "cuda/decode/resident_records.h"
-#include "source/source.h"
+#include "data/source/source.h"
 
 namespace tundish::cuda {
 

@@ -9,10 +9,10 @@
 #include "augment/cpu/resample.h"
 #include "augment/cpu/store.h"
 #include "augment/transform.h"
+#include "codec/lanes/decode.h"
+#include "codec/lanes/record.h"
+#include "codec/lanes/testing.h"
 #include "cuda/decode/batch_plan.h"
-#include "lanes/decode.h"
-#include "lanes/record.h"
-#include "lanes/testing.h"
 
 namespace tundish::cuda {
 
@@ -23,8 +23,8 @@ inline std::vector<std::byte> random_record(Random& random, int largest,
   const auto sampling = static_cast<lanes::Sampling>(random.below(lanes::kSamplings));
   lanes::Coefficients image = lanes::random_coefficients(
       random, between(random, 1, largest), between(random, 1, largest), sampling, wild);
-  if (random.below(2) == 0) image.quantisation[0] = lanes::standard_quantisation(75, false);
-  if (sampling != lanes::Sampling::grey && random.below(8) == 0) image.colour = lanes::Colour::rgb;
+  if (random.below(2) == 0) image.quantization[0] = lanes::standard_quantization(75, false);
+  if (sampling != lanes::Sampling::gray && random.below(8) == 0) image.color = lanes::Color::rgb;
   lanes::RecordWriter writer;
   std::vector<std::byte> record;
   // A wild one may have a coefficient that no record holds.
@@ -90,7 +90,7 @@ inline bool seal_again(std::vector<std::byte>& bytes) {
   return at + 4 <= bytes.size() && lanes::recompute_checksums(bytes, at);
 }
 
-// The CPU path for a lanes record, as in sample/sample.cpp.
+// The CPU path for a lanes record, as in loader/sample/sample.cpp.
 class CpuPath {
  public:
   std::optional<Fault> make(std::byte* base, Bytes record, const View& view,

@@ -1,7 +1,7 @@
 // The shape of a tile in shared memory: what it reads, and the layout. CPU and GPU.
 #pragma once
 
-#include "core/host_device.h"
+#include "base/host_device.h"
 #include "cuda/decode/batch_layout.h"
 
 namespace tundish::cuda {

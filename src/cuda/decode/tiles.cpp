@@ -9,7 +9,7 @@ int divide_up(int a, int b) { return (a + b - 1) / b; }
 
 double scale_of(const AxisTask& axis) { return static_cast<double>(axis.in) / axis.out; }
 
-// Columns of the crop that `outputs` neighbours reach over, with the ones read for alignment.
+// Columns of the crop that `outputs` neighbors reach over, with the ones read for alignment.
 int columns_of(const AxisTask& axis, int outputs) {
   return static_cast<int>((outputs - 1) * scale_of(axis)) + axis.taps + 2 + 2 * 7;
 }

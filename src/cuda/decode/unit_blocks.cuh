@@ -1,12 +1,12 @@
-// A decoded unit's blocks by a warp: dequantised, transformed and stored, as far as they are
+// A decoded unit's blocks by a warp: dequantized, transformed and stored, as far as they are
 // wanted.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "codec/lanes/coefficients.h"
 #include "cuda/decode/unit_entropy.cuh"
-#include "lanes/coefficients.h"
 
 namespace tundish::cuda {
 
@@ -194,17 +194,17 @@ __device__ __forceinline__ void make_blocks(WarpMemory& w, const Unit& unit, con
     const unsigned entry = w.list[min(i + group, to - 1)];
     const int b = static_cast<int>(entry & 255);
     const int c = unit.component(b);
-    const uint4 quantisers = *reinterpret_cast<const uint4*>(w.quantiser[c] + 8 * t);
+    const uint4 quantizers = *reinterpret_cast<const uint4*>(w.quantizer[c] + 8 * t);
     int column[8] = {};
     read_column<kRows>(column, w.mask[b], w.start[b] - 1, shifts, values, raw);
     __syncwarp();
     if (t == 0) column[0] = w.dc[b];
-    const std::uint32_t pairs[4] = {quantisers.x, quantisers.y, quantisers.z, quantisers.w};
+    const std::uint32_t pairs[4] = {quantizers.x, quantizers.y, quantizers.z, quantizers.w};
 #pragma unroll
     for (int r = 0; r < kRows; ++r) {
-      const int quantiser =
+      const int quantizer =
           static_cast<int>(r % 2 == 0 ? pairs[r / 2] & 0xffff : pairs[r / 2] >> 16);
-      column[r] = low_half(column[r] * quantiser);
+      column[r] = low_half(column[r] * quantizer);
     }
     int sums[8];
     transform<kRows>(sums, column, w.between[group], t);
@@ -222,16 +222,16 @@ __device__ __forceinline__ void make_flat_blocks(const WarpMemory& w, const Unit
     const unsigned entry = w.list[i];
     const int b = static_cast<int>(entry & 255);
     const int c = unit.component(b);
-    const int level = lanes::idct_of_dc(low_half(w.dc[b] * w.quantiser[c][0]));
+    const int level = lanes::idct_of_dc(low_half(w.dc[b] * w.quantizer[c][0]));
     const std::uint32_t four = static_cast<std::uint32_t>(min(max(level, 0), 255)) * 0x01010101u;
     *target.row(entry, c, t) = make_uint2(four, four);
   }
 }
 
 // Column by column, so that a lane finds its eight in one piece.
-__device__ __forceinline__ void load_quantisers(WarpMemory& w, const ImageTask& image) {
+__device__ __forceinline__ void load_quantizers(WarpMemory& w, const ImageTask& image) {
   for (int i = lane_id(); i < 3 * 64; i += 32) {
-    w.quantiser[i / 64][i % 8 * 8 + i / 8 % 8] = image.quantisation[i / 64][i % 64];
+    w.quantizer[i / 64][i % 8 * 8 + i / 8 % 8] = image.quantization[i / 64][i % 64];
   }
   __syncwarp();
 }

@@ -1,5 +1,5 @@
 // A warp and the unit it decodes: what it keeps in shared memory, and the parts of the work.
-// docs/internals/lanes.md is the specification, lanes/decode_unit_slowly.cpp the twin.
+// docs/internals/lanes.md is the specification, codec/lanes/decode_unit_reference.cpp the twin.
 //
 // Every loop is bounded by the geometry and every read by the unit's bytes (and the slack after
 // the coded part), so that any bytes give samples or a refusal.
@@ -7,11 +7,11 @@
 
 #include <cstdint>
 
+#include "codec/lanes/geometry.h"
+#include "codec/lanes/sample_arithmetic.h"
 #include "cuda/decode/batch_layout.h"
 #include "cuda/decode/decode_tables.h"
 #include "cuda/decode/pixel_fours.h"
-#include "lanes/geometry.h"
-#include "lanes/sample_arithmetic.h"
 
 namespace tundish::cuda {
 
@@ -53,7 +53,7 @@ struct alignas(16) WarpMemory {
       std::uint8_t dc_size[kMaxBlocks];
       std::uint8_t octets[kMaxBlocks];
     };
-    std::uint16_t quantiser[3][64];  // column by column
+    std::uint16_t quantizer[3][64];  // column by column
   };
   std::uint32_t raw[32];  // raw bits of the states
   std::uint16_t start[kMaxBlocks + 8];

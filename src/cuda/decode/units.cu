@@ -44,7 +44,7 @@ __device__ __forceinline__ bool decode_unit(const UnitTask& task, const ImageTas
   __syncwarp();
 
   const Classes classes = sort_blocks(w, unit);
-  load_quantisers(w, *unit.image);
+  load_quantizers(w, *unit.image);
   if (kUntil == Until::entropy) {
     if (classes.dc == 1000) planes[0] = static_cast<std::uint8_t>(w.dc[3] + values.value[7]);
     return true;

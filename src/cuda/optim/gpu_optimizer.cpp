@@ -193,7 +193,7 @@ void GpuOptimizer::step(const StepOptions& options, void* stream_of_caller) {
   if (kind == OptimizerKind::lamb) launch_lamb_moments(step, stream);
   if (of_tensors || kind == OptimizerKind::lamb) launch_tensor_values(step, kind, stream);
   launch_update(step, kind, stream);
-  check(cudaGetLastError(), "launch an optimiser's step");
+  check(cudaGetLastError(), "launch an optimizer's step");
 }
 
 }  // namespace tundish::cuda

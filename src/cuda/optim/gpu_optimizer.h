@@ -1,4 +1,4 @@
-// One step over all tensors of an optimiser, on a GPU. optim/optimizer.h is its twin on the CPU.
+// One step over all tensors of an optimizer, on a GPU. optim/optimizer.h is its twin on the CPU.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What the kernels of an optimiser's step get: plain structs, all pointers to GPU memory.
+// What the kernels of an optimizer's step get: plain structs, all pointers to GPU memory.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace tundish::cuda {
 struct GpuValues {
   optim::GroupValues derived;
   optim::Group group;  // with the step that is made now
-  float sign;          // -1 to maximise
+  float sign;          // -1 to maximize
 };
 
 // What all blocks of a step share.

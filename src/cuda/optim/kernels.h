@@ -1,4 +1,4 @@
-// The launches of an optimiser's step. Each is one kernel; errors are the caller's to look for.
+// The launches of an optimizer's step. Each is one kernel; errors are the caller's to look for.
 #pragma once
 
 #include <cuda_runtime_api.h>

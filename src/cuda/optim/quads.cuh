@@ -1,4 +1,4 @@
-// Four neighbouring elements at a time, of any element type, as floats.
+// Four neighboring elements at a time, of any element type, as floats.
 #pragma once
 
 #include "optim/element.h"

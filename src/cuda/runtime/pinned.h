@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "core/host_memory.h"
+#include "base/host_memory.h"
 
 namespace tundish::cuda {
 

@@ -1,7 +1,7 @@
 // What every gradient of a step is multiplied with. CPU and GPU share this.
 #pragma once
 
-#include "core/host_device.h"
+#include "base/host_device.h"
 
 namespace tundish::optim {
 

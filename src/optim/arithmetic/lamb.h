@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "core/host_device.h"
+#include "base/host_device.h"
 #include "optim/group.h"
 
 namespace tundish::optim {

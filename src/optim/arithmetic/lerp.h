@@ -1,7 +1,7 @@
 // a + weight * (b - a) as torch.lerp computes it: from the nearer end. CPU and GPU share this.
 #pragma once
 
-#include "core/host_device.h"
+#include "base/host_device.h"
 
 namespace tundish::optim {
 

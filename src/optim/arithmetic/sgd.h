@@ -1,7 +1,7 @@
 // SGD, one element: the order of operations of torch.optim.SGD. CPU and GPU share this.
 #pragma once
 
-#include "core/host_device.h"
+#include "base/host_device.h"
 #include "optim/group.h"
 
 namespace tundish::optim {

@@ -1,4 +1,4 @@
-"""Writes src/source/chunks/chunk_samples.inc: one chunk as the original libraries compress it.
+"""Writes src/data/source/chunks/chunk_samples.inc: one chunk as the original libraries compress it.
 
 Needs numcodecs, h5py and hdf5plugin; not run in CI. python tests/formats/chunks/make.py
 """
@@ -13,7 +13,7 @@ import numcodecs
 import numpy as np
 from numcodecs import blosc
 
-OUT = Path(__file__).parents[3] / "src/source/chunks/chunk_samples.inc"
+OUT = Path(__file__).parents[3] / "src/data/source/chunks/chunk_samples.inc"
 
 
 def values():

@@ -46,7 +46,7 @@ def make(draw: random.Random, folder: Path) -> Case:
     about = f"{kind} {mode} {width}x{height} {options} turned={turned} {read_mode}"
     case = Case(folder / "list.csv", {"image": [pixels]}, loader=loader, about=about)
     if read_mode == "I;16":
-        case.refusals.append((r"TND-407.*16-bit", "16-bit greys need mode I;16"))
+        case.refusals.append((r"TND-407.*16-bit", "16-bit grays need mode I;16"))
     return case
 
 
@@ -56,11 +56,11 @@ def _random_image(draw: random.Random, mode: str, width: int, height: int) -> Im
     if mode == "I;16":
         return Image.fromarray(rng.integers(0, 65536, (height, width)).astype(np.uint16))
     if mode in ("1", "L", "P"):
-        grey = Image.fromarray(rng.integers(0, most, (height, width)).astype(np.uint8))
+        gray = Image.fromarray(rng.integers(0, most, (height, width)).astype(np.uint8))
         if mode == "P":
-            grey = Image.frombytes("P", grey.size, grey.tobytes())
-            grey.putpalette(rng.integers(0, 256, 768).astype(np.uint8).tobytes())
-        return grey.convert("1") if mode == "1" else grey
+            gray = Image.frombytes("P", gray.size, gray.tobytes())
+            gray.putpalette(rng.integers(0, 256, 768).astype(np.uint8).tobytes())
+        return gray.convert("1") if mode == "1" else gray
     bands = {"LA": 2, "RGB": 3, "RGBA": 4, "CMYK": 4}[mode]
     data = rng.integers(0, most, (height, width, bands)).astype(np.uint8)
     return Image.frombytes(mode, (width, height), data.tobytes())

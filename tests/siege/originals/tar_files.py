@@ -22,7 +22,7 @@ def make(draw: random.Random, folder: Path) -> Case:
         draw.choice((1, 2, 5)),
         draw.sample(("txt", "json", "bin", "a.txt"), draw.randint(0, 2)),
     )
-    labelled, long = draw.random() < 0.7, "n" * draw.choice((0, 0, 90, 150))
+    labeled, long = draw.random() < 0.7, "n" * draw.choice((0, 0, 90, 150))
     path, form = folder / "shard-000000.tar", draw.choice(FORMATS)
     pixels = []
     with tarfile.open(path, "w", format=form) as archive:
@@ -31,7 +31,7 @@ def make(draw: random.Random, folder: Path) -> Case:
             coded, shown = png(draw)
             pixels.append(shown)
             parts = {"png": coded, **{kind: _content(draw, kind) for kind in kinds}}
-            if labelled:
+            if labeled:
                 parts["cls"] = str(draw.randrange(30)).encode()
             mixed = list(parts.items())
             draw.shuffle(mixed)
@@ -45,7 +45,7 @@ def make(draw: random.Random, folder: Path) -> Case:
         members = ({**one, "__url__": path.name} for one in tar_file_iterator(file))
         samples = list(group_by_keys(members))
     fields: dict[str, Any] = {"image": pixels}
-    if labelled:
+    if labeled:
         fields["label"] = [np.int64(one["cls"]) for one in samples]
     for kind in kinds:
         content = [one[kind] for one in samples]

@@ -1,1 +1,1 @@
-"""Python part of `tundish env`. The other checks are C++: src/environment."""
+"""Python part of `tundish env`. The other checks are C++: src/tools/environment."""

@@ -82,14 +82,14 @@ void RgbaRunner::finish() {
 
 // `from` is the window of an image of `input` pixels that is in memory.
 void RgbaRunner::run(const ResizeStep& step, const Window& from, Size input) {
-  ResizeStep colours = step;
+  ResizeStep colors = step;
   const bool between = interpolates(step);
   if (between && !premultiplied_) {
     multiply_by_alpha(image_.rgb, image_.alpha);
     // Padding is part of the image that is multiplied. Its alpha is the same number.
-    for (std::uint8_t& level : colours.fill) level = multiplied(level, step.fill[0]);
+    for (std::uint8_t& level : colors.fill) level = multiplied(level, step.fill[0]);
   }
-  resize(image_.rgb, colours, from, input);
+  resize(image_.rgb, colors, from, input);
   resize(image_.alpha, step, from, input);
   premultiplied_ = step.resize_continues;
   if (between && !premultiplied_) divide_by_alpha(image_.rgb, image_.alpha);
@@ -107,7 +107,7 @@ void RgbaRunner::resize(std::vector<std::uint8_t>& image, const ResizeStep& step
   image.swap(result_);
 }
 
-// Pillow fills after the colours were multiplied.
+// Pillow fills after the colors were multiplied.
 Size RgbaRunner::run(const PixelStep& step, Size size) {
   const PlanStep one = step;
   if (interpolates(step)) multiply_by_alpha(image_.rgb, image_.alpha);
@@ -153,7 +153,7 @@ std::uint64_t RgbaRunner::bytes(const View& view) {
     size = made;
     first = false;
   }
-  return 4 * most + most_more;  // colours, alpha, and what each step makes of them
+  return 4 * most + most_more;  // colors, alpha, and what each step makes of them
 }
 
 }  // namespace tundish

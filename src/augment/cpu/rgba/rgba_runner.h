@@ -1,6 +1,6 @@
-// Carries out a plan of ImageMode::rgba on the CPU. Colours are one image, and the alpha is another
+// Carries out a plan of ImageMode::rgba on the CPU. Colors are one image, and the alpha is another
 // one of three equal channels, so that every step of three channels serves both. Where Pillow
-// interpolates, colours are multiplied by their alpha before, and divided by it after.
+// interpolates, colors are multiplied by their alpha before, and divided by it after.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace tundish {
 
-// The window of a decoded image that a plan needs: its colours, and its alpha as greys.
+// The window of a decoded image that a plan needs: its colors, and its alpha as grays.
 class RgbaWindow : public StripSink {
  public:
   void begin(const Window& window);
@@ -48,7 +48,7 @@ class RgbaRunner {
   const View* view_ = nullptr;
   const PixelTable* table_ = nullptr;
   Placement place_;
-  bool premultiplied_ = false;  // the colours are multiplied by their alpha
+  bool premultiplied_ = false;  // the colors are multiplied by their alpha
   RgbaWindow image_;            // at first; then the result of the step before
   std::vector<std::uint8_t> result_;
   Resample resample_;

@@ -6,8 +6,8 @@
 
 #include "augment/dtype.h"
 #include "augment/mix.h"
-#include "core/fields.h"
-#include "core/random.h"
+#include "base/fields.h"
+#include "base/random.h"
 
 namespace tundish {
 

@@ -5,8 +5,8 @@
 
 #include "augment/image_mode.h"
 #include "augment/plan.h"
-#include "core/fields.h"
-#include "core/random.h"
+#include "base/fields.h"
+#include "base/random.h"
 
 namespace tundish {
 
@@ -45,7 +45,7 @@ struct AugMix {
   }
 
   void check() const;
-  // torchvision's kernels for tensors, which it uses, round greys otherwise than colours.
+  // torchvision's kernels for tensors, which it uses, round grays otherwise than colors.
   void check_mode(ImageMode mode) const {
     if (mode == ImageMode::l) refuse_argument(kName, "is not offered with mode=\"L\"");
   }

@@ -7,8 +7,8 @@
 
 #include "augment/operations/warps/affine_matrix.h"
 #include "augment/plan.h"
-#include "core/fields.h"
-#include "core/random.h"
+#include "base/fields.h"
+#include "base/random.h"
 
 namespace tundish {
 

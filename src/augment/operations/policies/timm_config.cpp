@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/fields_json.h"
+#include "base/fields_json.h"
 
 namespace tundish {
 namespace {

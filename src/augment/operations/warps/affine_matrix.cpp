@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/fields.h"
+#include "base/fields.h"
 
 // Every formula here has the order of operations of the Python source that it stands for.
 namespace tundish {

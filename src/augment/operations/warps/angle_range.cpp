@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "core/fields_json.h"
+#include "base/fields_json.h"
 
 namespace tundish {
 

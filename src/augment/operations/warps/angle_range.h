@@ -4,8 +4,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "core/fields.h"
-#include "core/random.h"
+#include "base/fields.h"
+#include "base/random.h"
 
 namespace tundish {
 

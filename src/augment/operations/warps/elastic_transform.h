@@ -1,19 +1,19 @@
-// torchvision ElasticTransform: every pixel moves a little, and its neighbours with it.
+// torchvision ElasticTransform: every pixel moves a little, and its neighbors with it.
 #pragma once
 
 #include <optional>
 
-#include "augment/operations/pixels/one_or_two.h"
+#include "augment/operations/photometric/one_or_two.h"
 #include "augment/plan.h"
-#include "core/fields.h"
-#include "core/random.h"
+#include "base/fields.h"
+#include "base/random.h"
 
 namespace tundish {
 
 struct ElasticTransform {
   static constexpr const char* kName = "ElasticTransform";
   static constexpr const char* kAbout =
-      "Every pixel moves by a random distance, and its neighbours with it.";
+      "Every pixel moves by a random distance, and its neighbors with it.";
 
   OneOrTwo<double> alpha = {50.0, 50.0};  // across, down
   OneOrTwo<double> sigma = {5.0, 5.0};

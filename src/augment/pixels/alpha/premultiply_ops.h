@@ -1,10 +1,10 @@
-// Colours multiplied by their alpha and back, bit for bit as Pillow converts between "RGBA" and
+// Colors multiplied by their alpha and back, bit for bit as Pillow converts between "RGBA" and
 // "RGBa". Pillow resizes and warps images with alpha in between.
 #pragma once
 
 #include <cstdint>
 
-#include "core/host_device.h"
+#include "base/host_device.h"
 
 namespace tundish {
 

@@ -49,7 +49,7 @@ TEST_CASE("images are divided by their alpha as the arithmetic says, for all pai
   CHECK(wrong == 0);
 }
 
-TEST_CASE("opaque colours stay as they are, and so do divided ones without alpha") {
+TEST_CASE("opaque colors stay as they are, and so do divided ones without alpha") {
   for (int level = 0; level < 256; ++level) {
     const auto one = static_cast<std::uint8_t>(level);
     CHECK(multiplied(one, 255) == one);

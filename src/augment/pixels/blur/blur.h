@@ -6,7 +6,7 @@
 
 #include "augment/pixels/blur/blur_ops.h"
 #include "augment/pixels/pixel_step.h"
-#include "core/machine/cpu.h"
+#include "base/machine/cpu.h"
 
 namespace tundish {
 
@@ -34,6 +34,6 @@ class Blur {
 };
 
 // The obviously right twin.
-void blur_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size);
+void blur_reference(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size);
 
 }  // namespace tundish

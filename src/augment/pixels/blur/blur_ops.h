@@ -11,7 +11,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/host_device.h"
+#include "base/host_device.h"
 
 namespace tundish {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "augment/pixels/blur/blur_ops.h"
-#include "core/machine/cpu.h"
+#include "base/machine/cpu.h"
 
 namespace tundish {
 
@@ -19,7 +19,7 @@ constexpr std::size_t blur_stride(std::size_t elements) {
 struct GaussianRows {
   void (*widen)(float* to, const std::uint8_t* from, int count);
   void (*narrow)(std::uint8_t* to, const std::uint32_t* from, int count);
-  // Along a line whose neighbours are `step` elements apart, 3 in RGB: line[-step * reach] to
+  // Along a line whose neighbors are `step` elements apart, 3 in RGB: line[-step * reach] to
   // line[count + step * reach - 1] are read.
   void (*across)(float* to, const float* line, int count, const float* weight, int reach, int step);
   // The lines from -reach to +reach around one, rounded; `around` points to the middle one.

@@ -7,7 +7,7 @@
 // jpeglib.h wants size_t and FILE declared before it.
 #include <jpeglib.h>
 
-#include "decode/jpeg.h"
+#include "codec/decode/jpeg.h"
 
 namespace tundish {
 namespace {

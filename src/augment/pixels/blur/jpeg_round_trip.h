@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/image.h"
-#include "decode/decode.h"
+#include "base/image.h"
+#include "codec/decode/decode.h"
 
 namespace tundish {
 
@@ -27,6 +27,6 @@ class JpegRoundTrip {
 };
 
 // The obviously right twin, with the arithmetic that a GPU has too: no Huffman code is made.
-void jpeg_slowly(std::vector<std::uint8_t>& rgb, Size size, int quality);
+void jpeg_reference(std::vector<std::uint8_t>& rgb, Size size, int quality);
 
 }  // namespace tundish

@@ -5,7 +5,7 @@
 #include "augment/cpu/testing.h"
 #include "augment/pixels/pixel_runner.h"
 #include "augment/pixels/random_step.h"
-#include "core/testing.h"
+#include "base/testing.h"
 
 namespace tundish {
 namespace {
@@ -34,7 +34,7 @@ SomeMix some_mix(Random& random, const TestImage& image) {
       PixelStep step = random_step(random, image.size);
       step.size = {};
       out.steps.push_back(step);
-      run_slowly(step, changed.rgb, changed.size);
+      run_reference(step, changed.rgb, changed.size);
     }
     add(PixelOp::mix_add, changed);
   }
@@ -53,7 +53,7 @@ TEST_CASE("a mix is the weighted sum of chains that each begin with the image") 
       expected.rgb[k] = static_cast<std::uint8_t>(mix.sum[k]);
     }
     TestImage slow = image;
-    run_slowly(mix.steps, slow.rgb, slow.size);
+    run_reference(mix.steps, slow.rgb, slow.size);
     REQUIRE(slow.rgb == expected.rgb);
     const std::vector<PlanStep> steps(mix.steps.begin(), mix.steps.end());
     for (int cpu = 0; cpu <= static_cast<int>(best_cpu()); ++cpu) {
@@ -79,7 +79,7 @@ TEST_CASE("lists with mixes among other steps give the pixels of the slow twin")
       }
     }
     TestImage slow = image, fast = image;
-    run_slowly(list, slow.rgb, slow.size);
+    run_reference(list, slow.rgb, slow.size);
     const std::vector<PlanStep> steps(list.begin(), list.end());
     fast.size = PixelRunner().run(steps, fast.rgb, fast.size);
     REQUIRE(fast.rgb == slow.rgb);

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "augment/pixels/levels/level_ops.h"
-#include "core/random.h"
-#include "core/testing.h"
+#include "base/random.h"
+#include "base/testing.h"
 
 namespace tundish {
 namespace {

@@ -2,7 +2,7 @@
 // and GPU share this.
 #pragma once
 
-#include "augment/pixels/colours/blend_ops.h"
+#include "augment/pixels/colors/blend_ops.h"
 #include "augment/pixels/pixel_step.h"
 
 namespace tundish {

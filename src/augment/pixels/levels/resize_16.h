@@ -1,4 +1,4 @@
-// Pillow 12's resize of 16-bit greys ("I;16"), bit for bit: weights in double, each pass rounded to
+// Pillow 12's resize of 16-bit grays ("I;16"), bit for bit: weights in double, each pass rounded to
 // 16 bits.
 #pragma once
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "augment/pixels/colours/blend_ops.h"
+#include "augment/pixels/colors/blend_ops.h"
 #include "augment/pixels/levels/statistics_ops.h"
 
 namespace tundish {
@@ -29,7 +29,7 @@ void equalize(Levels& table, const Counts& counts) {
 
 LevelCounts count_levels(const std::uint8_t* rgb, std::size_t pixels) {
   // Four counts of each level, in turn: to add 1 to a number that was written just now is slow,
-  // and neighbours are often equal.
+  // and neighbors are often equal.
   std::array<LevelCounts, 4> counts{};
   const auto count = [&counts](std::size_t which, const std::uint8_t* pixel) {
     ++counts[which][0][pixel[0]];
@@ -61,10 +61,10 @@ LevelCounts counts_after(const LevelCounts& counts, const LevelTable& table) {
   return out;
 }
 
-LevelTable contrast_table(int grey, float factor) {
+LevelTable contrast_table(int gray, float factor) {
   LevelTable table = unchanged_levels();
   for (auto& levels : table) {
-    for (std::uint8_t& level : levels) level = blend_levels(grey, level, factor);
+    for (std::uint8_t& level : levels) level = blend_levels(gray, level, factor);
   }
   return table;
 }

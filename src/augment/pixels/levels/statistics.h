@@ -17,8 +17,8 @@ LevelCounts count_levels(const std::uint8_t* rgb, std::size_t pixels);
 // The counts of the image that the table will make of a counted one.
 LevelCounts counts_after(const LevelCounts& counts, const LevelTable& table);
 
-// `grey`: the mean of the image.
-LevelTable contrast_table(int grey, float factor);
+// `gray`: the mean of the image.
+LevelTable contrast_table(int gray, float factor);
 LevelTable equalize_table(const LevelCounts& counts);
 LevelTable autocontrast_table(const LevelRange& range);
 

@@ -4,14 +4,14 @@
 
 #include <cstdint>
 
-#include "core/host_device.h"
+#include "base/host_device.h"
 
 namespace tundish {
 
-// The mean of the greys, to the nearest. Pillow divides doubles: the same, since a mean is either
+// The mean of the grays, to the nearest. Pillow divides doubles: the same, since a mean is either
 // half way between two levels or 1 / (2 * pixels) away from that.
-TUNDISH_HOST_DEVICE int mean_grey(std::uint64_t sum_of_greys, std::uint64_t pixels) {
-  return static_cast<int>((2 * sum_of_greys + pixels) / (2 * pixels));
+TUNDISH_HOST_DEVICE int mean_gray(std::uint64_t sum_of_grays, std::uint64_t pixels) {
+  return static_cast<int>((2 * sum_of_grays + pixels) / (2 * pixels));
 }
 
 // The level that `level` becomes where the image has levels from `low` to `high`.

@@ -42,7 +42,7 @@ void erase_window(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size si
   }
 }
 
-void noise_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size) {
+void noise_reference(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size) {
   const float* table = normal_table();
   const Window& w = step.window;
   const bool erases = step.op == PixelOp::erase;

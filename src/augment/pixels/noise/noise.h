@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "augment/pixels/pixel_step.h"
-#include "core/machine/cpu.h"
+#include "base/machine/cpu.h"
 
 namespace tundish {
 
@@ -13,7 +13,7 @@ void add_noise(const PixelStep& step, std::vector<std::uint8_t>& rgb, Cpu cpu);
 void erase_window(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size);
 
 // The obviously right twin of both.
-void noise_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size);
+void noise_reference(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size);
 
 // Adds to that many pixels of RGB.
 struct NoisePixels {

@@ -4,12 +4,12 @@
 
 #include <cstdint>
 
-#include "core/host_device.h"
+#include "base/host_device.h"
 
 namespace tundish {
 
 // 64 random bits of a pixel, 16 for each channel and 16 that are left: number `pixel` of a stream
-// of core/random.h.
+// of base/random.h.
 TUNDISH_HOST_DEVICE std::uint64_t pixel_bits(std::uint64_t key, std::uint64_t pixel) {
   std::uint64_t x = key + 0x9e3779b97f4a7c15u * (pixel + 1);
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;

@@ -5,14 +5,14 @@
 
 #include <cmath>
 
-#include "augment/pixels/colours/sharpness_ops.h"
+#include "augment/pixels/colors/sharpness_ops.h"
 #include "augment/pixels/warp/warp_ops.h"
 
 namespace tundish {
 
 TUNDISH_HOST_DEVICE float fused(float a, float b, float c) { return fmaf(a, b, c); }
 
-// --- colours -------------------------------------------------------------------------------------
+// --- colors -------------------------------------------------------------------------------------
 
 // A level as uint8: cut off at 0 and 255, the fraction dropped.
 TUNDISH_HOST_DEVICE std::uint8_t cut_level(float value) {
@@ -32,14 +32,14 @@ TUNDISH_HOST_DEVICE std::uint8_t blended(TensorBlend blend, std::uint8_t level, 
 }
 
 // A whole number.
-TUNDISH_HOST_DEVICE float tensor_grey(std::uint8_t red, std::uint8_t green, std::uint8_t blue) {
+TUNDISH_HOST_DEVICE float tensor_gray(std::uint8_t red, std::uint8_t green, std::uint8_t blue) {
   const float sum = fused(static_cast<float>(green), 0.587f, static_cast<float>(red) * 0.2989f);
   return static_cast<float>(static_cast<int>(fused(static_cast<float>(blue), 0.114f, sum)));
 }
 
 // torch adds float32 numbers: the same while the sum is below 2^24.
-TUNDISH_HOST_DEVICE float tensor_mean(std::uint64_t sum_of_greys, std::uint64_t pixels) {
-  return static_cast<float>(sum_of_greys) / static_cast<float>(pixels);
+TUNDISH_HOST_DEVICE float tensor_mean(std::uint64_t sum_of_grays, std::uint64_t pixels) {
+  return static_cast<float>(sum_of_grays) / static_cast<float>(pixels);
 }
 
 TUNDISH_HOST_DEVICE std::uint8_t tensor_autocontrast_level(int level, int low, int high) {
@@ -56,7 +56,7 @@ TUNDISH_HOST_DEVICE std::uint8_t tensor_sharpened(TensorBlend blend, std::uint8_
 
 // --- pixels from elsewhere -----------------------------------------------------------------------
 
-// A place in an image; the centre of pixel (0, 0) is (0, 0). Images are as warp_ops.h has them.
+// A place in an image; the center of pixel (0, 0) is (0, 0). Images are as warp_ops.h has them.
 struct TensorSpot {
   float x, y;
 };

@@ -21,7 +21,7 @@ struct TensorRows {
   void (*elastic_places)(float* to, const ElasticLine& line, int first, int step, int count);
   void (*sample)(const TensorRow& row);
   void (*saturate)(std::uint8_t* rgb, std::size_t pixels, TensorBlend blend);
-  std::uint64_t (*sum_of_greys)(const std::uint8_t* rgb, std::size_t pixels);
+  std::uint64_t (*sum_of_grays)(const std::uint8_t* rgb, std::size_t pixels);
   // Bytes 3 to bytes - 4 of a row; `stride` bytes lie between two rows.
   void (*sharpen)(std::uint8_t* to, const std::uint8_t* from, std::ptrdiff_t stride,
                   TensorBlend blend);

@@ -12,7 +12,7 @@ inline __attribute__((always_inline)) __m128 levels_at(const std::uint8_t* pixel
   return _mm_cvtepi32_ps(_mm_cvtepu8_epi32(_mm_cvtsi32_si128(bytes)));
 }
 
-// tensor_bilinear() of a pixel whose four neighbours are in the image, three channels side by side.
+// tensor_bilinear() of a pixel whose four neighbors are in the image, three channels side by side.
 inline __attribute__((always_inline)) __m128i bilinear(const TensorRow& row, const TensorWeights& w,
                                                        __m128 fill) {
   const std::uint8_t* above = row.image.at(w.left, w.top);
@@ -55,6 +55,6 @@ void sample(const TensorRow& row) {
 }  // namespace
 
 const TensorRows kTensorRowsAvx2 = {affine_places, elastic_places,      sample,
-                                    saturate,      sum_of_tensor_greys, sharpen};
+                                    saturate,      sum_of_tensor_grays, sharpen};
 
 }  // namespace tundish

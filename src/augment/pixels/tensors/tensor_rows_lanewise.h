@@ -20,12 +20,12 @@ void elastic_places(float* to, const ElasticLine& line, int first, int step, int
 
 void saturate(std::uint8_t* rgb, std::size_t pixels, TensorBlend blend) {
   for (std::size_t i = 0; i < pixels; ++i, rgb += 3) {
-    const float grey = tensor_grey(rgb[0], rgb[1], rgb[2]);
-    for (int c = 0; c < 3; ++c) rgb[c] = blended(blend, rgb[c], grey);
+    const float gray = tensor_gray(rgb[0], rgb[1], rgb[2]);
+    for (int c = 0; c < 3; ++c) rgb[c] = blended(blend, rgb[c], gray);
   }
 }
 
-std::uint64_t sum_of_tensor_greys(const std::uint8_t* rgb, std::size_t pixels) {
+std::uint64_t sum_of_tensor_grays(const std::uint8_t* rgb, std::size_t pixels) {
   constexpr std::size_t kTogether = 4096;  // their sum has 32 bits
   std::uint64_t sum = 0;
   for (std::size_t done = 0; done < pixels; done += kTogether) {
@@ -33,7 +33,7 @@ std::uint64_t sum_of_tensor_greys(const std::uint8_t* rgb, std::size_t pixels) {
     std::int32_t part = 0;
     for (std::size_t i = done; i < end; ++i) {
       const std::uint8_t* pixel = rgb + 3 * i;
-      part += static_cast<std::int32_t>(tensor_grey(pixel[0], pixel[1], pixel[2]));
+      part += static_cast<std::int32_t>(tensor_gray(pixel[0], pixel[1], pixel[2]));
     }
     sum += static_cast<std::uint64_t>(part);
   }

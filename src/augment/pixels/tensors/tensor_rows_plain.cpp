@@ -12,6 +12,6 @@ void sample(const TensorRow& row) {
 }  // namespace
 
 const TensorRows kTensorRowsPlain = {affine_places, elastic_places,      sample,
-                                     saturate,      sum_of_tensor_greys, sharpen};
+                                     saturate,      sum_of_tensor_grays, sharpen};
 
 }  // namespace tundish

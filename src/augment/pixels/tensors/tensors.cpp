@@ -25,7 +25,7 @@ const TensorRows& tensor_rows(Cpu cpu) {
 
 void change_contrast(const PixelStep& step, std::vector<std::uint8_t>& rgb, Cpu cpu) {
   const std::size_t pixels = rgb.size() / 3;
-  const float mean = tensor_mean(tensor_rows(cpu).sum_of_greys(rgb.data(), pixels), pixels);
+  const float mean = tensor_mean(tensor_rows(cpu).sum_of_grays(rgb.data(), pixels), pixels);
   const TensorBlend blend = tensor_blend(step.value[0]);
   LevelTable table = unchanged_levels();
   for (auto& levels : table) {

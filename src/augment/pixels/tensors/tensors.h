@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "augment/pixels/pixel_step.h"
-#include "core/machine/cpu.h"
+#include "base/machine/cpu.h"
 
 namespace tundish {
 
@@ -34,6 +34,6 @@ class Tensors {
 };
 
 // The obviously right twin.
-void tensors_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size);
+void tensors_reference(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size);
 
 }  // namespace tundish

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "augment/pixels/pixel_step.h"
-#include "core/random.h"
+#include "base/random.h"
 
 namespace tundish {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "augment/pixels/pixel_step.h"
-#include "core/machine/cpu.h"
+#include "base/machine/cpu.h"
 
 namespace tundish {
 
@@ -27,6 +27,6 @@ class Warp {
 };
 
 // The obviously right twin: one pixel after the other.
-void warp_slowly(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& size);
+void warp_reference(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& size);
 
 }  // namespace tundish

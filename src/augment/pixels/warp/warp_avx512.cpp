@@ -158,7 +158,7 @@ struct Guess {
     _mm512_mask_storeu_epi8(to, (std::uint64_t{1} << 48) - 1, bytes);
   }
 
-  // Pixels x .. x + 15 of the row, with their neighbours all in the image. False: nothing was done.
+  // Pixels x .. x + 15 of the row, with their neighbors all in the image. False: nothing was done.
   template <Filter kFilter>
   TUNDISH_LANES bool run(const WarpRows& rows, int x, int y) {
     const Pixels image = rows.image;

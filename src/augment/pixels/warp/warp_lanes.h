@@ -1,7 +1,7 @@
 // sample_row() for several pixels side by side: the arithmetic of warp_ops.h in the same order, so
 // with the same bits. Included by the files for one instruction set alone, each with its Lanes.
 //
-// A pixel whose neighbours are not all in the image from left to right, or whose bytes are too
+// A pixel whose neighbors are not all in the image from left to right, or whose bytes are too
 // close to the end of the image, is made by warp_ops.h: there are few of those.
 #pragma once
 

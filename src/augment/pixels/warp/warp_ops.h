@@ -20,7 +20,7 @@ struct Pixels {
   }
 };
 
-// A place in an image; the centre of pixel (0, 0) is (0.5, 0.5).
+// A place in an image; the center of pixel (0, 0) is (0.5, 0.5).
 struct Spot {
   double x, y;
 };

@@ -7,7 +7,7 @@
 #include "augment/cpu/testing.h"
 #include "augment/pixels/warp/random_warp.h"
 #include "augment/pixels/warp/warp_ops.h"
-#include "core/testing.h"
+#include "base/testing.h"
 
 namespace tundish {
 namespace {
@@ -47,7 +47,7 @@ TEST_CASE("bytes that float32 finds are those of double, on every instruction se
     const TestImage image = some_image(random, i);
     const PixelStep step = some_turn(random, image.size);
     TestImage slow = image;
-    warp_slowly(step, slow.rgb, slow.size);
+    warp_reference(step, slow.rgb, slow.size);
     for (int cpu = 0; cpu <= static_cast<int>(best_cpu()); ++cpu) {
       TestImage fast = image;
       Warp().run(step, fast.rgb, fast.size, static_cast<Cpu>(cpu));
@@ -68,7 +68,7 @@ TEST_CASE("each way of an affine step with the filter nearest occurs and equals 
     const Size result = step.size == Size{} ? image.size : step.size;
     ++ways[static_cast<int>(nearest_affine(step, result).way)];
     TestImage slow = image;
-    warp_slowly(step, slow.rgb, slow.size);
+    warp_reference(step, slow.rgb, slow.size);
     for (int cpu = 0; cpu <= static_cast<int>(best_cpu()); ++cpu) {
       TestImage fast = image;
       Warp().run(step, fast.rgb, fast.size, static_cast<Cpu>(cpu));

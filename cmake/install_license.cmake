@@ -1,0 +1,14 @@
+# Where the license of a library is: in TUNDISH_LICENSES under the library's name, or at the first
+# existing one of the paths that follow. A wheel without one of them may not be given away.
+set(TUNDISH_LICENSES "" CACHE PATH "folder with a license text per linked library, on systems other than Debian")
+function(install_license name)
+  foreach(path ${TUNDISH_LICENSES}/${name} ${ARGN})
+    if(EXISTS ${path} AND NOT IS_DIRECTORY ${path})
+      install(FILES ${path} DESTINATION ${SKBUILD_METADATA_DIR}/licenses/linked RENAME ${name} COMPONENT wheel)
+      return()
+    endif()
+  endforeach()
+  list(JOIN ARGN ", " looked_at)
+  message(FATAL_ERROR "The license of ${name}, which is linked in, was not found (looked at: ${looked_at}). "
+    "fix: put its text into a folder as the file '${name}' and pass -DTUNDISH_LICENSES=FOLDER")
+endfunction()

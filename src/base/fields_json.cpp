@@ -1,0 +1,159 @@
+#include "base/fields_json.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <functional>
+#include <set>
+
+#include "base/utf8.h"
+
+namespace tundish {
+namespace {
+
+// Called by the parser for every part of the text, before memory is taken for a key's value.
+class CheckJson {
+ public:
+  bool operator()(int depth, Json::parse_event_t event, const Json& part) {
+    if (depth > kMaxJsonDepth) refuse_argument("", "the JSON is nested too deep");
+    const auto at = static_cast<std::size_t>(depth);
+    if (event == Json::parse_event_t::object_start) keys_[at + 1].clear();
+    if (event == Json::parse_event_t::key) check_key(keys_[at], part.get_ref<const std::string&>());
+    return true;
+  }
+
+ private:
+  static void check_key(std::set<std::string>& keys, const std::string& key) {
+    if (keys.size() == kMaxJsonKeys) {
+      refuse_argument("", fmt::format("an object of the JSON has more than {} keys", kMaxJsonKeys));
+    }
+    if (keys.insert(key).second) return;
+    refuse_argument("", fmt::format("the JSON has '{}' twice in one object", shown_text(key)));
+  }
+
+  std::array<std::set<std::string>, kMaxJsonDepth + 2> keys_;  // of the open objects, by depth
+};
+
+}  // namespace
+
+void refuse_argument(const std::string& owner, const std::string& text) {
+  throw Error(ErrorCode::argument, {}, owner.empty() ? text : owner + ": " + text);
+}
+
+Json parse_json(const std::string& text) {
+  // The parser would take a zero byte for the end, and whatever follows it for nothing.
+  if (text.find('\0') != std::string::npos) refuse_argument("", "it is not JSON: a byte is zero");
+  CheckJson check;
+  try {
+    return Json::parse(text, std::ref(check));
+  } catch (const nlohmann::json::exception& error) {
+    refuse_argument("", fmt::format("it is not JSON: {}", shown_text(error.what(), 200)));
+  }
+}
+
+std::string shown(const Json& value) {
+  std::string text = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (text.size() > kMostShown) text = text.substr(0, kMostShown) + "...";
+  return text;
+}
+
+std::string shown_text(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return printable(text);
+  std::size_t end = 0;  // no character is cut in two
+  for (std::size_t next = 0; next <= most;
+       next += std::max<std::size_t>(1, utf8_length(std::string_view(text).substr(next)))) {
+    end = next;
+  }
+  return printable(text.substr(0, end)) + "...";
+}
+
+void refuse_unknown_names(const Json& from, const std::vector<std::string>& names,
+                          const std::string& owner) {
+  if (!from.is_object()) refuse_argument(owner, "the arguments must be a JSON object");
+  for (const auto& [name, value] : from.items()) {
+    if (name == "name" || std::find(names.begin(), names.end(), name) != names.end()) continue;
+    refuse_argument(owner, fmt::format("there is no argument '{}'; there are: {}", shown_text(name),
+                                       fmt::join(names, ", ")));
+  }
+}
+
+bool read_size(Size& to, bool one_is_shorter_side, const Json& from) {
+  std::vector<int> sides;
+  if (!read_numbers(sides, from)) return false;
+  if (sides.size() == 1) {
+    to = {sides[0], one_is_shorter_side ? 0 : sides[0]};
+    return true;
+  }
+  if (sides.size() != 2 || (one_is_shorter_side && sides[0] == 0)) return false;
+  to = {sides[1], sides[0]};
+  return true;
+}
+
+bool read_epoch(std::uint64_t& to, const std::string& from) {
+  const auto [end, error] = std::from_chars(from.data(), from.data() + from.size(), to);
+  return error == std::errc{} && std::to_string(to) == from;
+}
+
+bool read_padding(Padding& to, const Json& from) {
+  std::vector<int> sides;
+  if (from.is_null()) {
+    to = {};
+    return true;
+  }
+  if (!read_numbers(sides, from)) return false;
+  switch (sides.size()) {
+    case 1:
+      to = {sides[0], sides[0], sides[0], sides[0]};
+      return true;
+    case 2:
+      to = {sides[0], sides[1], sides[0], sides[1]};
+      return true;
+    case 4:
+      to = {sides[0], sides[1], sides[2], sides[3]};
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool read_fill(Fill& to, const Json& from) {
+  if (from.is_null()) {  // torchvision's None
+    to = {};
+    return true;
+  }
+  std::vector<std::uint8_t> levels;
+  if (!read_numbers(levels, from)) return false;
+  if (levels.size() == 1) levels.resize(3, levels[0]);
+  if (levels.size() != 3) return false;
+  std::copy(levels.begin(), levels.end(), to.begin());
+  return true;
+}
+
+bool read_per_channel(PerChannel& to, const Json& from) {
+  std::vector<double> numbers;
+  if (!read_numbers(numbers, from)) return false;
+  if (numbers.size() == 1) numbers.resize(3, numbers[0]);
+  if (numbers.size() != 3 && numbers.size() != 4) return false;
+  std::copy_n(numbers.begin(), 3, to.begin());
+  to.fourth.reset();
+  if (numbers.size() == 4) to.fourth = numbers[3];
+  return true;
+}
+
+bool read_spread(double& low, double& high, const Json& from) {
+  if (from.is_null()) return true;
+  std::vector<double> numbers;
+  if (!read_numbers(numbers, from)) return false;
+  if (from.is_array()) {
+    if (numbers.size() != 2) return false;
+    low = numbers[0];
+    high = numbers[1];
+    return true;
+  }
+  const double least = low > 0 ? 0.0 : -kUnlimited;
+  low = std::max(low - numbers[0], least);
+  high += numbers[0];
+  return numbers[0] >= 0;
+}
+
+}  // namespace tundish

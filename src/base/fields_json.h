@@ -1,0 +1,237 @@
+// Structs that describe themselves (base/fields.h) as JSON, and back again.
+#pragma once
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/fields.h"
+
+namespace tundish {
+
+using Json = nlohmann::ordered_json;  // fields stay in the order of their description
+
+// Throws Error(argument) for what is not JSON, is nested deeper than kMaxJsonDepth (the parser's
+// stack has its limits), or has an object with more than kMaxJsonKeys keys (Json looks for a key
+// one by one, so that an object takes time in proportion to the square of its keys) or a key twice.
+constexpr int kMaxJsonDepth = 16;
+constexpr std::size_t kMaxJsonKeys = 256;
+Json parse_json(const std::string& text);
+
+// For a message: cut off when it is long.
+constexpr std::size_t kMostShown = 60;
+std::string shown(const Json& value);
+// Text of a file, printable(); `most` in bytes.
+std::string shown_text(const std::string& text, std::size_t most = kMostShown);
+
+// --- values ----------------------------------------------------------------------------------
+
+template <class T>
+Json json_of_value(const T& value) {
+  if constexpr (IsOptional<T>::value) {
+    return value ? json_of_value(*value) : Json();
+  } else if constexpr (Worded<T>) {
+    return words(value)[static_cast<std::size_t>(value)];
+  } else if constexpr (std::is_same_v<T, Padding>) {
+    return Json{value.left, value.top, value.right, value.bottom};
+  } else if constexpr (IsSpread<T>::value) {
+    return value.changes() ? Json{value.low, value.high} : Json();
+  } else if constexpr (IsScheduled<T>::value) {
+    const auto& first = value.at(0);
+    if (value.later.empty()) return json_of_value(first);
+    Json out{{"0", json_of_value(first)}};
+    for (const auto& [epoch, size] : value.later) out[std::to_string(epoch)] = json_of_value(size);
+    return out;
+  } else if constexpr (std::is_base_of_v<Size, T>) {
+    if (std::is_same_v<T, SideOrSize> && value.height == 0) return value.width;
+    return Json{value.height, value.width};
+  } else if constexpr (requires { json_of(value); }) {
+    return json_of(value);
+  } else if constexpr (std::is_same_v<T, PerChannel>) {
+    Json out = static_cast<const std::array<double, 3>&>(value);
+    if (value.fourth) out.push_back(*value.fourth);
+    return out;
+  } else {
+    return value;
+  }
+}
+
+// False when the JSON is of another kind. Ranges are checked later, by CheckRanges.
+template <class T>
+bool read_value(T& to, const Json& from);
+
+template <class T>
+bool read_number(T& to, const Json& from) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (!from.is_number()) return false;
+    to = from.get<T>();
+    return true;
+  } else if (from.is_number_unsigned()) {
+    const auto value = from.get<std::uint64_t>();
+    to = static_cast<T>(value);
+    return std::in_range<T>(value);
+  } else {
+    if (!from.is_number_integer()) return false;
+    const auto value = from.get<std::int64_t>();
+    to = static_cast<T>(value);
+    return std::in_range<T>(value);
+  }
+}
+
+// All of them, in order. A number alone counts as a list of one.
+template <class T>
+bool read_numbers(std::vector<T>& to, const Json& from) {
+  if (!from.is_array()) return read_number(to.emplace_back(), from);
+  for (const Json& one : from) {
+    if (!read_number(to.emplace_back(), one)) return false;
+  }
+  return true;
+}
+
+bool read_size(Size& to, bool one_is_shorter_side, const Json& from);
+// A number as the key of an object: "10"; false for "010", "-1" and "1.0".
+bool read_epoch(std::uint64_t& to, const std::string& from);
+bool read_padding(Padding& to, const Json& from);
+bool read_fill(Fill& to, const Json& from);
+bool read_per_channel(PerChannel& to, const Json& from);
+// `low` and `high` are the center, and stay so for none.
+bool read_spread(double& low, double& high, const Json& from);
+
+// One size, or an object of them by epoch: {"0": 128, "10": 160}.
+template <class T>
+bool read_schedule(Scheduled<T>& to, const Json& from) {
+  to = {};
+  if (!from.is_object()) return read_size(to, std::is_same_v<T, SideOrSize>, from);
+  bool begins = false;
+  for (const auto& [key, value] : from.items()) {
+    std::pair<std::uint64_t, T> one;
+    if (!read_epoch(one.first, key) || !read_value(one.second, value)) return false;
+    begins |= one.first == 0;
+    if (one.first == 0) {
+      static_cast<T&>(to) = one.second;
+    } else {
+      to.later.push_back(one);
+    }
+  }
+  std::sort(to.later.begin(), to.later.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  return begins;
+}
+
+template <class T>
+bool read_value(T& to, const Json& from) {
+  if constexpr (IsOptional<T>::value) {
+    if (from.is_null()) {
+      to.reset();
+      return true;
+    }
+    return read_value(to.emplace(), from);
+  } else if constexpr (Worded<T>) {
+    if (!from.is_string()) return false;
+    const auto names = words(T{});
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (from.get_ref<const std::string&>() != names[i]) continue;
+      to = static_cast<T>(i);
+      return true;
+    }
+    return false;
+  } else if constexpr (requires { read_json(to, from); }) {
+    return read_json(to, from);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    if (!from.is_boolean()) return false;
+    to = from.get<bool>();
+    return true;
+  } else if constexpr (std::is_same_v<T, Fill>) {
+    return read_fill(to, from);
+  } else if constexpr (std::is_same_v<T, PerChannel>) {
+    return read_per_channel(to, from);
+  } else if constexpr (std::is_same_v<T, Padding>) {
+    return read_padding(to, from);
+  } else if constexpr (IsSpread<T>::value) {
+    to = {};
+    return read_spread(to.low, to.high, from);
+  } else if constexpr (IsScheduled<T>::value) {
+    return read_schedule(to, from);
+  } else if constexpr (std::is_base_of_v<Size, T>) {
+    return read_size(to, std::is_same_v<T, SideOrSize>, from);
+  } else if constexpr (ArrayOf<T>::kSize > 0) {
+    if (!from.is_array() || from.size() != to.size()) return false;
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      if (!read_number(to[i], from[i])) return false;
+    }
+    return true;
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    return read_number(to, from);
+  } else {
+    if (!from.is_string()) return false;
+    to = from.get<std::string>();
+    return true;
+  }
+}
+
+// --- structs ---------------------------------------------------------------------------------
+
+// Every field, whatever its value; the keys begin with `prefix`.
+template <class T>
+Json json_of_all_fields(const T& described, const std::string& prefix = "") {
+  Json out = Json::object();
+  T::fields(described, [&](const FieldInfo& field, const auto& value) {
+    out[prefix + field.name] = json_of_value(value);
+  });
+  return out;
+}
+
+// Every field whose value is not the default; of those of FieldInfo::saved alone when `saved`.
+template <class T>
+Json json_of_fields(const T& described, bool saved = false) {
+  Json out = Json::object();
+  const T usual{};
+  std::vector<Json> defaults;
+  T::fields(usual,
+            [&](const FieldInfo&, const auto& value) { defaults.push_back(json_of_value(value)); });
+  std::size_t i = 0;
+  T::fields(described, [&](const FieldInfo& field, const auto& value) {
+    Json json = json_of_value(value);
+    if (json != defaults[i++] && (field.saved || !saved)) out[field.name] = std::move(json);
+  });
+  return out;
+}
+
+// Throws Error(argument) for a key of the object that is not among the names; "name" is allowed.
+void refuse_unknown_names(const Json& from, const std::vector<std::string>& names,
+                          const std::string& owner);
+
+// Sets the fields that the object names. Throws Error(argument) that names what is not a field, or
+// has a wrong value. Does not check ranges. `saved`: only fields of FieldInfo::saved are allowed.
+template <class T>
+void read_fields(T& to, const Json& from, const std::string& owner, bool saved = false) {
+  std::vector<std::string> names;
+  T::fields(to, [&](const FieldInfo& field, auto& value) {
+    if (saved && !field.saved) return;
+    names.emplace_back(field.name);
+    const auto found = from.find(field.name);
+    if (found == from.end() || read_value(value, *found)) return;
+    refuse_argument(owner,
+                    fmt::format("{} must be {}, not {}", field.name,
+                                wanted_text<std::decay_t<decltype(value)>>(field), shown(*found)));
+  });
+  refuse_unknown_names(from, names, owner);
+}
+
+// For the reference page: {name, about, fields: [{name, wanted, default, about}]}.
+template <class T>
+Json reference_of(const char* name = T::kName, const char* about = T::kAbout) {
+  Json fields = Json::array();
+  const T usual{};
+  T::fields(usual, [&](const FieldInfo& field, const auto& value) {
+    fields.push_back({{"name", field.name},
+                      {"wanted", wanted_text<std::decay_t<decltype(value)>>(field)},
+                      {"default", json_of_value(value)},
+                      {"about", field.about}});
+  });
+  return {{"name", name}, {"about", about}, {"fields", std::move(fields)}};
+}
+
+}  // namespace tundish

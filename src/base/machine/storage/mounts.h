@@ -1,0 +1,28 @@
+// Which file system a path is on, by /proc/self/mountinfo.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tundish {
+
+struct Mount {
+  std::string point;   // "/data"
+  std::string type;    // "ext4", "nfs4", "fuse.s3fs"
+  std::string source;  // "/dev/nvme0n1p1", "server:/export"
+  std::uint32_t major = 0, minor = 0;
+};
+
+// Any bytes: lines that are none of a mount are left out.
+std::vector<Mount> parse_mounts(std::string_view mountinfo);
+
+// Returns the mount of an absolute path without links: the last one of several at one point.
+std::optional<Mount> mount_of(const std::string& path, const std::vector<Mount>& mounts);
+
+// Whether reads of such a file system cross a network, or another machine's kernel.
+bool is_network_file_system(std::string_view type);
+
+}  // namespace tundish

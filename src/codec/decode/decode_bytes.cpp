@@ -1,0 +1,43 @@
+#include "codec/decode/decode.h"
+
+namespace tundish {
+namespace {
+
+constexpr std::uint64_t kStructs = 256 << 10;  // of libjpeg and libpng, with zlib's window
+
+// libjpeg: samples before and after upsampling, at most 4 components of 4 x 8 rows with context,
+// and a strip of up to 4 bytes per pixel.
+constexpr std::uint64_t kJpegPerColumn = 160 + 4 * kRowsPerStrip;
+// libpng: three rows of up to 8 bytes per pixel, and a strip with its alpha.
+constexpr std::uint64_t kPngPerColumn = 32 + 4 * kRowsPerStrip;
+// lanes: a row of units with the rows kept before it, three components, and a strip of RGB.
+constexpr std::uint64_t kLanesPerColumn = 3 * (64 + 8) + 3 * 16;
+constexpr std::uint64_t kLanesMargin = 512;  // columns: whole units on both sides, alignment
+
+}  // namespace
+
+std::uint64_t decode_bytes(const ImageHeader& header, const Window& window) {
+  const auto wide = static_cast<std::uint64_t>(window.width);
+  switch (header.codec) {
+    case Codec::jpeg:
+      return kStructs + header.held_bytes + kJpegPerColumn * header.width;
+    case Codec::png:
+      // Interlaced rows of RGBA have a byte more per pixel than those of RGB.
+      return kStructs + header.held_bytes + (header.keep_alpha ? header.held_bytes / 3 : 0) +
+             kPngPerColumn * header.width;
+    case Codec::lanes: {  // buffers are taken with a quarter more, for images to come
+      const std::uint64_t units = std::uint64_t{header.width / 64 + 1} * (header.height / 64 + 2);
+      return kLanesPerColumn * (wide + kLanesMargin) * 5 / 4 + 8 * units;
+    }
+    case Codec::webp:  // the frame is held as a whole
+      return kStructs + header.held_bytes + 4 * kRowsPerStrip * wide;
+    case Codec::bmp:  // the pixels of runs are held as a whole
+      return header.held_bytes + 4 * kRowsPerStrip * wide;
+    case Codec::gif:  // an interlaced frame is held as a whole
+      return kStructs + header.held_bytes + header.width + 4 * kRowsPerStrip * wide;
+    default:
+      return 4 * kRowsPerStrip * wide;
+  }
+}
+
+}  // namespace tundish

@@ -1,0 +1,64 @@
+// The wanted blocks of a unit, two neighbors at a time, listed by how much work they are: what
+// runs along a list has no branch to mispredict.
+#pragma once
+
+#include <cstdint>
+
+#include "codec/lanes/inline.h"
+#include "codec/lanes/pixels.h"
+
+namespace tundish::lanes {
+
+// Two blocks side by side, by their numbers in the unit. A last one without a neighbor stands
+// for both: its samples are written twice, side by side.
+struct BlockPair {
+  std::uint8_t left, right;
+  std::uint16_t component;
+  std::int32_t offset;  // from ComponentTask::out
+};
+
+inline constexpr int kMaxPairs = 96;
+
+struct BlockList {
+  int count;
+  BlockPair pair[kMaxPairs + 8];  // with room for a whole register after the last
+};
+
+struct BlockLists {
+  BlockList flat;     // DC alone
+  BlockList low;      // nothing but the 4 x 4 lowest frequencies
+  BlockList full;     // any frequencies
+  BlockList general;  // with an escape, or any AC where a quantizer is above 255
+
+  // UnitValues::mask, with bit 0 for blocks that have an escape; escape[block] is then the number
+  // of the last one of the block.
+  const std::uint64_t* marked;
+  std::uint16_t escape[kMaxBlocks];
+  alignas(64) std::uint64_t marked_memory[kMaxBlocks + 8];
+};
+
+// The bits of a mask for the 4 x 4 lowest frequencies, without DC.
+inline constexpr std::uint64_t kLowMask = 0x1063bfe;
+
+void sort_blocks(BlockLists& out, const UnitTask& task);
+
+// Fills in `marked` and `escape`.
+template <typename Finder>
+TUNDISH_INLINE void mark_escapes(BlockLists& out, const UnitValues& unit) {
+  out.marked = unit.mask;
+  if (unit.escapes == 0) return;
+  for (int b = 0; b < unit.blocks; ++b) out.marked_memory[b] = unit.mask[b];
+  const Finder finder(unit);
+  for (int i = 0; i < unit.escapes; ++i) {
+    const int block = finder.find(unit.escape[i].position);
+    out.marked_memory[block] |= 1;
+    out.escape[block] = static_cast<std::uint16_t>(i);
+  }
+  out.marked = out.marked_memory;
+}
+
+namespace avx512 {
+void sort_blocks(BlockLists& out, const UnitTask& task);
+}
+
+}  // namespace tundish::lanes

@@ -1,0 +1,15 @@
+// Coefficients to samples with SSE4.
+#include "codec/lanes/register_sse.h"
+
+// The registers come first.
+#include "codec/lanes/blocks_lanewise.h"
+
+namespace tundish::lanes::sse {
+
+void order_quantization(QuantizationOrder* out, const std::uint16_t* natural) {
+  order_lanewise(out, natural);
+}
+
+void render_unit(const UnitTask& task) { render_lanewise<Register>(task); }
+
+}  // namespace tundish::lanes::sse

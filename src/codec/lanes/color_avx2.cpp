@@ -1,0 +1,15 @@
+// Rows of samples to rows of RGB with AVX2.
+#include "codec/lanes/register_avx2.h"
+
+// The registers come first.
+#include "codec/lanes/color_lanewise.h"
+
+namespace tundish::lanes::avx2 {
+
+void gray_row(const RowTask& task) { gray_lanewise<Register>(task); }
+
+void color_row(const RowTask& task, Upsampling upsampling, Color color) {
+  color_lanewise<Register>(task, upsampling, color);
+}
+
+}  // namespace tundish::lanes::avx2

@@ -1,0 +1,15 @@
+// Rows of samples to rows of RGB with SSE4.
+#include "codec/lanes/register_sse.h"
+
+// The registers come first.
+#include "codec/lanes/color_lanewise.h"
+
+namespace tundish::lanes::sse {
+
+void gray_row(const RowTask& task) { gray_lanewise<Register>(task); }
+
+void color_row(const RowTask& task, Upsampling upsampling, Color color) {
+  color_lanewise<Register>(task, upsampling, color);
+}
+
+}  // namespace tundish::lanes::sse

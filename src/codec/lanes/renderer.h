@@ -1,0 +1,69 @@
+// Units in, strips of RGB out: the second half of decoding a lanes record.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/buffer.h"
+#include "base/image.h"
+#include "base/machine/cpu.h"
+#include "codec/lanes/coefficients.h"
+#include "codec/lanes/crop_plan.h"
+#include "codec/lanes/geometry.h"
+#include "codec/lanes/pixels.h"
+#include "codec/lanes/unit.h"
+
+namespace tundish::lanes {
+
+// Reused from image to image: its memory only grows. It keeps the samples of one row of units and
+// a few rows more. One thread.
+class Renderer {
+ public:
+  explicit Renderer(Cpu cpu = tundish::cpu()) : Renderer(pixels_of(cpu)) {}
+  explicit Renderer(const Pixels& pixels) : pixels_(pixels) {}  // which must live longer
+
+  // Prepares for the window of a plan; `quantization` has one table per component. All but the
+  // sink is copied.
+  void begin(const Geometry& geometry, Color color, const Quantization* quantization,
+             const CropPlan& plan, StripSink& sink);
+
+  // The units of the plan, row by row from left to right, every one once. `values` must hold the
+  // unit's blocks: start[b + 1] - start[b] values for the bits of mask[b], escapes in order.
+  // The last unit of a row sends all strips that are then complete, exactly the window's columns;
+  // after the last of all, every row of the window has been sent.
+  void push_unit(const UnitValues& values, int unit_x, int unit_y);
+
+ private:
+  struct Plane {
+    std::uint8_t* samples = nullptr;  // row `top`, column 8 * blocks.x0 of the component
+    std::ptrdiff_t stride = 0;
+    int top = 0;        // first row that is kept
+    int bottom = 0;     // one past the last row that is decoded
+    int column = 0;     // of the window's first pixel
+    int row_shift = 0;  // from rows of pixels to rows of samples
+    QuantizationOrder quantization = {};
+    Buffer memory;
+  };
+
+  void end_row_of_units(int unit_y);
+  void extend_edges(int component, int from, int to);
+  int end_of_complete_rows() const;
+  void send(int rows);
+  void point_at_row(RowTask& task, int y) const;
+  void keep_rows(int component);
+
+  const Pixels& pixels_;
+  Geometry geometry_;
+  Color color_ = Color::ycc;
+  Upsampling upsampling_ = Upsampling::none;
+  bool smooth_wide_ = false, smooth_high_ = false;
+  CropPlan plan_;
+  StripSink* sink_ = nullptr;
+  Plane plane_[kMaxComponents];
+  int indent_ = 0;    // pixels in front of the window that its first sample has too
+  int next_row_ = 0;  // of the image, to be sent
+  std::ptrdiff_t rgb_stride_ = 0;
+  Buffer rgb_;  // the rows of a strip
+};
+
+}  // namespace tundish::lanes

@@ -1,7 +1,0 @@
-#include "core/version.h"
-
-namespace tundish {
-
-const char* version() { return TUNDISH_VERSION; }
-
-}  // namespace tundish

@@ -1,0 +1,36 @@
+#include "data/pack/open.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+
+#include "data/pack/manifest.h"
+#include "data/pack/reader.h"
+#include "data/source/open.h"
+
+namespace tundish {
+namespace {
+
+bool is_pack(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0) return path.ends_with(".tnd");
+  if (!S_ISREG(status.st_mode)) return false;
+  if (path.ends_with(".tnd")) return true;
+  std::array<std::byte, kHeadMagic.size()> first{};
+  File::open(path).read_at(first, 0);
+  return std::equal(first.begin(), first.end(), std::as_bytes(std::span(kHeadMagic)).begin());
+}
+
+}  // namespace
+
+bool is_manifest(const std::string& path) { return path.ends_with(".tnds"); }
+
+std::shared_ptr<const Source> open_source(const std::string& path, const SourceOptions& options) {
+  const bool by_bytes = options.format.empty();
+  if (options.format == "tnds" || (by_bytes && is_manifest(path))) return open_manifest(path);
+  if (options.format == "tnd" || (by_bytes && is_pack(path))) return Pack::open(path);
+  return open_loose(path, options);
+}
+
+}  // namespace tundish

@@ -1,0 +1,76 @@
+#include "data/pack/write/handover.h"
+
+namespace tundish {
+
+std::optional<std::uint64_t> Handover::claim(
+    std::uint64_t count, const std::function<std::uint64_t(std::uint64_t)>& expected) {
+  std::unique_lock lock(mutex_);
+  std::uint64_t bytes = 0;
+  room_.wait(lock, [&] {
+    if (stopped_ || next_claimed_ >= count) return true;
+    if (in_flight_ >= kWindow) return false;
+    // Places are given out in order, so with nothing in flight this one is the writer's next.
+    bytes = expected(next_claimed_);
+    return in_flight_ == 0 || (bytes <= budget_ && in_flight_bytes_ <= budget_ - bytes);
+  });
+  if (stopped_ || next_claimed_ >= count) return std::nullopt;
+  ++in_flight_;
+  in_flight_bytes_ += bytes;
+  return next_claimed_++;
+}
+
+void Handover::deliver(std::uint64_t place, std::uint64_t expected, Prepared prepared) {
+  const std::lock_guard lock(mutex_);
+  in_flight_bytes_ += prepared.bytes - expected;
+  delivered_.emplace(place, std::move(prepared));
+  if (place == next_taken_) ready_.notify_one();
+}
+
+void Handover::finish(std::uint64_t count) {
+  const std::lock_guard lock(mutex_);
+  count_ = count;
+  ready_.notify_one();
+}
+
+void Handover::fail(std::exception_ptr error) {
+  const std::lock_guard lock(mutex_);
+  if (!error_) error_ = std::move(error);
+  stopped_ = true;
+  ready_.notify_one();
+  room_.notify_all();
+}
+
+void Handover::stop() {
+  const std::lock_guard lock(mutex_);
+  stopped_ = true;
+  room_.notify_all();
+}
+
+std::optional<Prepared> Handover::take(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  const auto first = [&] { return delivered_.find(next_taken_); };
+  ready_.wait_for(lock, patience,
+                  [&] { return error_ || next_taken_ >= count_ || first() != delivered_.end(); });
+  const auto found = first();
+  // What was prepared before the failure is written: an interrupted pack keeps it.
+  if (error_ && found == delivered_.end()) std::rethrow_exception(error_);
+  if (found == delivered_.end()) return std::nullopt;
+  Prepared prepared = std::move(found->second);
+  delivered_.erase(found);
+  ++next_taken_;
+  return prepared;
+}
+
+bool Handover::done() const {
+  const std::lock_guard lock(mutex_);
+  return next_taken_ >= count_;
+}
+
+void Handover::release(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  --in_flight_;
+  in_flight_bytes_ -= bytes;
+  room_.notify_all();
+}
+
+}  // namespace tundish

@@ -1,0 +1,19 @@
+// Big-endian words in byte buffers, as base/bytes.h has little-endian ones; bounds are the
+// caller's.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "base/bytes.h"
+
+namespace tundish {
+
+template <std::integral T>
+T load_big(const std::byte* from) {
+  std::array<std::byte, sizeof(T)> turned;
+  std::reverse_copy(from, from + sizeof(T), turned.begin());
+  return load<T>(turned.data());
+}
+
+}  // namespace tundish

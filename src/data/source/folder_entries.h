@@ -1,0 +1,82 @@
+// What is in a folder. std::filesystem's iterator ends the process when memory is short.
+#pragma once
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/file.h"
+#include "base/interruption.h"
+
+namespace tundish {
+
+struct FolderEntry {
+  std::string name;
+  bool is_folder = false, is_file = false;  // links are followed; neither: a link to nowhere, ...
+  std::uint64_t bytes = 0;                  // of a file
+};
+
+// When a file was changed, in nanoseconds; 0 when it is missing.
+inline std::uint64_t changed_at(const struct stat& status) {
+  return static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
+}
+inline std::uint64_t changed_at(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 ? changed_at(status) : 0;
+}
+
+// Longer than a tick of the clock of a local file system.
+inline constexpr std::chrono::milliseconds kFileClockTick{20};
+
+// Changes whenever the content of a file may have changed: a digest of its size, its modification
+// time and its status change time. Programs can set the modification time, as unzip and rsync -a
+// do; they cannot set the status change time.
+inline std::uint64_t content_stamp(const struct stat& status) {
+  const std::uint64_t words[] = {static_cast<std::uint64_t>(status.st_size), changed_at(status),
+                                 static_cast<std::uint64_t>(status.st_ctim.tv_sec),
+                                 static_cast<std::uint64_t>(status.st_ctim.tv_nsec)};
+  return XXH3_64bits(words, sizeof words);
+}
+// Throws Error when the file is missing: no stamp says that what is missing has not changed.
+inline std::uint64_t content_stamp(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0) throw_errno(path, "stat", false);
+  return content_stamp(status);
+}
+inline std::uint64_t content_stamp(const File& file) {
+  struct stat status;
+  if (::fstat(file.descriptor(), &status) != 0) throw_errno(file.path(), "fstat", false);
+  return content_stamp(status);
+}
+
+// Calls visit(entry) in the system's order until it gives false. Gives the errno of a folder that
+// cannot be listed, else 0.
+template <typename Visit>
+int visit_folder(const std::string& path, Visit&& visit) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
+  if (!folder) return errno;
+  while (true) {
+    check_stop(path);
+    errno = 0;
+    const dirent* found = ::readdir(folder.get());
+    if (found == nullptr) return errno;
+    FolderEntry entry{.name = found->d_name};
+    if (entry.name == "." || entry.name == "..") continue;
+    struct stat status;
+    if (::fstatat(::dirfd(folder.get()), entry.name.c_str(), &status, 0) == 0) {
+      entry.is_folder = S_ISDIR(status.st_mode);
+      entry.is_file = S_ISREG(status.st_mode);
+      entry.bytes = static_cast<std::uint64_t>(status.st_size);
+    }
+    if (!visit(entry)) return 0;
+  }
+}
+
+}  // namespace tundish

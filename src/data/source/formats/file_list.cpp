@@ -1,0 +1,222 @@
+#include "data/source/formats/file_list.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#include <bit>
+#include <filesystem>
+#include <unordered_set>
+
+#include "base/file.h"
+#include "base/interruption.h"
+#include "data/source/disk_cache/file_times.h"
+#include "data/source/folder_entries.h"
+#include "data/source/label_vector.h"
+#include "data/source/labels.h"
+#include "data/source/loose_file.h"
+#include "data/source/names.h"
+#include "data/source/number.h"
+
+namespace tundish {
+namespace {
+
+constexpr std::uint64_t kMaxListBytes = 1ull << 30;
+
+std::string parent(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+class FileList : public Source, public FileTimes {
+ public:
+  explicit FileList(const std::string& path) : path_(path) {
+    std::vector<std::byte> bytes;
+    read_file(bytes, path, kMaxListBytes);
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const char separator = lower(path).ends_with(".tsv") ? '\t' : ',';
+    if (const auto fault = parse_list(list_, text, separator)) throw Error(*fault, {.file = path});
+    if (list_.paths.size() == 0) {
+      throw Error(ErrorCode::source_empty, {.file = path}, "no row follows the first line");
+    }
+    vector_field_ = label_vector_field(list_.schema);
+    text_digest_ = XXH3_64bits(text.data(), text.size());
+
+    const std::size_t slash = path.rfind('/');
+    folder_ = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+    std::error_code failed;
+    const std::filesystem::path absolute = std::filesystem::absolute(path, failed);
+    keys_ = make_keys(list_.paths, parent(clean_path(failed ? "/" : absolute.string())));
+    ask_sizes();
+    warn_about_repeats();
+    warn_about_labels();
+  }
+
+  std::uint64_t count() const override { return keys_.size(); }
+  const Schema& schema() const override { return list_.schema; }
+  std::string path() const override { return path_; }
+  std::string key(std::uint64_t i) const override {
+    if (list_.offsets.empty()) return std::string(keys_[i]);
+    return fmt::format("{}/{}", keys_[i], list_.offsets[i]);
+  }
+  const std::vector<std::string>& warnings() const override { return warnings_; }
+
+  SampleInfo info(std::uint64_t i) const override {
+    return {.label = list_.labels.empty() ? -1 : list_.labels[i]};
+  }
+
+  std::uint64_t bytes(std::uint64_t i) const override {
+    std::uint64_t sum = sizes_[i];
+    if (vector_field_ >= 0) sum += label_vector_bytes(list_.schema.classes.size());
+    for (std::size_t c = 0; c < list_.columns.size(); ++c) {
+      const bool number = list_.schema.fields[field_of(c)].type == FieldType::number;
+      sum += number ? sizeof(double) : list_.columns[c][i].size();
+    }
+    return sum;
+  }
+
+  bool extent(std::uint64_t i, int field, Extent& out) const override {
+    if (field != 0 || sizes_[i] == 0) return false;
+    out = {file(i), list_.offsets.empty() ? 0 : list_.offsets[i], sizes_[i]};
+    return true;
+  }
+
+  void read(Sample& out, std::uint64_t i, FieldSet fields) const override {
+    out.fields.resize(list_.schema.fields.size());
+    for (std::vector<std::byte>& field : out.fields) field.clear();
+    if ((fields & 1) != 0) {
+      const Where where{.file = path_, .record = i, .key = key(i)};
+      if (list_.offsets.empty()) {
+        read_loose_file(out.fields[0], file(i), sizes_[i], where);
+      } else {
+        read_file_part(out.fields[0], file(i), list_.offsets[i], sizes_[i], where);
+      }
+    }
+    if (vector_field_ >= 0 && (fields >> vector_field_ & 1) != 0) {
+      const std::size_t classes = list_.schema.classes.size();
+      out.fields[static_cast<std::size_t>(vector_field_)] =
+          label_vector_npy(std::span(list_.label_vectors).subspan(i * classes, classes));
+    }
+    for (std::size_t c = 0; c < list_.columns.size(); ++c) {
+      const std::size_t f = field_of(c);
+      if ((fields >> f & 1) == 0) continue;
+      const std::string_view text = list_.columns[c][i];
+      if (list_.schema.fields[f].type == FieldType::number) {
+        out.fields[f].resize(sizeof(double));
+        store(out.fields[f].data(), std::bit_cast<std::uint64_t>(*parse_number(text)));
+      } else {
+        const auto* first = reinterpret_cast<const std::byte*>(text.data());
+        out.fields[f].assign(first, first + text.size());
+      }
+    }
+  }
+
+  std::string file_times() const override { return fmt::format("{:016x}", times_); }
+  bool was_missing(std::uint64_t i) const override { return missing_[i]; }
+
+  std::string fingerprint() const override {
+    const std::string text = Source::fingerprint() + fmt::format("{:016x}", text_digest_);
+    const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+    return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+  }
+
+ private:
+  std::size_t field_of(std::size_t column) const {
+    return list_.schema.fields.size() - list_.columns.size() + column;
+  }
+
+  std::string file(std::uint64_t i) const {
+    const std::string_view path = list_.paths[i];
+    return path.starts_with('/') ? std::string(path) : folder_ + std::string(path);
+  }
+
+  void ask_sizes() {
+    const bool parts = !list_.sizes.empty();
+    sizes_ = std::move(list_.sizes);
+    sizes_.resize(keys_.size());
+    missing_.resize(keys_.size());
+    for (std::uint64_t i = 0; i < sizes_.size(); ++i) {
+      check_stop(path_);
+      if (parts && i > 0 && list_.paths[i] == list_.paths[i - 1]) {
+        missing_[i] = missing_[i - 1];
+        continue;
+      }
+      struct stat status;
+      const bool known = ::stat(file(i).c_str(), &status) == 0 && S_ISREG(status.st_mode);
+      if (!parts) sizes_[i] = known ? static_cast<std::uint64_t>(status.st_size) : 0;
+      missing_[i] = !known;
+      const std::uint64_t changed = known ? content_stamp(status) : 0;
+      times_ = XXH3_64bits_withSeed(&changed, sizeof changed, times_);
+    }
+  }
+
+  void warn_about_repeats() {
+    if (!list_.offsets.empty()) return;
+    std::unordered_set<std::string_view> seen;
+    std::uint64_t repeats = 0;
+    for (std::size_t i = 0; i < keys_.size(); ++i) repeats += !seen.insert(keys_[i]).second;
+    if (repeats > 0) {
+      warnings_.push_back(fmt::format("{}: {} rows name a file that an earlier row named",
+                                      printable(path_), with_commas(repeats)));
+    }
+  }
+
+  // A list without labels is fine; one whose labels have another name would train on nothing.
+  void warn_about_labels() {
+    if (list_.schema.find(FieldType::label) >= 0 || vector_field_ >= 0) return;
+    for (const Field& field : list_.schema.fields) {
+      if (!may_mean_label(lower(field.name))) continue;
+      warnings_.push_back(fmt::format(
+          "{}: its samples have no label, because no column is named 'label', 'class' or "
+          "'label:NAME'; column '{}' is a field: did you mean 'label'?",
+          printable(path_), printable(field.name)));
+      return;
+    }
+  }
+
+  std::string path_;
+  std::string folder_;  // "" or with a slash at the end
+  List list_;
+  int vector_field_ = -1;  // of labels that are vectors
+  StringTable keys_;
+  std::vector<std::uint64_t> sizes_;  // of the images; 0: empty, or not known
+  std::vector<bool> missing_;         // files that were not there when the list was opened
+  std::vector<std::string> warnings_;
+  std::uint64_t text_digest_ = 0;
+  std::uint64_t times_ = 0;  // a digest of the times of all files, in order
+};
+
+}  // namespace
+
+StringTable make_keys(const StringTable& paths, const std::string& folder) {
+  StringTable cleaned;
+  bool leads_out = false;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    check_stop(folder);
+    const std::string path = clean_path(paths[i]);
+    leads_out = leads_out || path.starts_with('/') || path == ".." || path.starts_with("../");
+    cleaned.add(path);
+  }
+  if (!leads_out) return cleaned;
+
+  StringTable whole;
+  bool all_inside = true;
+  for (std::size_t i = 0; i < cleaned.size(); ++i) {
+    check_stop(folder);
+    const std::string path = cleaned[i].starts_with('/')
+                                 ? std::string(cleaned[i])
+                                 : clean_path(folder + '/' + std::string(cleaned[i]));
+    all_inside = all_inside && path.starts_with(folder + '/');
+    whole.add(path);
+  }
+  std::string common = all_inside ? folder : parent(std::string(whole[0]));
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    while (!whole[i].starts_with(common + '/')) common = parent(common);
+  }
+  StringTable keys;
+  for (std::size_t i = 0; i < whole.size(); ++i) keys.add(whole[i].substr(common.size() + 1));
+  return keys;
+}
+
+std::shared_ptr<const Source> open_file_list(const std::string& path) {
+  return std::make_shared<FileList>(path);
+}
+
+}  // namespace tundish

@@ -1,0 +1,36 @@
+// A socket to a Python process (or thread) that answers with samples of a data set.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/source/formats/python/message.h"
+
+namespace tundish {
+
+// One thread at a time. Owns the descriptor.
+class Connection {
+ public:
+  // `name`: of the data set, for messages. Throws Error(argument) when it is no socket.
+  Connection(int socket, std::string name);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // The payload replaces what is in `payload`. Throws Error: worker_ended at the end of the
+  // connection and for what is no answer, interrupted when this thread is asked to stop; such a
+  // connection is of no further use.
+  AnswerKind ask(std::vector<std::byte>& payload, std::uint64_t number);
+
+ private:
+  void send(const std::byte* bytes, std::size_t count);
+  void receive(std::byte* bytes, std::size_t count);
+  void wait(short events);
+  [[noreturn]] void fail(const Fault& fault) const;
+
+  int socket_;
+  std::string name_;
+};
+
+}  // namespace tundish

@@ -1,0 +1,24 @@
+// Caffe's Datum: an image with its label, as a protocol buffer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+namespace tundish {
+
+struct CaffeDatum {
+  std::uint64_t channels = 0, height = 0, width = 0;
+  std::int64_t label = -1;  // -1: none
+  bool encoded = false;     // data is a JPEG, PNG, ...; otherwise channels x height x width bytes
+  Bytes data;               // a view
+  std::vector<std::byte> floats;  // float_data
+};
+
+// Any bytes; faults: source_damaged, also when the numbers of pixels and of bytes differ.
+std::optional<Fault> parse_caffe_datum(CaffeDatum& out, Bytes value);
+
+}  // namespace tundish

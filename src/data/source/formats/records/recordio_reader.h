@@ -1,0 +1,68 @@
+// The records of an MXNet RecordIO file (.rec), and what is in them.
+//
+// A record is one part, or several (first, middle..., last) whose data were separated by the magic
+// number, which the writer took out. A part: magic, kind and length in one word, data, zeros up to
+// a multiple of 4 bytes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "data/source/byte_stream.h"
+#include "data/source/string_table.h"
+
+namespace tundish {
+
+inline constexpr std::uint32_t kRecordIoMagic = 0xced7230a;
+inline constexpr std::size_t kIrHeaderBytes = 24;  // flag, label, id, id2
+
+struct RecordIoRecord {
+  std::uint64_t offset = 0;                         // of the first part
+  std::uint64_t stored = 0;                         // bytes of all parts, with heads and padding
+  std::uint64_t size = 0;                           // of the data, joined
+  std::array<std::byte, kIrHeaderBytes> head = {};  // the data's first bytes
+};
+
+class RecordIoReader {
+ public:
+  explicit RecordIoReader(ByteStream& in) : in_(in) {}  // keeps a reference
+
+  // False at the end, and at a fault (source_damaged), after which there are no more records.
+  bool next(RecordIoRecord& out);
+  const std::optional<Fault>& fault() const { return fault_; }
+
+ private:
+  bool read_part(RecordIoRecord& out, unsigned& kind);
+  bool fail(std::string reason, std::uint64_t offset);
+
+  ByteStream& in_;
+  std::optional<Fault> fault_;
+};
+
+// Joins the parts of one record, `stored` bytes as the reader counts them. Any bytes; faults:
+// source_damaged.
+std::optional<Fault> join_recordio(std::vector<std::byte>& out, Bytes stored);
+
+// What mx.recordio.pack() puts before an image.
+struct IrHeader {
+  std::uint32_t flag = 0;  // > 0: so many labels follow the header
+  float label = 0;
+  std::uint64_t id = 0, id2 = 0;
+};
+IrHeader read_ir_header(Bytes head);  // kIrHeaderBytes at least
+
+// Lines "KEY<tab>OFFSET" of an .idx file. Any text; faults: source_damaged with the line, also when
+// a key occurs twice; format_unsupported over kMaxRecords.
+struct RecordIoKeys {
+  StringTable names;  // clean
+  std::vector<std::uint64_t> offsets;
+};
+std::optional<Fault> parse_recordio_keys(RecordIoKeys& out, std::string_view text);
+
+}  // namespace tundish

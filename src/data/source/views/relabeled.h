@@ -1,0 +1,20 @@
+// A source whose labels have other numbers, and some of whose samples have other keys.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/source/source.h"
+
+namespace tundish {
+
+// `schema`: fields as those of the source. `labels`: the new number of each label; a label beyond
+// the list, or none, stays. `keys`: new keys by number.
+std::shared_ptr<const Source> relabel(std::shared_ptr<const Source> source, Schema schema,
+                                      std::vector<std::int64_t> labels,
+                                      std::map<std::uint64_t, std::string> keys);
+
+}  // namespace tundish

@@ -1,0 +1,17 @@
+// Some samples of a source, in the source's order, as a source.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "data/source/source.h"
+
+namespace tundish {
+
+// `numbers`: ascending, each below source->count(). Fields and classes stay those of the source,
+// also classes that no chosen sample has. Takes 8 bytes per chosen sample.
+std::shared_ptr<const Source> select_samples(std::shared_ptr<const Source> source,
+                                             std::vector<std::uint64_t> numbers);
+
+}  // namespace tundish

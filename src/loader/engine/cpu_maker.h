@@ -1,0 +1,93 @@
+// Batches that the CPU makes: a worker loads one sample at a time into the row of its place.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+#include "augment/cpu/layout.h"
+#include "base/host_memory.h"
+#include "loader/engine/engine_cache.h"
+#include "loader/engine/maker.h"
+#include "loader/sample/recipe.h"
+#include "loader/sample/sample.h"
+#include "loader/state/loader_options.h"
+
+namespace tundish {
+
+class Mixer;
+
+class CpuMaker : public Maker {
+ public:
+  // All arguments must outlive the maker. `lent`: memory of the caller that batches may be made in.
+  CpuMaker(const Recipe& recipe, const LoaderOptions& options, const Order& order,
+           const CacheSetup& cache, std::shared_ptr<LentMemory> lent)
+      : recipe_(recipe), options_(options), order_(order), cache_(cache), lent_(std::move(lent)) {}
+
+  // The images are mixed. It must outlive the maker.
+  void use_mixer(const Mixer* mixer) { mixer_ = mixer; }
+
+  void make(Slot& slot, std::size_t place, std::unique_ptr<Scratch>& scratch) override;
+
+  // The same, into the memory that `placer` gives.
+  void make_at(const Placer& placer, Slot& slot, std::size_t place,
+               std::unique_ptr<Scratch>& scratch);
+
+  // Memory for the images of a view of the slot that the CPU makes, and what goes with them to a
+  // GPU.
+  void take_memory(Slot& slot, std::size_t view, Size size);
+
+  std::size_t image_bytes(std::size_t view, Size size) const {
+    if (recipe_.views[view].array_field >= 0) return recipe_.views[view].array_bytes;
+    return tundish::image_bytes(size, recipe_.views[view].stored,
+                                recipe_.stored_channels(recipe_.views[view]));
+  }
+  std::size_t row_bytes(std::size_t view, Size size) const {
+    return recipe_.views[view].crops * image_bytes(view, size);
+  }
+  Placement placement(std::byte* base, std::size_t view, Size size) const {
+    // Both bytes of a 16-bit level are together in any memory format.
+    const ViewRecipe& of = recipe_.views[view];
+    if (of.array_field >= 0) return {.base = base};
+    const bool first = options_.channels_first() && !options_.for_gpu && !recipe_.has_16_bits(of);
+    return tundish::placement(base, size, of.stored, first, recipe_.stored_channels(of));
+  }
+
+  // The levels of an image that is mixed on the CPU.
+  const std::uint8_t* levels_of(Slot& slot, std::size_t number) const {
+    return reinterpret_cast<const std::uint8_t*>(levels_at(slot, number));
+  }
+
+  // The vector of a label, where labels are vectors. Throws SampleError.
+  void read_label(Place& place, const Scratch& scratch) const;
+
+  // After the pixels: the label and the fields of the draw.
+  void finish_place(Place& place, const Scratch& scratch) const;
+
+ private:
+  Placement place_apart(Slot& slot, std::size_t number, Size size);
+  Placement place_levels(Slot& slot, std::size_t number, Size size);
+  std::byte* levels_at(Slot& slot, std::size_t number) const;
+  Placement place_in(Slot& slot, std::size_t number, std::size_t image, Size size);
+  void load(const Placer& placer, Slot& slot, std::size_t number,
+            std::unique_ptr<Scratch>& scratch);
+  bool load_draw(const Placer& placer, Slot& slot, std::size_t number, Scratch& scratch);
+
+  const Recipe& recipe_;
+  const LoaderOptions& options_;
+  const Order& order_;
+  const CacheSetup& cache_;
+  const std::shared_ptr<LentMemory> lent_;  // second owners: the slots
+  const Mixer* mixer_ = nullptr;            // null: nothing is mixed
+};
+
+// How many guests a slot may have (mixer.h): partners of the first images, or of the first and the
+// last.
+inline std::uint32_t most_guests(const LoaderOptions& options) {
+  return std::max<std::uint32_t>(2, options.order.repeats);
+}
+
+// The label of a sample: given with the options, or the source's.
+std::int64_t label_of(const LoaderOptions& options, const Source& source, std::uint64_t sample);
+
+}  // namespace tundish

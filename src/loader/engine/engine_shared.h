@@ -1,0 +1,92 @@
+// Inside of the engine: what its files share.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "base/trace/trace.h"
+#include "loader/engine/bad_ledger.h"
+#include "loader/engine/cpu_maker.h"
+#include "loader/engine/engine.h"
+#include "loader/engine/engine_cache.h"
+#include "loader/engine/gpu/gpu_maker.h"
+#include "loader/engine/mixer.h"
+#include "loader/memory/budget.h"
+#include "loader/monitor/publisher.h"
+
+namespace tundish {
+
+// Everything the workers touch. They own it together with the Engine.
+struct Engine::Shared {
+  Shared(std::shared_ptr<const Source> source, LoaderOptions options_in);
+
+  void make_recipe(std::shared_ptr<const Source> source);
+  void find_label_vectors();
+  void make_array_recipe();
+  void make_mixer();
+  void make_gpu_maker();
+  void make_tuner();
+  void trace_to(const std::string& path);  // with the mutex held, as the next
+  Track& worker_track(std::size_t number);
+  int most_open() const;
+  void measure_batch(const Slot& slot);
+  void work(WorkerStatus& status, std::size_t number);
+  bool open_next(Slot& slot);
+  void settle_size(Slot& slot);
+  // All samples of the batch were bad and are skipped: the mean loss of no image would be NaN. With
+  // several ranks the others wait for this one's step; a replay is of this very batch.
+  bool is_left_out(const Batch& batch) const {
+    return batch.count == 0 && options.world_size == 1 && !options.replay;
+  }
+  Size check_places(const Slot& slot) const;
+  BatchView deliver_view(const Batch& batch, std::size_t number, Size size,
+                         std::size_t first_image) const;
+  void add_sizes(Batch& out, const Place& place, SlotView& view) const;
+  void deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool epoch_begins);
+  LoaderStats stats() const;
+  void publish_when_due(std::uint64_t now);  // for `tundish top`; the trainer's thread
+
+  LoaderOptions options;
+  std::unique_ptr<MemoryBudget> budget;
+  CacheSetup cache;
+  Recipe recipe;
+  std::atomic<bool> decode_on_gpu = false;
+  std::atomic<bool> tuning_held = false;
+  Order order;
+  Schedule schedule;
+  RunIdentity identity;
+  Ring ring;
+  std::shared_ptr<LentMemory> lent = std::make_shared<LentMemory>();  // second owners: the slots
+  CpuMaker cpu_maker{recipe, options, order, cache, lent};
+  std::unique_ptr<Mixer> mixer;         // when the transforms mix images
+  std::unique_ptr<GpuMaker> gpu_maker;  // with for_gpu
+  pid_t process = ::getpid();
+
+  // Where the ring opens the next batch; used with the ring locked.
+  std::uint64_t open_epoch = 0, open_position = 0;
+
+  // The trainer's place.
+  bool started = false;
+  std::uint64_t epoch = 0, position = 0;
+  std::optional<Error> verdict;  // on bad samples, for the next call of next()
+  std::uint64_t publish_ns = 0;  // when the figures are to be published again
+
+  WorkerStatus trainer;
+  mutable std::mutex mutex;      // guards what follows
+  std::unique_ptr<Trace> trace;  // made once; its tracks are looked at without the mutex
+  std::condition_variable idle;
+  int running = 0;                   // threads
+  std::deque<WorkerStatus> workers;  // one for each that was started; they stay where they are
+  Meter meter;
+  std::unique_ptr<Tuner> tuner;   // with tune_threads
+  std::uint64_t batch_bytes = 0;  // of the largest one, with a tuner
+  BadLedger bad;
+  std::unique_ptr<Publisher> publisher;  // from the start of the threads to their end
+  std::exception_ptr broken;             // a worker could not go on
+};
+
+}  // namespace tundish

@@ -1,0 +1,22 @@
+// Who fills the slots: the CPU (cpu_maker.h), or the CPU and a GPU together (gpu_maker.h). The ring
+// and the slots know neither.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "loader/engine/slot.h"
+#include "loader/sample/scratch.h"
+
+namespace tundish {
+
+class Maker {
+ public:
+  virtual ~Maker() = default;
+
+  // Fills this place of the slot, or all of them when the slot is a single task. Errors are
+  // in the places afterwards. Any worker; `scratch` is the worker's own.
+  virtual void make(Slot& slot, std::size_t place, std::unique_ptr<Scratch>& scratch) = 0;
+};
+
+}  // namespace tundish

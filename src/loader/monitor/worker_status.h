@@ -1,0 +1,38 @@
+// What one thread does and has done. Written by that thread alone, without locks; read by any.
+#pragma once
+
+#include <time.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/trace/trace.h"
+
+namespace tundish {
+
+// A sum that one thread adds to and others look at.
+class Counter {
+ public:
+  void add(std::uint64_t value) {
+    sum_.store(sum_.load(std::memory_order_relaxed) + value, std::memory_order_relaxed);
+  }
+  std::uint64_t sum() const { return sum_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> sum_{0};
+};
+
+struct alignas(64) WorkerStatus {  // a separate cache line: its thread writes it for every sample
+  enum class Activity : std::uint8_t { waiting, reading, decoding, ended };
+  std::atomic<Activity> activity{Activity::waiting};
+  std::atomic<std::uint64_t> sample{0};    // when reading or decoding
+  std::atomic<std::uint64_t> since_ns{0};  // when that activity began
+
+  Counter samples, read_ns, decode_ns, augment_ns, bytes, cache_hits, cache_misses;
+  std::atomic<clockid_t> cpu_clock{0};  // of the thread, once it runs; 0: not known
+  std::atomic<Track*> track{nullptr};   // of the trace; null: nothing is traced
+
+  std::uint64_t reported_ns = 0;  // since_ns of what the watchdog has reported; the trainer's
+};
+
+}  // namespace tundish

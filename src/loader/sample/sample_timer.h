@@ -1,0 +1,84 @@
+// How long the parts of one sample took, and what its thread is doing: for the statistics, the
+// watchdog and the trace. One thread.
+//
+// Decoding and augmenting take turns, strip by strip. The share of each is measured
+// on one sample of kMeasured (on all samples with a trace) and assumed for the others.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "base/clock.h"
+#include "base/image.h"
+#include "data/order/order.h"
+#include "loader/monitor/worker_status.h"
+
+namespace tundish {
+
+struct SampleTimes {
+  std::uint64_t read_ns = 0, decode_ns = 0, augment_ns = 0;
+  std::uint64_t bytes = 0;  // that were read
+};
+
+class SampleTimer {
+ public:
+  static constexpr std::uint64_t kMeasured = 16;
+
+  WorkerStatus* status = nullptr;  // receives what the thread is doing; null: not wanted
+
+  void begin_sample();  // all times are 0 again
+  void begin_read(const Draw& draw);
+  void end_read(const Draw& draw, std::uint64_t bytes);  // bytes that were read
+  void begin_decode(const Draw& draw);
+  void end_sample(const Draw& draw, Codec codec);  // decoded and augmented
+  void end_gather();                               // for a GPU: what came after reading is decoding
+
+  // Calls decode(sink); the time that the sink takes is not decoding.
+  template <class Decode>
+  void time_decode(StripSink& sink, const Decode& decode) {
+    if (!measured_) return decode(sink);
+    TimedSink timed(sink);
+    const std::uint64_t from_ns = now_ns();
+    decode(timed);
+    times_.decode_ns += now_ns() - from_ns - timed.spent_ns;
+  }
+
+  // Adds the times to those of the thread; of a sample that failed, the time up to the failure.
+  void tally();
+  void tally_failed();
+
+  // A sample that failed, in the trace.
+  void trace_bad(const Draw& draw) const;
+
+  const SampleTimes& times() const { return times_; }         // of the last sample
+  std::uint64_t measured_ns() const { return measured_ns_; }  // decoding and augmenting
+  std::uint64_t measured_decode_ns() const { return measured_decode_ns_; }
+
+  // The measured shares go on in other buffers (admission.h).
+  void take_over(const SampleTimer& other);
+
+ private:
+  class TimedSink : public StripSink {
+   public:
+    explicit TimedSink(StripSink& next) : next_(next) {}
+    void push(const Strip& strip) override {
+      const std::uint64_t begin_ns = now_ns();
+      next_.push(strip);
+      spent_ns += now_ns() - begin_ns;
+    }
+    std::uint64_t spent_ns = 0;
+
+   private:
+    StripSink& next_;
+  };
+
+  void say(const Draw& draw, WorkerStatus::Activity activity, std::uint64_t since_ns) const;
+
+  Track* track_ = nullptr;  // of this sample; a trace may begin and end while it is made
+  std::uint64_t begin_ns_ = 0, planned_ns_ = 0;
+  SampleTimes times_;
+  bool measured_ = false;
+  std::uint64_t samples_ = 0, measured_ns_ = 0, measured_decode_ns_ = 0;
+};
+
+}  // namespace tundish

@@ -1,0 +1,40 @@
+// tf.train.Example: named lists of bytes, floats or whole numbers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/array_type.h"
+#include "base/bytes.h"
+
+namespace tundish {
+
+class Example {
+ public:
+  void clear() { features_.clear(); }
+  void add_bytes(const std::string& name, std::string_view value);
+  void add_integers(const std::string& name, std::span<const std::int64_t> values);
+  void add_integer(const std::string& name, std::int64_t value) { add_integers(name, {&value, 1}); }
+
+  // Values that a list holds exactly: floats of up to 32 bits as float_list, whole numbers of up to
+  // 63 bits and truth values as int64_list, others (float64, uint64) as their bytes, for
+  // tf.io.decode_raw. With more sides than one the shape is in NAME/shape.
+  void add_array(const std::string& name, const ArrayType& type, Bytes elements);
+
+  // The message; features in the order of their names, so that its bytes are always the same.
+  std::string serialize() const;
+
+ private:
+  void add_floats(const std::string& name, const ArrayType& type, Bytes elements);
+
+  std::map<std::string, std::string> features_;  // name to Feature message
+};
+
+// A record of a TFRecord file: length, checksums and the message.
+std::string tfrecord_head(std::uint64_t bytes);
+std::string tfrecord_tail(std::string_view message);
+
+}  // namespace tundish

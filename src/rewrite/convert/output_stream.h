@@ -1,0 +1,41 @@
+// A file that is written from front to back in large pieces, and appears complete or not at all
+// (data/pack/output_file.h). One thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "data/pack/output_file.h"
+
+namespace tundish {
+
+class OutputStream {
+ public:
+  // Throws as OutputFile does. Without commit() the file goes with this object.
+  OutputStream(const std::string& target, bool replace) : file_(target, replace) {}
+
+  std::uint64_t offset() const { return flushed_ + buffer_.size(); }  // where write() will write
+  void write(Bytes bytes);
+  void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
+  void write_zeros(std::size_t count);
+
+  // Replaces bytes that were written before.
+  void rewrite(Bytes bytes, std::uint64_t offset);
+
+  void commit();
+
+  // As OutputFile::complete().
+  std::string complete();
+
+ private:
+  void flush();
+
+  OutputFile file_;
+  std::vector<std::byte> buffer_;
+  std::uint64_t flushed_ = 0;
+};
+
+}  // namespace tundish

@@ -1,0 +1,11 @@
+// Judges memory: what is left, swap, /dev/shm, limits of the process.
+#pragma once
+
+#include "base/machine/host_memory_state.h"
+#include "tools/environment/finding.h"
+
+namespace tundish {
+
+Findings check_memory(const HostMemoryState& memory);
+
+}  // namespace tundish
