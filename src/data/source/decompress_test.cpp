@@ -178,7 +178,7 @@ TEST_CASE("over 256 MiB, data that unpack to more than 1,100 times their bytes a
     const std::string part = compress_text(compression, std::string(kPart, '\0'));
     std::string all;
     for (std::uint64_t p = 0; p < kParts; ++p) all += part;
-    MemoryStream in(Bytes(std::as_bytes(std::span(all))));
+    MemoryStream in{std::as_bytes(std::span(all))};
     const auto stream = decompress(in, compression, "a.tar");
     if (compression == Compression::gzip) {
       CHECK(stream->skip(kParts * kPart) == kParts * kPart);
