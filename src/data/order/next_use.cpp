@@ -72,7 +72,8 @@ std::uint64_t NextUse::among_groups(const RunPlace& place, std::uint64_t index) 
   const std::uint64_t now = draws_before(order_, place.epoch) + place.position / order_.repeats;
   const std::uint64_t round = now / slots * group.share / group.count;
   std::uint64_t best = kUnknown, best_block = 0;
-  for (std::uint64_t r = round; r < round + horizon_; ++r) {
+  // Once a visit is found, the rest of its block is looked at, also beyond the horizon.
+  for (std::uint64_t r = round; r < round + horizon_ || best != kUnknown; ++r) {
     const std::uint64_t turn =
         r * group.count +
         (order_.shuffle ? unpermute(number, group.count, round_key(order_, g, r)) : number);

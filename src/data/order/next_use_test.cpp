@@ -67,12 +67,12 @@ SamplingOptions random_sampling(Random& random, std::uint64_t count) {
 
 TEST_CASE("the next use is the next visit of the rank, for every invertible order") {
   std::uint64_t checked = 0, unknown = 0;
-  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     Random random({.seed = seed}, 1);
     const std::uint64_t count = 4 + random.below(40);
-    const Order order = make_order(
-        random_sampling(random, count), count, [](std::uint64_t) { return 0; }, seed,
-        random.below(3) > 0);
+    const SamplingOptions sampling = random_sampling(random, count);
+    const bool shuffle = random.below(3) > 0;
+    const Order order = make_order(sampling, count, [](std::uint64_t) { return 0; }, seed, shuffle);
     const auto world = static_cast<std::uint32_t>(1 + random.below(3));
     const Schedule schedule{.count = epoch_length(order),
                             .batch_size = static_cast<std::uint32_t>(1 + random.below(5)),
