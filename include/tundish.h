@@ -337,7 +337,7 @@ typedef struct tundish_optimizer_group {
   int32_t bias_correction, reg_inside_moment, init_zero, reserved;
   /* Values in GPU memory; NULL: use the members above. */
   const void* lr_at; /* float */
-  void* step_at; /* float: completed steps; incremented unless the step is skipped */
+  void* step_at;     /* float: number of completed steps; incremented unless skipped */
 } tundish_optimizer_group;
 
 typedef struct tundish_optimizer_step_options {

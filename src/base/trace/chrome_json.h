@@ -10,7 +10,7 @@ namespace tundish {
 
 class ChromeJson {
  public:
-  // Creates or truncates the file. `process` and its number label the tracks. All calls throw Error.
+  // Creates or truncates the file. `process` and its number label the tracks. All throw Error.
   ChromeJson(std::string path, bool gzip, const std::string& process, int number);
   ~ChromeJson();
 

@@ -23,8 +23,8 @@ class LiveServer {
   const std::string& token() const { return token_; }
   std::string address() const;  // "http://127.0.0.1:8412/?token=..."
 
-  // Serves requests for `milliseconds`. `snapshot` returns JSON and is called only for requests with
-  // a valid token. Not thread-safe.
+  // Serves requests for `milliseconds`. `snapshot` returns JSON and is called only if the request
+  // has a valid token. Not thread-safe.
   void serve(int milliseconds, const std::function<std::string()>& snapshot);
 
   // Returns the complete response to a request; public for tests.
