@@ -62,7 +62,7 @@ def undecodable(packs: tuple[Path, Path], mode: str) -> str:
 
 
 def undecodable_raised(packs: tuple[Path, Path], mode: str) -> str:
-    """Checks that on_error="fail" raises for each sample, max_bad limits them; no batch is lost."""
+    """Checks that on_error="fail" raises each, and that max_bad raises too; no batch is lost."""
     _, hostile = packs
     texts, delivered = [], 0
     cpu_loader = loader(hostile, 16, on_error="skip")

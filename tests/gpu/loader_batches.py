@@ -91,7 +91,7 @@ def other_fields(mixed: Path, mode: str) -> str:
 
 
 def decoded_images_are_counted(mixed: Path, mode: str) -> str:
-    """Counts exactly the images that the GPU can decode; captions name the decoder (mixed_set.py)."""
+    """Counts exactly the GPU-decodable images, whose captions name the decoder (mixed_set.py)."""
     expected = handed_out = 0
     with on_gpu(mixed, mode, 8, as_dict=True, exif_orientation=True) as gpu_loader:
         for batch in gpu_loader:
@@ -124,7 +124,7 @@ def resumed(pack: Path, mode: str) -> str:
 
 
 def kept_and_dropped(pack: Path, mode: str) -> str:
-    """Checks that kept batches persist; the previous step still reads batches dropped at once."""
+    """Checks kept batches, and batches that are dropped before the GPU has read them."""
     with on_gpu(pack, mode, 8) as gpu_loader:
         kept = [batch for _ in range(4) for batch in gpu_loader]
         torch.cuda.synchronize()
