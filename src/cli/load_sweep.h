@@ -18,7 +18,7 @@ struct SweepRow {
 };
 
 struct Sweep {
-  double cpus = 0;  // CPUs available to the process; 1.5 for such a quota
+  double cpus = 0;  // CPUs available to the process, such as 1.5 with a quota
   std::vector<SweepRow> rows;
   SweepRow automatic;
   std::string why_not_page_locked;  // empty if measured

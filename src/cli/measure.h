@@ -37,8 +37,8 @@ struct Measured {
 // Throws Error, including Error(interrupted) after Ctrl-C.
 Measured measure(std::shared_ptr<const Source> source, const MeasureOptions& options);
 
-// Several runs for each number of threads, interleaved so that a slow moment affects all numbers.
-// `median` is the run with the median rate of each number.
+// Several runs with one number of threads, interleaved with runs of the other numbers so that a
+// slow moment affects all numbers. `median` is the run with the median rate.
 struct Series {
   Measured median;
   double slowest = 0, fastest = 0;  // images per second

@@ -7,7 +7,7 @@
 namespace tundish {
 
 unsigned usable_cpus();    // at least 1
-double usable_cpu_time();  // not rounded up: 1.5 for such a quota; above 0
+double usable_cpu_time();  // not rounded up, such as 1.5 with a quota; above 0
 
 // Returns the CPUs that the quotas leave, such as 1.5; 0: no quota. Tests pass their own folders.
 double cpu_quota(const std::string& proc = "/proc", const std::string& groups = "/sys/fs/cgroup");

@@ -8,7 +8,7 @@
 
 namespace tundish::cli {
 
-// Checks that the log may replace the existing file: an older log, or any file with `force`.
+// Throws UsageError or Error unless the log may be written: over an older log, or with `force`.
 void check_log(const std::string& target, bool force);
 
 // Rewrites the log beside the pack, or removes the log if there is nothing to report. Replaces a

@@ -66,7 +66,7 @@ Json lanes_json(const LanesReport& report) {
   return out;
 }
 
-// Such as "96 JPEGs re-coded to 0.937x, every file restores byte for byte; 2 kept as JPEG (CMYK 2)"
+// Returns "96 JPEGs re-coded to 0.937x, every file restores byte for byte; 2 kept as JPEG (CMYK 2)"
 std::string lanes_text(const LanesReport& report, bool stripped) {
   std::string out;
   if (report.images > 0) {

@@ -15,7 +15,7 @@ struct SampleSetOptions {
   std::uint64_t seed = 1;  // the same seed gives the same bytes for any number of threads
   int threads = 0;         // 0: all CPUs that the process may use
   std::function<void(int done)> progress = {};  // called occasionally, from the calling thread
-  const std::atomic<bool>* stop = nullptr;      // if set: throws Error(interrupted)
+  const std::atomic<bool>* stop = nullptr;      // once true: throws Error(interrupted)
 };
 
 // Creates missing folders and replaces files of the same name. Returns the number of bytes written.
