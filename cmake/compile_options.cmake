@@ -1,11 +1,11 @@
-# How single sources of the engine are compiled. Included after all folders have listed theirs.
+# Options of individual engine sources. Included after all folders have listed their sources.
 
-# One instruction set per source, by the end of its name; src/base/machine/cpu.h says which may run.
+# One instruction set per source, by file name suffix; src/base/machine/cpu.h selects at run time.
 set(avx2 -mavx2 -mfma -mf16c -mbmi -mbmi2 -mlzcnt -mpopcnt)
 set(avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vbmi -mavx512vbmi2 -mavx512vnni -mavx512bitalg -mavx512vpopcntdq -mavx512cd
            -mbmi -mbmi2 -mlzcnt -mpopcnt)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  list(APPEND avx512 -Wno-uninitialized -Wno-maybe-uninitialized)  # wrong in g++ 12's own headers (GCC bug 105593)
+  list(APPEND avx512 -Wno-uninitialized -Wno-maybe-uninitialized)  # false warnings in g++ 12's own headers (GCC bug 105593)
 endif()
 get_target_property(engine_sources engine SOURCES)
 foreach(source ${engine_sources})
@@ -18,12 +18,12 @@ foreach(source ${engine_sources})
   endif()
 endforeach()
 
-# SOURCE OPTION...: options that a source needs besides.
+# SOURCE OPTION...: additional options for one source.
 function(add_source_options source)
   set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/${source} APPEND PROPERTY COMPILE_OPTIONS ${ARGN})
 endfunction()
 add_source_options(base/crc32c_avx512.cpp -mvpclmulqdq -mpclmul -msse4.2)
-# Roots and selects become registers only where nothing watches errno and exceptions of floats.
+# Compilers vectorize roots and selects only if errno and floating-point exceptions are ignored.
 foreach(source augment/cpu/weights.cpp augment/cpu/weights_avx2.cpp)
   add_source_options(${source} -fno-trapping-math)
 endforeach()
@@ -36,13 +36,13 @@ if(TUNDISH_HAS_CUDA)
     PROPERTIES COMPILE_DEFINITIONS TUNDISH_CUDA_RUNTIME="${cudart_version}")
 endif()
 
-# Precompiled headers, of the sanitizers' builds alone: a third of their time. The release build
-# goes without, so that a source which forgets an include is found.
+# Precompiled headers save a third of the build time of sanitizer builds. The release build
+# does without, so that a missing include is found.
 if(TUNDISH_PRECOMPILE)
   set(often <algorithm> <array> <atomic> <chrono> <condition_variable> <cstdint> <cstring> <functional> <map> <memory> <mutex>
             <optional> <span> <string> <string_view> <thread> <utility> <variant> <vector> <fmt/format.h> <nlohmann/json.hpp>)
   target_precompile_headers(engine PRIVATE ${often})
-  foreach(source ${engine_sources})  # a header was compiled for one instruction set
+  foreach(source ${engine_sources})  # a precompiled header serves one instruction set only
     get_source_file_property(options ${source} COMPILE_OPTIONS)
     if(options)
       set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)

@@ -1,4 +1,4 @@
-# The CUDA part, when nvcc is found; callers do not know the difference.
+# The CUDA part, if nvcc is found; callers see the same interface either way.
 set(CMAKE_CUDA_STANDARD 20)
 add_library(cuda_part STATIC)
 target_link_libraries(cuda_part PUBLIC engine)
@@ -14,10 +14,10 @@ if(TUNDISH_CUDA AND CUDAToolkit_FOUND)
     set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
   endif()
   set(TUNDISH_HAS_CUDA ON)
-  # Machine code for what is common, and for newer GPUs the form that their driver compiles.
+  # Machine code for common GPUs, and PTX, which the driver compiles, for newer ones.
   set_target_properties(cuda_part PROPERTIES CUDA_ARCHITECTURES "${TUNDISH_CUDA_ARCHITECTURES}")
   target_link_libraries(cuda_part PUBLIC CUDA::cudart_static)
-  # CUDART_VERSION is 13000 for 13.0; the toolkit's own version is that of nvcc.
+  # CUDART_VERSION is 13000 for 13.0; the toolkit's own version is nvcc's.
   find_file(CUDART_HEADER cuda_runtime_api.h PATHS ${CUDAToolkit_INCLUDE_DIRS} NO_DEFAULT_PATH REQUIRED)
   file(STRINGS ${CUDART_HEADER} cudart_version REGEX "#define CUDART_VERSION ")
   string(REGEX REPLACE ".* ([0-9]+)0([0-9])0.*" "\\1.\\2" cudart_version "${cudart_version}")

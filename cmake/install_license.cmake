@@ -1,5 +1,5 @@
-# Where the license of a library is: in TUNDISH_LICENSES under the library's name, or at the first
-# existing one of the paths that follow. A wheel without one of them may not be given away.
+# Installs the license of a library: from TUNDISH_LICENSES under the library's name, or from the
+# first existing path of the rest. Without all licenses, a wheel must not be distributed.
 set(TUNDISH_LICENSES "" CACHE PATH "folder with a license text per linked library, on systems other than Debian")
 function(install_license name)
   foreach(path ${TUNDISH_LICENSES}/${name} ${ARGN})

@@ -1,5 +1,5 @@
-# For those who work on it: tests beside their sources, and the parts of tests/ and bench/ that are
-# written in C++.
+# For developers: tests beside their sources, and the C++ parts of tests/ and bench/.
+# Included if TUNDISH_DEVELOPER is set.
 enable_testing()
 set_target_properties(unit_tests PROPERTIES EXCLUDE_FROM_ALL OFF)
 target_link_libraries(unit_tests PRIVATE cli)
@@ -13,11 +13,11 @@ add_library(fail_nth SHARED tests/faults/fail_nth.c)  # preloaded by tests/pack/
 target_link_libraries(fail_nth PRIVATE ${CMAKE_DL_LIBS})
 
 add_library(fake_nvml SHARED tests/faults/fake_nvml.c)  # src/base/machine/nvml_test.cpp, tests/diagnosis/test_env.py
-target_compile_options(fake_nvml PRIVATE -fno-sanitize=all)  # as the real one; its structs have other names
+target_compile_options(fake_nvml PRIVATE -fno-sanitize=all)  # like the real library; its structs have other names
 add_dependencies(unit_tests fake_nvml)
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/base/machine/nvml_test.cpp PROPERTIES COMPILE_DEFINITIONS FAKE_NVML_LIBRARY="$<TARGET_FILE:fake_nvml>")
 
-# Parts of bench/ that are written in C++.
+# The C++ parts of bench/.
 add_executable(bench_augment bench/augment/augment.cpp)
 target_link_libraries(bench_augment PRIVATE engine)
 add_executable(bench_autotune bench/autotune/autotune.cpp)
@@ -37,7 +37,7 @@ add_executable(bench_resize bench/resize/resize.cpp)
 target_link_libraries(bench_resize PRIVATE engine)
 add_executable(make_samples bench/common/make_samples.cpp)
 target_link_libraries(make_samples PRIVATE cli)
-if(TARGET CUDA::cudart_static)  # run on a machine with a GPU, by ./dev gpu
+if(TARGET CUDA::cudart_static)  # run by ./dev gpu on a machine with a GPU
   add_executable(check_decode tests/gpu/check_decode.cpp)
   target_link_libraries(check_decode PRIVATE cuda_part)
   add_executable(check_upload tests/gpu/check_upload.cpp)

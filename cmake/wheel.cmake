@@ -1,5 +1,5 @@
-# What `pip wheel .` and ./dev wheel take out of this build (scikit-build-core, pyproject.toml): the
-# library inside the package, the program as a script, and the license of everything linked in.
+# Files that `pip wheel .` and ./dev wheel take from this build (scikit-build-core, pyproject.toml):
+# the library in the package, the program as a script, and the license of every linked library.
 
 include(${CMAKE_CURRENT_LIST_DIR}/install_license.cmake)
 
@@ -23,12 +23,12 @@ install_license(fmt ${docs}/libfmt-dev/copyright)
 install_license(nlohmann-json ${docs}/nlohmann-json3-dev/copyright)
 install_license(CLI11 ${docs}/libcli11-dev/copyright)
 install_license(xxhash ${docs}/libxxhash-dev/copyright)
-# Static parts of the compiler: libstdc++ and libgcc have one text.
+# Static compiler libraries: libstdc++ and libgcc share one text.
 string(REGEX MATCH "^[0-9]+" gcc_version "${CMAKE_CXX_COMPILER_VERSION}")
 install_license(libstdc++ ${docs}/libstdc++-${gcc_version}-dev/copyright ${docs}/gcc-${gcc_version}-base/copyright)
 install_license(libgcc ${docs}/libgcc-${gcc_version}-dev/copyright ${docs}/gcc-${gcc_version}-base/copyright)
 if(TARGET CUDA::cudart_static)
-  # The toolkit's own place, Debian's packages of NVIDIA, and the toolkit from PyPI.
+  # The toolkit's own folder, NVIDIA's Debian packages, and the toolkit from PyPI.
   file(GLOB cuda_licenses
     ${CUDAToolkit_LIBRARY_ROOT}/EULA.txt
     ${CUDAToolkit_LIBRARY_ROOT}/LICENSE

@@ -23,7 +23,7 @@ void check(const ChunkGrid& grid, const std::vector<ChunkStep>& steps) {
 
 void try_json(Bytes bytes) {
   nlohmann::json json;
-  if (parse_array_json(json, bytes)) return;  // the first step of each: once, since most fail here
+  if (parse_array_json(json, bytes)) return;  // shared first step; most inputs fail here
   ZarrArray two, three;
   if (!read_zarr_2(two, bytes)) check(two.grid, two.steps);
   bool is_array = false;

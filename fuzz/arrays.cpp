@@ -1,4 +1,4 @@
-// Any bytes as a .npy, IDX or CIFAR file: samples that lie inside of them, or a fault.
+// Any bytes as a .npy, IDX or CIFAR file: samples within the file, or a fault.
 // parser: src/data/source/arrays/npy_layout.* src/data/source/arrays/stored_array.*
 // parser: src/data/source/formats/cifar.* src/data/source/formats/idx.*
 #include "array_samples.h"

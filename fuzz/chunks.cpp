@@ -1,12 +1,12 @@
-// Any bytes as a chunk, with any steps: the chunk or a fault, and never more memory than promised.
+// Any bytes as a chunk, with any steps: the chunk or a fault, within the promised memory.
 // parser: src/data/source/chunks/*
 #include <cstdlib>
 #include <vector>
 
 #include "data/source/chunks/chunk_steps.h"
 
-// The first byte says how many steps there are, then a byte each (codec, element size); two bytes
-// are the size of the chunk; the rest is what is stored.
+// The first byte is the number of steps, followed by one byte each (codec, element size). Two bytes
+// hold the size of the chunk; the rest is the stored data.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tundish;
   if (size < 4) return 0;

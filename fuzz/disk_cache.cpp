@@ -1,5 +1,5 @@
-// Any bytes as a record and as the index of a disk cache: what was written, or a refusal. Checksums
-// are made right first, as an attacker would.
+// Any bytes as a record and as the index of a disk cache: the written data, or a refusal. Checksums
+// are corrected first, as an attacker would do.
 // parser: src/data/source/disk_cache/cache_record.*
 #include <xxhash.h>
 

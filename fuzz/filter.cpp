@@ -1,4 +1,4 @@
-// Any bytes as a filter: clauses or a fault inside the text; and any clauses against a sample.
+// Any bytes as a filter: clauses, or a fault within the text. Any clauses against a sample.
 // parser: src/data/source/views/filter* src/data/source/views/glob.h
 #include "data/source/views/filter.h"
 

@@ -1,4 +1,4 @@
-// Any bytes as a file with a heap, the first 16 as a reference: a place inside of it, or a fault.
+// Any bytes as a file with a heap, the first 16 as a reference: a place in the file, or a fault.
 // parser: src/data/source/formats/chunked/hdf5_heap.*
 #include "data/source/formats/chunked/hdf5_heap.h"
 

@@ -1,4 +1,4 @@
-// Any bytes as the description of an HDF5 file: arrays whose chunks are inside of it, or a fault.
+// Any bytes as the description of an HDF5 file: arrays with chunks within the file, or a fault.
 // parser: src/data/source/formats/chunked/hdf5_index.*
 #include "data/source/formats/chunked/hdf5_index.h"
 

@@ -1,6 +1,6 @@
-// Any bytes as a JPEG file: refused with a reason, or taken apart. What is put together again has
-// the same coefficients, or there is a fault. (In a progressive file, libjpeg takes values after
-// the end of a band without a warning; these we write elsewhere.)
+// Any bytes as a JPEG file: refused with a reason, or taken apart. The reassembled file has
+// the same coefficients, or there is a fault. (In a progressive file, libjpeg accepts values after
+// the end of a band without a warning; we write such values elsewhere.)
 // parser: src/codec/lanes/jpeg_*
 #include <algorithm>
 
@@ -33,8 +33,8 @@ bool is_sequential(tundish::Bytes file) {
   return false;
 }
 
-// As SECURITY.md has it for packing, with what this target holds more of: the file once more, and
-// coefficients of the file that was written.
+// The limit of SECURITY.md for packing, plus the extra data of this target: the file once more, and
+// the coefficients of the written file.
 std::size_t promise(tundish::Bytes file) {
   constexpr std::size_t kContexts = 4 << 20;
   return 24 * kLimits.max_pixels + 24 * file.size() + 3 * kLimits.max_bytes + kContexts;

@@ -1,7 +1,7 @@
-// Any bytes as a lanes record, its checksums made right first: every instruction set gives the same
-// pixels or refuses, like the slow twin, and a window equals that part of the whole. What follows
-// the record is its restore data: the file comes back or not, within the memory that is promised,
-// and an image over the limits takes none.
+// Any bytes as a lanes record with corrected checksums. Every instruction set returns the same
+// pixels as the reference implementation, or refuses. A window equals that part of the image. Bytes
+// after the record are its restore data: the file is restored or not, within the promised memory.
+// An image over the limits allocates nothing.
 // parser: src/codec/lanes/record.* src/codec/lanes/decode* src/codec/lanes/stored_tables.*
 // src/codec/lanes/transcode.*
 #include <cstring>
@@ -20,7 +20,7 @@ void check(bool claim) {
   if (!claim) __builtin_trap();
 }
 
-constexpr int kMostPixels = 256 * 256;  // the twin is slow
+constexpr int kMostPixels = 256 * 256;  // the reference is slow
 constexpr lanes::JpegLimits kLimits{
     .max_pixels = kMostPixels, .max_scans = 20, .max_bytes = 1 << 18};
 
@@ -34,8 +34,8 @@ struct Keep : StripSink {
   std::vector<std::uint8_t> rgb;
 };
 
-// Writes the checksums that the bytes should have, and cuts off what follows the record into
-// `rest`; false when they cannot be a record.
+// Writes correct checksums and moves the bytes after the record into `rest`. Returns false if the
+// bytes cannot be a record.
 bool repair(std::vector<std::byte>& bytes, std::vector<std::byte>& rest) {
   using namespace lanes;
   const auto size = read_size(bytes);
@@ -97,7 +97,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static lanes::Decoder slow(Cpu::scalar);
   std::vector<std::byte> rest;
   lanes::Coefficients unrepaired;
-  lanes::decode_within(unrepaired, bytes, tables, slow, kLimits);  // some coefficients or a fault
+  lanes::decode_within(unrepaired, bytes, tables, slow, kLimits);  // coefficients or a fault
   if (!repair(bytes, rest)) return 0;
   const auto shape = lanes::read_size(bytes);
   restore(bytes, rest, *shape);

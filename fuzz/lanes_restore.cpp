@@ -1,5 +1,5 @@
-// Any restore data with the coefficients of a small image give bytes or a fault, and take no more
-// memory than is promised: expanded as they are, or compressed as they are stored.
+// Any restore data with the coefficients of a small image: bytes or a fault, within the promised
+// memory. The data is either expanded, or compressed as stored.
 // parser: src/codec/lanes/restore_* src/codec/lanes/jpeg_restore.*
 // src/codec/lanes/jpeg_put_together.*
 #include "base/bytes.h"

@@ -1,5 +1,5 @@
 // Any bytes as an LMDB data file, as a Caffe Datum and as a pickle of an image and its label:
-// values inside the file that do not overlap in what they claim to be, each a sample at most once,
+// values within the file that do not overlap in what they claim to be, each a sample at most once,
 // or a fault.
 // parser: src/data/source/formats/records/lmdb_* src/data/source/formats/records/caffe_datum.*
 // parser: src/data/source/formats/records/pickled_pair.* src/data/source/pickle/*
@@ -21,7 +21,7 @@ void require(bool claim) {
   if (!claim) std::abort();
 }
 
-// What parsing claims about a pickle: its image is in the value, or is not longer than the value.
+// Checks the parser's claims: the image lies within the value, or is not longer than the value.
 void check_pair(Bytes value) {
   PickledPair pair;
   if (!parse_pickled_pair(pair, value))

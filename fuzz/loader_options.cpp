@@ -1,5 +1,5 @@
-// Any bytes as the options of a loader: options that come back from their own JSON unchanged, or an
-// Error that says in a few words what is wrong. Options that pass their check make plans.
+// Any bytes as the options of a loader: options that survive a round trip through JSON, or an Error
+// with a short reason. Options that pass their check make plans.
 // parser: src/loader/state/loader_options.* src/base/fields_json.* src/augment/transforms_json.*
 #include "loader/state/loader_options.h"
 
@@ -11,7 +11,7 @@ namespace {
 
 using namespace tundish;
 
-// Each may refuse what only all transforms together show; nothing else may be thrown.
+// Either call may refuse what only the combined transforms reveal, but may throw nothing else.
 void plan_some(const Transforms& transforms) {
   Size fixed;
   try {

@@ -1,4 +1,4 @@
-// Any bytes as the page of a loader: figures that can be shown, or a fault inside the page.
+// Any bytes as the page of a loader: printable figures, or a fault within the page.
 // parser: src/loader/monitor/loader_page.*
 #include "loader/monitor/loader_page.h"
 

@@ -1,5 +1,5 @@
-// Any bytes as a manifest: shards in the manifest's folder or a fault, and what is a manifest means
-// the same when it is written again.
+// Any bytes as a manifest: shards in the manifest's folder, or a fault. A valid manifest keeps its
+// meaning when written back.
 // parser: src/data/pack/manifest.*
 #include "data/pack/manifest.h"
 
@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const Shard& shard : manifest.shards) {
     require(!shard.name.empty() && shard.name.find('/') == std::string::npos && shard.name != "..");
   }
-  for (Shard& shard : manifest.shards) shard.id = "00";  // any text, which manifest_json() trusts
+  for (Shard& shard : manifest.shards) shard.id = "00";  // any text, trusted by manifest_json()
   Manifest again;
   require(!parse_manifest(again, manifest_json(manifest)));
   require(again.shards == manifest.shards);

@@ -1,4 +1,4 @@
-// Any bytes as a zip archive of arrays: samples that lie inside of it, or an error.
+// Any bytes as a zip archive of arrays: samples within the archive, or an error.
 // parser: src/data/source/formats/npz.* src/data/source/zip/* src/data/source/arrays/npy_layout.*
 #include "data/source/formats/npz.h"
 

@@ -1,5 +1,5 @@
-// Any bytes as a pack: opening gives a pack whose every claim is inside the file, or an Error.
-// Most of the work happens on a repaired copy, whose checksums are right.
+// Any bytes as a pack: opening returns a pack whose every claim is within the file, or an Error.
+// Most of the work happens on a repaired copy with correct checksums.
 // parser: src/data/pack/seal.h src/data/pack/index.* src/data/pack/format.*
 #include "data/pack/seal.h"
 #include "memory_meter.h"
@@ -11,7 +11,7 @@ void check(bool claim) {
 }
 
 void open(tundish::Bytes bytes) {
-  constexpr std::size_t kTables = 8 << 20;  // of lanes, in the form in which they decode
+  constexpr std::size_t kTables = 8 << 20;  // lanes tables, as decoded
   const tundish::MemoryMeter meter(64 * bytes.size() + kTables);
   std::shared_ptr<const tundish::Pack> pack;
   try {

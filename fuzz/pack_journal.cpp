@@ -1,6 +1,6 @@
-// Any bytes as a block of a pack's journal: a block or nothing, and what is a block is written back
-// as the same bytes; and as what an interrupted pack left. The first byte chooses how many fields
-// of a record have bytes.
+// Any bytes as a block of a pack's journal: a block or nothing; writing a block back gives the same
+// bytes. Also any bytes as the remains of an interrupted pack. The first byte selects how many
+// fields of a record have bytes.
 // parser: src/data/pack/write/journal.* src/data/pack/write/checkpoint.*
 // src/data/pack/salvage/partial_pack.* parser: src/data/pack/metadata.*
 #include <algorithm>
@@ -35,8 +35,8 @@ void add_block(std::vector<std::byte>& journal, std::uint64_t number, Bytes payl
   journal.insert(journal.end(), out.bytes().begin(), out.bytes().end());
 }
 
-// The bytes as the rows of an interrupted pack, and as its partial file: every record that is found
-// is inside the file.
+// Interprets the bytes as the rows of an interrupted pack, and as its partial file. Every record
+// found is within the file.
 void salvage(Bytes bytes) {
   const Schema schema{.fields = {{"image", FieldType::image}, {"label", FieldType::label}},
                       .classes = {},

@@ -1,6 +1,6 @@
-// Reading records of any pack that can be opened: a record is read, or a SampleError gives the
-// reason, and verify names exactly those that cannot be read, and lanes records whose decoder will
-// find out.
+// Reads records of any pack that can be opened. A read succeeds or throws a SampleError with the
+// reason. verify names exactly the unreadable records, and lanes records that only the decoder
+// rejects.
 // parser: src/data/pack/seal.h src/data/pack/reader.* src/data/pack/format.*
 #include <set>
 
@@ -16,9 +16,9 @@ void check(bool claim) {
 
 constexpr tundish::Limits kLimits{.max_pixels = 1 << 16, .max_scans = 20, .max_bytes = 1 << 20};
 
-// Beside the record and its restore data, which the input holds, and the decoder of the thread.
+// Limits memory beyond the input, which holds record and restore data, and the thread's decoder.
 void read_original(const tundish::Pack& pack, std::uint64_t i, std::size_t input) {
-  constexpr int kMostSide = 65'535;  // of an image one pixel high
+  constexpr int kMostSide = 65'535;  // for an image one pixel high
   const tundish::MemoryMeter meter(
       6 * kLimits.max_pixels + tundish::restore_promise(kMostSide, 1, input, kLimits.max_bytes));
   tundish::Sample sample;

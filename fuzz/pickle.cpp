@@ -19,7 +19,7 @@ void require(bool claim) {
   if (!claim) std::abort();
 }
 
-// Values may contain themselves, and few bytes may stand for many values.
+// Values may contain themselves, and few bytes may encode many values, hence the limits.
 void walk(const Pickle& pickle, const PickleValue& value, int depth, int& left) {
   if (depth == kMaxDepth || --left < 0) return;
   (void)pickle.text(value).size();

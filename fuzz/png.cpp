@@ -9,7 +9,7 @@ std::uint32_t big_endian(const std::byte* from) {
   return __builtin_bswap32(tundish::load<std::uint32_t>(from));
 }
 
-// Gives every chunk the checksum that it should have: a changed byte then reaches the code behind
+// Writes the correct checksum of every chunk, so that a changed byte reaches the code behind
 // the check.
 void repair_checksums(std::vector<std::byte>& png) {
   for (std::size_t at = 8; png.size() - at >= 12;) {

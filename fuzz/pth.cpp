@@ -1,4 +1,4 @@
-// Any bytes as a file of torch.save(): samples that lie inside of it, or an error.
+// Any bytes as a file of torch.save(): samples within the file, or an error.
 // parser: src/data/source/formats/pth/* src/data/source/zip/* src/data/source/pickle/*
 #include "data/source/formats/pth/pth.h"
 

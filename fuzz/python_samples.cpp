@@ -1,4 +1,4 @@
-// Any bytes as what a Python process sends: the first byte says which part of a message it is.
+// Any bytes as data from a Python process; the first byte selects the part of a message.
 // parser: src/data/source/formats/python/*
 #include <algorithm>
 #include <cstdlib>

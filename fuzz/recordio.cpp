@@ -1,4 +1,4 @@
-// Any bytes as a RecordIO file and as its .idx file: records inside the file, or a fault.
+// Any bytes as a RecordIO file and as its .idx file: records within the file, or a fault.
 // parser: src/data/source/formats/records/recordio_reader.*
 #include <cstdlib>
 #include <vector>

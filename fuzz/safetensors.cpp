@@ -1,4 +1,4 @@
-// Any bytes as a .safetensors file: samples that lie inside of it, or an error.
+// Any bytes as a .safetensors file: samples within the file, or an error.
 // parser: src/data/source/formats/safetensors*
 #include "data/source/formats/safetensors.h"
 

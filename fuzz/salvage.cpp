@@ -1,4 +1,4 @@
-// Any bytes as a damaged pack: records inside the file, or an Error; and a memory limit.
+// Any bytes as a damaged pack: records within the file, or an Error, within a memory limit.
 // parser: src/data/pack/salvage/*
 #include "data/pack/salvage/salvage.h"
 
@@ -15,7 +15,7 @@ void check(bool claim) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tundish;
   const Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
-  constexpr std::size_t kTables = 16 << 20;  // of lanes, and what restores an image
+  constexpr std::size_t kTables = 16 << 20;  // lanes tables, and data to restore an image
   const MemoryMeter meter(256 * size + kTables);
   const auto file = std::make_shared<MemoryBytes>(bytes, "fuzz.tnd");
   Salvage found;

@@ -1,5 +1,5 @@
-// Any bytes as the saved state of a loader: a state that comes back from its own JSON unchanged, or
-// an Error that says in a few words what is wrong.
+// Any bytes as the saved state of a loader: a state that survives a round trip through JSON, or
+// an Error with a short reason.
 // parser: src/loader/state/saved_state.* src/base/fields_json.*
 #include "loader/state/saved_state.h"
 
@@ -12,7 +12,7 @@ using namespace tundish;
 
 std::string text_of(const SavedState& state) {
   LoaderOptions options = state.options;
-  if (state.given) options.labels = {0};  // any list: a state only says that there was one
+  if (state.given) options.labels = {0};  // any list: the state records only that labels were given
   const RunIdentity run{state.fingerprint, state.order, options.seed, 0};
   return state_json(run, options, state.epoch, state.position).dump();
 }

@@ -1,4 +1,4 @@
-// Any bytes as an archive, plain or compressed: samples or a fault, and the samples make sense.
+// Any bytes as an archive, plain or compressed: consistent samples, or a fault.
 // parser: src/data/source/formats/tar/* src/data/source/decompress.*
 #include <algorithm>
 #include <cstdlib>
@@ -19,7 +19,7 @@ void require(bool claim) {
   if (!claim) std::abort();
 }
 
-// A stream that does not know its length, and ends before a small bomb becomes a slow one.
+// A stream of unknown length. It ends early, so that a small decompression bomb stays fast.
 class Blind : public ByteStream {
  public:
   explicit Blind(ByteStream& in) : in_(in) {}
@@ -30,11 +30,11 @@ class Blind : public ByteStream {
   std::uint64_t offset() const override { return in_.offset(); }
 
  private:
-  static constexpr std::uint64_t kMost = (1 << 20) + (1 << 17);  // zeros behind an end: 1 MiB
+  static constexpr std::uint64_t kMost = (1 << 20) + (1 << 17);  // 1 MiB of zeros after the end
   ByteStream& in_;
 };
 
-// The same of bytes in memory.
+// The same stream over bytes in memory.
 class BlindMemory : public ByteStream {
  public:
   explicit BlindMemory(Bytes bytes) : bytes_(bytes), blind_(bytes_) {}
@@ -46,8 +46,8 @@ class BlindMemory : public ByteStream {
   Blind blind_;
 };
 
-// Gives every header on the way the checksum it should have, so that changes reach what is behind
-// the check. Sizes in octal are enough to find the way. Without coverage: it is not what is tested.
+// Writes the correct checksum of every header, so that changes reach the code behind the check.
+// Octal sizes suffice to find the headers. Not instrumented: this function is not under test.
 __attribute__((no_sanitize("coverage"))) void mend_checksums(std::vector<std::byte>& archive) {
   for (std::size_t at = 0; archive.size() - at >= 512;) {
     std::byte* block = &archive[at];
@@ -104,7 +104,7 @@ void try_plain(Bytes archive) {
   const auto fault = index_tar(index, stream);
   if (!fault) check(index, archive.size());
 
-  // Of streams that do not know their length, and as two archives of one data set.
+  // Repeats with streams of unknown length, and with two archives as one data set.
   const std::vector<std::string> names(archive.size() <= 4096 ? 2 : 1, "a");
   TarIndex twin;
   const auto twin_fault = index_tars(

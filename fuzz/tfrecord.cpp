@@ -1,5 +1,5 @@
-// Any bytes as a TFRecord file and as a tf.train.Example: fields or a fault, of the size that was
-// measured, in bounded memory.
+// Any bytes as a TFRecord file and as a tf.train.Example: a fault, or fields of the measured size
+// within bounded memory.
 // parser: src/data/source/formats/records/tf* src/data/source/formats/records/record_index.*
 // parser: src/data/source/formats/records/protobuf.*
 #include <cstdlib>
@@ -20,7 +20,7 @@ void require(bool claim) {
   if (!claim) std::abort();
 }
 
-// The layout that the record itself asks for must read it, and what it reads has the measured size.
+// The layout derived from the record itself must read it, and the result has the measured size.
 void try_example(Bytes record) {
   TfSurvey survey;
   if (survey.add(record)) return;
@@ -45,7 +45,7 @@ void try_example(Bytes record) {
   require(sum == bytes);
 }
 
-// Names that are read are written and read again as the same ones.
+// Names survive being written and read again.
 void try_names(Bytes bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const auto names = TfClassNames::parse(text);
@@ -78,7 +78,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto index = decode_record_index(bytes, "", size)) {
     for (std::size_t i = 0; i < index->size(); ++i) require(index->offsets[i] <= size);
   }
-  // Behind the head of the first record, so that changes reach what its checksum protects.
+  // Skips the head of the first record, so that changes reach the data behind its checksum.
   if (size > kTfRecordHead + kTfRecordTail) {
     try_example(bytes.subspan(kTfRecordHead, size - kTfRecordHead - kTfRecordTail));
   }

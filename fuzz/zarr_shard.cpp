@@ -1,5 +1,5 @@
-// Any bytes as a shard of Zarr 3: every chunk that its table names is inside of it, or a fault.
-// Twice: as it is, and with the checksum that its table should have.
+// Any bytes as a shard of Zarr 3: every chunk in its table is within the shard, or a fault.
+// Runs twice: with the bytes as they are, and with the table's correct checksum.
 // parser: src/data/source/formats/chunked/zarr_shard.*
 #include "data/source/formats/chunked/zarr_shard.h"
 
@@ -20,7 +20,7 @@ void require(bool claim) {
   if (!claim) std::abort();
 }
 
-// How many chunks the table lets one read, and their bytes together.
+// Number of readable chunks in the table, and their total bytes.
 struct Found {
   bool table_good = false;
   std::uint64_t chunks = 0, bytes = 0;
@@ -47,14 +47,14 @@ Found try_shard(const ZarrShards& shards, Bytes shard) {
     found.bytes += entry.bytes;
   }
   ShardEntry behind;
-  const std::uint64_t far = shard.size() / 16 + 1;  // the table does not say so many
+  const std::uint64_t far = shard.size() / 16 + 1;  // beyond the end of any table
   require(find_in_shard(behind, table, far, kMost, read).has_value());
   return found;
 }
 
 }  // namespace
 
-// Two bytes say how many chunks there are along two axes, one what the table has; then the shard.
+// Two bytes hold the number of chunks along two axes, one byte the table options; then the shard.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 3) return 0;
   const MemoryMeter meter(4 * size + (1 << 18));

@@ -1,7 +1,8 @@
 """Makes the pictures of docs/reference.md: .venv/bin/python tools/make_pictures.py
 
-One file per transform in docs/pictures/: first docs/pictures/photo.png (drawn for this project), then what T.apply gives of it.
-A transform that is not in EXAMPLES is shown with its defaults, and with p=1 if it has a p.
+Writes one file per transform to docs/pictures/. A picture starts with docs/pictures/photo.png
+(drawn for this project), followed by results of T.apply. A transform that is not in EXAMPLES is
+shown with its defaults, and with p=1 if it has a p.
 tests/docs/test_pictures.py compares the files with what this tool makes.
 """
 
@@ -20,13 +21,13 @@ from tundish import transforms as T
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 PHOTO = "photo.png"
-DRAWS = 3  # epochs 0, 1 and 2, of a loader with seed 0
+DRAWS = 3  # epochs 0, 1 and 2 of a loader with seed 0
 GAP = 6  # pixels between pictures
 
-# They change numbers, and a picture of these would look the same.
+# These transforms change numbers, and their pictures would look identical.
 WITHOUT_PICTURE = {"Normalize", "ToDtype"}
 
-# Where the defaults show little, or an argument is required.
+# Used if the defaults show little, or if an argument is required.
 EXAMPLES = {
     "RandomResizedCrop": "T.RandomResizedCrop(108)",
     "Resize": "T.Resize(54)",
@@ -61,24 +62,24 @@ EXAMPLES = {
     "TrimBorder": "T.TrimBorder(12)",
 }
 
-# timm's erases elements: it follows ToDtype.
+# timm's version erases elements, so it follows ToDtype.
 AFTER_TO_DTYPE = {"TimmRandomErasing"}
 
-# Shown instead of draws: the first crops.
+# The first crops replace the draws.
 CROPS = {"FiveCrop", "TenCrop"}
 
-# They work on batches: the photo is mixed with a copy that is turned upside down.
+# These transforms work on batches: the photo is mixed with an upside-down copy.
 MIXES = {"MixUp", "CutMix", "TimmMixup"}
 
 
 def names() -> list[str]:
-    """Every transform that has a picture."""
+    """Returns the transforms that have a picture."""
     found = [one.__name__ for one in T.Transform.__subclasses__()]
     return [name for name in found if name not in WITHOUT_PICTURE]
 
 
 def example(name: str) -> str:
-    """The transform as a user writes it, for the picture and the line below it."""
+    """Returns the transform as a user writes it, for the picture and its caption."""
     if name in EXAMPLES or getattr(T, name).example:
         return EXAMPLES.get(name) or str(getattr(T, name).example)
     arguments = fields(getattr(T, name))
@@ -92,7 +93,7 @@ def example(name: str) -> str:
 
 
 def draw(name: str, photo: Any, epoch: int) -> Any:
-    """Levels, (height, width, 3)."""
+    """Returns levels, (height, width, 3)."""
     transform = eval(example(name), {"T": T})
     if name in MIXES:
         return draw_mixed(transform, photo, epoch)
@@ -118,7 +119,7 @@ def draw_mixed(transform: T.Transform, photo: Any, epoch: int) -> Any:
 
 
 def picture(name: str) -> Any:
-    """The photo and the draws, side by side; one draw when all are equal."""
+    """Returns the photo and the draws side by side; a single draw if all are equal."""
     photo = np.asarray(Image.open(FOLDER / PHOTO).convert("RGB"))
     draws = [draw(name, photo, epoch) for epoch in range(DRAWS)]
     if all(np.array_equal(one, draws[0]) for one in draws):
@@ -135,14 +136,14 @@ def picture(name: str) -> Any:
 
 
 def coded(name: str) -> bytes:
-    """The file: at this quality the whole set stays small."""
+    """Returns the encoded file. This quality keeps the whole set small."""
     file = io.BytesIO()
     Image.fromarray(picture(name)).save(file, "JPEG", quality=82, subsampling=0, optimize=True)
     return file.getvalue()
 
 
 def main() -> None:
-    """Writes the files that changed and removes those of transforms that are gone."""
+    """Writes changed files and removes files of deleted transforms."""
     wanted = {f"{name}.jpg": coded(name) for name in names()}
     for old in FOLDER.glob("*.jpg"):
         if old.name not in wanted:

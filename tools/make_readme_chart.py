@@ -1,8 +1,8 @@
 """Draws the chart of README.md: PYTHONPATH=. .venv/bin/python tools/make_readme_chart.py
 
-Shows the rows of bench/results/load.json for one core, without our own variants that change the task
-and without rivals that are slower than all others.
-tests/docs/test_readme.py compares the file with what this tool draws.
+Shows the rows of bench/results/load.json for one core. Omits our own variants that change the task,
+and rivals that are slower than all others. tests/docs/test_readme.py compares the file with the
+output of this tool.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bench.common.result_files import read_rows
 
 ROOT = Path(__file__).resolve().parents[1]
 CHART = ROOT / "docs" / "charts" / "images-per-second.svg"
-# The contestant of a row, and its name in the chart.
+# Maps the contestant of a row to its name in the chart.
 BARS = {
     "tundish": "Tundish, AVX-512",
     "tundish, AVX2": "Tundish, AVX2",

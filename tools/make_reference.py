@@ -1,8 +1,9 @@
-"""Makes docs/reference.md from the code: .venv/bin/python tools/make_reference.py > docs/reference.md
+"""Generates docs/reference.md: .venv/bin/python tools/make_reference.py > docs/reference.md
 
-reference_modules.py has the sections on the modules beside `tundish`, reference_text.py the Markdown.
-tests/docs/test_reference.py compares the page with what this tool makes. Everything that the tool takes from
-the package goes through sources(), so that moving a module changes one function.
+reference_modules.py has the sections on the modules beside `tundish`, reference_text.py the
+Markdown. tests/docs/test_reference.py compares the page with the output of this tool. Everything
+that the tool takes from the package goes through sources(), so that moving a module changes one
+function.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import reference_modules
 from reference_text import documentation, methods, shown, signature, table
 
 ROOT = Path(__file__).resolve().parents[1]
-PROGRAM = ROOT / ".venv" / "bin" / "tundish"  # with its Python beside it: some verbs need it
+PROGRAM = ROOT / ".venv" / "bin" / "tundish"  # with its Python beside it, which some verbs need
 
 VERBS = (
     "doctor",
@@ -70,7 +71,7 @@ pages of `docs/` show how to use it, task by task.
 
 
 def sources() -> dict[str, Any]:
-    """What the page is made of, as the package has it."""
+    """Returns the raw material of the page, taken from the package."""
     import tundish
     from tundish import transforms
     from tundish._c.library import lib
@@ -139,7 +140,7 @@ def transform(one: dict[str, Any], owner: Any) -> str:
 
 
 def functions(owner: Any) -> str:
-    """Everything public of tundish.transforms that is no transform."""
+    """Returns everything public of tundish.transforms that is not a transform."""
     parts = []
     for name in owner.__all__:
         member = getattr(owner, name)
@@ -165,7 +166,7 @@ def transforms(found: dict[str, Any]) -> str:
 
 
 def accelerate(package: Any) -> str:
-    """The drop-in. docs/migrate-from-dataloader.md shows how it is used."""
+    """Returns the section on the drop-in; docs/migrate-from-dataloader.md shows its use."""
     function = package.accelerate
     line = signature("tundish.accelerate", function)
     about = "[migrate-from-dataloader.md](migrate-from-dataloader.md#change-one-line) shows how to use it."
@@ -173,7 +174,7 @@ def accelerate(package: Any) -> str:
 
 
 def tuning(package: Any) -> str:
-    """What makes the training step faster. docs/tune.md shows how it is used."""
+    """Returns the section on faster training steps; docs/tune.md shows their use."""
     parts = [
         "## Tuning\n\n[tune.md](tune.md) and [resume.md](resume.md#seed-everything) show how to use it.\n"
     ]
@@ -186,7 +187,7 @@ def tuning(package: Any) -> str:
 
 
 def launching(package: Any) -> str:
-    """One process per GPU. docs/launch.md shows how it is used."""
+    """Returns the section on one process per GPU; docs/launch.md shows its use."""
     function = package.replace_data_parallel
     line = signature("tundish.replace_data_parallel", function)
     about = "[launch.md](launch.md) shows how to use it, and `tundish run`."
@@ -195,14 +196,14 @@ def launching(package: Any) -> str:
 
 
 def checking(package: Any) -> str:
-    """What slows a script down. docs/check.md shows how it is used."""
+    """Returns the section on the checks of scripts; docs/check.md shows their use."""
     line = signature("tundish.check", package.check)
     about = "[check.md](check.md) shows how to use it, and `tundish check`."
     return f"## Checking\n\n{about}\n\n### check\n\n`{line}`\n\n{documentation(package.check)}\n"
 
 
 def diagnosing(package: Any) -> str:
-    """What bounds a step. docs/doctor.md shows how it is used."""
+    """Returns the section on the doctor; docs/doctor.md shows its use."""
     line = signature("tundish.doctor", package.doctor)
     about = "[doctor.md](doctor.md) shows how to use it, and `tundish doctor`."
     text = (
@@ -214,7 +215,7 @@ def diagnosing(package: Any) -> str:
 
 
 def plan_operations() -> str:
-    """What the enumeration of the header says of each operation, by the word that a plan has."""
+    """Returns the header's comment on each operation, under the operation's name in plans."""
     header = (ROOT / "src/augment/pixels/pixel_step.h").read_text()
     listed = re.search(r"enum class PixelOp[^{]*\{(.*?)\n\};", header, re.S)
     named = re.search(r"words\(PixelOp\) \{\s*return \{(.*?)\};", header, re.S)

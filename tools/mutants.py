@@ -1,4 +1,4 @@
-"""Small wrong changes to C++: where a source has an operator or a constant, and what to put there."""
+"""Small faults for C++: finds operators and constants in a source, and their replacements."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ OPERATORS = {
 WORDS = {"true": "false", "false": "true", "std::min": "std::max", "std::max": "std::min"}
 WORDS |= {"++": "--", "--": "++", "!": ""}
 
-# clang-format puts blanks around binary operators, and none around those of types and templates.
+# clang-format puts blanks around binary operators, but not around those in types and templates.
 BINARY = re.compile(r"(?<=\s)(?:" + "|".join(map(re.escape, OPERATORS)) + r")(?=\s)")
 WORD = re.compile(r"\b(?:true|false)\b|std::m(?:in|ax)(?=[(<])|\+\+|--|!(?=[\w(])")
 NUMBER = re.compile(r"(?<![\w.'])(?:0x[\da-fA-F']+|\d[\d']*)(?=[uUlL]{0,3}(?![\w.']))")
 HIDDEN = re.compile(
     r"//[^\n]*|/\*.*?\*/"  # comments
-    r'|R"(\w*)\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"|(?<!\w)\'(?:[^\'\\\n]|\\.)*\''  # texts
+    r'|R"(\w*)\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"|(?<!\w)\'(?:[^\'\\\n]|\\.)*\''  # strings
     r"|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*"  # the preprocessor
-    r"|\bstatic_assert\([^;]*;",  # the compiler's own test
+    r"|\bstatic_assert\([^;]*;",  # checked by the compiler
     re.DOTALL | re.MULTILINE,
 )
 
 
 @dataclass(frozen=True)
 class Mutant:
-    file: str  # below the root
+    file: str  # relative to the root
     line: int
-    column: int  # both from 1
+    column: int  # both counted from 1
     before: str
     after: str
 
@@ -69,7 +69,7 @@ class Mutant:
 
 
 def only_code(text: str) -> str:
-    """The same text with blanks for comments, strings, preprocessor lines and static_assert."""
+    """Returns the text with comments, strings, preprocessor lines and static_assert blanked."""
     return HIDDEN.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 
@@ -80,7 +80,7 @@ def other_number(text: str, choose: random.Random) -> str:
 
 
 def mutants_of(text: str, file: str, choose: random.Random) -> list[Mutant]:
-    """One for every operator and whole number in the code of a source."""
+    """Returns one mutant per operator and whole number in the code of a source."""
     found = []
     for number, line in enumerate(only_code(text).split("\n"), 1):
         for kind, after in (
@@ -94,7 +94,7 @@ def mutants_of(text: str, file: str, choose: random.Random) -> list[Mutant]:
 
 
 def chosen(root: Path, files: list[str], seed: int) -> list[Mutant]:
-    """All mutants of these files in an order that the seed gives."""
+    """Returns all mutants of these files, shuffled by the seed."""
     choose = random.Random(seed)
     every = [
         mutant

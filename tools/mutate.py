@@ -1,14 +1,15 @@
-"""Changes one operator or constant of the engine at a time and looks whether a test notices.
+"""Mutates one operator or constant of the engine at a time and checks whether a test fails.
 
-    .venv/bin/python tools/mutate.py                 30 mutants in build/mutants, by a new seed
-    .venv/bin/python tools/mutate.py --seed 7        the same ones again; goes on where it stopped
+    .venv/bin/python tools/mutate.py                 30 mutants in build/mutants, with a new seed
+    .venv/bin/python tools/mutate.py --seed 7        the same mutants; resumes where it stopped
     .venv/bin/python tools/mutate.py --under src/loader/state --under src/base/fields
-                                                     only in sources whose path begins so
+                                                     only sources whose path starts like this
 
-A copy of the tree is built without CUDA. Each mutant is built there and judged by unit_tests, then by
-the tests of its folder, then by all of pytest; the first that fails has killed it. One that does not
-compile, or that compiles to the same programs, is replaced by another. build/mutants/SEED.json holds
-what became of each; a survivor wants a test that kills it, or a reason why no test can.
+A copy of the tree is built without CUDA. Each mutant is built there and judged by unit_tests, then
+by the tests of its folder, then by all of pytest; the first failure kills the mutant. A mutant that
+does not compile, or that compiles to the same programs, is replaced by another.
+build/mutants/SEED.json records each result. A survivor needs a test that kills it, or a reason why
+no test can.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ from typing import Any
 from mutants import Mutant, chosen
 
 ROOT = Path(__file__).resolve().parent.parent
-# Files, since to Ninja the target `tundish` of the library is the program of that name.
+# Files, because in Ninja the library's target `tundish` shares its name with the program.
 PRODUCTS = ("unit_tests", "libtundish.so", "tundish")
 # Sources that only tests use.
 FOR_TESTS = re.compile(
     r"_test\.cpp$|/testing\.h$|/test_\w+\.(?:cpp|h)$|/(?:jpeg|tar)_maker\.(?:cpp|h)$"
     r"|/memory_(?:source|stream)\.h$|/temporary_folder\.h$"
 )
-# The tests that a change in a folder of src/ is likely to fail, the quick ones.
+# Quick tests that are likely to fail after a change in a folder of src/.
 RELEVANT = {
     "augment": ["transforms_pillow", "values", "replay"],
     "base": [
@@ -107,22 +108,22 @@ RELEVANT = {
 
 
 def file_of_test(root: Path, name: str) -> Path:
-    """tests/AREA/test_NAME.py"""
+    """Returns tests/AREA/test_NAME.py."""
     return next((root / "tests").glob(f"*/test_{name}.py"), root / "tests" / f"test_{name}.py")
 
 
 class Scratch:
-    """A copy of the tree, with a build and a Python environment that use it."""
+    """A copy of the tree with its own build and Python environment."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.build = root / "build" / "release"
         self.python = root / ".venv" / "bin" / "python"
-        # As in ./dev: what was compiled for another folder is found again.
+        # As in ./dev: objects compiled in another folder hit the cache.
         self.env = os.environ | {"CCACHE_BASEDIR": str(root), "CCACHE_NOHASHDIR": "1"}
 
     def fill(self) -> None:
-        """Copies what differs, so that Ninja builds only that."""
+        """Copies only changed files, so that Ninja builds no others."""
         line = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         names = subprocess.run(line, cwd=ROOT, check=True, capture_output=True, text=True).stdout
         for name in names.split("\0"):
@@ -136,7 +137,7 @@ class Scratch:
         self._make_python()
 
     def _make_python(self) -> None:
-        """Packages of this environment, `tundish` of the copy."""
+        """Provides the packages of this environment, and `tundish` from the copy."""
         if not self.python.exists():
             line = [sys.executable, "-m", "venv", "--without-pip", self.root / ".venv"]
             subprocess.run(line, check=True)
@@ -154,7 +155,7 @@ class Scratch:
             program.symlink_to(self.build / "tundish")
 
     def run(self, *line: Any, limit_s: float, **more: str) -> tuple[int | None, str]:
-        """Exit status, None after `limit_s`, and what was printed."""
+        """Returns the exit status (None after `limit_s`) and the printed text."""
         try:
             done = subprocess.run(
                 list(map(str, line)),
@@ -169,7 +170,7 @@ class Scratch:
         return done.returncode, done.stdout.decode(errors="replace")
 
     def compile(self, *targets: str, jobs: int) -> str | None:
-        """Digest of the products; None when it does not compile."""
+        """Returns a digest of the products; None if they do not compile."""
         if not (self.build / "build.ninja").exists():
             code, text = self.run("cmake", "--preset", "release", "-DTUNDISH_CUDA=OFF", limit_s=600)
             if code != 0:
@@ -197,7 +198,7 @@ class Scratch:
 
 
 def failed_test(text: str) -> str:
-    """The first failure in the output of unit_tests or of pytest."""
+    """Returns the first failure in the output of unit_tests or of pytest."""
     if found := re.search(r"^TEST CASE: +(.*)$", text, re.MULTILINE):
         return f"unit_tests: {found[1]}"
     if found := re.search(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE):
@@ -206,7 +207,7 @@ def failed_test(text: str) -> str:
 
 
 def judge(scratch: Scratch, mutant: Mutant, seed: int) -> str:
-    """The test that killed it; empty when it survived."""
+    """Returns the test that killed the mutant; empty if the mutant survived."""
     unit = [scratch.build / "unit_tests", "--abort-after=1", "--no-intro"]
     code, text = scratch.run(*unit, limit_s=600, TUNDISH_TEST_SEED=str(seed))
     if code is None:
@@ -218,7 +219,10 @@ def judge(scratch: Scratch, mutant: Mutant, seed: int) -> str:
 
 
 def killed_by_pytest(scratch: Scratch, files: list[str]) -> str:
-    """The first test that fails twice, of these files or of all. One that fails once is passed over."""
+    """Returns the first test that fails twice, of these files or of all tests.
+
+    Deselects a test that fails only once.
+    """
     line = [scratch.python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
     once: list[str] = []
     while True:
@@ -235,7 +239,7 @@ def killed_by_pytest(scratch: Scratch, files: list[str]) -> str:
 
 
 class Record:
-    """What became of the mutants, in a file that is whole after each of them."""
+    """The results of all mutants, in a file that is rewritten atomically after each mutant."""
 
     def __init__(self, path: Path, head: dict[str, Any]) -> None:
         self.path = path

@@ -26,7 +26,7 @@ TRICKS = """A plan file and `tundish tune` use these names. [tricks.md](tricks.m
 says when `tundish.tune` tries it."""
 DIAGNOSIS = """[doctor.md](doctor.md), [profile.md](profile.md) and [check.md](check.md) show how to use them."""
 
-# Dataclasses that users make themselves; the other ones are results of functions.
+# Dataclasses that users construct; functions return the other ones.
 MADE_BY_USERS = ("Job", "Trick")
 # Methods that only the package or a framework calls.
 INTERNAL = ("setup", "on_train_start", "loss_of", "train_on", "add_gradients", "update")
@@ -53,7 +53,7 @@ def optim() -> str:
 
 
 def optimizer_base(module: Any) -> tuple[type, type]:
-    """The base class of the optimizers, and the dataclass of the options that they share."""
+    """Returns the base class of the optimizers, and the dataclass of their shared options."""
     base = next(kind for kind in module.SGD.__mro__ if kind.__name__ == "EngineOptimizer")
     return base, importlib.import_module("tundish.optim._binding.step_options").Options
 
@@ -93,7 +93,7 @@ def diagnosis() -> str:
 
 
 def entry(module: str, name: str) -> str:
-    """A function with its signature; a class with its fields and documented members too."""
+    """Documents a function by its signature, and a class also by its fields and members."""
     one = getattr(importlib.import_module(module), name)
     parts = [f"### {name}", f"`{call(module, name, one)}`", documentation(one)]
     if inspect.isclass(one):
@@ -105,20 +105,20 @@ def entry(module: str, name: str) -> str:
 
 
 def call(module: str, name: str, one: Any) -> str:
-    """As a user writes it. What functions return is only named: nobody calls its class."""
+    """Formats a call as users write it. For results of functions, returns only the class name."""
     if not inspect.isclass(one) or not is_result(one):
         return signature(f"{module}.{name}", one)
     return f"{module}.{name}"
 
 
 def is_result(kind: type) -> bool:
-    """Whether a user gets it from a function and never makes one; the same holds for an enum."""
+    """Whether users receive the class from functions but never construct it, as with an enum."""
     made = kind.__name__ in MADE_BY_USERS or not is_dataclass(kind)
     return not made or issubclass(kind, Enum) or kind.__name__ == "FlatParameters"
 
 
 def member(owner: type, name: str) -> str:
-    """One method or property, also an inherited one."""
+    """Documents one method or property, possibly inherited."""
     one = inspect.getattr_static(owner, name)
     if inspect.isfunction(one):
         line = signature(f"optimizer.{name}", one)
@@ -127,7 +127,7 @@ def member(owner: type, name: str) -> str:
 
 
 def field_table(kind: type) -> str:
-    """The public fields of a dataclass with what the comments in its source say; empty without."""
+    """Tabulates the public fields of a dataclass with their comments; empty without comments."""
     if not is_dataclass(kind):
         return ""
     said = comments(kind)
@@ -140,7 +140,7 @@ def field_table(kind: type) -> str:
 
 
 def comments(kind: type) -> dict[str, str]:
-    """The comment of each field that has one: on its lines or alone on the line above it."""
+    """Returns the comment of each field: on its lines, or alone on the line above it."""
     source = textwrap.dedent(inspect.getsource(kind))
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     found = {

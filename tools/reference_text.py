@@ -11,7 +11,7 @@ from typing import Any
 
 
 def cell(text: str) -> str:
-    """A cell of a table: one line, and no bar that would end it."""
+    """Formats a table cell: one line, with bars escaped."""
     return " ".join(text.split()).replace("|", "\\|")
 
 
@@ -21,7 +21,7 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 
 def shown(value: Any) -> str:
-    """A default as a user would write it."""
+    """Formats a default as a user would write it."""
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list | tuple):
@@ -31,7 +31,7 @@ def shown(value: Any) -> str:
 
 
 def documentation(thing: Any) -> str:
-    """Its docstring. Indented parts stay as they are, in a block of their own."""
+    """Returns the docstring of an object. Indented parts become literal blocks."""
     text = inspect.cleandoc(thing.__doc__ or "")
     out, block = [], []
     for line in [*text.splitlines(), ""]:
@@ -47,7 +47,7 @@ def documentation(thing: Any) -> str:
 
 
 def signature(name: str, function: Any) -> str:
-    """Without types: the table and the text say what is meant."""
+    """Formats a signature without types, which the table and the text explain."""
     taken = inspect.signature(function).parameters.values()
     plain = [
         one.replace(annotation=inspect.Parameter.empty, default=_Shown.of(one.default))
@@ -58,7 +58,7 @@ def signature(name: str, function: Any) -> str:
 
 
 class _Shown(str):
-    """A default whose repr() is its own text: time.perf_counter."""
+    """A default whose repr() is plain text, such as time.perf_counter."""
 
     __repr__ = str.__str__
 
@@ -71,12 +71,12 @@ class _Shown(str):
         )
 
 
-# How a user writes them.
+# Special methods, as users write them.
 SPECIAL = {"__len__": "len({})", "__getitem__": "{}[i]"}
 
 
 def members(owner: Any) -> list[tuple[str, Any]]:
-    """Public methods and properties, in the order of the source."""
+    """Returns public methods and properties in source order."""
     return [
         (n, m)
         for n, m in vars(owner).items()
@@ -85,7 +85,7 @@ def members(owner: Any) -> list[tuple[str, Any]]:
 
 
 def documented(member: Any) -> bool:
-    """Whether it is a method or a property with a docstring; a plain value has that of its type."""
+    """Whether a member is a method or property with a docstring; other values are skipped."""
     if not inspect.isfunction(member) and not isinstance(member, property | cached_property):
         return False
     return bool(getattr(member, "func", member).__doc__)
@@ -102,6 +102,6 @@ def methods(owner: Any, without: Collection[str] = ()) -> str:
         elif inspect.isfunction(member):
             parts.append(f"**`{signature(name, member)}`**\n\n{documentation(member)}\n")
         else:
-            whole = getattr(member, "func", member)  # of a cached property
+            whole = getattr(member, "func", member)  # for a cached property
             parts.append(f"**`{name}`** (attribute)\n\n{documentation(whole)}\n")
     return "\n".join(parts)

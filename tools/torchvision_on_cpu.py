@@ -1,10 +1,11 @@
-"""Lets a torchvision that was built for CUDA load beside a torch that was built without.
+"""Lets a torchvision built for CUDA load beside a torch built without CUDA.
 
-pip has one torchvision per version, and its two libraries are linked to torch's CUDA libraries, which a
-CPU build of torch does not have: `import torchvision` fails. Nothing of them is called for tensors on
-the CPU. So this writes empty ones beside torchvision (every function returns 0: no device is there),
-and one line into its extension.py that loads them first. JPEG decoding, transforms and operations on
-the CPU are torchvision's own code, unchanged. Does nothing where torchvision loads as it is.
+pip has one torchvision per version. Its two libraries are linked to torch's CUDA libraries, which
+a CPU build of torch lacks, so `import torchvision` fails. No function of the CUDA libraries is
+called for tensors on the CPU. This script writes empty replacements beside torchvision (every
+function returns 0: there is no device). One added line in torchvision's extension.py loads them
+first. JPEG decoding, transforms and operations on the CPU remain torchvision's own code. Does
+nothing if torchvision already loads.
 """
 
 import importlib.util
@@ -16,7 +17,7 @@ from pathlib import Path
 
 MARK = "# written by tools/torchvision_on_cpu.py"
 LOADS = "import torch, torchvision; torch.ops.torchvision.nms; torch.ops.image.decode_jpeg"
-EMPTY = {  # library: the symbols that come from it
+EMPTY = {  # library: symbols imported from it
     "libc10_cuda.so": re.compile(r"(_ZNK?3c104cuda\w+)$"),
     "libtorch_cuda.so": re.compile(r"(_ZNK?2at4cuda\w+)$"),
     "libcudart.so.13": re.compile(r"(\w+)@libcudart\.so\.13$"),
@@ -44,7 +45,7 @@ def compile_empty(target: Path, symbols: list[str], work: Path) -> None:
             )
     (work / "empty.c").write_text("\n".join(code))
     line = ["gcc", "-shared", "-fPIC", work / "empty.c", "-o", target, f"-Wl,-soname,{target.name}"]
-    if target.name.startswith("libcudart"):  # its symbols carry a version
+    if target.name.startswith("libcudart"):  # its symbols are versioned
         (work / "version").write_text(f"{target.name} {{ global: *; }};")
         line.append(f"-Wl,--version-script={work / 'version'}")
     subprocess.run(line, check=True)

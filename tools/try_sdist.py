@@ -1,6 +1,6 @@
 """Compiles an sdist in a fresh environment outside the checkout: python tools/try_sdist.py FILE.tar.gz
 
-As a user does who has the Debian packages and the network: pip fetches what builds the wheel.
+Mirrors a user with the Debian packages and network access: pip fetches the build dependencies.
 """
 
 import os

@@ -1,5 +1,5 @@
-// A std::vector for large plain data that is written anyway: aligned to a cache line, so that no
-// register's store is split over two, and resize() leaves new elements as they are in memory.
+// A std::vector for large plain data that is overwritten anyway. Storage is aligned to a cache
+// line, so that no vector store crosses a line, and resize() leaves new elements uninitialized.
 #pragma once
 
 #include <cstddef>

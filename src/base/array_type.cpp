@@ -7,11 +7,11 @@ namespace {
 
 struct Element {
   const char* name;
-  const char* npy;  // "descr" of a .npy file
+  const char* npy;  // value of "descr" in a .npy file
   std::size_t bytes;
 };
 
-// By the number of the ArrayElement.
+// Indexed by ArrayElement.
 constexpr std::array<Element, kArrayElements> kElements = {{
     {"bool", "|b1", 1},
     {"int8", "|i1", 1},
@@ -30,7 +30,7 @@ constexpr std::array<Element, kArrayElements> kElements = {{
 
 const Element& of(ArrayElement element) { return kElements[static_cast<std::size_t>(element)]; }
 
-// As Python writes a tuple: "(3,)", "(2, 3)".
+// Formats a shape as a Python tuple: "(3,)", "(2, 3)".
 std::string shape_text(const std::vector<std::uint64_t>& shape) {
   return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }
@@ -62,7 +62,7 @@ std::string array_text(const ArrayType& type) {
 
 std::string npy_head(const ArrayType& type) {
   constexpr std::size_t kFixed = 10;      // magic, version, length
-  constexpr std::size_t kAlignment = 64;  // of the elements
+  constexpr std::size_t kAlignment = 64;  // bytes; the elements start at a multiple
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}",
                                  of(type.element).npy, shape_text(type.shape));
   const std::size_t end = kFixed + text.size() + 1;

@@ -1,5 +1,5 @@
-// What an array holds: the type of its elements, and its shape. The elements themselves are
-// little-endian, in C order.
+// The type of an array: its element type and its shape. Elements are stored little-endian, in C
+// order.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace tundish {
 
-// NumPy's and torch's types that both know, and bfloat16.
+// The element types that both NumPy and torch support, plus bfloat16.
 enum class ArrayElement : std::uint8_t {
   boolean,
   int8,
@@ -34,22 +34,22 @@ const char* element_name(ArrayElement element);  // "uint8", "float32", ...; boo
 std::size_t element_bytes(ArrayElement element);
 std::optional<ArrayElement> element_named(std::string_view name);
 
-// More sides than NumPy allows are refused by every reader.
+// Maximum number of dimensions, as in NumPy. Every reader refuses more.
 inline constexpr std::size_t kMaxArraySides = 64;
 
 struct ArrayType {
   ArrayElement element = ArrayElement::uint8;
-  std::vector<std::uint64_t> shape;  // empty: a single element
+  std::vector<std::uint64_t> shape;  // empty for a single element
   bool operator==(const ArrayType&) const = default;
 };
 
-// Bytes of all elements; empty when they do not fit into 64 bits.
+// Returns the size of all elements in bytes, or nothing if the size overflows 64 bits.
 std::optional<std::uint64_t> array_bytes(const ArrayType& type);
 
 std::string array_text(const ArrayType& type);  // "uint8 (32, 32, 3)"
 
-// What stands before the elements in a .npy file. bfloat16, which NumPy does not have, is written
-// as uint16.
+// Returns the header that precedes the elements in a .npy file. bfloat16, which NumPy lacks, is
+// declared as uint16.
 std::string npy_head(const ArrayType& type);
 
 }  // namespace tundish

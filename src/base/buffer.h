@@ -1,4 +1,4 @@
-// Memory that is used again and again.
+// Memory that is reused from call to call.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace tundish {
 
-// Memory that only grows, aligned for any instruction set. What it held is lost when it grows.
+// Grow-only memory, aligned for any instruction set. Growing discards the contents.
 class Buffer {
  public:
   std::uint8_t* take(std::size_t bytes);

@@ -1,4 +1,4 @@
-// Little-endian words in byte buffers. Nothing here checks bounds: callers do, before.
+// Little-endian words in byte buffers. Nothing here checks bounds; callers check them first.
 #pragma once
 
 #include <bit>

@@ -1,4 +1,4 @@
-// Time for measuring: it only goes forward.
+// A monotonic clock for measurements.
 #pragma once
 
 #include <chrono>

@@ -20,11 +20,11 @@ constexpr auto kTable = [] {
   return table;
 }();
 
-// The instruction takes three cycles and starts every cycle, so three parts are summed at once.
+// The instruction has a latency of three cycles but starts every cycle: three parts run at once.
 constexpr std::size_t kPart = 512;
 constexpr std::size_t kAhead = 2048;
 
-// What a sum becomes when kPart zeros follow, one byte of it at a time: it is linear.
+// Maps a checksum to its value after kPart zero bytes: linear, so one table per byte suffices.
 constexpr auto kAfterPart = [] {
   std::array<std::array<std::uint32_t, 256>, 4> table{};
   std::array<std::uint32_t, 32> of_bit{};

@@ -1,10 +1,10 @@
 // CRC32C by carry-less multiplication, 256 bytes at a time.
 //
-// A checksum is the remainder of the data, seen as one long polynomial, by Castagnoli's P. Bits may
-// be replaced by others nearer to the end that leave the same remainder: 128 bits that stand n bits
-// before others are their first half times (x^(n + 64) mod P) plus their second half times
-// (x^n mod P). Such a product of 64 and 32 bits ends 32 bits short of 128, so both powers are 32
-// lower here.
+// A checksum is the remainder of the data, read as one long polynomial, divided by Castagnoli's P.
+// Bits may be replaced by bits nearer to the end that leave the same remainder. 128 bits that
+// precede others by n bits equal their first half times (x^(n + 64) mod P) plus their second half
+// times (x^n mod P). Such a product of 64 and 32 bits ends 32 bits short of 128, so both powers are
+// 32 lower here.
 #include <immintrin.h>
 
 #include "base/crc32c.h"
@@ -12,14 +12,14 @@
 namespace tundish {
 namespace {
 
-// x^n mod P with the bits in reverse, one place up as a product of reversed numbers needs it.
+// Returns x^n mod P bit-reversed, shifted left by one as a product of reversed numbers requires.
 constexpr std::uint64_t power(int n) {
   std::uint32_t rest = 0x80000000u;
   for (int i = 0; i < n; ++i) rest = (rest >> 1) ^ (rest & 1 ? kCastagnoli : 0);
   return std::uint64_t{rest} << 1;
 }
 
-// What carries 128 bits over a distance of `bits`: the factors of their first and second halves.
+// Factors that carry 128 bits over a distance of `bits`: one per 64-bit half.
 struct Carry {
   std::uint64_t first, second;
 };

@@ -9,7 +9,7 @@
 namespace tundish {
 namespace {
 
-// One row per code, in the order of the numbers; `tundish explain` and docs/errors.md show it.
+// One row per code, in numerical order. `tundish explain` and docs/errors.md show the rows.
 constexpr std::array kTable = {
     ErrorEntry{ErrorCode::not_a_pack, "is not a Tundish pack",
                "The file does not begin with the eight bytes every pack begins with.",
@@ -278,8 +278,8 @@ constexpr std::array kTable = {
                "give a larger memory=, or a smaller batch_size, prefetch or threads"},
 };
 
-// The remedy with the file's name. One pass: a name that holds "{file}" itself is not looked at
-// again.
+// Returns the remedy with the file's name filled in. A single pass leaves a "{file}" inside the
+// name alone.
 std::string remedy_for(std::string_view remedy, const std::string& file) {
   constexpr std::string_view kPlaceholder = "{file}";
   std::string out;

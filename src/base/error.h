@@ -1,8 +1,8 @@
 // Everything that can go wrong with data or with the machine, reported in four parts:
 // what (the code's title), where (file, record, key, byte), why, and the fix.
 //
-// Leaf functions return a Fault; it is thrown once, where file and record are known.
-// A bug is an assert; a wrong argument of the caller is ErrorCode::argument.
+// Leaf functions return a Fault. The caller that has the file and the record throws it as an Error.
+// A bug is an assert; an invalid argument from the caller is ErrorCode::argument.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace tundish {
 
-// The number is printed as TND-nnn and never changes its meaning.
+// The number is printed as TND-nnn. Its meaning never changes.
 enum class ErrorCode : int {
   none = 0,
   // 1xx: the pack as a whole
@@ -79,7 +79,7 @@ enum class ErrorCode : int {
   thread_stuck = 508,
   gpu = 509,
   output_busy = 510,
-  // 6xx: how it was called
+  // 6xx: wrong use of the interface
   argument = 601,
   unequal_sizes = 602,
   wrong_state = 603,
@@ -89,31 +89,31 @@ enum class ErrorCode : int {
   budget_too_small = 607,
 };
 
-// A line of the table behind `tundish explain`.
+// One row of the table behind `tundish explain`.
 struct ErrorEntry {
   ErrorCode code;
   const char* title;        // one clause, lower case: "fails its checksum"
-  const char* explanation;  // one or two sentences: what it means, what the likely cause is
-  const char* remedy;       // what to do; "{file}" stands for the file's name
+  const char* explanation;  // one or two sentences: the meaning and the likely cause
+  const char* remedy;       // the fix; "{file}" is replaced by the file's name
 };
 
 std::span<const ErrorEntry> error_table();
-const ErrorEntry* find_error(ErrorCode code);  // nullptr when there is no such code
+const ErrorEntry* find_error(ErrorCode code);  // nullptr if the code does not exist
 
-// "TND-203"
+// Formats the code: "TND-203".
 std::string error_name(ErrorCode code);
 
-// What a leaf function found, before anyone knows the file.
+// An error found by a leaf function, which has no file name to report.
 struct Fault {
   ErrorCode code = ErrorCode::none;
-  std::string reason;        // with the figures: "stored 9a1c77e0, read 0b52d1c4"
-  std::uint64_t offset = 0;  // bytes from the start of what was parsed
+  std::string reason;        // includes the values: "stored 9a1c77e0, read 0b52d1c4"
+  std::uint64_t offset = 0;  // bytes from the start of the parsed data
 };
 
 struct Where {
   std::string file = {};
   std::optional<std::uint64_t> record = {};
-  std::string key = {};  // the sample's name inside the data set
+  std::string key = {};  // the sample's name in the data set
   std::optional<std::uint64_t> offset = {};
 };
 
@@ -132,16 +132,16 @@ class Error : public std::runtime_error {
   std::string reason_;
 };
 
-// One sample is bad, the others are not: the error policy of a loader acts on it.
+// One sample is bad, the others are not: a loader applies its error policy to this error.
 class SampleError : public Error {
  public:
   using Error::Error;
 };
 
-// 81233 -> "81,233"
+// Formats with thousands separators: 81233 -> "81,233".
 std::string with_commas(std::uint64_t value);
 
-// Bytes of a file name as readable text: invalid UTF-8 and control characters as \xNN.
+// Returns a file name as readable text, with invalid UTF-8 and control characters as \xNN.
 std::string printable(const std::string& name);
 
 }  // namespace tundish

@@ -1,4 +1,4 @@
-// How a struct describes itself, once: a transform, the loader's options, its statistics.
+// How a struct describes its fields, once: a transform, the loader's options, its statistics.
 //
 //   struct RandomHorizontalFlip {
 //     static constexpr const char* kName = "RandomHorizontalFlip";
@@ -12,8 +12,8 @@
 //     }
 //   };
 //
-// Whatever needs all fields is a visitor: the check of ranges is here; reading, writing and the
-// reference page are in base/fields_json.h. A default is the value that a new struct has.
+// Code that needs all fields is a visitor. The range check is in this file; reading, writing and
+// the reference page are in base/fields_json.h. A field's default is its value in a new struct.
 #pragma once
 
 #include <fmt/format.h>
@@ -34,39 +34,39 @@
 namespace tundish {
 
 inline constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-inline constexpr double kMaxNumber = std::numeric_limits<double>::max();  // finite, that is
-inline constexpr double kMaxSide = 65'535;  // pixels of an image's side
+inline constexpr double kMaxNumber = std::numeric_limits<double>::max();  // the largest finite one
+inline constexpr double kMaxSide = 65'535;  // pixels per side of an image
 
 struct FieldInfo {
   const char* name;
   const char* about = "";    // one clause for the reference page, with the unit
-  double low = -kUnlimited;  // the numbers allowed, both ends included
+  double low = -kUnlimited;  // the allowed range, both ends included
   double high = kUnlimited;
-  bool saved = false;  // of the loader's options: the next batch depends on it, so a state holds it
+  bool saved = false;  // part of a saved state, as the next batch depends on the option
 };
 
-// A level of red, green and blue; one number stands for three.
+// Levels of red, green and blue. A single number sets all three.
 using Fill = std::array<std::uint8_t, 3>;
 
-// A number of each channel; one number stands for all.
+// One number per channel. A single number sets all channels.
 struct PerChannel : std::array<double, 3> {
-  std::optional<double> fourth{};  // of the alpha, when there were four
+  std::optional<double> fourth{};  // alpha, if four numbers were given
   bool operator==(const PerChannel&) const = default;
 };
 
-// Pixels added around an image. One number: on each side; two: left and right, top and bottom.
+// Pixels added around an image. One number: every side; two: left and right, top and bottom.
 struct Padding {
   int left = 0, top = 0, right = 0, bottom = 0;
   bool operator==(const Padding&) const = default;
 };
 
-// Where one number means the length of the shorter side; height is then 0.
+// A size for which one number means the length of the shorter side; height is then 0.
 struct SideOrSize : Size {
   bool operator==(const SideOrSize&) const = default;
 };
 
-// A size that may change from epoch to epoch: `later` has the first epoch of each new size, in
-// order, and the size itself is that of epoch 0.
+// A size that may change between epochs. The base class is the size of epoch 0; `later` holds each
+// later size with the first epoch that uses it, in order.
 template <class T>
 struct Scheduled : T {
   std::vector<std::pair<std::uint64_t, T>> later;
@@ -93,8 +93,8 @@ struct IsScheduled : std::false_type {};
 template <class T>
 struct IsScheduled<Scheduled<T>> : std::true_type {};
 
-// What a number is drawn from, uniformly. One number x: from kCenter - x to kCenter + x, but not
-// below 0 around 1; none: kCenter, which changes nothing.
+// The range of a uniform draw. One number x means kCenter - x to kCenter + x, but not below 0 if
+// kCenter is 1. None means kCenter, which changes nothing.
 template <int kCenter>
 struct Spread {
   double low = kCenter, high = kCenter;
@@ -107,7 +107,7 @@ struct IsSpread : std::false_type {};
 template <int kCenter>
 struct IsSpread<Spread<kCenter>> : std::true_type {};
 
-// An enumeration whose values have words: constexpr std::array<const char*, N> words(Filter).
+// An enumeration with named values: constexpr std::array<const char*, N> words(Filter).
 template <class T>
 concept Worded = std::is_enum_v<T> && requires(T value) { words(value); };
 
@@ -117,7 +117,7 @@ template <class T>
 struct IsOptional<std::optional<T>> : std::true_type {};
 
 template <class T>
-struct ArrayOf {  // no array
+struct ArrayOf {  // primary template: T is no array
   static constexpr std::size_t kSize = 0;
 };
 template <class T, std::size_t N>
@@ -125,7 +125,7 @@ struct ArrayOf<std::array<T, N>> {
   static constexpr std::size_t kSize = N;
 };
 
-// " from 0 to 1", " of at least 1"; empty when anything goes.
+// Returns " from 0 to 1" or " of at least 1"; empty if the range is unlimited.
 inline std::string range_text(const FieldInfo& field) {
   const bool from = field.low > -kMaxNumber, to = field.high < kMaxNumber;
   if (!from && !to) return "";
@@ -134,7 +134,7 @@ inline std::string range_text(const FieldInfo& field) {
   return fmt::format(" from {} to {}", field.low, field.high);
 }
 
-// What a value of this field must be: "a whole number from 1 to 9", "one of pad, drop, exact".
+// Describes valid values of the field: "a whole number from 1 to 9", "one of pad, drop, exact".
 template <class T>
 std::string wanted_text(const FieldInfo& field) {
   constexpr std::size_t count = ArrayOf<T>::kSize;
@@ -231,7 +231,7 @@ class CheckRanges {
   std::string owner_;
 };
 
-// Checks every field of a described struct, then its check() of all together, if it has one.
+// Checks every field of a described struct, then calls the struct's check(), if present.
 template <class T>
 void check_fields_of(const T& described, const char* owner = T::kName) {
   T::fields(described, CheckRanges(owner));

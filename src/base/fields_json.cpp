@@ -11,7 +11,7 @@
 namespace tundish {
 namespace {
 
-// Called by the parser for every part of the text, before memory is taken for a key's value.
+// Callback of the parser for every part of the text. Runs before a key's value is allocated.
 class CheckJson {
  public:
   bool operator()(int depth, Json::parse_event_t event, const Json& part) {
@@ -31,7 +31,7 @@ class CheckJson {
     refuse_argument("", fmt::format("the JSON has '{}' twice in one object", shown_text(key)));
   }
 
-  std::array<std::set<std::string>, kMaxJsonDepth + 2> keys_;  // of the open objects, by depth
+  std::array<std::set<std::string>, kMaxJsonDepth + 2> keys_;  // keys of the open objects, by depth
 };
 
 }  // namespace
@@ -41,7 +41,7 @@ void refuse_argument(const std::string& owner, const std::string& text) {
 }
 
 Json parse_json(const std::string& text) {
-  // The parser would take a zero byte for the end, and whatever follows it for nothing.
+  // The parser would stop at a zero byte and silently ignore the rest.
   if (text.find('\0') != std::string::npos) refuse_argument("", "it is not JSON: a byte is zero");
   CheckJson check;
   try {
@@ -59,7 +59,7 @@ std::string shown(const Json& value) {
 
 std::string shown_text(const std::string& text, std::size_t most) {
   if (text.size() <= most) return printable(text);
-  std::size_t end = 0;  // no character is cut in two
+  std::size_t end = 0;  // moves back to a character boundary
   for (std::size_t next = 0; next <= most;
        next += std::max<std::size_t>(1, utf8_length(std::string_view(text).substr(next)))) {
     end = next;
@@ -117,7 +117,7 @@ bool read_padding(Padding& to, const Json& from) {
 }
 
 bool read_fill(Fill& to, const Json& from) {
-  if (from.is_null()) {  // torchvision's None
+  if (from.is_null()) {  // None in torchvision
     to = {};
     return true;
   }

@@ -1,4 +1,4 @@
-// Structs that describe themselves (base/fields.h) as JSON, and back again.
+// Converts self-describing structs (base/fields.h) to JSON and back.
 #pragma once
 
 #include <algorithm>
@@ -11,19 +11,19 @@
 
 namespace tundish {
 
-using Json = nlohmann::ordered_json;  // fields stay in the order of their description
+using Json = nlohmann::ordered_json;  // keeps fields in the order of their description
 
-// Throws Error(argument) for what is not JSON, is nested deeper than kMaxJsonDepth (the parser's
-// stack has its limits), or has an object with more than kMaxJsonKeys keys (Json looks for a key
-// one by one, so that an object takes time in proportion to the square of its keys) or a key twice.
+// Parses a text. Throws Error(argument) for invalid JSON, duplicate keys, nesting deeper than
+// kMaxJsonDepth (the parser recurses) and objects with more than kMaxJsonKeys keys (Json searches
+// keys linearly, so parsing an object takes quadratic time).
 constexpr int kMaxJsonDepth = 16;
 constexpr std::size_t kMaxJsonKeys = 256;
 Json parse_json(const std::string& text);
 
-// For a message: cut off when it is long.
+// Formats a value for a message, truncated if it is long.
 constexpr std::size_t kMostShown = 60;
 std::string shown(const Json& value);
-// Text of a file, printable(); `most` in bytes.
+// Formats text from a file through printable(), truncated to `most` bytes.
 std::string shown_text(const std::string& text, std::size_t most = kMostShown);
 
 // --- values ----------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ Json json_of_value(const T& value) {
   }
 }
 
-// False when the JSON is of another kind. Ranges are checked later, by CheckRanges.
+// Returns false if the JSON has another type. CheckRanges checks ranges later.
 template <class T>
 bool read_value(T& to, const Json& from);
 
@@ -80,7 +80,7 @@ bool read_number(T& to, const Json& from) {
   }
 }
 
-// All of them, in order. A number alone counts as a list of one.
+// Reads a list of numbers. A single number counts as a list of one.
 template <class T>
 bool read_numbers(std::vector<T>& to, const Json& from) {
   if (!from.is_array()) return read_number(to.emplace_back(), from);
@@ -91,15 +91,15 @@ bool read_numbers(std::vector<T>& to, const Json& from) {
 }
 
 bool read_size(Size& to, bool one_is_shorter_side, const Json& from);
-// A number as the key of an object: "10"; false for "010", "-1" and "1.0".
+// Reads a number used as an object's key: "10". Returns false for "010", "-1" and "1.0".
 bool read_epoch(std::uint64_t& to, const std::string& from);
 bool read_padding(Padding& to, const Json& from);
 bool read_fill(Fill& to, const Json& from);
 bool read_per_channel(PerChannel& to, const Json& from);
-// `low` and `high` are the center, and stay so for none.
+// `low` and `high` hold the center on entry and keep it for None.
 bool read_spread(double& low, double& high, const Json& from);
 
-// One size, or an object of them by epoch: {"0": 128, "10": 160}.
+// Reads one size, or an object that maps epochs to sizes: {"0": 128, "10": 160}.
 template <class T>
 bool read_schedule(Scheduled<T>& to, const Json& from) {
   to = {};
@@ -173,7 +173,7 @@ bool read_value(T& to, const Json& from) {
 
 // --- structs ---------------------------------------------------------------------------------
 
-// Every field, whatever its value; the keys begin with `prefix`.
+// Returns every field, including defaults. Each key starts with `prefix`.
 template <class T>
 Json json_of_all_fields(const T& described, const std::string& prefix = "") {
   Json out = Json::object();
@@ -183,7 +183,7 @@ Json json_of_all_fields(const T& described, const std::string& prefix = "") {
   return out;
 }
 
-// Every field whose value is not the default; of those of FieldInfo::saved alone when `saved`.
+// Returns the fields that differ from their defaults; only FieldInfo::saved ones if `saved`.
 template <class T>
 Json json_of_fields(const T& described, bool saved = false) {
   Json out = Json::object();
@@ -199,12 +199,12 @@ Json json_of_fields(const T& described, bool saved = false) {
   return out;
 }
 
-// Throws Error(argument) for a key of the object that is not among the names; "name" is allowed.
+// Throws Error(argument) for a key of the object that is not in `names`; "name" is allowed.
 void refuse_unknown_names(const Json& from, const std::vector<std::string>& names,
                           const std::string& owner);
 
-// Sets the fields that the object names. Throws Error(argument) that names what is not a field, or
-// has a wrong value. Does not check ranges. `saved`: only fields of FieldInfo::saved are allowed.
+// Sets the fields that the object names. Throws Error(argument) for an unknown field or a value of
+// the wrong type. Does not check ranges. `saved`: allows FieldInfo::saved fields only.
 template <class T>
 void read_fields(T& to, const Json& from, const std::string& owner, bool saved = false) {
   std::vector<std::string> names;
@@ -220,7 +220,7 @@ void read_fields(T& to, const Json& from, const std::string& owner, bool saved =
   refuse_unknown_names(from, names, owner);
 }
 
-// For the reference page: {name, about, fields: [{name, wanted, default, about}]}.
+// Returns the entry of the reference page: {name, about, fields: [{name, wanted, default, about}]}.
 template <class T>
 Json reference_of(const char* name = T::kName, const char* about = T::kAbout) {
   Json fields = Json::array();

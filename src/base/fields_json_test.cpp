@@ -13,7 +13,7 @@ namespace {
 enum class Color : std::uint8_t { red = 0, green = 1 };
 constexpr std::array<const char*, 2> words(Color) { return {"red", "green"}; }
 
-// A field of every kind.
+// One field of every kind.
 struct Described {
   static constexpr const char* kName = "Described";
   static constexpr const char* kAbout = "Every kind of field.";
@@ -74,7 +74,7 @@ std::string refusal(const std::string& json, bool saved = false) {
   return refusal_of([&] { check_fields_of(read(json, saved)); });
 }
 
-// The same value with one field changed, for every field.
+// Returns copies of one value, each with a different field changed.
 std::vector<Described> variants() {
   std::vector<Described> out;
   const auto vary = [&](auto change) { change(out.emplace_back()); };
@@ -210,7 +210,7 @@ TEST_CASE("lists have as many numbers as are wanted") {
   for (const char* wrong : {"[]", "[1,2]", "[1,2,3,4]", "[-1]"}) {
     CHECK(refusal(fmt::format(R"({{"fill": {}}})", wrong)).ends_with(fmt::format("not {}", wrong)));
   }
-  CHECK(refusal(R"({"side": [0, 9]})").ends_with("not [0,9]"));  // 0 high: what one number means
+  CHECK(refusal(R"({"side": [0, 9]})").ends_with("not [0,9]"));  // height 0 means "one number"
   CHECK(read(R"({"padding": null})").padding == Padding{});
   CHECK(read(R"({"fill": null})").fill == Fill{});
 }
@@ -222,7 +222,7 @@ TEST_CASE("an unknown name is named, with those that there are") {
   CHECK(refusal(R"({"Flag": true})").starts_with("Owner: there is no argument 'Flag'"));
   CHECK(refusal(R"({"": true})").starts_with("Owner: there is no argument ''"));
   CHECK(refusal(R"({"a\nb": 1})").starts_with("Owner: there is no argument 'a\\x0ab'"));
-  CHECK(refusal(R"({"name": "Described"})") == "nothing");  // that of a transform
+  CHECK(refusal(R"({"name": "Described"})") == "nothing");  // the key "name" of a transform
   for (const char* wrong : {"[]", "1", "null", "\"text\"", "true"}) {
     CHECK(refusal(wrong) == "Owner: the arguments must be a JSON object");
   }
@@ -293,7 +293,7 @@ TEST_CASE("an object has no more keys than can be looked for one by one") {
   };
   CHECK(parse_json(keys(kMaxJsonKeys)).size() == kMaxJsonKeys);
   const std::string most = keys(kMaxJsonKeys);
-  CHECK(parse_json("[" + most + "," + most + "]").size() == 2);  // each object has its own count
+  CHECK(parse_json("[" + most + "," + most + "]").size() == 2);  // the limit applies per object
   CHECK(refusal_of([&] { parse_json(keys(kMaxJsonKeys + 1)); }) ==
         "an object of the JSON has more than 256 keys");
   CHECK(refusal_of([&] { parse_json("{\"a\":[" + keys(200'000) + "]}"); }) ==

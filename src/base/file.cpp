@@ -15,7 +15,7 @@ ErrorCode code_of_errno(int number, bool writing) {
   switch (number) {
     case ENOENT:
       return ErrorCode::source_missing;
-    case ENOTDIR:  // a file is where a folder is needed
+    case ENOTDIR:  // a file where a folder is needed
       return writing ? ErrorCode::argument : ErrorCode::source_missing;
     case EACCES:
     case EPERM:
@@ -52,7 +52,7 @@ File::~File() {
 }
 
 File File::open(const std::string& path) {
-  // Asked before opening: to open a pipe would wait for its writer, and a device may do anything.
+  // Checked before opening: opening a pipe would wait for its writer, and a device may do anything.
   struct stat status;
   if (::stat(path.c_str(), &status) != 0) throw_errno(path, "open", false);
   if (!S_ISREG(status.st_mode)) {

@@ -1,11 +1,11 @@
-// Arithmetic that a CPU and a GPU do with the same source: functions marked so are compiled for
-// both by nvcc, and are inlined by every other compiler, so that a file for one instruction set
-// leaves no copy that others would call. They take and give integers, doubles and plain structs
-// only.
+// Marks for arithmetic that CPU and GPU share as source. nvcc compiles a marked function for both
+// processors. Other compilers inline the function, so that a file for one instruction set leaves no
+// out-of-line copy that other files would call. Such functions take and return only integers,
+// doubles and plain structs.
 #pragma once
 
-// TUNDISH_OUT_OF_LINE: one copy of a function that is rarely called. TUNDISH_UNROLL(n), in front of
-// a loop: n copies of its body on a GPU; 1 keeps the code small.
+// TUNDISH_OUT_OF_LINE: one copy of a rarely called function. TUNDISH_UNROLL(n), before a loop:
+// unrolls the body n times on a GPU; 1 keeps the code small.
 #ifdef __CUDACC__
 #define TUNDISH_HOST_DEVICE __host__ __device__ __forceinline__
 #define TUNDISH_OUT_OF_LINE __host__ __device__ __noinline__ inline

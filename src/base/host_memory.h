@@ -1,4 +1,4 @@
-// Memory for pixels: aligned to a cache line, grown when asked, otherwise kept.
+// Memory for pixels: aligned to a cache line, grown on demand, kept until released.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 
 namespace tundish {
 
-// Where the memory comes from. Page-locked memory reaches this layer as such a pair of functions.
+// Functions that allocate and free memory, such as those for page-locked memory.
 struct HostAllocator {
-  void* (*take)(std::size_t bytes);  // nullptr when there is none
+  void* (*take)(std::size_t bytes);  // nullptr on failure
   void (*give)(void* memory);
 };
 
@@ -26,7 +26,7 @@ inline constexpr HostAllocator kPlainMemory = {
     [](std::size_t bytes) -> void* { return std::aligned_alloc(kHostAlignment, bytes); },
     [](void* memory) { std::free(memory); }};
 
-// Memory of the caller, in pieces, that batches may be made in. Any thread.
+// Caller-owned pieces of memory in which batches may be built. Thread-safe.
 class LentMemory {
  public:
   void add(std::span<std::byte> piece) {
@@ -34,7 +34,7 @@ class LentMemory {
     pieces_.push_back(piece);
   }
 
-  // A piece of at least this many bytes; empty: none is so large.
+  // Takes a piece of at least this many bytes; empty if no piece is large enough.
   std::span<std::byte> take(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     const auto fits = std::find_if(pieces_.begin(), pieces_.end(),
@@ -57,7 +57,7 @@ class HostMemory {
   HostMemory& operator=(const HostMemory&) = delete;
   ~HostMemory() { release(); }
 
-  // At least this many bytes; what was in it is lost when it has to grow. Throws Error(no_memory).
+  // Ensures at least this many bytes. Growing discards the contents. Throws Error(no_memory).
   void reserve(std::size_t bytes, const HostAllocator& allocator = kPlainMemory) {
     if (bytes <= bytes_) return;
     release();
@@ -70,7 +70,7 @@ class HostMemory {
     give_ = allocator.give;
   }
 
-  // A lent piece in place of its own memory, until it is released; false when none is large enough.
+  // Uses a lent piece instead of own memory until release(). Returns false if none is large enough.
   bool borrow(std::size_t bytes, const std::shared_ptr<LentMemory>& lender) {
     const std::span<std::byte> piece = lender->take(bytes);
     if (piece.empty()) return false;
@@ -82,14 +82,14 @@ class HostMemory {
   }
   bool is_borrowed() const { return lender_ != nullptr; }
 
-  // Lets go of a borrowed piece without giving it back: its owner takes it over as it is.
+  // Drops a borrowed piece without returning it to the lender; the owner keeps it as it is.
   void part_with() {
     data_ = nullptr;
     bytes_ = 0;
     lender_ = nullptr;
   }
 
-  // To where it came from.
+  // Returns the memory to the lender or the allocator.
   void release() {
     if (lender_) {
       lender_->add({data_, bytes_});
@@ -107,7 +107,7 @@ class HostMemory {
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
   void (*give_)(void*) = nullptr;
-  std::shared_ptr<LentMemory> lender_;  // second owner: the engine, which adds pieces
+  std::shared_ptr<LentMemory> lender_;  // shared with the engine, which adds pieces
 };
 
 }  // namespace tundish

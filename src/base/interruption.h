@@ -1,6 +1,6 @@
-// A request to stop, for work that may take long before it gives anything: opening a source. The
-// program and the C interface set the request of this thread; loops that open a source poll it.
-// Without a request nothing is ever interrupted.
+// A stop request for long work that has not returned anything yet, such as opening a source.
+// The program and the C interface set the request of the current thread; loops that open a source
+// poll it. Without a request, nothing is interrupted.
 #pragma once
 
 #include <atomic>
@@ -8,14 +8,14 @@
 
 namespace tundish {
 
-// How the request is polled. What `context` points to must outlive every scope that uses it.
+// How to poll the request. The target of `context` must outlive every scope that uses it.
 struct StopRequest {
-  bool (*asked)(const void* context) = nullptr;  // any thread; quick; null: never
+  bool (*asked)(const void* context) = nullptr;  // thread-safe and fast; null: never stop
   const void* context = nullptr;
 };
-StopRequest stop_request(const std::atomic<bool>* flag);  // null: never
+StopRequest stop_request(const std::atomic<bool>* flag);  // null: never stop
 
-// This thread polls the request until the scope ends, and then the one before.
+// Makes the current thread poll the request until the scope ends, then restores the previous one.
 class StopScope {
  public:
   explicit StopScope(const StopRequest& request);
@@ -27,7 +27,7 @@ class StopScope {
   StopRequest before_;
 };
 
-bool stop_requested();                     // of this thread; some nanoseconds
-void check_stop(const std::string& file);  // throws Error(interrupted) when it is
+bool stop_requested();                     // for the current thread; takes nanoseconds
+void check_stop(const std::string& file);  // throws Error(interrupted) if stop_requested()
 
 }  // namespace tundish

@@ -1,13 +1,13 @@
 // Randomness as a function: the same key gives the same numbers on any thread, at any time.
-// Counter-based: number j of a stream is mix(stream + j * odd constant), nothing is stored.
+// Counter-based and stateless: number j of a stream is mix(stream + j * odd constant).
 #pragma once
 
 #include <cstdint>
 
 namespace tundish {
 
-// A bijection of 64-bit words that changes half of the bits when one bit changes
-// (the finaliser of SplitMix64).
+// A bijection of 64-bit words in which flipping one input bit flips half of the output bits
+// (the finalizer of SplitMix64).
 constexpr std::uint64_t mix(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -18,7 +18,7 @@ constexpr std::uint64_t mix(std::uint64_t key, std::uint64_t word) {
   return mix(mix(key + 0x9e3779b97f4a7c15u) ^ word);
 }
 
-// Names one stream of random numbers: one operation on one view of one draw.
+// Identifies one stream of random numbers: one operation on one view of one draw.
 struct Key {
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
@@ -41,7 +41,7 @@ class Random {
   // Uniform in [low, high).
   constexpr double uniform(double low, double high) { return low + (high - low) * uniform(); }
 
-  // Uniform in 0 .. bound-1; the bias is below bound / 2^64. bound must not be 0.
+  // Uniform in 0 .. bound-1, with a bias below bound / 2^64. bound must not be 0.
   constexpr std::uint64_t below(std::uint64_t bound) {
     return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
   }

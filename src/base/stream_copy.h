@@ -1,5 +1,5 @@
-// Copies for memory that this processor will not read again, such as what a GPU fetches: the stores
-// go past the caches, which saves reading the old lines first.
+// Copies to memory that this processor will not read soon, such as a GPU's staging buffer. The
+// stores bypass the caches, which avoids reading the old lines first.
 #pragma once
 
 #include <emmintrin.h>
@@ -10,8 +10,8 @@
 
 namespace tundish {
 
-// As memcpy; fastest where `to` is at a multiple of 64. Before others look:
-// finish_stream_copies().
+// Like memcpy; fastest if `to` is a multiple of 64. Call finish_stream_copies() before another
+// thread or device reads the copy.
 inline void stream_copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   constexpr std::size_t kLine = 64, kAhead = 2048;
   std::size_t at = 0;

@@ -18,8 +18,8 @@ struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
 };
 
-// The lock decides, also between containers that see different process numbers; where the file
-// system has no locks, the process number decides.
+// The lock decides, even between containers with different process numbers. On a file system
+// without locks, the process number decides.
 bool is_left_over(int descriptor, std::string_view pid_text) {
   if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return true;
   if (errno == EWOULDBLOCK || errno == EINTR) return false;
@@ -34,7 +34,7 @@ int make_temporary(int folder, const char* name) {
   const int descriptor =
       ::openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (descriptor < 0) return descriptor;
-  // Between open and flock a sweeper may have thought the file left over.
+  // Between open and flock, a sweeper may have taken the file for a leftover.
   struct stat status;
   const bool taken = ::flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   const bool swept = ::fstat(descriptor, &status) == 0 && status.st_nlink == 0;

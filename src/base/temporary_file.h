@@ -1,18 +1,18 @@
-// Files that are written beside their targets and then renamed. They are called PREFIX + process
-// number (and ".n" when that is taken), and are locked while their writer lives: the kernel drops
-// the lock with the process, so the next process can detect files that were left.
+// Files that are written beside their targets and then renamed. Their names are PREFIX + process
+// number (and ".n" if that is taken). A writer holds a lock on its file. The kernel drops the lock
+// when the process ends, so the next process can detect leftover files.
 #pragma once
 
 #include <string_view>
 
 namespace tundish {
 
-// A new, locked file of this name in the folder, open for reading and writing; keep it open until
-// it is renamed. Negative, with errno, on failure: EAGAIN when a sweeper removed it in between;
-// call again.
+// Creates a new, locked file of this name in the folder, open for reading and writing. Keep the
+// file open until it is renamed. Returns a negative number, with errno, on failure. EAGAIN: a
+// sweeper removed the file in between; call again.
 int make_temporary(int folder, const char* name);
 
-// Removes the files of this prefix whose writers are gone. What cannot be removed stays.
+// Removes files with this prefix whose writers have ended. Skips files that cannot be removed.
 void sweep_temporaries(int folder, std::string_view prefix);
 
 }  // namespace tundish

@@ -1,4 +1,4 @@
-// For tests: a folder that vanishes with its contents.
+// A folder for tests that is deleted with its contents.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -28,7 +28,7 @@ class TemporaryFolder {
   const std::string& path() const { return path_; }
   std::string operator/(const std::string& name) const { return path_ + '/' + name; }
 
-  // Folders on the way are made.
+  // Creates missing parent folders.
   std::string write(const std::string& name, std::string_view contents) const {
     const std::filesystem::path file(*this / name);
     std::filesystem::create_directories(file.parent_path());

@@ -1,5 +1,5 @@
-// What the tests of every folder share: the seed of random tests, the instruction sets, how much
-// sanitizers try.
+// Helpers that the tests of every folder share: the seed of random tests, the instruction sets, and
+// the amount of work under sanitizers.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@
 
 namespace tundish {
 
-// The step of a loop over all cases. Sanitizers, whose code is 5 to 15 times as slow, try one case
-// in n; the release build tries all. A loop of random rounds is divided by it.
+// Returns the step of a loop over all cases. Sanitized code is 5 to 15 times slower and tries one
+// case in n; the release build tries all. Loops of random rounds divide their count by this step.
 template <class Integer>
 constexpr Integer one_in(Integer n) {
 #ifdef TUNDISH_SLOW_BUILD
@@ -31,8 +31,8 @@ constexpr Integer one_in(Integer n) {
 #endif
 }
 
-// One seed for the whole run, another one in every run. unit_tests prints it first, so that a run
-// that crashes has said it too; TUNDISH_TEST_SEED=N repeats a run with the seed N.
+// Returns one seed for the whole run, different in every run. unit_tests prints the seed first, so
+// that a crashing run has printed it too. TUNDISH_TEST_SEED=N repeats a run with the seed N.
 inline std::uint64_t test_seed() {
   static const std::uint64_t seed = [] {
     const char* wanted = std::getenv("TUNDISH_TEST_SEED");
@@ -45,7 +45,7 @@ inline int between(Random& random, int low, int high) {
   return low + static_cast<int>(random.below(static_cast<std::uint64_t>(high - low) + 1));
 }
 
-// Every instruction set that this machine has, the scalar code first.
+// Returns every instruction set of this machine, scalar code first.
 inline std::vector<Cpu> all_cpus() {
   std::vector<Cpu> cpus;
   for (int level = 0; level <= static_cast<int>(best_cpu()); ++level) {
@@ -54,7 +54,7 @@ inline std::vector<Cpu> all_cpus() {
   return cpus;
 }
 
-// FNV-1a: a figure that Python can compute too.
+// FNV-1a: a digest that Python can compute too.
 inline std::uint64_t digest(const std::vector<std::uint8_t>& bytes) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const std::uint8_t byte : bytes) hash = (hash ^ byte) * 0x100000001b3u;

@@ -1,4 +1,4 @@
-// Numbers of bytes as people write them.
+// Numbers of bytes in human-readable form.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 
 namespace tundish {
 
-// 1610612736 -> "1.5 GiB"
+// Formats a size: 1610612736 -> "1.5 GiB".
 inline std::string bytes_text(std::uint64_t bytes) {
   constexpr const char* kUnits[] = {"KiB", "MiB", "GiB"};
   for (int power = 3; power > 0; --power) {

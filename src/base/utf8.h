@@ -1,4 +1,4 @@
-// Which bytes are UTF-8.
+// UTF-8 validation.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace tundish {
 
-// Bytes of the valid UTF-8 sequence that the text starts with: 1 to 4, or 0 when it is none (also
-// for overlong forms, surrogates and values outside Unicode). The text is not empty.
+// Returns the length of the valid UTF-8 sequence that starts the text: 1 to 4 bytes, or 0 if there
+// is none (also for overlong forms, surrogates, values outside Unicode). The text is not empty.
 inline std::size_t utf8_length(std::string_view text) {
   const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
   const unsigned char lead = byte(0);

@@ -28,7 +28,7 @@ BatchTensor images_of(const Batch& batch, std::size_t number) {
   return out;
 }
 
-// Arrays of samples without an image, numbered in the order of their fields.
+// Returns an array of samples without an image; arrays are numbered in field order.
 BatchTensor array_of(const Batch& batch, std::size_t number) {
   const BatchView& view = batch.views[number];
   BatchTensor out{.name = fmt::format("array_{}", number),
@@ -46,7 +46,7 @@ BatchTensor array_of(const Batch& batch, std::size_t number) {
   return out;
 }
 
-// An image of a list.
+// Returns one image of a list.
 BatchTensor image_of(const Batch& batch, const BatchImage& image) {
   const std::int64_t width = image.size.width, height = image.size.height;
   const BatchView& view = batch.views.front();

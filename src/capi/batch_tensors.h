@@ -1,4 +1,4 @@
-// The tensors of a batch by name, as callers see them.
+// The tensors of a batch by name, as callers receive them.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ struct BatchTensor {
   ElementType type = ElementType::uint8;
   std::vector<std::int64_t> shape, strides;
   bool lent = false;
-  bool copies = false;  // a tensor is a copy: it must not keep the pixels alive
+  bool copies = false;  // whether the tensor is a copy, which need not keep the pixels alive
 };
 
-// The views' images (or each image of a list), then labels and samples, then sizes if asked for.
+// Returns the images of each view (or each image of a list), labels, samples, and requested sizes.
 std::vector<BatchTensor> tensors_of(Batch& batch);
 
-// A tensor of `batch`, which is kept alive.
+// Exports a tensor of `batch` and keeps the batch alive.
 void* dlpack_of(const BatchTensor& tensor, const std::shared_ptr<Batch>& batch);
 
 }  // namespace tundish

@@ -1,4 +1,4 @@
-// How every function of the C interface is wrapped: no exception leaves, the error is kept.
+// Wraps every function of the C interface: catches all exceptions and stores the error.
 #pragma once
 
 #include <exception>
@@ -11,19 +11,19 @@ namespace tundish {
 
 struct LastError {
   int code = 0;
-  bool of_sample = false;  // one sample is bad: SampleError
+  bool of_sample = false;  // a SampleError: only one sample is bad
   std::string text;
 };
 
-LastError& last_error();  // of this thread
+LastError& last_error();  // per thread
 
 void keep_error(ErrorCode code, const char* text, bool of_sample = false) noexcept;
-void keep_unforeseen(const char* why) noexcept;  // an exception that is not ours
+void keep_unforeseen(const char* why) noexcept;  // for exceptions other than Error
 
-// A text for the caller, valid until the next call of this thread.
+// Stores a text for the caller, valid until the next call of this thread.
 const char* keep_text(std::string text);
 
-// Runs `body`; when it throws, keeps the error and returns `failed`.
+// Runs `body`. If it throws, stores the error and returns `failed`.
 template <class Result, class Body>
 Result guarded(Result failed, const Body& body) noexcept {
   try {
@@ -32,7 +32,7 @@ Result guarded(Result failed, const Body& body) noexcept {
     keep_error(error.code(), error.what(), true);
   } catch (const Error& error) {
     keep_error(error.code(), error.what());
-  } catch (const std::bad_alloc&) {  // a text that takes no memory
+  } catch (const std::bad_alloc&) {  // a literal text, since formatting could fail too
     keep_error(ErrorCode::no_memory,
                "TND-505 needs more memory than there is\n  fix: close other programs, use fewer "
                "threads or smaller batches");

@@ -1,4 +1,4 @@
-// include/tundish.h, the part on a GPU.
+// Implements the GPU part of include/tundish.h.
 #include <unistd.h>
 
 #include "capi/call.h"
@@ -68,7 +68,7 @@ int32_t tundish_device_poll_completed(tundish_device* device, tundish_refused* o
 int32_t tundish_loader_enter_refused(tundish_loader* loader, tundish_refused* refused) {
   return guarded<int32_t>(TUNDISH_ERROR, [&] {
     if (!refused->pending) return TUNDISH_OK;
-    refused->pending = 0;  // once, whatever is thrown below
+    refused->pending = 0;  // cleared first, so that an exception below cannot repeat the entry
     enter_refused(*loader->engine, {.sample = refused->sample,
                                     .epoch = refused->epoch,
                                     .position = refused->position,

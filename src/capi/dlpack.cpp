@@ -17,7 +17,7 @@ struct DLManagedTensorVersioned {
   DLTensor tensor;
 };
 
-// What consumers older than DLPack 1.0 take.
+// The unversioned struct, for consumers older than DLPack 1.0.
 struct DLManagedTensor {
   DLTensor tensor;
   void* manager_ctx;
@@ -32,7 +32,7 @@ struct Tensor {
   std::vector<std::int64_t> shape, strides;
 };
 
-// By the number of the ElementType.
+// Indexed by ElementType.
 constexpr DLDataType kElements[] = {
     {1, 8, 1}, {2, 32, 1}, {2, 16, 1}, {4, 16, 1}, {0, 64, 1}, {1, 16, 1}, {6, 8, 1},
     {0, 8, 1}, {0, 16, 1}, {0, 32, 1}, {1, 32, 1}, {1, 64, 1}, {2, 64, 1},
@@ -127,7 +127,7 @@ void tundish_capsule_functions(void* is_valid, void* get_pointer) {
 }
 
 void tundish_capsule_destructor(void* capsule) {
-  // A consumer renames what it has taken.
+  // A consumer renames the capsule that it takes.
   if (tundish::capsule_is_valid(capsule, "dltensor_versioned")) {
     tundish_tensor_free(tundish::capsule_get_pointer(capsule, "dltensor_versioned"));
   } else if (tundish::capsule_is_valid(capsule, "dltensor")) {

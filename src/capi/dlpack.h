@@ -1,4 +1,4 @@
-// Tensors that leave the library: the structs of DLPack 1.0 (dmlc/dlpack), the part we use.
+// Tensors exported from the library: the used part of the DLPack 1.0 structs (dmlc/dlpack).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tundish {
 
-// As tundish_tensor_info.dtype numbers them.
+// Numbered like tundish_tensor_info.dtype.
 enum class ElementType : std::int32_t {
   uint8,
   float32,
@@ -30,7 +30,7 @@ inline ElementType element_type(Dtype dtype) { return static_cast<ElementType>(d
 ElementType element_type(ArrayElement element);
 std::size_t bytes_of(ElementType type);
 
-// `owner` is kept until the consumer has freed the tensor. Strides count elements.
+// Keeps `owner` until the consumer has freed the tensor. Strides count elements.
 void* new_tensor(std::shared_ptr<void> owner, void* data, ElementType type,
                  std::vector<std::int64_t> shape, std::vector<std::int64_t> strides);
 

@@ -1,4 +1,4 @@
-// DLPack's description of a tensor, as its specification lays it out.
+// DLPack's tensor struct, with the layout of the specification.
 #pragma once
 
 #include <cstdint>

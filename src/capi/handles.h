@@ -1,4 +1,4 @@
-// What the opaque pointers of include/tundish.h point to.
+// The types behind the opaque handles of include/tundish.h.
 #pragma once
 
 #include <sys/types.h>
@@ -15,25 +15,25 @@
 #include "tundish.h"
 
 struct tundish_source {
-  std::shared_ptr<const tundish::Source> source;  // second owner: loaders made from it
+  std::shared_ptr<const tundish::Source> source;  // shared with the loaders made from it
   std::string about;
 };
 
 struct tundish_loader {
   std::unique_ptr<tundish::Engine> engine;
   std::string path;
-  std::string about;  // tundish_loader_describe()
+  std::string about;  // text of tundish_loader_describe()
 };
 
 struct tundish_batch {
-  std::shared_ptr<tundish::Batch> batch;  // second owner: each tensor made from it
+  std::shared_ptr<tundish::Batch> batch;  // shared with the tensors made from it
   std::vector<tundish::BatchTensor> tensors;
 };
 
-// In a forked child nothing of the GPU may be touched.
+// `process` detects forked children, which must not touch the GPU.
 struct tundish_resident {
   pid_t process;
-  std::shared_ptr<tundish::cuda::ResidentPack> pack;  // second owner: each device that uses it
+  std::shared_ptr<tundish::cuda::ResidentPack> pack;  // shared with the devices that use it
 };
 
 struct tundish_device {
@@ -43,6 +43,6 @@ struct tundish_device {
 
 namespace tundish {
 
-tundish_source* new_source(std::shared_ptr<const Source> opened);  // the caller deletes it
+tundish_source* new_source(std::shared_ptr<const Source> opened);  // the caller deletes the result
 
 }  // namespace tundish

@@ -1,4 +1,4 @@
-// include/tundish.h, the part on loaders and batches.
+// Implements the loader and batch part of include/tundish.h.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -43,7 +43,7 @@ LoaderOptions options_of(const char* json, const tundish_loader_lists* lists) {
   return to;
 }
 
-// What threads="auto" chose, oldest first.
+// Returns the choices of threads="auto", oldest first.
 Json tuning_json(const Engine& engine) {
   Json list = Json::array();
   for (const TuningEntry& entry : engine.tuning_entries()) {

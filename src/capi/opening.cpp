@@ -1,4 +1,4 @@
-// include/tundish.h, the part on sources that are opened while their caller stays awake.
+// Implements the part of include/tundish.h that opens sources while the caller stays responsive.
 #include <unistd.h>
 
 #include <chrono>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr auto kJoinTimeout = std::chrono::milliseconds(900);
 
-// Second owner: the thread, which may be left behind.
+// Shared with the thread, which may outlive the handle.
 struct Opening {
   Opening(const char* name, const char* about) : path(name) {
     if (about) read_fields(options, parse_json(about), SourceOptions::kName);
@@ -29,7 +29,7 @@ struct Opening {
   const std::string path;
   SourceOptions options;  // set before the thread starts
   std::atomic<bool> stop = false;
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the members below
   std::condition_variable changed;
   bool done = false;
   std::unique_ptr<tundish_source> source;
@@ -74,7 +74,7 @@ tundish_opening* tundish_opening_new(const char* path, const char* options) {
     try {
       handle->thread = std::thread([keep = handle->opening] { keep->run(); });
     } catch (const std::system_error&) {
-      handle->opening->run();  // the system gives no thread: the caller waits here
+      handle->opening->run();  // no thread available: open on the caller's thread
     }
     return handle.release();
   });
@@ -96,7 +96,7 @@ int32_t tundish_opening_wait(tundish_opening* handle, uint32_t timeout_ms, tundi
 
 void tundish_opening_free(tundish_opening* handle) {
   if (handle == nullptr) return;
-  if (::getpid() != handle->process) return;  // its thread is not here, its lock may be held
+  if (::getpid() != handle->process) return;  // forked child: no thread, lock may be held
   handle->opening->stop = true;
   if (handle->thread.joinable()) {
     handle->opening->wait(kJoinTimeout) ? handle->thread.join() : handle->thread.detach();

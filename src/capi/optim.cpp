@@ -1,4 +1,4 @@
-// include/tundish.h, the part of optimizers.
+// Implements the optimizer part of include/tundish.h.
 #include <bit>
 #include <memory>
 

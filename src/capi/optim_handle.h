@@ -1,4 +1,4 @@
-// What a tundish_optimizer* points to.
+// The type behind a tundish_optimizer*.
 #pragma once
 
 #include <memory>
@@ -9,11 +9,11 @@
 #include "optim/optimizer.h"
 
 struct tundish_optimizer {
-  std::unique_ptr<tundish::optim::Optimizer> cpu;  // one of the two
+  std::unique_ptr<tundish::optim::Optimizer> cpu;  // either this or gpu
   std::unique_ptr<tundish::cuda::GpuOptimizer> gpu = nullptr;
   std::vector<tundish::optim::TensorEntry> bound = {};
-  std::vector<void*> gradients = {};                // of the bound tensors, for the next steps
-  std::vector<tundish::KnownParameter> known = {};  // empty: Python looks at each tensor itself
+  std::vector<void*> gradients = {};                // of the bound tensors, for the following steps
+  std::vector<tundish::KnownParameter> known = {};  // empty: Python checks each tensor itself
 
   void use_gradients() {
     if (cpu) cpu->set_gradients(gradients);

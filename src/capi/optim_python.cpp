@@ -1,5 +1,5 @@
-// What Python asks about torch's tensors in every step of an optimizer, answered without a line of
-// Python per tensor.
+// Checks of torch's tensors that Python needs in every optimizer step, without Python code per
+// tensor.
 #include <span>
 
 #include "capi/call.h"
@@ -16,7 +16,7 @@ const TorchFunctions& functions_at(const void* table) {
   return *static_cast<const TorchFunctions*>(table);
 }
 
-// Whether a parameter is as it was bound; `gradient` receives where its gradient is now.
+// Whether a parameter is unchanged since binding; `gradient` receives the gradient's address.
 bool is_as_bound(const TorchFunctions& torch, const KnownParameter& known,
                  const optim::TensorEntry& bound, void*& gradient) {
   const void* const parameter = tensor_of(torch, known.object);
@@ -36,7 +36,7 @@ bool is_as_bound(const TorchFunctions& torch, const KnownParameter& known,
 
 using namespace tundish;
 
-// Remembers the objects that were bound, a list in the order of binding.
+// Records the bound objects: a list in the order of binding.
 int32_t tundish_optimizer_know(tundish_optimizer* optimizer, const void* functions,
                                void* parameters) {
   return guarded<int32_t>(TUNDISH_ERROR, [&] {
@@ -46,8 +46,8 @@ int32_t tundish_optimizer_know(tundish_optimizer* optimizer, const void* functio
   });
 }
 
-// kUnchanged: all is where it was. kMoved: gradients moved, and the next steps use them.
-// kDifferent: something else is different, and must be bound again.
+// Returns kUnchanged if nothing moved, or kMoved if only gradients moved: the following steps use
+// the new addresses. Returns kDifferent if anything else changed, which requires another binding.
 int32_t tundish_optimizer_find(tundish_optimizer* optimizer, const void* functions,
                                void* parameters) {
   return guarded<int32_t>(kFailed, [&]() -> int32_t {
@@ -68,7 +68,7 @@ int32_t tundish_optimizer_find(tundish_optimizer* optimizer, const void* functio
   });
 }
 
-// For autograd: the remembered objects with a gradient were written. They are no inference tensors.
+// For autograd: marks the recorded objects with a gradient as written. None is an inference tensor.
 void tundish_optimizer_bump_versions(tundish_optimizer* optimizer, const void* functions) {
   const TorchFunctions& torch = functions_at(functions);
   for (std::size_t i = 0; i < optimizer->known.size(); ++i) {
@@ -77,7 +77,7 @@ void tundish_optimizer_bump_versions(tundish_optimizer* optimizer, const void* f
   }
 }
 
-// 1: the gradients of a list of tensors are those of another list.
+// Returns 1 if the tensors in `gradients` are the gradients of `parameters`, in order.
 int32_t tundish_torch_gradients_are(const void* functions, void* parameters, void* gradients) {
   const TorchFunctions& torch = functions_at(functions);
   const int64_t count = torch.list_size(parameters);
@@ -89,7 +89,7 @@ int32_t tundish_torch_gradients_are(const void* functions, void* parameters, voi
   return 1;
 }
 
-// 1: the entries of the dictionaries of a list are `count` known ones, in this order.
+// Returns 1 if the entries of a list of dictionaries are the `count` known entries, in this order.
 int32_t tundish_entries_are(const void* functions, void* dicts, const void* known, uint64_t count) {
   const TorchFunctions& torch = functions_at(functions);
   const std::span entries(static_cast<const KnownEntry*>(known), count);
@@ -111,7 +111,7 @@ int32_t tundish_entries_are(const void* functions, void* dicts, const void* know
   return found == count ? 1 : 0;
 }
 
-// 1: the values of a dictionary are the objects of a list, in this order.
+// Returns 1 if the values of a dictionary are the objects of a list, in this order.
 int32_t tundish_values_are(const void* functions, void* dict, void* list) {
   const TorchFunctions& python = functions_at(functions);
   int64_t place = 0, count = 0;

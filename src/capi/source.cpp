@@ -1,4 +1,4 @@
-// include/tundish.h, the part on sources.
+// Implements the source part of include/tundish.h.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -182,7 +182,7 @@ ImageMode mode_named(const char* name) {
               std::string("mode must be RGB, L or I;16, not ") + printable(name));
 }
 
-// Decoded pixels of three bytes as a tensor of this mode.
+// Exports decoded three-byte pixels as a tensor of this mode.
 void* tensor_of(std::shared_ptr<std::vector<std::uint8_t>> pixels, Size size, ImageMode mode) {
   std::uint8_t* data = pixels->data();
   if (mode == ImageMode::rgb) {
@@ -221,7 +221,7 @@ void* tundish_source_image(const tundish_source* handle, uint64_t sample, int32_
     check(source.read_header(header, sample, bytes, Limits{}));
     header.keep16 = mode == ImageMode::i16;
     const std::uint8_t orientation = exif_orientation ? header.orientation : 1;
-    auto pixels = std::make_shared<std::vector<std::uint8_t>>();  // second owner: the tensor
+    auto pixels = std::make_shared<std::vector<std::uint8_t>>();  // shared with the tensor
     DecodeScratch scratch;
     check(decode_upright(*pixels, bytes, header, orientation, scratch, Limits{}));
     const Size size = upright_size(

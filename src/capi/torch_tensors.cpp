@@ -10,7 +10,7 @@ struct Shape {
   const std::int64_t *sizes = nullptr, *strides = nullptr;
 };
 
-// The layout first: asked for the strides of a sparse tensor, torch prints an error.
+// Checks the layout first, because torch prints an error for strides of a sparse tensor.
 bool read_shape(const TorchFunctions& torch, const void* tensor, Shape& out) {
   std::int32_t layout = -1;
   return torch.layout(tensor, &layout) == 0 &&

@@ -19,7 +19,7 @@ struct Arguments::Parser {
     std::string text;
   };
   struct Section {
-    std::string mode;  // empty: options of the verb
+    std::string mode;  // empty: options of the verb itself
     std::vector<Row> rows;
     std::vector<std::string> long_names;
   };
@@ -27,7 +27,7 @@ struct Arguments::Parser {
   std::vector<Section> sections = {{}};
 
   void add(const std::string& names, const char* value, const char* text, std::size_t section) {
-    // "-o,--output" is shown as "-o, --output FILE"
+    // The help shows "-o,--output" as "-o, --output FILE".
     std::string shown = names;
     const std::size_t comma = shown.find(',');
     if (comma != std::string::npos) shown.insert(comma + 1, " ");
@@ -51,7 +51,7 @@ struct Arguments::Parser {
 
   bool is_given(const std::string& name) const { return app.count(name) > 0; }
 
-  // The width of the help's first column.
+  // Returns the width of the first column of the help.
   std::size_t width_of_names() const {
     std::size_t out = 22;
     for (const Section& section : sections) {
@@ -71,12 +71,12 @@ struct Arguments::Parser {
 
 namespace {
 
-// "--size" of "--size=224"; empty for a word that is no long option.
+// Returns "--size" for "--size=224"; empty if the argument is not a long option.
 std::string long_name_of(const std::string& word) {
   return word.starts_with("--") && word.size() > 2 ? word.substr(0, word.find('=')) : "";
 }
 
-// Empty unless the whole word is a number that fits.
+// Parses a number that fits T; empty unless the whole argument is consumed.
 template <class T>
 std::optional<T> parsed(const std::string& word) {
   T out = 0;
@@ -115,7 +115,7 @@ void Arguments::option(std::string& into, const char* names, const char* value, 
 void Arguments::options(std::vector<std::string>& into, const char* names, const char* value,
                         const char* text) {
   parser_->add(names, value, text);
-  // One value each: CLI11 would take the words behind it as well.
+  // Exactly one value: CLI11 would also consume the arguments after it.
   parser_->app.add_option(names, into)->type_size(1)->allow_extra_args(false);
 }
 
@@ -151,7 +151,7 @@ bool Arguments::parse(const Words& words) {
   parser_->add_flag(shell_.quiet, "-q,--quiet", "print errors only", 0);
   parser_->add_flag(no_color_, "--no-color", "no colors (also: the variable NO_COLOR)", 0);
   parser_->add_flag(help, "-h,--help", "print this", 0);
-  // Seen before parsing, so that help comes and errors are JSON although the rest is wrong.
+  // Checked before parsing, so that help is printed and errors are JSON even for invalid arguments.
   for (const std::string& word : words) {
     if (word == "--") break;
     if (word == "--help" || word == "-h") help = true;
@@ -164,7 +164,7 @@ bool Arguments::parse(const Words& words) {
   }
   check_renamed(words);
   try {
-    // CLI11 takes the words from the back.
+    // CLI11 consumes arguments from the back.
     std::vector<std::string> reversed(words.rbegin(), words.rend());
     parser_->app.parse(std::move(reversed));
   } catch (const CLI::ParseError& error) {
@@ -203,7 +203,7 @@ void Arguments::check_modes() const {
   }
 }
 
-// "; did you mean --size?" for the first option that does not exist.
+// Returns "; did you mean --size?" for the first unknown option.
 std::string Arguments::hint(const Words& words) const {
   const std::vector<std::string> known = parser_->long_names();
   for (const std::string& word : words) {

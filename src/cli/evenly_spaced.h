@@ -1,12 +1,12 @@
-// A part of a data set that stands for the whole.
+// Evenly spaced samples that represent a whole data set.
 #pragma once
 
 #include <cstdint>
 
 namespace tundish::cli {
 
-// Number k of n that are evenly spaced over `count`: k * count / n, whose product may pass 64 bits.
-// n is at most count, and at most 2^32 unless it is count.
+// Returns item k of n evenly spaced items out of `count`: k * count / n, without 64-bit overflow.
+// Requires n <= count, and n <= 2^32 unless n == count.
 inline std::uint64_t evenly_spaced(std::uint64_t k, std::uint64_t n, std::uint64_t count) {
   return k * (count / n) + k * (count % n) / n;
 }

@@ -16,7 +16,7 @@
 #include "cli/hdf5_types.h"
 #include "data/source/formats/chunked/hdf5_chunks.h"
 
-// libhdf5 names szip, but a description decompresses nothing.
+// libhdf5 references szip symbols, but describing a file decompresses nothing.
 extern "C" {
 int SZ_encoder_enabled(void) { return 0; }
 int SZ_BufftoBuffCompress(void*, std::size_t*, const void*, std::size_t, void*) { return -1; }
@@ -30,7 +30,7 @@ struct Unsupported : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// An identifier of libhdf5 that closes itself.
+// A libhdf5 identifier that closes itself.
 class Id {
  public:
   Id(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {
@@ -71,11 +71,11 @@ void check(const std::optional<Fault>& fault) {
   throw std::runtime_error(text);
 }
 
-// What the data sets of one file share.
+// State shared by all data sets of one file.
 struct Walk {
   Hdf5Blocks blocks;
   ReadAt read;
-  bool compare = false;  // the chunks with those that libhdf5 finds
+  bool compare = false;  // compare chunks with those that libhdf5 finds
   std::uint64_t name_bytes = 0;
   Hdf5Description found = {};
   std::string reason = {};
@@ -86,7 +86,7 @@ struct Walk {
   }
 };
 
-// One block of elements in C order is cut into chunks of one row each, so that a sample is a read.
+// Cuts one block of elements in C order into chunks of whole rows, so that one sample is one read.
 void read_block(Hdf5Array& out, Hdf5Blocks& blocks, std::uint64_t start) {
   constexpr std::uint64_t kLeastBytes = 4096;
   const std::uint64_t rows = out.grid.shape[0];
@@ -99,7 +99,7 @@ void read_block(Hdf5Array& out, Hdf5Blocks& blocks, std::uint64_t start) {
       std::clamp<std::uint64_t>(kLeastBytes / row, 1, std::max<std::uint64_t>(rows, 1));
   out.grid.chunk[0] = step;
   const bool empty = array_bytes({out.grid.element, out.grid.shape}) == 0u;
-  if (start == kHdf5Nowhere || empty) return;  // never written: the fill value
+  if (start == kHdf5Nowhere || empty) return;  // never written: all fill values
   if (start > blocks.file_size() || rows > (blocks.file_size() - start) / row) {
     throw std::runtime_error(fmt::format("HDF5: values lead out of the file (at byte {})", start));
   }
@@ -110,9 +110,9 @@ void read_block(Hdf5Array& out, Hdf5Blocks& blocks, std::uint64_t start) {
   }
 }
 
-// The reference: libhdf5 looks every chunk of the shape up by its coordinates and reads its bytes.
-// (H5Dget_chunk_info_by_coord passes over the whole index each time, and is wrong where the
-// unlimited axis of an extensible array is not the first one.)
+// Compares with the reference: libhdf5 finds every chunk by its coordinates and reads its bytes.
+// (H5Dget_chunk_info_by_coord scans the whole index on each call, and is wrong if the unlimited
+// axis of an extensible array is not the first axis.)
 void compare_with_library(const Hdf5Array& array, const Walk& walk, hid_t dataset,
                           const Hdf5Extent& extent, const std::vector<std::uint64_t>& sides) {
   std::vector<hsize_t> place(sides.size(), 0);
@@ -121,7 +121,7 @@ void compare_with_library(const Hdf5Array& array, const Walk& walk, hid_t datase
   for (std::uint64_t number = 0;; ++number) {
     const bool stored = ours != array.chunks.end() && ours->number == number;
     hsize_t bytes = 0;
-    // Fails where the index has no entry yet.
+    // Fails where the index has no entry.
     const bool found = H5Dget_chunk_storage_size(dataset, place.data(), &bytes) >= 0 && bytes > 0;
     bool same = stored == found && (!stored || ours->bytes == bytes);
     if (same && stored) {
@@ -152,14 +152,14 @@ void read_chunked(Hdf5Array& out, Walk& walk, const Hdf5Layout& layout, const Hd
   if (layout.chunk.size() != axes || layout.element_bytes != element) {
     throw std::runtime_error("HDF5: chunks of another number of axes or of another type");
   }
-  if (out.grid.shape.size() > axes) out.grid.chunk.push_back(2);  // ours, not the file's
+  if (out.grid.shape.size() > axes) out.grid.chunk.push_back(2);  // added, not in the file
   check(read_hdf5_chunks(out.chunks, walk.blocks, layout, extent));
   const bool empty = std::find(extent.shape.begin(), extent.shape.end(), 0u) != extent.shape.end();
   if (walk.compare && !empty) compare_with_library(out, walk, dataset, extent, layout.chunk);
   mark_unfiltered_edges(out.chunks, layout, extent);
 }
 
-// One element as it is stored, since libhdf5's native type of a short float is a longer one.
+// Reads one element as stored, because libhdf5's native type of a short float is longer.
 void read_fill(Hdf5Array& out, hid_t properties, hid_t type) {
   out.grid.fill.assign(element_bytes(out.grid.element), std::byte{0});
   H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
@@ -174,7 +174,7 @@ void read_fill(Hdf5Array& out, hid_t properties, hid_t type) {
   if (out.kind == Hdf5Kind::big_endian) std::reverse(out.grid.fill.begin(), out.grid.fill.end());
 }
 
-// False for what is left out: texts but for the names of classes, compounds, scalars.
+// Returns false for omitted data sets: texts other than class names, compounds, scalars.
 bool read_dataset(Hdf5Array& out, Walk& walk, const Hdf5Layout& layout, hid_t dataset) {
   const Id space(H5Dget_space(dataset), H5Sclose);
   const Id type(H5Dget_type(dataset), H5Tclose);
@@ -220,7 +220,7 @@ void read_object(Walk& walk, hid_t root, const std::string& name, std::uint64_t 
   if (name.size() > kMaxName || walk.name_bytes > 2 * walk.blocks.file_size() + (1 << 20)) {
     throw Unsupported("HDF5: names of data sets are too long");
   }
-  // Before libhdf5 opens the data set: it would open the files that a virtual one names.
+  // Must precede opening by libhdf5, which would open the files that a virtual data set names.
   Hdf5Layout layout;
   check(read_hdf5_layout(layout, walk.blocks, header));
   if (layout.storage == Hdf5Storage::virtual_sources) {
@@ -240,7 +240,7 @@ bool is_full(const Walk& walk) {
   return walk.found.arrays.size() > 10'000 || walk.found.omissions.size() > 10'000;
 }
 
-// Called by libhdf5, which is C: nothing may be thrown through it.
+// Callback from libhdf5, which is C: no exception may pass through it.
 template <class Act>
 herr_t guarded(Walk& walk, const char* name, Act&& act) {
   try {
@@ -271,7 +271,7 @@ herr_t visit_link(hid_t, const char* name, const H5L_info_t* about, void* contex
   });
 }
 
-// The next open() is the last one: links, virtual data sets and plug-ins open nothing.
+// Limits the process to one more open(): links, virtual data sets and plug-ins can open nothing.
 void allow_one_more_file() {
   const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (next < 0) throw std::runtime_error("HDF5: no file can be opened");
@@ -298,7 +298,7 @@ std::string describe(const std::string& path, bool compare) {
   const File bytes = File::open(path);
   allow_one_more_file();
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  H5PLset_loading_state(0);  // no plug-in is ever loaded
+  H5PLset_loading_state(0);  // never load a plug-in
   const Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   H5Pset_fapl_sec2(access);
   const Id file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access), H5Fclose);

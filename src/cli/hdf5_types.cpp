@@ -57,7 +57,7 @@ Hdf5Element integer_of(hid_t type) {
   return {.reason = "its integers have unused bits or another size than 1, 2, 4 or 8 bytes"};
 }
 
-// As h5py writes it.
+// Recognizes h5py's encoding of bool.
 bool is_bool(hid_t type) {
   if (H5Tget_size(type) != 1 || H5Tget_nmembers(type) != 2) return false;
   bool right = true;

@@ -1,4 +1,4 @@
-// Types of elements of HDF5 data sets, as libhdf5 describes them.
+// Element types of HDF5 data sets, as libhdf5 describes them.
 #pragma once
 
 #include <hdf5.h>
@@ -12,14 +12,14 @@ namespace tundish::cli {
 
 struct Hdf5Element {
   std::optional<ArrayElement> element = {};
-  std::string reason = {};  // why it is not read
+  std::string reason = {};  // why the type cannot be read
 };
 
-// As h5py reads the type: enumerations as integers, but for FALSE = 0 and TRUE = 1. Only integers
-// without unused bits and IEEE 754 floats (and bfloat16) have an element.
+// Maps types as h5py does: enumerations to integers, except FALSE = 0 and TRUE = 1. Only integers
+// without unused bits, IEEE 754 floats and bfloat16 have an element.
 Hdf5Element element_of(hid_t type);
 
-bool is_byte_strings(hid_t type);  // of variable length
-bool is_texts(hid_t type);         // of variable length
+bool is_byte_strings(hid_t type);  // variable-length
+bool is_texts(hid_t type);         // variable-length
 
 }  // namespace tundish::cli

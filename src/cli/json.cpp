@@ -25,7 +25,7 @@ Json error_json(const Error& error) {
 }
 
 std::string json_text(const std::string& bytes) {
-  // Only bytes that JSON cannot hold are changed: a line break stays one.
+  // Changes only bytes that JSON cannot represent; line breaks are preserved.
   std::string out;
   for (std::size_t i = 0; i < bytes.size();) {
     const std::size_t end = bytes.find_first_of("\n\t\r", i);

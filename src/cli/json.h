@@ -1,4 +1,4 @@
-// What --json prints.
+// The output of --json.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,17 +9,17 @@
 
 namespace tundish::cli {
 
-using Json = nlohmann::ordered_json;  // keys in the order in which they are documented
+using Json = nlohmann::ordered_json;  // keys in documented order
 
-void print_json(const Shell& shell, const Json& value);  // one line
+void print_json(const Shell& shell, const Json& value);  // on one line
 
-// {code, message, title, file, record, key, offset, reason}
+// Returns {code, message, title, file, record, key, offset, reason}.
 Json error_json(const Error& error);
 
-// Text for a JSON string: bytes that are not UTF-8 become \xNN.
+// Prepares text for a JSON string: bytes that are not UTF-8 become \xNN.
 std::string json_text(const std::string& bytes);
 
-// {"key": "..."} and, where the name is not UTF-8, "key_hex" with its exact bytes.
+// Adds {"key": "..."} and, if the name is not UTF-8, "key_hex" with the exact bytes.
 void put_key(Json& into, const std::string& key);
 
 }  // namespace tundish::cli

@@ -14,8 +14,8 @@
 namespace tundish::cli {
 namespace {
 
-constexpr double kSettleSeconds = 5;  // that threads="auto" may take
-constexpr double kColumns = 30;       // of the longest bar
+constexpr double kSettleSeconds = 5;  // time for threads="auto" to settle
+constexpr double kColumns = 30;       // width of the longest bar
 
 CostModel model_of(const Measured& m) {
   const double thread_s = m.seconds * static_cast<double>(m.threads);

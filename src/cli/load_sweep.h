@@ -1,5 +1,5 @@
-// tundish bench load --sweep: the rate for each number of threads, with plain and with page-locked
-// batches, beside what the cost model predicts and what threads="auto" reaches.
+// tundish bench load --sweep: the rate for each number of threads, with plain and page-locked
+// batches, next to the cost model's prediction and the rate that threads="auto" reaches.
 #pragma once
 
 #include <optional>
@@ -11,32 +11,32 @@
 namespace tundish::cli {
 
 struct SweepRow {
-  int threads = 0;  // of `automatic`: those at the end
+  int threads = 0;  // for `automatic`: the final number
   Series plain;
-  std::optional<Series> page_locked;  // where there is page-locked memory
-  double predicted = 0;               // images per second, from the run of one thread
+  std::optional<Series> page_locked;  // if page-locked memory is available
+  double predicted = 0;               // images per second, extrapolated from one thread
 };
 
 struct Sweep {
-  double cpus = 0;  // that the process may use; 1.5 with such a quota
+  double cpus = 0;  // CPUs available to the process, such as 1.5 with a quota
   std::vector<SweepRow> rows;
   SweepRow automatic;
-  std::string why_not_page_locked;  // empty: it was measured
+  std::string why_not_page_locked;  // empty if measured
 
-  double best() const;             // images per second of plain batches, of all rows
-  double automatic_share() const;  // of best()
+  double best() const;             // highest rate of plain batches, in images per second
+  double automatic_share() const;  // as a fraction of best()
 };
 
-// 1, 2, 4 and so on, the number of CPUs, and twice as many.
+// Returns powers of two below twice the CPU count, the CPU count, and twice the CPU count.
 std::vector<int> sweep_counts(int cpus);
 
-// Each number `runs` times, in turns. Throws as measure() does.
+// Measures each thread count `runs` times, in turn. Throws the errors of measure().
 Sweep sweep_threads(const std::shared_ptr<const Source>& source, const MeasureOptions& options,
                     int runs);
 
 Json sweep_json(const Sweep& sweep);
-std::string sweep_table(const Sweep& sweep);  // with a bar for each rate
+std::string sweep_table(const Sweep& sweep);  // includes a bar per rate
 
-std::string sweep_svg(const Sweep& sweep);  // the same as a chart
+std::string sweep_svg(const Sweep& sweep);  // as a chart
 
 }  // namespace tundish::cli

@@ -1,4 +1,4 @@
-// The program `tundish`: finds the verb, runs it, reports what went wrong.
+// The program `tundish`: finds the verb, runs it, reports errors.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -22,10 +22,10 @@ struct Verb {
   const char* group;
   const char* name;
   const char* summary;
-  int (*run)(const Words& words, Shell& shell);  // null: `python -m tundish` has the verb
+  int (*run)(const Words& words, Shell& shell);  // null: implemented by `python -m tundish`
 };
 
-// In the order of the help.
+// Listed in the order of the help.
 constexpr std::array kVerbs = {
     Verb{"diagnose", "doctor", "find what bounds the step of a training script", nullptr},
     Verb{"diagnose", "check", "find slow or wrong lines of a training script without running it",
@@ -113,7 +113,7 @@ int run(const Words& words, Shell& shell, std::string& verb_name) {
   if (!find_verb(name)) shell.json = std::find(words.begin(), words.end(), "--json") != words.end();
   const Verb& verb = verb_or_hint(name);
   verb_name = verb.name;
-  // What follows the verb is its own: tundish help bench load.
+  // Arguments after the verb belong to the verb: tundish help bench load.
   Words own(words.begin() + (asks_help ? 2 : 1), words.end());
   if (asks_help) own.emplace_back("--help");
   return run_verb(verb, own, shell);
@@ -122,7 +122,7 @@ int run(const Words& words, Shell& shell, std::string& verb_name) {
 int run_and_report(int argc, char** argv) {
   Shell shell(argc > 0 ? argv[0] : "tundish");
   watch_interrupts();
-  set_helper_program("/proc/self/exe");  // of HDF5 files: this program once more
+  set_helper_program("/proc/self/exe");  // for HDF5 files: runs this program again
   const StopScope interruptible(stop_request(&stop_flag()));
   std::string verb;
   try {
@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
   try {
     return tundish::cli::run_and_report(argc, argv);
   } catch (...) {
-    // There was not even memory for the message.
+    // There was not enough memory even for the message.
     constexpr std::string_view kText = "TND-505 tundish: needs more memory than there is\n";
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kText.data(), kText.size());
     return tundish::cli::kFailed;

@@ -22,14 +22,14 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// The engine reads ahead of what is taken, so its own count of bytes would be too high.
+// Computed from the source: the engine reads ahead, so its byte count would be too high.
 double mean_sample_bytes(const Source& source) {
   double sum = 0;
   for (std::uint64_t i = 0; i < source.count(); ++i) sum += static_cast<double>(source.bytes(i));
   return source.count() == 0 ? 0 : sum / static_cast<double>(source.count());
 }
 
-// Takes batches for so long, from epoch after epoch: their images, and the seconds they took.
+// Takes batches for `seconds`, across epochs. Counts their images and the elapsed seconds.
 void take_batches(Engine& engine, const std::string& path, double seconds, std::uint64_t& epoch,
                   Measured& out) {
   const Clock::time_point start = Clock::now();
@@ -44,7 +44,7 @@ void take_batches(Engine& engine, const std::string& path, double seconds, std::
         break;
       case Engine::Next::end:
         engine.start(++epoch, 0);
-        // A set of nothing but bad samples gives empty epochs without end.
+        // A set of only bad samples would produce empty epochs endlessly.
         out.seconds = since(start);
         break;
       case Engine::Next::again:

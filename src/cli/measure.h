@@ -1,4 +1,4 @@
-// Times the engine on a source, as a training run would use it.
+// Times the engine on a source, under the workload of a training run.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +15,30 @@ struct MeasureOptions {
   int size = 224;  // of the random resized crop
   std::uint32_t batch_size = 64;
   int threads = 1;
-  double seconds = 1;                        // of one run; it ends with a whole batch
-  double warm_up_seconds = 0;                // before them, not counted
-  bool tune_threads = false;                 // threads="auto"; `threads` are those to begin with
-  const HostAllocator* allocator = nullptr;  // of the batches; null: plain memory
+  double seconds = 1;                        // per run; a run ends with a complete batch
+  double warm_up_seconds = 0;                // before each run, not counted
+  bool tune_threads = false;                 // threads="auto"; `threads` is the initial number
+  const HostAllocator* allocator = nullptr;  // for batches; null: plain memory
 };
 
 struct Measured {
-  int threads = 0;  // at the end
+  int threads = 0;  // final number
   std::uint64_t images = 0;
-  std::uint64_t skipped = 0;       // could not be read or decoded
+  std::uint64_t skipped = 0;       // unreadable or undecodable
   double seconds = 0;              // from start() to the last batch
-  double first_batch_seconds = 0;  // from making the engine to having the first batch
+  double first_batch_seconds = 0;  // from constructing the engine to receiving the first batch
   double cpu_seconds = 0;          // of all threads of the process
   double images_per_second = 0;
-  double bytes_per_second = 0;                                 // of coded images
-  double read_share = 0, decode_share = 0, augment_share = 0;  // of the threads' time
+  double bytes_per_second = 0;                                 // encoded images
+  double read_share = 0, decode_share = 0, augment_share = 0;  // fractions of the threads' time
 };
 
-// Shuffled uint8 batches of RandomResizedCrop + RandomHorizontalFlip, epoch after epoch. Throws
-// Error, also Error(interrupted) when Ctrl-C was pressed.
+// Measures shuffled uint8 batches of RandomResizedCrop + RandomHorizontalFlip over many epochs.
+// Throws Error, including Error(interrupted) after Ctrl-C.
 Measured measure(std::shared_ptr<const Source> source, const MeasureOptions& options);
 
-// Several runs for each number of threads, taken in turn so that a slow moment hits all of them;
-// the median by images per second of each.
+// Several runs with one number of threads, interleaved with runs of the other numbers so that a
+// slow moment affects all numbers. `median` is the run with the median rate.
 struct Series {
   Measured median;
   double slowest = 0, fastest = 0;  // images per second
@@ -47,7 +47,7 @@ struct Series {
 std::vector<Series> measure_all(const std::shared_ptr<const Source>& source, MeasureOptions options,
                                 const std::vector<int>& threads, int runs);
 
-double cpu_per_1000(const Measured& measured);  // CPU seconds for 1,000 images
-Json series_json(const Series& series);         // a row of `tundish bench --json`
+double cpu_per_1000(const Measured& measured);  // CPU seconds per 1,000 images
+Json series_json(const Series& series);         // one row of `tundish bench --json`
 
 }  // namespace tundish::cli

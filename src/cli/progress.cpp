@@ -18,7 +18,7 @@ std::size_t terminal_columns() {
   return 80;
 }
 
-// Blocks where the user's language can show them.
+// Whether the user's locale is UTF-8, so that block characters can be shown.
 bool has_blocks() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(name);
@@ -81,7 +81,7 @@ void Progress::wipe() {
 
 std::string progress_line(const Amount& amount, double seconds, const char* unit,
                           std::string_view remark, std::size_t columns, bool blocks) {
-  // Bytes predict the time left better than numbers of images of unequal size.
+  // Bytes predict the remaining time better than image counts, as images differ in size.
   const bool by_bytes = amount.bytes_total > 0;
   const double done = static_cast<double>(by_bytes ? amount.bytes : amount.items);
   const double total = static_cast<double>(by_bytes ? amount.bytes_total : amount.items_total);
@@ -94,7 +94,7 @@ std::string progress_line(const Amount& amount, double seconds, const char* unit
   std::string tail;
   if (amount.items > 0) tail += fmt::format("   {} {}/s", rate_text(per_second), unit);
   if (amount.bytes > 0) tail += fmt::format("   {:.0f} MB/s", bytes_per_second / 1e6);
-  // Too early a guess is worse than none.
+  // An early estimate would be unreliable.
   if (total > 0 && done > 0 && seconds > 1) {
     tail += fmt::format("   {} left", duration_text(seconds * (total - done) / done));
   }

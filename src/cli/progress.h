@@ -1,5 +1,5 @@
-// One line on stderr that is drawn over and over: share, rate, time left. Silent when stderr is no
-// terminal, and with --quiet; --json concerns stdout only. One thread at a time.
+// A single, redrawn progress line on stderr: fraction, rate, time left. Silent if stderr is not a
+// terminal, and with --quiet; --json affects stdout only. One thread at a time.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace tundish::cli {
 
-// What has been done so far; a total of 0 means that it is not known.
+// Completed work; a total of 0 means unknown.
 struct Amount {
   std::uint64_t items = 0, items_total = 0;
   std::uint64_t bytes = 0, bytes_total = 0;
@@ -19,17 +19,17 @@ struct Amount {
 
 class Progress {
  public:
-  // `word` is the first word of the line ("packing"), `unit` what is counted ("img").
+  // `word` starts the line ("packing"); `unit` is the counted item ("img").
   Progress(const Shell& shell, const char* word, const char* unit);
-  ~Progress();  // wipes the line
+  ~Progress();  // clears the line
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Draws at most ten times a second, and not before the first tenth is over.
+  // Draws at most ten times per second, and never within the first tenth of a second.
   void show(const Amount& amount, std::string_view remark = {});
 
   void wipe();
-  double seconds() const;  // since the start
+  double seconds() const;  // since construction
 
  private:
   const bool active_;
@@ -41,7 +41,7 @@ class Progress {
   bool drawn_ = false;
 };
 
-// The line itself, without color, at most `columns` wide.
+// Returns the line itself, without color, at most `columns` wide.
 std::string progress_line(const Amount& amount, double seconds, const char* unit,
                           std::string_view remark, std::size_t columns, bool blocks);
 

@@ -17,8 +17,8 @@ extern char** environ;
 namespace tundish::cli {
 namespace {
 
-// Starts a program with the signals as they were before we changed them; quiet: without output. Our
-// handlers end with this program's image, and a signal that was ignored (nohup) stays ignored.
+// Starts a program with the signal handling from before our changes; quiet: without output. Exec
+// resets our handlers, and a signal that was ignored (nohup) stays ignored.
 int run(const std::vector<std::string>& words, bool quiet) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -54,10 +54,10 @@ int run(const std::vector<std::string>& words, bool quiet) {
   return WTERMSIG(status) == SIGINT ? int{kInterrupted} : 128 + WTERMSIG(status);
 }
 
-// Exit code of a Python that can import tundish and knows the option -P: 3.11 and later.
+// Exit code of a Python that can import tundish and supports the option -P: 3.11 and later.
 constexpr int kHasSafePath = 3;
 
-// The command line of `python -m tundish WORDS...`, without the current folder on sys.path.
+// Returns the command `python -m tundish WORDS...`, without the current folder on sys.path.
 std::vector<std::string> tundish_command(const std::vector<std::string>& python,
                                          const std::vector<std::string>& words) {
   std::vector<std::string> all = python;
@@ -68,7 +68,7 @@ std::vector<std::string> tundish_command(const std::vector<std::string>& python,
   return all;
 }
 
-// The folder the program was started from. Links are kept: .venv/bin/tundish is one.
+// Returns the folder of the program. Does not resolve links: .venv/bin/tundish is a link.
 std::string folder_of(const std::string& program) {
   const std::size_t slash = program.rfind('/');
   if (slash != program.npos) return program.substr(0, slash);
@@ -107,13 +107,13 @@ std::vector<std::string> find_python(const Shell& shell) {
   const std::string probe = code_outside_folder(fmt::format(
       "import tundish\nsys.exit({} if sys.version_info >= (3, 11) else 0)", kHasSafePath));
   for (const std::string& python : python_candidates(shell)) {
-    if (stop_flag().load()) return {};  // Ctrl-C ended the one that was tried
+    if (stop_flag().load()) return {};  // Ctrl-C ended the previous candidate
     try {
       const int code = run({python, "-c", probe}, true);
-      if (code == kHasSafePath) return {python, "-P"};  // Python's own child processes get it, too
+      if (code == kHasSafePath) return {python, "-P"};  // child processes of Python inherit -P
       if (code == 0) return {python};
     } catch (const Error&) {
-      continue;  // there is no such program
+      continue;  // no such program
     }
   }
   return {};
@@ -126,7 +126,7 @@ int run_python(const std::vector<std::string>& python, const std::vector<std::st
 
 int run_python_verb(const std::string& verb, const std::vector<std::string>& words, Shell& shell) {
   const std::vector<std::string> python = find_python(shell);
-  // Held back until python/tundish/__main__.py takes it: an import that Ctrl-C ends prints a
+  // Blocked until python/tundish/__main__.py unblocks it: interrupting an import would print a
   // traceback.
   sigset_t interrupt;
   ::sigemptyset(&interrupt);
@@ -143,7 +143,7 @@ int run_python_verb(const std::string& verb, const std::vector<std::string>& wor
   }
   std::vector<std::string> all = tundish_command(python, {verb});
   all.insert(all.end(), words.begin(), words.end());
-  // Python takes this process over: a signal that is sent to it alone is Python's, too.
+  // Replaces this process, so that signals sent to its process number reach Python.
   std::vector<char*> arguments;
   for (std::string& word : all) arguments.push_back(word.data());
   arguments.push_back(nullptr);

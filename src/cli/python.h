@@ -1,4 +1,4 @@
-// The Python beside this program, for the parts that live inside PyTorch.
+// The Python beside this program, for the features that need PyTorch.
 #pragma once
 
 #include <string>
@@ -8,27 +8,27 @@
 
 namespace tundish::cli {
 
-// Interpreters that may have tundish, best first: of the environment this program was started from,
-// of $VIRTUAL_ENV, and python3, without a folder, of the PATH. None was tried.
+// Returns interpreters that may have tundish, best first: from this program's environment, from
+// $VIRTUAL_ENV, and python3 from the PATH (without a folder). Runs none of them.
 std::vector<std::string> python_candidates(const Shell& shell);
 
-// `code` for `python -c`, which must not import modules of the current folder: Python puts that
-// folder first on sys.path, so a json.py there would replace the standard library's.
+// Wraps `code` for `python -c` so that it does not import modules of the current folder. Python
+// puts that folder first on sys.path, where a json.py would shadow the standard library.
 std::string code_outside_folder(const std::string& code);
 
-// The interpreter of the environment this program was started from (.venv/bin/python beside
-// .venv/bin/tundish), then $VIRTUAL_ENV's, then python3 of the PATH; empty when none can
-// `import tundish`, or Ctrl-C came meanwhile. The program, then its options.
+// Finds an interpreter that can `import tundish`: from this program's environment
+// (.venv/bin/python beside .venv/bin/tundish), $VIRTUAL_ENV's, then python3 from the PATH. Returns
+// the interpreter followed by its options; empty if none works, or after Ctrl-C.
 std::vector<std::string> find_python(const Shell& shell);
 
-// Runs `python -m tundish WORDS...`, without the current folder on sys.path, with our stdin, stdout
-// and stderr, and waits for it. Returns its exit code, 130 when it was interrupted. Throws
+// Runs `python -m tundish WORDS...`, without the current folder on sys.path and with our stdin,
+// stdout and stderr, and waits for it. Returns its exit code, 130 if interrupted. Throws
 // Error(no_memory, io_read).
 int run_python(const std::vector<std::string>& python, const std::vector<std::string>& words);
 
-// A verb that is written in Python (python/tundish/__main__.py lists them): its words go there as
-// they are, and its exit code comes back, 130 after Ctrl-C. Without such a Python a message says
-// how to get one.
+// Runs a verb that is implemented in Python (listed in python/tundish/__main__.py). Passes the
+// arguments unchanged and returns the exit code, 130 after Ctrl-C. Without a suitable Python,
+// prints how to install one.
 int run_python_verb(const std::string& verb, const std::vector<std::string>& words, Shell& shell);
 
 }  // namespace tundish::cli

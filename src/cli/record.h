@@ -1,4 +1,4 @@
-// One record as `info --list` and `unpack --record` show it.
+// One record, as shown by `info --list` and `unpack --record`.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace tundish::cli {
 
-// Empty where the codec is not known before the bytes are read: only a pack knows it.
+// Empty if the codec is unknown before the bytes are read: only a pack stores it.
 std::string codec_text(const Source& source, const SampleInfo& info);
 
-// {record, key, label, class, codec, width, height}; null what is not known. Reads the name, not
-// the record.
+// Returns {record, key, label, class, codec, width, height}; unknown values are null. Reads the
+// name but not the record.
 Json record_json(const Source& source, std::uint64_t record);
 
 }  // namespace tundish::cli

@@ -20,7 +20,7 @@ struct RenamedOption {
   const char* now;
 };
 
-// python/tundish/_cli/renamed.py has the options of the verbs in Python.
+// python/tundish/_cli/renamed.py lists the options of verbs in Python.
 constexpr std::array kVerbs = {
     RenamedVerb{"stats", "info --stats"},        RenamedVerb{"ls", "info --list"},
     RenamedVerb{"cat", "unpack --record N"},     RenamedVerb{"salvage", "verify --salvage OUT"},

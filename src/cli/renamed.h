@@ -1,4 +1,4 @@
-// Verbs and options that were renamed or became part of another verb.
+// Verbs and options that were renamed or merged into another verb.
 #pragma once
 
 #include <string>

@@ -19,7 +19,7 @@ static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it"
 
 extern "C" void on_interrupt(int number) {
   g_stop.store(true);
-  ::signal(number, SIG_DFL);  // the second one kills
+  ::signal(number, SIG_DFL);  // the second signal kills
 }
 
 bool is_set(const char* name) {
@@ -43,7 +43,7 @@ std::string paint(bool color, const char* code, std::string_view text) {
   return color ? fmt::format("{}{}{}", code, text, kPlain) : std::string(text);
 }
 
-// stderr may be closed or full; then nothing can be reported.
+// Ignores failures: stderr may be closed or full.
 void to_stderr(const std::string& text) {
   std::string_view left = text;
   while (!left.empty()) {
@@ -55,7 +55,7 @@ void to_stderr(const std::string& text) {
 }
 
 [[noreturn]] void stdout_failed() {
-  if (errno == EPIPE) {  // `tundish info FILE --list | head`: end by SIGPIPE as every program does
+  if (errno == EPIPE) {  // `tundish info FILE --list | head`: die of SIGPIPE like other tools
     ::signal(SIGPIPE, SIG_DFL);
     ::raise(SIGPIPE);
   }
@@ -94,7 +94,7 @@ Shell::Shell(std::string program_name)
     : color(use_color(STDERR_FILENO)),
       out_color(use_color(STDOUT_FILENO)),
       program(std::move(program_name)) {
-  // Writes return EPIPE and EFBIG instead: packing is not killed half-way and can report it.
+  // Makes writes return EPIPE and EFBIG, so that packing is not killed and can report the error.
   ::signal(SIGPIPE, SIG_IGN);
   ::signal(SIGXFSZ, SIG_IGN);
 }
@@ -139,7 +139,7 @@ int Shell::fail(const Error& error, int code) const {
       print_json(*this, Json{{"error", std::move(body)}});
       flush();
     } catch (...) {
-      return code;  // stdout is what failed, or memory: stderr has said it
+      return code;  // stdout or memory failed; stderr has the message
     }
   }
   return code;
@@ -166,7 +166,7 @@ void watch_interrupts() {
   ::sigemptyset(&action.sa_mask);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before{};
-    // Started with nohup or in the background: an ignored signal stays ignored.
+    // With nohup or in the background, an ignored signal stays ignored.
     if (::sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
     ::sigaction(number, &action, nullptr);
   }

@@ -1,4 +1,4 @@
-// The options of a verb that say what the bytes of a data set do not: data/source/source_options.h.
+// Options that supply what a data set does not contain itself: data/source/source_options.h.
 #pragma once
 
 #include <memory>
@@ -14,10 +14,10 @@ struct SourceWords {
   std::string axis = "0";
 };
 
-// --format, --image, --label, --axis
+// Adds --format, --image, --label and --axis.
 void add_source_words(Arguments& arguments, SourceWords& words);
 
-// Throws UsageError, and what open_source() throws.
+// Throws UsageError and the errors of open_source().
 std::shared_ptr<const Source> open_source(const std::string& path, const SourceWords& words);
 
 }  // namespace tundish::cli

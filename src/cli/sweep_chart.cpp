@@ -14,7 +14,7 @@ constexpr const char* kMeasured = "#c2410c";
 constexpr const char* kPredicted = "#94a3b8";
 constexpr const char* kText = "#1e293b";
 
-// From threads and images per second to the place in the picture.
+// Maps threads and images per second to picture coordinates.
 struct Scale {
   double most_threads, most_rate;
 

@@ -13,7 +13,7 @@ namespace tundish::cli {
 std::string bytes_text(double bytes) {
   constexpr std::array kUnits = {"bytes", "KB", "MB", "GB", "TB", "PB"};
   std::size_t unit = 0;
-  // 999.95 would be shown as 1000.0
+  // 999.95 would be rounded to 1000.0
   while (bytes >= (unit == 0 ? 1000.0 : 999.95) && unit + 1 < kUnits.size()) {
     bytes /= 1000;
     ++unit;
@@ -78,9 +78,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
   std::string best;
-  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;  // nearer than this
+  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;  // exclusive upper bound
   for (const std::string& candidate : candidates) {
-    // The start of a word is its most likely slip; verbs are never abbreviated.
+    // The start of a word is the most likely slip, as verbs are never abbreviated.
     const bool start = word.size() >= 2 && candidate.starts_with(word);
     const std::size_t distance = start ? 1 : edit_distance(word.substr(0, 40), candidate);
     if (distance < least) {

@@ -1,5 +1,5 @@
-// The verbs of the program, one file each. They return the exit code and throw Error (bad data, a
-// failing machine) or UsageError; main.cpp shows these to the user.
+// The verbs of the program, one file each. Verbs return the exit code and throw Error (bad data, a
+// failing machine) or UsageError, which main.cpp prints.
 #pragma once
 
 #include "cli/arguments.h"
@@ -20,7 +20,7 @@ int run_bench(const Words& words, Shell& shell);
 int run_bench_load(const Words& words, Shell& shell);  // bench load FILE
 int run_env(const Words& words, Shell& shell);
 int run_demo(const Words& words, Shell& shell);
-int run_read_hdf5_structure(const Words& words, Shell& shell);  // not in the help
+int run_read_hdf5_structure(const Words& words, Shell& shell);  // hidden from the help
 int run_explain(const Words& words, Shell& shell);
 int run_top(const Words& words, Shell& shell);
 int run_version(const Words& words, Shell& shell);  // tundish --version [--json]

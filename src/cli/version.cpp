@@ -1,4 +1,4 @@
-// tundish --version: of the program and, with --json, of every library that is linked in.
+// tundish --version: prints the version of the program and, with --json, of every linked library.
 #include "base/version.h"
 
 #include <CLI/Version.hpp>
@@ -32,7 +32,7 @@ int run_version(const Words& words, Shell& shell) {
   libraries["hdf5"] = std::to_string(H5_VERS_MAJOR) + '.' + std::to_string(H5_VERS_MINOR) + '.' +
                       std::to_string(H5_VERS_RELEASE);
 #else
-  libraries["hdf5"] = Json();  // TND-316
+  libraries["hdf5"] = Json();  // reported as TND-316
 #endif
   print_json(shell, {{"tundish", version()}, {"libraries", std::move(libraries)}});
   return kOk;

@@ -1,5 +1,5 @@
-// The first errors of many on stderr, and how many more there are. With --quiet only where the
-// exit code is not 0 because of them.
+// Prints the first of many errors to stderr, and the number of the rest. With --quiet, prints only
+// if the errors cause the nonzero exit code.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// A whole file, written at once.
+// Writes a whole file at once.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace tundish::cli {
 
-// Writes `target`; it appears when it is complete. Throws Error, and Error(output_exists) unless
-// `replace` allows to replace it.
+// Writes `target`, which appears only when complete. Throws Error, and Error(output_exists) for an
+// existing file unless `replace` is set.
 void write_file(const std::string& target, bool replace, Bytes bytes);
 
 }  // namespace tundish::cli

@@ -3,12 +3,12 @@
  *   FAIL_CALL   which: open, stat, opendir, readdir, read, pread, write, pwrite, fsync, fallocate,
  *               ftruncate, rename, malloc, thread (each with its relatives: openat, calloc, ...)
  *   FAIL_NTH    the call that fails: 1, 2, ...
- *   FAIL_ERRNO  with what; 0: the process is killed just before the call instead
- *   FAIL_KEEP   set: all later ones fail too
+ *   FAIL_ERRNO  its errno; 0: kills the process just before the call instead
+ *   FAIL_KEEP   set: all later calls fail too
  *   FAIL_FD     a descriptor that receives one byte when the call is reached
  *
- * Counting begins with main(): what libraries do before cannot be caught by anybody. A program that
- * knows of this library can begin it again with never_comes_back().
+ * Counting starts with main(): no program could handle failures in library initialization. A
+ * program that is aware of this library can start over with never_comes_back().
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -39,7 +39,7 @@ static long nth, report = -1;
 static int number, keep;
 static atomic_long calls;
 static int for_ever;
-atomic_int stuck; /* threads whose call does not come back */
+atomic_int stuck; /* threads whose call never returns */
 
 static int (*real_main)(int, char**, char**);
 
@@ -59,7 +59,7 @@ int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv, v
   return REAL(__libc_start_main)(counted_main, argc, argv, init, fini, end, stack);
 }
 
-/* From now on, the nth such call of any thread. */
+/* Starts over: blocks the nth such call of any thread. */
 void never_comes_back(const char* call, long which) {
   for_ever = 1;
   nth = which;
@@ -67,7 +67,7 @@ void never_comes_back(const char* call, long which) {
   wanted = strdup(call);
 }
 
-/* Whether this call is the one; sets errno. */
+/* Whether this call is to fail; sets errno. */
 static int fails(const char* call) {
   if (!wanted || strcmp(call, wanted) != 0) return 0;
   const long count = atomic_fetch_add(&calls, 1) + 1;

@@ -1,6 +1,6 @@
-/* NVIDIA's library as far as src/base/machine/nvml.cpp asks it, for machines without a GPU. The variable FAKE_NVML holds
- * what is asked for by name, "name=number,...": absent names get the answer of a well GPU, "name=none" is not
- * supported. "count" GPUs, "start" is the error of nvmlInit. "hostile" texts have no end and strange bytes. */
+/* Fake NVML for src/base/machine/nvml.cpp on machines without a GPU. FAKE_NVML holds values by
+ * name, "name=number,...": absent names report a healthy GPU, "name=none" is unsupported. "count":
+ * number of GPUs; "start": error of nvmlInit; "hostile": unterminated texts with strange bytes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

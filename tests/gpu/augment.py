@@ -1,4 +1,4 @@
-"""Recipes with operations on pixels: batches on a GPU equal the CPU's, and how many come per second.
+"""Recipes with pixel operations: compares GPU batches with CPU batches, and measures throughput.
 
 python -m tests.gpu.augment --pack photos.tnd [--lists 60] [--out FILE]
 """
@@ -26,12 +26,12 @@ THREADS = (6, 8)
 
 
 def labels_of(pack: Path) -> list[int]:
-    """Any: what is mixed needs some."""
+    """Returns arbitrary labels, which mixing requires."""
     return [number % CLASSES for number in range(len(tundish.Dataset(pack)))]
 
 
 def alone(transforms: list[T.Transform]) -> list[T.Transform]:
-    """Without what a view cannot have."""
+    """Returns the transforms that a view supports."""
     return [one for one in transforms if not mixes(one) and type(one).__name__ not in CROPS]
 
 
@@ -45,7 +45,7 @@ def tensors_of(batch: Any) -> list[torch.Tensor]:
     return [*images, *others] if isinstance(images, list) else [images, *others]
 
 
-# The ends of every fourth list: in a list of any transforms, a resize or a flip after these keeps them on the CPU.
+# Appended to every fourth list: in an arbitrary list, later resizes or flips keep these on the CPU.
 LAST = (
     ("ElasticTransform",),
     ("AugMix",),
@@ -62,7 +62,7 @@ def draw_last(number: int) -> list[T.Transform]:
     place = Place(pick, least=16)
     ends = []
     for name in LAST[number // 4 % len(LAST)]:
-        if name == "RandomApply":  # images of a batch with other steps than their neighbors
+        if name == "RandomApply":  # steps then differ between images of a batch
             ends.append(T.RandomApply([draw_one(place, "ElasticTransform")], p=0.5))
         else:
             ends.append(draw_one(place, name))
@@ -70,7 +70,7 @@ def draw_last(number: int) -> list[T.Transform]:
 
 
 def check(pack: Path, number: int) -> int:
-    """Images compared. Raises when one differs."""
+    """Returns the number of compared images. Raises if one differs."""
     more: dict[str, Any] = {"batch_size": 25, "shuffle": True, "seed": number}
     more["labels"] = labels_of(pack)
     modes = MODES
@@ -78,7 +78,7 @@ def check(pack: Path, number: int) -> int:
         more["transforms"] = draw_last(number)
         if number % 20 == 3:
             more |= {"mode": "L", "transforms": GRAYS}
-            modes = ("cpu",)  # the GPU decodes to RGB alone
+            modes = ("cpu",)  # the GPU decodes only to RGB
     elif number % 6 == 5:
         more["views"] = [alone(draw_list(number + k * 1000, SIDE - 20 * k)) for k in range(3)]
     else:
@@ -116,7 +116,7 @@ RECIPES: dict[str, list[T.Transform]] = {
 
 
 def samples_per_second(pack: Path, name: str, seconds: float, threads: int) -> float:
-    """A loop that does nothing with the batches."""
+    """Measures a loop that discards the batches."""
     transforms = [T.RandomResizedCrop(224), T.RandomHorizontalFlip(), *RECIPES[name]]
     transforms += [T.ToDtype("bfloat16", scale=True), T.Normalize()]
     if "Erasing" in name:

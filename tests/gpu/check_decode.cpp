@@ -1,12 +1,12 @@
-// Batches decoded by the GPU, compared with the CPU path byte for byte:
+// Compares batches decoded by the GPU with the CPU path, byte for byte:
 //
 //   check_decode random CASES SEED      any shape, sampling, crop, padding, filter, type, layout
 //   check_decode photos FILE.tnd CROPS  crops of every photo of a pack
-//   check_decode hostile CASES SEED     records with changed bytes and right checksums: pixels as
-//                                       the CPU's, or refused as by the CPU
-//   check_decode flips BYTES SEED       the same for every single bit of so many bytes of records
+// check_decode hostile CASES SEED     records with changed bytes and correct checksums: pixels
+// equal to the CPU's, or refused like on the CPU
+// check_decode flips BYTES SEED       the same for every single bit of that many bytes of records
 //
-// Prints one line, and ends with 1 when something differed.
+// Prints one line. Exits with 1 if anything differed.
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ struct Case {
   std::vector<std::byte> record;
   View view = View({1, 1});
   ElementPlace place;
-  std::optional<Fault> fault;  // the CPU's
+  std::optional<Fault> fault;  // found by the CPU
 };
 
 struct Totals {
@@ -56,15 +56,15 @@ void in_parallel(std::size_t count, const Work& work) {
 
 std::size_t at(std::uint64_t i) { return static_cast<std::size_t>(i); }
 
-// A batch on both paths.
+// A batch made on both paths.
 struct Checked {
   std::vector<Case>& cases;
   BatchPlan plan = {};
-  std::vector<std::size_t> planned = {};  // number of the case of each image
-  std::vector<bool> skipped = {};         // by the plan
-  std::vector<bool> refused = {};         // by the GPU
+  std::vector<std::size_t> planned = {};  // case number of each image
+  std::vector<bool> skipped = {};         // by the plan, per case
+  std::vector<bool> refused = {};         // by the GPU, per case
   std::vector<std::byte> expected = {}, got = {};
-  std::vector<std::uint32_t> errors = {};  // of each image
+  std::vector<std::uint32_t> errors = {};  // per image
 };
 
 void plan_cases(Totals& totals, Checked& batch) {
@@ -132,7 +132,7 @@ void say(Totals& totals, const Checked& batch, std::size_t i, const std::string&
       int{step.mirror_y}, int{step.backwards_x}, int{step.backwards_y}, what);
 }
 
-// Where the CPU refused a record, the GPU must have, and for the same unit.
+// A record refused by the CPU must be refused by the GPU, for the same unit.
 void compare_refusals(Totals& totals, Checked& batch) {
   batch.refused.resize(batch.cases.size());
   for (std::size_t k = 0; k < batch.planned.size(); ++k) {
@@ -158,7 +158,7 @@ void compare_refusals(Totals& totals, Checked& batch) {
   }
 }
 
-// Of the bytes of one case, which has some that differ.
+// Describes how the bytes of one case differ. At least one byte must differ.
 std::string describe_difference(const Checked& batch, std::size_t i, std::size_t begin,
                                 std::size_t end, Dtype dtype) {
   std::size_t first = begin, count = 0;
@@ -230,7 +230,7 @@ void check_random(Totals& totals, std::uint64_t count, std::uint64_t seed, bool 
         const std::uint64_t changes = 1 + random.below(4);
         std::vector<std::byte> changed = one.record;
         for (std::uint64_t k = 0; k < changes; ++k) {
-          // Mostly in the units; the head begins the record.
+          // Mostly in the units; the head is at the start of the record.
           const std::uint64_t place = random.below(changed.size());
           changed[at(place)] ^= static_cast<std::byte>(
               random.below(4) == 0 ? random.below(256) : std::uint64_t{1} << random.below(8));
@@ -258,7 +258,7 @@ void check_flips(Totals& totals, std::uint64_t bytes, std::uint64_t seed) {
       Case one;
       one.record = record;
       one.record[at(bit / 8)] ^= static_cast<std::byte>(1 << bit % 8);
-      // Another size would be another image: the pack's index gives the size before.
+      // Skips a changed size, because the pack's index would still hold the old size.
       if (!seal_again(one.record) || size_of(one.record) != size_of(record)) continue;
       one.view = whole;
       cases.push_back(std::move(one));

@@ -1,11 +1,11 @@
-// The optimizers on a GPU (cuda/optim/gpu_optimizer.h), compared with those on the CPU:
+// Compares the optimizers on a GPU (cuda/optim/gpu_optimizer.h) with the CPU optimizers:
 //
 //   check_optim CASES SEED
 //
 // Tensors of any size, type and alignment, several groups, with and without master weights,
-// averages, copies, clipping, a scale, stochastic rounding, gradients that move or are not finite;
-// several steps each. Where no sum is involved the bits must be equal. Prints one line, and ends
-// with 1 when something differed.
+// averages, copies, clipping, a scale, stochastic rounding, and gradients that move or are not
+// finite; several steps each. Without sums, results must be bitwise equal. Prints one line. Exits
+// with 1 if anything differed.
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ struct Totals {
 
 bool one_in(Random& random, int n) { return random.below(static_cast<std::uint64_t>(n)) == 0; }
 
-// Memory on the GPU that begins `offset` bytes after an aligned address.
+// GPU memory that starts `offset` bytes after an aligned address.
 class OnGpu {
  public:
   OnGpu(const void* from, std::size_t bytes, std::size_t offset) : bytes_(bytes), offset_(offset) {
@@ -55,7 +55,7 @@ class OnGpu {
   cuda::DeviceMemory memory_;
 };
 
-// A tensor of the CPU, and the same on the GPU.
+// A tensor on the CPU and its copy on the GPU.
 struct Pair {
   Pair(const OwnedTensor::Kind& kind, Random& random, std::size_t offset)
       : cpu(kind, random),
@@ -90,7 +90,7 @@ struct Case {
   OptimizerKind kind;
   StepOptions options;
   std::vector<Group> groups;
-  bool exact = true;  // no sum takes part
+  bool exact = true;  // no sums, so bits must be equal
 };
 
 Group random_group(Random& random, OptimizerKind kind) {
@@ -149,8 +149,8 @@ OwnedTensor::Kind random_kind(Random& random, std::size_t groups) {
   return out;
 }
 
-// Equal bits; or, where sums differ by their order, values that are close. A rounding to 16 bits
-// may then end at the next number.
+// Whether the bits are equal or, if the order of sums differs, the values are close. Rounding to
+// 16 bits may then yield the adjacent number.
 bool agree(const std::vector<float>& a, const std::vector<float>& b, bool exact, double relative) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (std::memcmp(&a[i], &b[i], 4) == 0 || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
@@ -186,13 +186,13 @@ std::vector<Pair> random_pairs(Random& random, std::size_t groups) {
     const std::size_t offset = one_in(random, 4) ? 4 : 0;
     out.emplace_back(random_kind(random, groups), random, offset);
   }
-  if (one_in(random, 20)) {  // more gradients than one launch sends
+  if (one_in(random, 20)) {  // more gradients than fit one launch
     while (out.size() < 500) out.emplace_back(OwnedTensor::Kind{.count = 3}, random, 0);
   }
   return out;
 }
 
-// The steps of one case, on both.
+// Runs the steps of one case on both devices.
 class Run {
  public:
   Run(Random& random, Totals& totals)

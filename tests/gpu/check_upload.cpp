@@ -1,10 +1,10 @@
-// The upload of a batch to the GPU (cuda/gpu_uploader.h), compared with its slow twins:
+// Compares the upload of a batch to the GPU (cuda/gpu_uploader.h) with reference implementations:
 //
 //   check_upload CASES SEED
 //
-// Batches of any size, type and layout; images decoded by the CPU and by the GPU in one batch, the
-// latter from host memory or from records kept on the GPU; some of them cannot be decoded, some are
-// mixed. Prints one line, and ends with 1 when something differed.
+// Batches have any size, type and layout. Images decoded by the CPU and by the GPU share a batch.
+// The GPU decodes from host memory or from records kept on the GPU. Some images are undecodable,
+// some are mixed. Prints one line. Exits with 1 if anything differed.
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 
@@ -36,7 +36,7 @@ struct Totals {
   int images = 0, mixed = 0, refused = 0, wrong = 0;
 };
 
-// Steps that a GPU does, for every image of half of the batches.
+// Adds GPU steps for every image, in half of the batches.
 void add_steps(Batch& batch, Random& random) {
   if (random.below(2) == 0) return;
   for (std::size_t i = 0; i < batch.labels.size(); ++i) {
@@ -68,14 +68,14 @@ std::unique_ptr<Batch> random_batch(Random& random) {
   auto out = std::make_unique<Batch>();
   int count = between(random, 1, 12);
   out->size = {between(random, 1, 70), between(random, 1, 70)};
-  if (random.below(12) == 0) {  // more than a block's shared memory holds
+  if (random.below(12) == 0) {  // larger than the shared memory of a block
     count = between(random, 1, 2);
     (random.below(2) == 0 ? out->size.width : out->size.height) = between(random, 200, 2500);
   }
   if (random.below(2) == 0) out->size.width = (out->size.width + 3) / 4 * 4;
   out->table = random_table(random);
   out->channels_first = random.below(2) == 0;
-  const int share = between(random, 0, 4);  // of four, that the GPU decodes
+  const int share = between(random, 0, 4);  // quarters decoded by the GPU
   for (int i = 0; i < count; ++i) {
     out->labels.push_back(static_cast<std::int64_t>(random.next()));
     if (between(random, 0, 3) >= share) {
@@ -89,7 +89,7 @@ std::unique_ptr<Batch> random_batch(Random& random) {
     std::vector<std::byte> record;
     View view({1, 1});
     BatchPlan plan;
-    do {  // one that is not made smaller by a factor of hundreds: that is the CPU's
+    do {  // repeats for images that a huge reduction assigns to the CPU
       record = random_record(random, 200, lanes::builtin_tables());
       if (random.below(8) == 0) {
         std::vector<std::byte> changed = record;
@@ -113,7 +113,7 @@ std::unique_ptr<Batch> random_batch(Random& random) {
   return out;
 }
 
-// As loader/engine/gpu/gpu_maker.cpp.
+// Mirrors loader/engine/gpu/gpu_maker.cpp.
 void plan_batch(BatchPlan& plan, const Batch& batch, const ResidentRecords* resident) {
   const int width = batch.size.width, height = batch.size.height;
   plan.begin({}, resident != nullptr);
@@ -131,7 +131,7 @@ void plan_batch(BatchPlan& plan, const Batch& batch, const ResidentRecords* resi
   plan.finish();
 }
 
-// The steps that are left, on images of 8-bit levels.
+// Runs the remaining steps on images of 8-bit levels.
 void run_steps(std::vector<std::uint8_t>& levels, std::size_t images, std::size_t first_range,
                const Batch& batch) {
   const auto pixels = static_cast<std::ptrdiff_t>(elements(batch.size));
@@ -145,7 +145,7 @@ void run_steps(std::vector<std::uint8_t>& levels, std::size_t images, std::size_
   }
 }
 
-// Images of 8-bit levels into the batch.
+// Writes images of 8-bit levels to the batch.
 void finish_levels(std::vector<std::byte>& out, const std::vector<std::uint8_t>& levels,
                    std::span<const Target> targets, std::size_t first_range, const Batch& batch) {
   finish_reference(out.data(), levels.data(), targets, batch.size, batch.table,
@@ -162,7 +162,7 @@ void finish_levels(std::vector<std::byte>& out, const std::vector<std::uint8_t>&
   }
 }
 
-// The batch as the slow twins make it; returns the error of each image that the GPU decodes.
+// Makes the batch with the reference implementations; returns the error of each GPU-decoded image.
 std::vector<std::uint32_t> make_reference(std::vector<std::byte>& out, const Batch& batch) {
   BatchPlan slow;
   plan_batch(slow, batch, nullptr);
@@ -212,7 +212,7 @@ void copy_down(std::vector<T>& to, const void* from, cudaStream_t stream) {
         "");
 }
 
-// Where a batch is on the GPU: its images; its labels, then the numbers of its samples; mixed
+// Addresses of a batch on the GPU: images; labels followed by sample numbers; mixed
 // labels.
 struct Uploaded {
   const void* images;
@@ -323,7 +323,7 @@ int main(int count, char** words) {
                            batch->mixes.empty() ? nullptr : &batch->float_table, 3,
                            batch->channels_first, &lanes::builtin_tables(), resident);
       const int wrong = totals.wrong;
-      for (int times = 0; times < 2; ++times) {  // its memory is used again
+      for (int times = 0; times < 2; ++times) {  // the second pass reuses the memory
         check_one(totals, uploader, *batch, stream, resident.get());
       }
       if (totals.wrong != wrong) fmt::print("upload: case {} is wrong\n", i);

@@ -1,9 +1,9 @@
-"""What runs on a GPU, checked on one: page-locked batches and their copies.
+"""GPU checks of page-locked batches and their copies.
 
     ./dev gpu run copies     on a machine with a GPU, driver, Python and torch
 
-Makes its own images, compares every batch with the same loader without page-locked memory, also
-when batches are dropped before their copies run, then times the copy to the GPU from both kinds of
+Makes its own images and compares every batch with a loader without page-locked memory, even if
+batches are dropped before their copies run. Then times the copy to the GPU from both kinds of
 memory. Prints a table; the last line counts checks.
 """
 
@@ -25,7 +25,7 @@ BATCH, SIDE, ROUNDS = 256, 224, 20
 
 
 def make_images(folder: Path, count: int) -> None:
-    """Arrays as files: the GPU machine needs no image library."""
+    """Writes arrays as files: the GPU machine needs no image library."""
     random = np.random.default_rng(0)
     for i in range(count):
         path = folder / f"class{i % 2}" / f"{i:04}.npy"
@@ -45,7 +45,7 @@ def loader(folder: Path, pinned: bool, batch_size: int = BATCH) -> tundish.Loade
 
 
 def check_equal(folder: Path) -> int:
-    """Every pinned batch, copied without waiting, equals the plain one."""
+    """Checks that every pinned batch, copied asynchronously, equals the plain batch."""
     checked = 0
     with loader(folder, True) as pinned, loader(folder, False) as plain:
         for _ in range(2):
@@ -63,11 +63,11 @@ def check_equal(folder: Path) -> int:
 
 
 def check_dropped(folder: Path, stream: torch.cuda.Stream) -> int:
-    """A batch may be dropped while its copy has not even begun: nothing is written over it."""
+    """Checks that a batch dropped before its copy started is not overwritten."""
     with torch.cuda.stream(stream), loader(folder, True, 16) as pinned:
         copies = []
         for images, _ in pinned:
-            torch.cuda._sleep(20_000_000)  # cycles, some 10 ms: the copies fall far behind
+            torch.cuda._sleep(20_000_000)  # cycles, about 10 ms: the copies fall far behind
             copies.append(images.to("cuda", non_blocking=True))
             del images
         torch.cuda.synchronize()
@@ -78,7 +78,7 @@ def check_dropped(folder: Path, stream: torch.cuda.Stream) -> int:
 
 
 def copy_speed(folder: Path, pinned: bool) -> list[float]:
-    """GB/s of one batch to the GPU, several times."""
+    """Measures the copy of one batch to the GPU several times, in GB/s."""
     with loader(folder, pinned) as one:
         images, _ = next(iter(one))
         rates = []
@@ -93,7 +93,7 @@ def copy_speed(folder: Path, pinned: bool) -> list[float]:
 
 
 def main() -> int:
-    torch.cuda.init()  # before that, torch calls no memory page-locked
+    torch.cuda.init()  # until then, torch reports no memory as page-locked
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=Path, help="write the rows as JSON")
     options = parser.parse_args()

@@ -1,8 +1,9 @@
-"""What the doctor records on a GPU: `python -m tests.gpu.doctor_records --pack FILE`, needs a GPU, torch and torchvision.
+"""The doctor's recordings on a GPU: `python -m tests.gpu.doctor_records --pack FILE`.
 
-The timeline has kernels, copies and the loader's threads in one window on one clock: no kernel and no copy before the
-part of the loop that launched it, all of them within the recorded steps. The peak that is explained by lines is
-that of torch.cuda.max_memory_allocated within 1 %.
+Needs a GPU, torch and torchvision. The timeline has kernels, copies and the loader's threads in one
+window on one clock. No kernel and no copy precedes the part of the loop that launched it, and all
+lie within the recorded steps. The peak memory that lines explain matches
+torch.cuda.max_memory_allocated within 1 %.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ import tundish
 from tundish import transforms as T
 
 SIDE, BATCH = 96, 32
-SLACK_US = 2_000.0  # the two clocks are within microseconds; a shared machine gets more
-AFTER_US = 500_000.0  # the GPU may work on the last step after the host has ended it
+SLACK_US = 2_000.0  # the clocks differ by microseconds; allows for a shared machine
+AFTER_US = 500_000.0  # the GPU may finish the last step after the host
 SHARE = 0.01
 
 
@@ -67,7 +68,7 @@ def check_timeline(checks: Checks, path: Path, seen: dict[str, Any]) -> None:
     checks.check("as many copies as the loop made", len(copies) >= len(parts) > 0)
     if len(copies) == len(parts):
         pairs = list(zip(parts, copies))
-    else:  # others copy too: the first one alone is known
+    else:  # other code copies too: only the first pair is certain
         pairs = [(parts[0], copies[0])] if parts and copies else []
     least = min((copy - part for part, copy in pairs), default=-1e9)
     checks.check("no copy before the loop asked for it", least > -SLACK_US, f"{least:.1f} us")
@@ -84,7 +85,7 @@ def check_memory(checks: Checks, found: dict[str, Any] | None, model: Any) -> No
     checks.check("the peak is torch's", difference <= SHARE, f"{peak:,} {torchs:,} bytes")
     rows = sum(one["bytes"] for one in found["rows"]) + found["rest_bytes"]
     checks.check("the rows are the peak", rows == peak)
-    # Blocks are rounded up to 512 bytes, and the last one of a segment may be longer.
+    # Blocks are rounded up to 512 bytes, and a segment's last block may be longer.
     parameters = sum(-(-p.numel() * p.element_size() // 512) * 512 for p in model.parameters())
     kinds = found["kinds"]
     rounding = kinds.get("rounding", 0) / peak

@@ -1,9 +1,10 @@
-"""What runs on a GPU, checked on one: tundish.accelerate(device="cuda") of a data set that keeps its own code.
+"""GPU checks of tundish.accelerate(device="cuda") on a dataset that keeps its own code.
 
     ./dev gpu run drop_in     on a machine with a GPU, driver, Python and torch
 
-Compares every batch with torch's own, also when the loop falls far behind and drops what it was given; then times a loop with a
-pageable copy in it and the same loop accelerated, in turns. Prints a table; the last line counts checks.
+Compares every batch with torch's, also when the loop falls far behind and drops its batches. Then
+times a loop with a pageable copy and the same loop accelerated, in turn. Prints a table; the last
+line counts checks.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ COUNT, BATCH, ROUNDS = 6144, 256, 9
 
 
 class Noise(Dataset[Any]):
-    """Batches of 154 MB; made quickly, so that copies count."""
+    """Batches of 154 MB that are quick to make, so that copies dominate."""
 
     def __len__(self) -> int:
         return COUNT
@@ -39,14 +40,14 @@ def make(workers: int) -> DataLoader[Any]:
 
 
 def check_equal(workers: int, stream: torch.cuda.Stream) -> int:
-    """Sums are taken late: memory that was given out again too early would show."""
+    """Computes sums late, which exposes memory that was reused too early."""
     loader = tundish.accelerate(make(workers), device="cuda")
     sums, checked = [], 0
     with torch.cuda.stream(stream):
         for batch, labels in loader:
             assert batch["image"].is_cuda
             assert labels.is_cuda
-            torch.cuda._sleep(20_000_000)  # cycles, some 10 ms: the loop falls far behind
+            torch.cuda._sleep(20_000_000)  # cycles, about 10 ms: the loop falls far behind
             sums.append((batch["image"].double().mean((1, 2, 3)), labels, batch["name"]))
             del batch, labels
         torch.cuda.synchronize()

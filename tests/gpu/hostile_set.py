@@ -1,6 +1,6 @@
-"""A pack with records that pass every checksum and cannot be decoded: they were made that way.
+"""Makes a pack with records that pass every checksum but cannot be decoded.
 
-python -m tests.gpu.hostile_set PACK OUT [EVERY]     every tenth lanes record, unless said otherwise
+python -m tests.gpu.hostile_set PACK OUT [EVERY]     every tenth lanes record by default
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def masked_crc(data: bytes) -> int:
 
 
 def spoil(record: bytearray) -> None:
-    """Every unit says that it has no words, which its lanes need; the checksums are made to fit."""
+    """Sets the word count of every unit to 0, although its lanes need words; corrects checksums."""
     _, kind, width, height = struct.unpack_from("<HBHH", record)
     _, _, unit_width, unit_height = read_lanes.SAMPLINGS[kind & 7]
     at = 7
@@ -45,7 +45,7 @@ def spoil(record: bytearray) -> None:
 
 
 def make(pack: Path, out: Path, every: int = 10) -> list[int]:
-    """The numbers of the records that were spoilt."""
+    """Returns the numbers of the damaged records."""
     content = bytearray(pack.read_bytes())
     spoilt = []
     with pack.open("rb") as file:

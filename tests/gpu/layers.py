@@ -1,9 +1,14 @@
-"""Layers on a GPU: `python -m tests.gpu.layers [--out FILE]`, needs a GPU and torch; under two minutes.
+"""Layers on a GPU: `python -m tests.gpu.layers [--out FILE]`, in under two minutes.
 
-1. ResNet-50 (torchvision's, or a network like it): the times of its layers add up to the GPU's time of plain steps, within SUM;
-   its FLOPs are those of torch's counter; nothing of the model, of torch's hooks or of random numbers changes.
-2. The planted models of tests/helpers/layer_plants.py in batches that fill a GPU, by real time: each is found, its clean twin is not.
-3. `tundish doctor -v` on a script: the layers add up to forward and backward of the measured steps, within DOCTOR_SUM.
+Needs a GPU and torch.
+
+1. ResNet-50 (torchvision's, or a similar network): the times of its layers add up to the GPU time
+   of plain steps, within SUM. Its FLOPs match torch's counter. The model, torch's hooks and the
+   random numbers do not change.
+2. The planted models of tests/helpers/layer_plants.py with batches that fill a GPU, by real time:
+   each plant is found, its clean twin is not.
+3. `tundish doctor -v` on a script: the layers add up to forward and backward of the measured steps,
+   within DOCTOR_SUM.
 """
 
 from __future__ import annotations
@@ -27,7 +32,7 @@ from bench.common.result_files import result_text
 from tests.helpers.layer_plants import PLANTS
 
 SUM, DOCTOR_SUM = 0.15, 0.25
-LARGER = 128  # times the batch of a planted model
+LARGER = 128  # factor for the batch of a planted model
 SCRIPT = """
 import torch
 from torch import nn
@@ -82,11 +87,11 @@ def resnet() -> nn.Module:
 
 
 def plain_s(step: Callable[[], None], count: int = 12) -> float:
-    """Seconds of the GPU of a step without hooks."""
+    """Returns the GPU seconds of a step without hooks."""
     found = []
     for _ in range(count):
         begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        torch.cuda._sleep(50_000_000)  # so that the host is ahead
+        torch.cuda._sleep(50_000_000)  # lets the host run ahead
         begin.record()
         step()
         end.record()

@@ -1,11 +1,12 @@
-"""What runs on a GPU, checked on one: `Loader(device="cuda")`.
+"""GPU checks of `Loader(device="cuda")`.
 
     ./dev gpu run loader     on a machine with a GPU, driver, Python and torch
 
-Every batch is compared with that of a loader without device=, in every mode of decoding: types and
-layouts, other codecs, resumed, left early, kept, two loaders at once (loader_batches.py); batches of
-arrays (loader_arrays.py); damaged data (loader_bad.py); a busy GPU, CUDA graphs, whether a step waits for the GPU on the host, and how
-fast batches are copied (loader_streams.py). Prints a line per check; the last line counts them.
+Compares every batch with a batch of a loader without device=, in every decoding mode. Covers types
+and layouts, other codecs, resuming, early exit, kept batches and two loaders at once
+(loader_batches.py); batches of arrays (loader_arrays.py); damaged data (loader_bad.py). Also covers
+a busy GPU, CUDA graphs, whether a step blocks the host, and the copy rate (loader_streams.py).
+Prints a line per check; the last line counts them.
 """
 
 from __future__ import annotations

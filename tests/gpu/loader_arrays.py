@@ -21,7 +21,7 @@ TYPES = ["uint8", "int16", "int64", "float16", "float32", "float64", "bool"]
 
 @contextmanager
 def _made() -> Iterator[Path]:
-    """A file with an array of each type (none has the shape of an image), and labels."""
+    """Makes a file with an array of each type (none shaped like an image), and labels."""
     rng = np.random.default_rng(1)
     arrays: dict[str, Any] = {
         f"a_{name}": (rng.random((COUNT, 2, 3, 2, 1 + 37 * n)) * 200).astype(name)
@@ -58,7 +58,7 @@ def _compare(gpu_batches: Any, cpu_batches: Any) -> int:
 
 @_on_file
 def array_batches(path: Path) -> str:
-    """Every type; labels and vectors of labels; with one thread, a budget and a cache."""
+    """Checks every type, labels and label vectors, with one thread, a budget and a cache."""
     vectors = torch.rand(COUNT, 7, generator=torch.Generator().manual_seed(1))
     count = 0
     for more in ({}, {"labels": vectors}, {"threads": 1}, {"memory": "256MiB", "cache": "auto"}):
@@ -87,7 +87,7 @@ def arrays_resumed(path: Path) -> str:
 
 @_on_file
 def arrays_kept(path: Path) -> str:
-    """Batches that are kept stay as they are, also when the GPU is far behind the host."""
+    """Checks that kept batches stay unchanged, even if the GPU is far behind the host."""
     with _loader(path, device="cuda") as gpu_loader:
         big = torch.randn(4096, 4096, device="cuda")
         kept = []

@@ -1,4 +1,4 @@
-"""Damaged and undecodable records: a loader on a GPU reports what one on the CPU reports."""
+"""Damaged and undecodable records: a loader on a GPU reports the same as one on the CPU."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.gpu.loaders import compare, loader, on_gpu
 
 
 def damaged(pack: Path, mode: str) -> str:
-    """Bytes in the middle of some records are overwritten: both loaders skip or replace the same samples."""
+    """Overwrites bytes inside some records: both loaders skip or replace the same samples."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "damaged.tnd"
         content = bytearray(pack.read_bytes())
@@ -31,7 +31,7 @@ def damaged(pack: Path, mode: str) -> str:
 
 
 def undecodable(packs: tuple[Path, Path], mode: str) -> str:
-    """Records that pass their checksums but cannot be decoded: zeros, reported as on the CPU."""
+    """Checks records with valid checksums that cannot be decoded: zeros, reported as on the CPU."""
     pack, hostile = packs
     cpu_loader = loader(hostile, 16, on_error="skip")
     sum(1 for _ in cpu_loader)
@@ -62,7 +62,7 @@ def undecodable(packs: tuple[Path, Path], mode: str) -> str:
 
 
 def undecodable_raised(packs: tuple[Path, Path], mode: str) -> str:
-    """With on_error="fail" each is raised, and beyond max_bad there is an error; no batch is lost."""
+    """Checks that on_error="fail" raises each, and that max_bad raises too; no batch is lost."""
     _, hostile = packs
     texts, delivered = [], 0
     cpu_loader = loader(hostile, 16, on_error="skip")

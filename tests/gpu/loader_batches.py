@@ -1,4 +1,4 @@
-"""The batches of a loader on a GPU equal those of a loader on the CPU."""
+"""The batches of a loader on a GPU equal the batches of a loader on the CPU."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def types_and_layouts(pack: Path, mode: str) -> str:
 
 
 def grays(pack: Path, mode: str) -> str:
-    """mode="L": the CPU decodes, the GPU stores one channel; images that are mixed too."""
+    """Checks mode="L", also with mixed images: the CPU decodes, the GPU stores one channel."""
     if mode not in ("cpu", "auto"):
         return "not offered"
     count = 0
@@ -42,7 +42,10 @@ def grays(pack: Path, mode: str) -> str:
 
 
 def elastic_and_aug_mix(pack: Path, mode: str) -> str:
-    """Alone, one after the other, for some images of a batch, and mixed; the GPU has more memory for these."""
+    """Checks both alone, in sequence, for some images of a batch, and mixed.
+
+    The GPU has more memory for these operations.
+    """
     count = 0
     labels = torch.arange(len(tundish.Dataset(pack))) % 9
     elastic = T.ElasticTransform(120.0, (3.0, 2.0), fill=(1, 2, 3))
@@ -60,7 +63,7 @@ def elastic_and_aug_mix(pack: Path, mode: str) -> str:
 
 
 def label_vectors(pack: Path, mode: str) -> str:
-    """Labels of two dimensions, mixed or not."""
+    """Checks two-dimensional labels, mixed or not."""
     count = 0
     numbers = torch.rand(len(tundish.Dataset(pack)), 7, generator=torch.Generator().manual_seed(1))
     for more in ([], [T.MixUp()], [T.CutMix()]):
@@ -76,7 +79,7 @@ def other_codecs(mixed: Path, mode: str) -> str:
 
 
 def other_fields(mixed: Path, mode: str) -> str:
-    """Captions are those of their images, whoever decodes."""
+    """Checks that captions match their images, whichever device decodes."""
     count = 0
     with on_gpu(mixed, mode, 8, as_dict=True) as gpu_loader:
         for one, other in zip(gpu_loader, loader(mixed, 8, as_dict=True), strict=True):
@@ -88,7 +91,7 @@ def other_fields(mixed: Path, mode: str) -> str:
 
 
 def decoded_images_are_counted(mixed: Path, mode: str) -> str:
-    """Counts exactly the images that the GPU can decode; their captions name the decoder (mixed_set.py)."""
+    """Counts exactly the GPU-decodable images, whose captions name the decoder (mixed_set.py)."""
     expected = handed_out = 0
     with on_gpu(mixed, mode, 8, as_dict=True, exif_orientation=True) as gpu_loader:
         for batch in gpu_loader:
@@ -121,7 +124,7 @@ def resumed(pack: Path, mode: str) -> str:
 
 
 def kept_and_dropped(pack: Path, mode: str) -> str:
-    """Batches that are kept stay; those that are dropped at once are read by the step before."""
+    """Checks kept batches, and batches that are dropped before the GPU has read them."""
     with on_gpu(pack, mode, 8) as gpu_loader:
         kept = [batch for _ in range(4) for batch in gpu_loader]
         torch.cuda.synchronize()

@@ -1,4 +1,4 @@
-"""A loader and a busy GPU: streams, graphs, waiting, memory, and how fast batches are copied."""
+"""A loader and a busy GPU: streams, graphs, waiting, memory, and the copy rate of batches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from tests.gpu.loaders import VALUES, loader, on_gpu
 
 
 def under_load(pack: Path, mode: str) -> str:
-    """The GPU is steps behind the host, as in training; the sum of every batch is computed in its stream."""
+    """Runs the GPU steps behind the host, as in training.
+
+    Computes the sum of every batch in the batch's stream.
+    """
     transforms = [T.RandomResizedCrop(224), T.RandomHorizontalFlip(), *VALUES]
     paths = [pack] * 100
 
@@ -47,7 +50,7 @@ def under_load(pack: Path, mode: str) -> str:
 
 
 def in_a_graph(pack: Path, mode: str) -> str:
-    """The step is recorded while the loader's threads take their memory, and replayed on batches."""
+    """Captures the step while the loader's threads allocate memory, and replays it on batches."""
     static = torch.zeros(8, 3, 64, 64, dtype=torch.bfloat16, device="cuda")
     static = static.to(memory_format=torch.channels_last)  # a sum depends on the memory order
     stream = torch.cuda.Stream()
@@ -61,7 +64,7 @@ def in_a_graph(pack: Path, mode: str) -> str:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             time.sleep(0.2)  # meanwhile the slots are page-locked
-            old.close()  # and others are given back
+            old.close()  # and other memory is released
             del old
             out = (static.float() * 2).sum()
         got, expected = [], []
@@ -75,7 +78,7 @@ def in_a_graph(pack: Path, mode: str) -> str:
 
 
 def without_waiting(pack: Path, mode: str) -> str:
-    """torch raises when one of its calls waits for the GPU."""
+    """Makes torch raise if a torch call waits for the GPU."""
     with on_gpu(pack, mode, 16) as gpu_loader:
         for _ in range(3):
             for _ in gpu_loader:
@@ -89,7 +92,7 @@ def without_waiting(pack: Path, mode: str) -> str:
 
 
 def current_device_is_kept(pack: Path, mode: str) -> str:
-    """The current device of the thread does not change; memory is released with the loaders."""
+    """Checks that the thread's current device persists, and that loaders release their memory."""
     device = torch.cuda.current_device()
     torch.cuda.synchronize()
     torch.cuda.empty_cache()
@@ -108,9 +111,9 @@ def current_device_is_kept(pack: Path, mode: str) -> str:
 
 
 def gpu_wait_is_counted(pack: Path, mode: str) -> str:
-    """A stream that is held up for a while makes the loop wait, and that is counted."""
-    # After the sleep comes at least one batch that was not enqueued before it, and the epoch does
-    # not end, whatever the number of photos: the end of an epoch waits on the host.
+    """Delays a stream, which makes the loop wait, and checks that the wait is counted."""
+    # At least one batch after the sleep was not enqueued before it. The epoch must not end, for any
+    # number of photos, because the end of an epoch waits on the host.
     first, rest = 3, lib.tundish_device_lead() + 3
     photos = len(tundish.Dataset(pack))
     copies = 1 + 16 * (first + rest) // photos
@@ -135,7 +138,7 @@ def gpu_wait_is_counted(pack: Path, mode: str) -> str:
 
 
 def ahead_of_the_gpu(pack: Path, mode: str) -> str:
-    """A loop that never looks at its results runs ahead of the GPU, but only by a limited number of batches."""
+    """Checks that a loop that ignores its results runs ahead of the GPU by a limited lead."""
     big = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16)
     paths = [pack] * 100
     transforms = [T.RandomResizedCrop(128), *VALUES]
@@ -156,7 +159,7 @@ def ahead_of_the_gpu(pack: Path, mode: str) -> str:
 
 
 def bandwidth(pack: Path, rows: Rows) -> str:
-    """Copies of batches, beside a plain copy of page-locked memory of the same size."""
+    """Compares copies of batches with a plain copy of page-locked memory of the same size."""
     from torch.profiler import ProfilerActivity, profile
 
     transforms = [T.RandomResizedCrop(224), *VALUES]
@@ -179,7 +182,7 @@ def bandwidth(pack: Path, rows: Rows) -> str:
         if "Memcpy HtoD" not in event.get("name", "") or event.get("cat") != "gpu_memcpy":
             continue
         copied = event["args"]["bytes"]
-        if copied >= size:  # a batch of the loader is larger: it has labels and sample numbers
+        if copied >= size:  # larger for the loader, whose batches include labels and sample numbers
             rates[copied > size].append(copied / event["dur"] / 1e3)
     ours = rows.add("batches of the loader", "copy", rates[True], "GB/s")
     bare = rows.add("plain page-locked memory", "copy", rates[False], "GB/s")

@@ -1,4 +1,4 @@
-"""The loaders that the checks on a GPU compare: with device="cuda" in every mode of decoding, and without."""
+"""Loaders for the GPU checks: with device="cuda" in every decoding mode, and without it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Photos and images that only the CPU decodes (PNG, CMYK, turned by EXIF), each with a caption that names the decoder: OUT/list.csv.
+"""Makes a set of photos and of images that only the CPU decodes (PNG, CMYK, rotated by EXIF).
+
+OUT/list.csv gives each image a caption that names the decoder.
 
 python -m tests.gpu.mixed_set PHOTOS OUT
 """

@@ -2,10 +2,11 @@
 
     python -m tests.gpu.optim [--out FILE]     needs a GPU with its driver and torch
 
-Every optimizer makes 200 steps on the GPU and on the CPU from the same gradients: equal bits where no sum
-takes part, a few units of the last place where one does. Then: torch's fused kernels, a step recorded in a
-CUDA graph with a learning rate that changes, a GradScaler that skips, gradients that move, channels_last,
-parameters of 16 bits, clipping and an average in the same step, states that move between CPU and GPU.
+Every optimizer makes 200 steps on the GPU and on the CPU from the same gradients: bitwise equal
+results without sums, within a few units in the last place with sums. Also covered: torch's fused
+kernels; a step captured in a CUDA graph with a changing learning rate; a GradScaler that skips;
+gradients that move; channels_last; 16-bit parameters; clipping and an average in the same step;
+states that move between CPU and GPU.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def parameters(device: str, dtype: torch.dtype = torch.float32) -> list[torch.nn
 
 
 def set_gradients(sides: list[list[torch.nn.Parameter]], step: int, bad: bool = False) -> None:
-    """The same numbers for all; in new memory each time."""
+    """Sets equal gradients on all sides, in new memory each time."""
     draw = torch.Generator().manual_seed(step)
     for places in zip(*sides):
         gradient = torch.randn(places[0].shape, generator=draw)
@@ -99,7 +100,7 @@ def against_fused(kind: str) -> str:
 
 
 def recorded(make: Callable[..., Any], **more: Any) -> str:
-    """Replays of a graph are the steps that a plain loop makes, with rates that change."""
+    """Checks that replays of a graph equal the steps of a plain loop, with changing rates."""
     graphed, plain = parameters("cuda"), parameters("cuda")
     optimizers = [make(graphed, **more), make(plain, **more)]
     for step in range(3):
@@ -129,7 +130,7 @@ def recorded(make: Callable[..., Any], **more: Any) -> str:
     assert found <= 4, found
     counts = [int(s["step"]) for s in optimizers[0].state.values() if "step" in s]
     assert all(count == 23 for count in counts), counts
-    # An ungraphed step in between, with gradients of its own.
+    # A step outside the graph in between, with separate gradients.
     set_gradients([graphed, plain], 99)
     for optimizer in optimizers:
         optimizer.step()
@@ -138,7 +139,7 @@ def recorded(make: Callable[..., Any], **more: Any) -> str:
 
 
 def recorded_too_early() -> str:
-    """States that a graph would make, and clear in every replay."""
+    """Checks that a capture is refused if it would create states and clear them in every replay."""
     side = parameters("cuda")
     optimizer = optim.AdamW(side)
     set_gradients([side], 0)
@@ -149,7 +150,7 @@ def recorded_too_early() -> str:
     except ValueError as error:
         message = str(error)
     assert "run one step before the capture" in message, message
-    optimizer.step()  # nothing is broken by the attempt
+    optimizer.step()  # the attempt has no side effects
     torch.cuda.synchronize()
     return "refused"
 
@@ -180,7 +181,7 @@ def scaled(make: Callable[..., Any], scaler_kind: Any) -> str:
 
 def in_16_bits(dtype: torch.dtype, **more: Any) -> str:
     gpu, cpu = parameters("cuda", dtype), parameters("cpu", dtype)
-    torch.manual_seed(5)  # of stochastic rounding
+    torch.manual_seed(5)  # for stochastic rounding
     optimizers = []
     for side in (gpu, cpu):
         torch.manual_seed(5)
@@ -209,7 +210,7 @@ def in_channels_last() -> str:
 
 
 def all_in_one() -> str:
-    """Clipping and an average, against torch's separate calls."""
+    """Compares clipping combined with an average against torch's separate calls."""
     ours, theirs = parameters("cuda"), parameters("cuda")
     one = optim.AdamW(ours, 1e-3, max_norm=1.0, ema_decay=0.99)
     other = torch.optim.AdamW(theirs, 1e-3, fused=True)

@@ -1,26 +1,30 @@
-"""What runs on a GPU, checked and timed on one, stage by stage.
+"""Runs the GPU checks and benchmarks, stage by stage.
 
     ./dev gpu run [STAGE...] [--out DIR]     needs a GPU with its driver, Python and torch
 
 copies     page-locked batches and their copies (copies.py)
-drop_in    tundish.accelerate(device="cuda") of a data set in Python, against pageable copies (drop_in.py)
-loader     Loader(device="cuda") in every mode of decoding (loader.py); its kernels (check_upload.cpp)
-augment    random lists of transforms, on the GPU and on the CPU; images per second of four recipes (augment.py);
-           bench gpu_augment: the kernels of each operation alone
+drop_in    tundish.accelerate(device="cuda") on a Python dataset, against pageable copies
+           (drop_in.py)
+loader     Loader(device="cuda") in every decoding mode (loader.py); its kernels (check_upload.cpp)
+augment    random lists of transforms, on the GPU and on the CPU; images per second of four recipes
+           (augment.py); bench gpu_augment: the kernels of each operation in isolation
 decode     10,000 random shapes, samplings and crops, and every photo, on the GPU and on the CPU
-hostile    every bit flip of 64 KiB of records, then 100,000 random changes, checksums made right
+hostile    every bit flip of 64 KiB of records, then 100,000 random changes, with correct checksums
 sanitizer  compute-sanitizer: memcheck, racecheck and initcheck, 200 cases each
-speed      bench gpu_decode: prepared batches, end to end, stages, the host's part; nvJPEG
-feed       bench gpu_feed: training from packed photos against a batch that is on the GPU already
-tune       steps of plans against the plain loop (tune.py), predicted memory (tune_memory.py), seeds (tune_seeds.py);
-           identical twins recorded (bench/tune/twins.py). The models: ./dev bench tune, six minutes each
-doctor     bench doctor: ten planted bottlenecks; the cause is named, the prediction holds; times of layers add up
-           to the step's, and their checks find planted models (layers.py); its timeline and memory (doctor_records.py)
-optim      optimizers on the GPU and on the CPU (check_optim.cpp, optim.py); Muon against torch's (muon.py);
-           bench optim: their steps against torch's and timm's; a ResNet-18's training step against torch's fused SGD
+speed      bench gpu_decode: prepared batches, end to end, stages, the host's share; nvJPEG
+feed       bench gpu_feed: training from packed photos against a batch that stays on the GPU
+tune       steps of plans against the plain loop (tune.py), predicted memory (tune_memory.py), seeds
+           (tune_seeds.py); identical twins recorded (bench/tune/twins.py). For the models, run
+           ./dev bench tune, six minutes each
+doctor     bench doctor: ten planted bottlenecks; the cause is named, the prediction holds. Layer
+           times add up to the step's time, and their checks find planted models (layers.py); the
+           timeline and memory (doctor_records.py)
+optim      optimizers on the GPU and on the CPU (check_optim.cpp, optim.py); Muon against torch's
+           (muon.py); bench optim: steps against torch's and timm's; a training step of ResNet-18
+           against torch's fused SGD
 
 Each stage takes under eight minutes. The log goes to DIR/gpu_STAGE.log, figures to
-DIR/gpu_decode.json, gpu_feed.json, gpu_optim.json and gpu_copy.json; DIR is bench/results unless said otherwise.
+DIR/gpu_decode.json, gpu_feed.json, gpu_optim.json and gpu_copy.json; DIR defaults to bench/results.
 """
 
 from __future__ import annotations
@@ -35,11 +39,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT = 540.0  # seconds of a command
+LIMIT = 540.0  # seconds per command
 
 
 class Stage:
-    """One stage: runs commands, keeps what they say, counts those that failed."""
+    """One stage: runs commands, logs their output, counts failures."""
 
     def __init__(self, out: Path, name: str) -> None:
         self.out = out
@@ -75,7 +79,7 @@ class Stage:
 
 
 def program(name: str) -> Path:
-    """A built program: of the bundle, or of the checkout."""
+    """Returns a built program, from the bundle or the checkout."""
     for folder in (ROOT / "bin", ROOT / "build/release"):
         if (folder / name).is_file():
             return folder / name
@@ -160,7 +164,7 @@ def doctor(stage: Stage) -> None:
     with tempfile.TemporaryDirectory() as folder:
         images = link_images(Path(folder), copies=10)
         ten = ["--plants", "all", "--strict", "--rounds", "0", "--data", images]
-        one = ["--plants", "compute", "--rounds", "5", "--data", images]  # and what measuring adds
+        one = ["--plants", "compute", "--rounds", "5", "--data", images]  # and the overhead
         for words, out in ((ten, "gpu_doctor.json"), (one, "gpu_doctor_overhead.json")):
             stage.run(sys.executable, "-m", "bench.doctor.run", *words, "--out", stage.out / out)
     stage.run(sys.executable, "-m", "tests.gpu.doctor_records", "--pack", photos())
@@ -168,7 +172,7 @@ def doctor(stage: Stage) -> None:
 
 
 def link_images(folder: Path, copies: int) -> Path:
-    """The photos as a folder of classes, each photo several times."""
+    """Links the photos into class folders, each photo several times."""
     (folder / "photos").mkdir()
     for photo in photos().with_name("photos").iterdir():
         for number in range(copies):
@@ -182,7 +186,7 @@ def optim(stage: Stage) -> None:
     stage.run(program("check_optim"), "1000", "1")
     stage.run(sys.executable, "-m", "tests.gpu.optim", "--out", stage.out / "gpu_optim_checks.json")
     stage.run(sys.executable, "-m", "tests.gpu.muon")
-    rivals = ROOT / "rivals"  # of a bundle; elsewhere timm is installed
+    rivals = ROOT / "rivals"  # in a bundle; elsewhere timm is installed
     timm = ["--timm", rivals] if rivals.is_dir() else []
     words = ["--device", "cuda", *timm, "--out", stage.out / "gpu_optim.json"]
     stage.run(sys.executable, "-m", "bench.optim.run", *words)

@@ -2,10 +2,10 @@
 
     python -m tests.gpu.tune [--out FILE]     needs a GPU with its driver and torch
 
-For plans of every trick: 100 applied steps give the weights of 100 plain steps within the grade,
-with a learning-rate scheduler, clipping and the scaler; a batch of another shape in between; graphs
-really replayed; state_dict() that the plain loop can go on from; undo(); what cannot be captured is
-named by its line.
+For plans with every trick, 100 applied steps must give the weights of 100 plain steps within the
+grade, with a learning-rate scheduler, clipping and the scaler. Also covered: a batch of another
+shape in between; that graphs are really replayed; a state_dict() from which the plain loop resumes;
+undo(); naming the line that cannot be captured.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def train(kind: str, tricks: list[Trick], clip: float | None = None) -> dict[str
 
 
 def distance(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> float:
-    """Of all weights' changes together, relative."""
+    """Returns the relative distance over the changes of all weights together."""
     x = torch.cat([value.double().flatten() for value in a.values()])
     y = torch.cat([b[name].double().flatten() for name in a])
     return float((x - y).norm() / y.norm())
@@ -164,7 +164,8 @@ def check_case(
     weights = distance(found["moved"], plain["moved"])
     losses = loss_distance(found["losses"], plain["losses"])
     finite = all(value == value and abs(value) < 1e9 for value in found["losses"])
-    # 100 steps amplify rounding: fp32 tricks against what another order of sums gives, low precision by its loss.
+    # 100 steps amplify rounding: compares fp32 tricks with the effect of another order of sums, and
+    # low precision by its loss.
     ok = finite and (losses <= max(10 * band, 2e-2) if grade == "fp32" else losses < 0.1)
     ok = ok and (grade != "fp32" or weights <= max(10 * floor, 0.1))
     ok = ok and (CudaGraph() not in tricks or found["replayed"])
@@ -176,7 +177,7 @@ def check_case(
 
 
 def goes_on(kind: str, found: dict[str, Any]) -> bool:
-    """A plain loop loads the checkpoint and takes a step; so do the objects after undo()."""
+    """Checks that a plain loop resumes from the checkpoint, and the objects work after undo()."""
     model, optimizer = make(kind)
     model.load_state_dict(found["state"]["model"])
     optimizer.load_state_dict(found["state"]["optimizer"])
@@ -212,14 +213,14 @@ def check_capture_failure() -> bool:
         torch.cuda.synchronize()
         step.reset()
         CudaGraph().undo(step)
-        step(batch)  # the process goes on
+        step(batch)  # the process continues
         print("capture failure:", error)
         return "float(y.sum())" in str(error)
     return False
 
 
 def check_options() -> bool:
-    """A changed option of the optimizer captures again; weights follow it."""
+    """Checks that a changed optimizer option causes a new capture, and that weights follow it."""
     model, optimizer = make("SGD")
     step = Step(model, optimizer, nn.CrossEntropyLoss())
     for trick in (FusedOptimizer(), CudaGraph()):

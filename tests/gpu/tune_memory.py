@@ -2,8 +2,8 @@
 
     python -m tests.gpu.tune_memory [--models resnet18,...] [--out FILE]     needs a GPU, torch, torchvision
 
-The prediction runs first, on fake tensors; then three real steps. A row fails when the two differ by
-more than 10 % and more than 64 MiB. The last line counts the rows that failed.
+Predicts on fake tensors, then runs three real steps. A row fails if prediction and measurement
+differ by more than 10 % and more than 64 MiB. The last line counts the failed rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MIB = 1 << 20
 SHARE, LEAST = 0.10, 64 * MIB
 
-# Model, samples of a batch.
+# Model and samples per batch.
 MODELS = {
     "resnet18": 256,
     "resnet50": 128,
@@ -70,7 +70,7 @@ def make_job(name: str, samples: int, setting: str) -> Job:
 
 
 def free_gpu() -> int:
-    """Drops what the last model left, cuBLAS's workspaces as well; bytes that stay allocated."""
+    """Frees the last model's memory and cuBLAS's workspaces; returns the bytes still allocated."""
     gc.collect()
     torch.cuda.synchronize()
     torch._C._cuda_clearCublasWorkspaces()

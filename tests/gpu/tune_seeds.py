@@ -1,6 +1,6 @@
 """Seeds and determinism on a GPU: `python -m tests.gpu.tune_seeds`, needs a GPU and torch.
 
-An operation whose backward pass has no deterministic kernel is named with its forward line; a model
+An operation whose backward pass has no deterministic kernel is named with its forward line. A model
 of convolutions gives the same bits twice after seed_everything(deterministic=True).
 """
 

@@ -1,4 +1,4 @@
-// A random batch of check_upload, and how its images are mixed, slowly.
+// A random batch for check_upload, and a reference implementation of mixing its images.
 #pragma once
 
 #include <bit>
@@ -35,21 +35,21 @@ class Records : public MemorySource {
 };
 
 struct Batch {
-  Records source;                      // what the GPU decodes
+  Records source;                      // decoded by the GPU
   std::vector<View> views;             // one per record
-  std::vector<std::uint32_t> numbers;  // in the batch
+  std::vector<std::uint32_t> numbers;  // positions in the batch
   std::vector<std::uint8_t> levels;
   std::vector<Target> targets;
   std::vector<std::int64_t> labels, samples;
   Size size;
   PixelTable table;
   bool channels_first = false;
-  std::vector<StepRange> left;  // of the images of `levels`, then of the others; or none
+  std::vector<StepRange> left;  // for the images of `levels`, then for the others; or empty
   std::vector<PixelStep> steps;
-  std::vector<Erasure> erasures;  // one or none of each image, as `erased` says
+  std::vector<Erasure> erasures;  // at most one per image; `erased` has the ranges
   std::vector<StepRange> erased;
   std::vector<GpuErasure> gpu_erasures;
-  std::vector<Mix> mixes;  // of every image, or none
+  std::vector<Mix> mixes;  // one per image, or empty
   std::vector<GpuMix> gpu_mixes;
   PixelTable float_table;
 };
@@ -57,7 +57,7 @@ struct Batch {
 inline constexpr int kClasses = 37;
 inline constexpr float kOn = 0.9f, kOff = 0.0027f;
 
-// All images are mixed with the next one, in a third of the batches that allow it.
+// Mixes every image with the next one, in a third of the batches that allow mixing.
 inline void add_mixes(Batch& batch, Random& random) {
   if (batch.left.empty() || batch.table.dtype == Dtype::uint8 || random.below(3) > 0) return;
   const std::size_t count = batch.labels.size();
@@ -97,7 +97,7 @@ inline void add_mixes(Batch& batch, Random& random) {
   }
 }
 
-// An image before it is mixed.
+// Returns an image before mixing.
 inline std::vector<float> elements_before(ImageRef image, const std::vector<std::uint8_t>& levels,
                                           const std::vector<std::uint8_t>& decoded,
                                           const std::vector<std::uint32_t>& errors,

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Part of ./dev: lint, the sanitizers, the second compiler, the fuzz targets.
+# Part of ./dev: the linters, the sanitizers, the second compiler, the fuzz targets.
 
 sources() { git ls-files --cached --others --exclude-standard '*.cpp' '*.h' '*.cu' '*.cuh' | while read -r f; do [ ! -f "$f" ] || echo "$f"; done; }
 
@@ -25,7 +25,7 @@ do_lint() {
   [ $bad = 0 ] || die "lint found something; ./dev lint --fix formats the sources"
 }
 
-# PRESET TARGET...: both sanitizers are clang's, which so is the second compiler too.
+# PRESET TARGET...: both sanitizer builds use clang, so they also cover the second compiler.
 build_sanitized() {
   local preset=$1
   shift
@@ -36,8 +36,8 @@ build_sanitized() {
   CCACHE_PCH_EXTSUM=1 cmake --build "build/$preset" --target "$@" >&2
 }
 
-# A precompiled header has full paths inside it. By its contents ccache would know no object of another clone again; it hashes
-# NAME.pch.sum instead: the contents of all headers that are in it.
+# A precompiled header contains absolute paths. By its contents, ccache would miss in every other
+# clone, so it hashes NAME.pch.sum instead: a checksum over the contents of all included headers.
 sum_of_headers() { clang++-22 -std=c++20 -x c++ -w -M "$1" | sed 's/^[^:]*://; s/\\$//' | xargs cat | sha256sum; }
 
 do_asan() {
@@ -46,14 +46,14 @@ do_asan() {
   UBSAN_OPTIONS=print_stacktrace=1 build/asan/unit_tests
 }
 
-# The first race ends the run: what follows it may be its echo.
+# The first race ends the run: later reports may be consequences of the first.
 do_tsan() {
   need_clang || return 0
   build_sanitized tsan unit_tests
   TSAN_OPTIONS=halt_on_error=1 build/tsan/unit_tests
 }
 
-# The second compiler reads what the builds of the sanitizers leave out.
+# Lets the second compiler read the sources that the sanitizer builds omit.
 do_clang() {
   need_build
   need_clang || return 0
@@ -63,7 +63,7 @@ do_clang() {
 
 fuzz_names() { for name in fuzz/*.cpp; do [ ! -f "$name" ] || basename "$name" .cpp; done; }
 
-# What ./dev test compiles beside pytest.
+# The compilation that ./dev test runs alongside pytest.
 do_fuzz-build() {
   need_clang || return 0
   local names
@@ -71,9 +71,10 @@ do_fuzz-build() {
   build_sanitized asan "${names[@]/#/fuzz_}"
 }
 
-# --seconds: of each target; --total: of all of them together, on all cores. --until: executions of each target,
-# one target at a time, counted in fuzz/executions.json (tools/dev/fuzz_campaign.py); --counts: these counts.
-# fuzz/NAME.cpp is the target fuzz_NAME, fuzz/corpus/NAME its inputs; new ones go to build/.
+# --seconds: per target. --total: for all targets together, on all cores. --until: executions per
+# target, one target at a time, counted in fuzz/executions.json (tools/dev/fuzz_campaign.py).
+# --counts: prints the counts. Target fuzz_NAME is fuzz/NAME.cpp, with inputs in fuzz/corpus/NAME;
+# new inputs go to build/.
 do_fuzz() {
   local seconds=30 total=0 until=0 minutes=1000000 names=() name
   while [ $# -gt 0 ]; do
@@ -97,14 +98,15 @@ do_fuzz() {
   printf '%s\n' "${names[@]}" | xargs -P "$cores" -I{} "$PWD/dev" fuzz-one {} "$seconds"
 }
 
-do_fuzz-one() {  # NAME SECONDS [EXECUTIONS]: called by fuzz, several at once
+do_fuzz-one() {  # NAME SECONDS [EXECUTIONS]: called by fuzz, several in parallel
   local name=$1 seconds=$2 runs=${3:--1} corpus=fuzz/corpus/$1 fresh=build/fuzz/corpus/$1 log=build/fuzz/log/$1.log
-  mkdir -p "$fresh" "$corpus"  # libFuzzer wants both
+  mkdir -p "$fresh" "$corpus"  # libFuzzer requires both
   local options=(-timeout=5 -rss_limit_mb=2048 "-artifact_prefix=build/fuzz/findings/$name-")
   local program=build/asan/fuzz_$name
   [ -f "fuzz/$name.options" ] && mapfile -t -O ${#options[@]} options <"fuzz/$name.options"
-  # Replay: every kept input once, findings of the past and inputs that earlier runs kept among them, with all checks.
-  # Fuzzing leaves out what takes up to half of the time: fake stacks, a quarantine that fits no cache, deep stacks of allocations.
+  # Replay: runs every kept input once with all checks, including past findings and inputs of
+  # earlier runs. Fuzzing skips checks that take up to half of the time: fake stacks, a quarantine
+  # larger than the caches, deep allocation stacks.
   local quick=detect_stack_use_after_return=0:quarantine_size_mb=16:malloc_context_size=4
   if ! "$program" "${options[@]}" -runs=0 "$fresh" "$corpus" >"$log" 2>&1 ||
     ! ASAN_OPTIONS=$quick "$program" "${options[@]}" "-max_total_time=$seconds" "-runs=$runs" -print_final_stats=1 \

@@ -1,9 +1,10 @@
-"""A plugin of pytest that writes what each test file and each test cost: seconds of CPU and of wall time.
+"""A pytest plugin that writes the CPU and wall time of each test file and each test, in seconds.
 
     .venv/bin/python -m pytest -q -p tools.dev.cpu_times tests/pixels     # writes build/log/cpu_times.tsv
 
-CPU seconds are those of this process, of the processes below it and of those that they waited for, so that they mean
-the same on a busy machine. A fixture is charged to the first test that asked for it, an import to its file.
+CPU seconds cover this process, its descendants and the processes that they waited for, so that the
+values are comparable on a busy machine. A fixture is charged to the first test that requested it,
+an import to its file.
 """
 
 import os
@@ -20,7 +21,7 @@ _begin = [0.0, 0.0]
 
 
 def cpu_seconds_below(top: int) -> float:
-    """Of a process and all that live below it; each with its ended children."""
+    """Returns the CPU seconds of a process and its descendants, including children that ended."""
     below: dict[int, list[int]] = {}
     ticks: dict[int, int] = {}
     for name in filter(str.isdecimal, os.listdir("/proc")):
@@ -37,7 +38,7 @@ def cpu_seconds_below(top: int) -> float:
 
 
 def _charge(name: str | None) -> None:
-    """What passed since the last call is of this test or file; looking itself is of nobody."""
+    """Charges the time since the last call to this test or file; excludes measuring itself."""
     cpu, wall = cpu_seconds_below(os.getpid()), time.monotonic()
     if name:
         with TARGET.open("a") as file:

@@ -1,11 +1,11 @@
-"""Fuzzes targets until each has a number of executions, over as many sessions as that takes.
+"""Fuzzes targets until each has a number of executions, over as many sessions as needed.
 
     python3 tools/dev/fuzz_campaign.py --until 10000000 [--minutes 90] [NAME...]   (./dev fuzz --until)
     python3 tools/dev/fuzz_campaign.py                                            (./dev fuzz --counts)
 
-fuzz/executions.json keeps the counts. They are counts of one state of the code: when a target, a header of
-fuzz/ that it includes, or a file of its parser changes, its count begins again. The lines "// parser:" at the
-top of fuzz/NAME.cpp name the files of the parser.
+fuzz/executions.json keeps the counts. A count belongs to one state of the code: it restarts when a
+target, a header of fuzz/ that the target includes, or a file of its parser changes. The lines
+"// parser:" at the top of fuzz/NAME.cpp name the files of the parser.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 LEDGER = Path("fuzz/executions.json")
-SLICE = 120  # seconds; a campaign that is killed loses no more
+SLICE = 120  # seconds; a killed campaign loses at most this much
 
 Entry = dict[str, Any]
 
 
 def parser_files(root: Path, name: str) -> list[Path]:
-    """The files whose change makes the count of a target begin again, without tests and notes."""
+    """Returns the files whose changes restart the count of a target, without tests and notes."""
     target = root / "fuzz" / f"{name}.cpp"
     text = target.read_text()
     files = {target}
@@ -50,12 +50,12 @@ _NOT_CODE = re.compile(
 
 
 def code_of(text: str) -> str:
-    """C++ without comments, includes and layout, which no execution can observe."""
+    """Strips comments, includes and layout from C++; no execution can observe them."""
     return " ".join(_NOT_CODE.sub(lambda match: match[1] or " ", text).split())
 
 
 def state_of(root: Path, name: str) -> str:
-    """A digest of the parser's code. Moving a file or editing a comment doesn't change it."""
+    """Returns a digest of the parser's code; moved files and edited comments don't change it."""
     files = [file for file in parser_files(root, name) if file.is_file()]
     digest = hashlib.sha256()
     for code in sorted(f"{file.name}\0{code_of(file.read_text())}\0" for file in files):
@@ -69,7 +69,7 @@ def read_ledger(root: Path) -> dict[str, Entry]:
 
 
 def entry_of(ledger: dict[str, Entry], name: str, state: str) -> Entry:
-    """What is known of a target in this state; a fresh entry when the code has changed."""
+    """Returns the entry of a target in this state; a new entry if the code has changed."""
     kept = ledger.get(name, {})
     if kept.get("state") == state:
         return kept
@@ -85,7 +85,10 @@ def entry_of(ledger: dict[str, Entry], name: str, state: str) -> Entry:
 
 
 def read_log(text: str) -> tuple[int, int]:
-    """Executions of a run of libFuzzer, and the one that met an edge no execution had met; 0: none did."""
+    """Returns the executions of a libFuzzer run and the number of the last one with a new edge.
+
+    The second number is 0 if no execution found a new edge.
+    """
     executed = re.findall(r"^stat::number_of_executed_units: *(\d+)", text, re.MULTILINE)
     most, at = None, 0
     for number, kind, edges in re.findall(r"^#(\d+)\s+(\w+)\s+cov: (\d+)", text, re.MULTILINE):
@@ -108,7 +111,7 @@ def add_run(entry: Entry, log: str, seconds: float, commit: str, options: list[s
 
 
 def save(root: Path, name: str, entry: Entry) -> None:
-    ledger = read_ledger(root) | {name: entry}  # read again: another campaign may run beside
+    ledger = read_ledger(root) | {name: entry}  # read again: another campaign may run in parallel
     path = root / LEDGER
     partial = path.with_suffix(".partial")
     partial.write_text(json.dumps(ledger, indent=1, sort_keys=True) + "\n")
@@ -121,7 +124,7 @@ def commit_of(root: Path) -> str:
 
 
 def run_slice(root: Path, name: str, entry: Entry, until: int, seconds: int) -> bool:
-    """False when the target found something."""
+    """Returns False if the target found something."""
     begin = resource.getrusage(resource.RUSAGE_CHILDREN)
     runs = until - entry["executions"]
     done = subprocess.run(
@@ -155,7 +158,7 @@ def print_counts(root: Path, names: list[str]) -> None:
 
 
 def campaign(root: Path, names: list[str], until: int, minutes: float) -> int:
-    """One target after the other, in this order. Exit status 1 when one found something."""
+    """Fuzzes the targets one by one, in this order. Exit status 1 if a target found something."""
     end = time.monotonic() + 60 * minutes
     status = 0
     for name in names:

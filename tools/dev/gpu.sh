@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Part of ./dev: the bundle for a machine with a GPU, and what runs there.
+# Part of ./dev: the bundle for a GPU machine, and the commands that run there.
 
 do_gpu() {
   local command=${1:-}
@@ -11,7 +11,7 @@ do_gpu() {
   esac
 }
 
-# All that a machine with a GPU needs, in build/gpu: there, ./dev gpu run.
+# Collects everything that a GPU machine needs in build/gpu; run ./dev gpu run there.
 gpu_bundle() {
   local data=""
   if [ "${1:-}" = --data ]; then data=${2:?"--data needs a folder of JPEGs"}; fi
@@ -33,7 +33,8 @@ gpu_bundle() {
   cp tests/optim/{__init__,muon_formula,muon_measures}.py $to/tests/optim/
   cp tests/helpers/{__init__,layer_plants,random_lists}.py $to/tests/helpers/
   cp -r bench/common bench/augment bench/gpu_augment bench/gpu_decode bench/gpu_feed bench/flat bench/optim bench/tune bench/doctor $to/bench/
-  # Of timm, which is not installed there, the optimizers alone: they need only torch.
+  # timm is not installed there. The bundle has only timm's optimizers, which need nothing but
+  # torch.
   local timm
   timm=$(.venv/bin/python -c 'import importlib.util as i; print(i.find_spec("timm").submodule_search_locations[0])')
   mkdir -p $to/rivals/timm/optim
@@ -57,7 +58,7 @@ gpu_bundle() {
   say "gpu bundle: $to, $(du -sm $to | cut -f1) MB; there: ./dev gpu run"
 }
 
-# Also inside a bundle, which has no .venv.
+# Also runs inside a bundle, which has no .venv.
 gpu_run() {
   local python=python3
   nvidia-smi -L >/dev/null 2>&1 || die "gpu run: needs a GPU with its driver (nvidia-smi lists none)"

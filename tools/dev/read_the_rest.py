@@ -1,8 +1,8 @@
-"""Lets clang read the sources that the sanitizers' builds do not compile: the program, the C
-interface, the benchmarks. Warnings are errors, as everywhere.
+"""Compiles with clang the sources that sanitizer builds omit: the program, the C interface and the
+benchmarks. Warnings are errors, as in every build.
 
-They are compiled without optimization and thrown away: a tenth more time than reading alone, but ccache
-knows them again, and then they take no time.
+The sources are compiled without optimization and the objects are discarded. This takes a tenth
+longer than parsing alone, but ccache caches the objects, so repetitions take no time.
 
     python3 tools/dev/read_the_rest.py build/asan/compile_commands.json
 """
@@ -19,13 +19,13 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-# Compiled by ./dev asan and ./dev fuzz: what unit_tests is linked with.
+# Compiled by ./dev asan and ./dev fuzz: everything that unit_tests links.
 COMPILED = {"engine", "convert", "environment", "cli", "fake_nvml", "unit_tests"}
 COMPILED |= {"standard_streams"}
 
 
 def left_out(entries: list[dict[str, str]]) -> list[dict[str, str]]:
-    """The entries of a compile_commands.json whose target only ./dev build compiles."""
+    """Returns the entries of a compile_commands.json whose target only ./dev build compiles."""
     rest = []
     for entry in entries:
         target = re.search(r"CMakeFiles/([^/]+)\.dir/", entry["command"])

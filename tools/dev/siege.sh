@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Part of ./dev: the long campaigns.
+# Part of ./dev: the long test campaigns.
 
 do_siege() {
   local name=${1:-}

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Part of ./dev: test, in stages; quick ones first. Each stage is a command of ./dev.
+# Part of ./dev: test, in stages, quick ones first. Each stage is a command of ./dev.
 
 all_stages="setup build unit lint pytest wheel asan tsan clang fuzz"
 quick_stages="setup build unit pytest"
@@ -42,23 +42,24 @@ do_test() {
   say "all stages passed"
 }
 
-# Two lanes. While unit, lint, pytest and wheel run, the other lane builds and runs the sanitizers, lets clang read the rest and
-# builds the fuzz targets, with what the first leaves over of the cores. Each writes its log, and its exit status when it has ended.
-# When the compiler cache knows all objects, the other lane ends first: then it takes groups of pytest's folders, from the last
-# group on. When the cache is empty, it ends last, and the first lane has run all groups itself.
+# Two lanes. While the first runs unit, lint, pytest and wheel, the other builds and runs the
+# sanitizers, lets clang read the rest and builds the fuzz targets, on the cores that the first
+# leaves idle. Each stage writes a log and, when done, its exit status. With a full compiler cache,
+# the other lane ends first and then runs groups of pytest's folders, starting with the last group.
+# With an empty cache, the other lane ends last, and the first lane runs all groups itself.
 sanitizers=""
-start_sanitizers() {  # STAGE...: all that were asked for
+start_sanitizers() {  # STAGE...: all requested stages
   local stage ahead=()
   for stage in asan tsan clang; do [[ " $* " != *" $stage "* ]] || ahead+=("$stage"); done
   [ ${#ahead[@]} -gt 0 ] || return 0
   [[ " $* " != *" fuzz "* ]] || ahead+=(fuzz-build)
   [[ " $* " != *" pytest "* ]] || ahead+=(pytest-groups)
   rm -rf build/log/{asan,tsan,clang,fuzz-build,pytest-groups}.status build/log/pytest
-  (need_clang) >build/log/clang-packages.log 2>&1 || return 0  # lint would install them at the same time
+  (need_clang) >build/log/clang-packages.log 2>&1 || return 0  # or lint would install them as well
   setsid "$PWD/dev" sanitizers "${ahead[@]}" >/dev/null 2>&1 &
   sanitizers=$!
 }
-stop_sanitizers() {  # setsid: its compilers are of one group, and end with it
+stop_sanitizers() {  # setsid: its compilers share a process group, which is killed as a whole
   [ -z "$sanitizers" ] || kill -- "-$sanitizers" 2>/dev/null || true
 }
 do_sanitizers() {
@@ -73,11 +74,12 @@ do_sanitizers() {
   done
 }
 
-# The folders of tests/ in groups of a few minutes; the first group is all folders that no other one has.
+# The folders of tests/ in groups of a few minutes. The first group contains all folders that no
+# other group lists.
 pytest_groups=(rest "pack cli" "loader pixels" "diagnosis optim" tuning)
 
-# Runs each group that no lane has begun, as one pytest: build/log/pytest/N belongs to the lane that made it.
-do_pytest-groups() {  # first|other: the lane; the other one begins when the first has built what tests need
+# Runs each unclaimed group as one pytest; the lane that creates build/log/pytest/N owns group N.
+do_pytest-groups() {  # first|other: the lane; the other starts once the tests' build is done
   local order=("${!pytest_groups[@]}") number folder words status
   if [ "$1" = first ]; then
     do_build
@@ -101,7 +103,8 @@ do_pytest-groups() {  # first|other: the lane; the other one begins when the fir
   done
 }
 
-# The groups of both lanes; fails unless all of them ran and passed. Failed ones come last, where ./dev test shows them.
+# The results of both lanes' groups; fails unless all ran and passed. Failed logs come last, where
+# ./dev test shows them.
 run_pytest_groups() {
   local number folder failed=()
   "$PWD/dev" pytest-groups first || return
@@ -126,14 +129,14 @@ run_stage() {  # STAGE LOG
         while [ ! -f "$status" ] && kill -0 "$sanitizers" 2>/dev/null; do sleep 1; done
         [ -f "$status" ] && return "$(cat "$status")"
       fi ;;
-    fuzz) while [ -n "$sanitizers" ] && kill -0 "$sanitizers" 2>/dev/null; do sleep 1; done ;;  # one build in a folder
+    fuzz) while [ -n "$sanitizers" ] && kill -0 "$sanitizers" 2>/dev/null; do sleep 1; done ;;  # one build per folder
   esac
   local arguments=()
-  [ "$1" != fuzz ] || arguments=(--total 60)  # the corpora above all; ./dev fuzz and its campaign fuzz longer
+  [ "$1" != fuzz ] || arguments=(--total 60)  # mainly the corpora; ./dev fuzz and its campaign fuzz longer
   "$PWD/dev" "$1" "${arguments[@]}" >"$2" 2>&1
 }
 
-note_of() {  # one line out of a stage's log
+note_of() {  # one line from a stage's log
   case $1 in
     unit | asan | tsan) grep -a 'test cases:' "$2" | tail -n 1 | sed 's/.*test cases: *//; s/ *| */, /g' ;;
     pytest) grep -a -oE '[0-9]+ (passed|failed|skipped|errors?)' "$2" | awk '{ n[$2] += $1 } END { for (k in n) printf "%d %s ", n[k], k }' ;;

@@ -1,4 +1,6 @@
-"""Runs inside gdb: the stack of the first call of each function named in POINTS, as JSON lines in STACKS.
+"""Runs inside gdb: writes the stack at the first call of each function in POINTS.
+
+The result goes to STACKS, as JSON lines.
 
 gdb -nx -batch -x tools/paths/gdb_stacks.py --args PROGRAM ...
 """
@@ -10,7 +12,7 @@ import gdb
 
 
 def frames():
-    """From the outermost to the point: function and file, of ours only."""
+    """Returns function and file of our own frames, from the outermost one to the point."""
     out = []
     frame = gdb.newest_frame()
     while frame is not None:

@@ -21,7 +21,7 @@ STEPS = {"tundish_loader_next": "take", "tundish_device_enqueue": "enqueue"}
 
 
 def python_stack() -> list[list[str]]:
-    """From the loop inwards: function and file."""
+    """Returns function and file of each frame, starting at the loop."""
     out: list[list[str]] = []
     frame = sys._getframe(2)
     while frame is not None:

@@ -1,9 +1,9 @@
-"""Records which functions and files an image passes: ./dev paths
+"""Records the functions and files that an image passes: ./dev paths
 
-A debugger stops at the points below in a real run and writes down the stack, from the outermost function of
-ours inwards. The result is docs/internals/paths.json; the walks of docs/internals/follow-one-image.md are
-compared with it by tests/project/test_paths.py. The walk of a batch that a GPU decodes needs a machine with one;
-elsewhere that part of the file stays as it is.
+A debugger stops a real run at the points below and records the stack, from our outermost function
+inwards. The result is docs/internals/paths.json. tests/project/test_paths.py compares the walks of
+docs/internals/follow-one-image.md with the result. The walk of a batch that a GPU decodes needs a
+machine with a GPU; on other machines, that part of the file stays unchanged.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OUT = ROOT / "docs/internals/paths.json"
 BUILD = ROOT / "build/paths"
 TOOLS = Path(__file__).parent
 
-# Where each walk stops: what happens there, and the function.
+# Stops of each walk: what happens there, and the function.
 POINTS = {
     "cpu": [
         ("take", "tundish::Ring::take"),
@@ -53,7 +53,7 @@ POINTS = {
 
 
 def short(name: str) -> str:
-    """Without namespaces and arguments of templates: 'Ring::take'."""
+    """Strips namespaces and template arguments: 'Ring::take'."""
     name = re.sub(r"<.*", "", name)
     return re.sub(r"^(tundish::|lanes::|cuda::|\(anonymous namespace\)::)+", "", name)
 
@@ -63,7 +63,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 
 def record(walk: str, command: list[str], environment: dict[str, str]) -> dict[str, Any]:
-    debugger = shutil.which("gdb") or shutil.which("cuda-gdb")  # cuda-gdb is with CUDA
+    debugger = shutil.which("gdb") or shutil.which("cuda-gdb")  # CUDA includes cuda-gdb
     if debugger is None:
         sys.exit("paths: needs gdb")
     with tempfile.TemporaryDirectory() as folder:

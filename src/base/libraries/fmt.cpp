@@ -1,15 +1,15 @@
-// The compiled half of fmt, once. Debian ships it as a shared library only, and fmt's header-only
-// mode compiles it again in every source: 3 s each, under AddressSanitizer 25 s.
+// Compiles the non-header part of fmt once. Debian ships that part only as a shared library, and
+// fmt's header-only mode recompiles it in every source: 3 s each, 25 s under AddressSanitizer.
 #include <fmt/format-inl.h>
 
 #include <locale>
 
-#if FMT_VERSION < 100000  // later ones are used header-only
+#if FMT_VERSION < 100000  // later versions are used header-only
 
 FMT_BEGIN_NAMESPACE
 namespace detail {
 
-// What fmt/format.h declares as instantiated elsewhere, and what its templates call.
+// Templates that fmt/format.h declares extern, and the functions its templates call.
 template auto thousands_sep_impl<char>(locale_ref) -> thousands_sep_result<char>;
 template auto decimal_point_impl<char>(locale_ref) -> char;
 template auto dragonbox::to_decimal<float>(float) noexcept -> dragonbox::decimal_fp<float>;

@@ -11,7 +11,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include <cstdio>  // before jpeglib.h, which needs FILE
+#include <cstdio>  // before jpeglib.h, which uses FILE
 #include <nlohmann/json_fwd.hpp>
 //
 #include <jpeglib.h>
@@ -23,7 +23,7 @@
 namespace tundish {
 namespace {
 
-// 20105 with a step of 100: "2.1.5"
+// Formats a packed version: 20105 with a step of 100 -> "2.1.5".
 std::string dotted(long number, long step) {
   return fmt::format("{}.{}.{}", number / step / step, number / step % step, number % step);
 }
@@ -32,7 +32,7 @@ std::string first_word(const std::string& text) { return text.substr(0, text.fin
 
 }  // namespace
 
-// Asked of the library itself where it can answer; of its header otherwise.
+// Queries the library itself where it reports a version, otherwise its header.
 std::vector<LinkedLibrary> linked_libraries() {
   return {
       {"libjpeg-turbo", dotted(LIBJPEG_TURBO_VERSION_NUMBER, 1000)},

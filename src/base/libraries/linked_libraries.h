@@ -5,14 +5,14 @@
 
 namespace tundish {
 
-// A library that is linked in. `version` is empty when this build goes without it.
+// A linked library. `version` is empty if this build does without the library.
 struct LinkedLibrary {
   std::string name;
   std::string version;  // "2.1.5"
 };
 
-// What the engine is linked with, in a fixed order. The CUDA runtime is part of libtundish.so alone
-// and listed whenever it was built with it.
+// Returns the libraries of the engine, in a fixed order. The CUDA runtime is linked only into
+// libtundish.so, and is listed if this build includes it.
 std::vector<LinkedLibrary> linked_libraries();
 
 }  // namespace tundish

@@ -1,4 +1,4 @@
-// The control groups that this process is in, and all above them: each may have limits of its own.
+// The control groups of this process, including all ancestors: each may have its own limits.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ struct GroupFolder {
   bool version_2;
 };
 
-// Of one controller, "cpu" or "memory"; some of the folders may not exist. In a container the path
-// of a group may be the host's, of which only the root is to be seen.
+// Returns the folders of one controller, "cpu" or "memory"; some may not exist. In a container the
+// group's path may be the host's, of which only the root is visible.
 std::vector<GroupFolder> group_folders(const std::string& controller, const std::string& proc,
                                        const std::string& groups);
 

@@ -8,7 +8,7 @@
 namespace tundish {
 namespace {
 
-// A number at the beginning of the text, which loses it.
+// Parses a number at the start of the text and removes it from the text.
 std::optional<std::uint32_t> take_number(std::string_view& text) {
   std::uint32_t value = 0;
   const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);

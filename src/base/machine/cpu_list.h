@@ -1,4 +1,4 @@
-// Lists of CPUs and of memory nodes as the kernel writes them: "0-3,8,10-11".
+// Lists of CPUs and memory nodes in the kernel's format: "0-3,8,10-11".
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace tundish {
 
 inline constexpr std::uint32_t kMaxCpus = 65'536;
 
-// Sorted, each once; empty for an empty text. None when the text is something else, or names a
-// CPU from kMaxCpus on.
+// Returns the sorted, unique numbers; empty for an empty text. Returns nothing if the text has
+// another format or contains a CPU number of kMaxCpus or more.
 std::optional<std::vector<std::uint32_t>> parse_cpu_list(std::string_view text);
 
-// How many of `a` are in `b`; both sorted.
+// Counts the elements of `a` that are also in `b`; both are sorted.
 std::size_t shared_cpus(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b);
 
 }  // namespace tundish

@@ -8,7 +8,7 @@
 
 namespace tundish {
 
-// tests/pixels/test_values.py runs this once with each value of TUNDISH_CPU.
+// tests/pixels/test_values.py runs this once per value of TUNDISH_CPU.
 TEST_CASE("the instruction set is the best, or what TUNDISH_CPU lowers it to") {
   const char* wish = std::getenv("TUNDISH_CPU");
   Cpu expected = best_cpu();

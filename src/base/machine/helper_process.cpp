@@ -26,7 +26,7 @@ namespace {
 std::mutex program_mutex;
 std::string program_path;
 
-// Kills and reaps the process when the scope ends before it has.
+// Kills and reaps the process if it is still running at the end of the scope.
 class Child {
  public:
   Child(pid_t id, int output) : id_(id), output_(output) {}

@@ -12,14 +12,14 @@
 namespace tundish {
 namespace {
 
-constexpr std::uint64_t kVersion1None = std::uint64_t{1} << 60;  // written when there is no limit
+constexpr std::uint64_t kVersion1None = std::uint64_t{1} << 60;  // written for "no limit"
 
 std::uint64_t kib_of(const std::string& meminfo, std::string_view name) {
   const std::uint64_t kib = number_of(meminfo, name).value_or(0);
   return kib > ~std::uint64_t{0} / 1024 ? 0 : kib * 1024;
 }
 
-// The group that this process is in: the last folder, which is the deepest one that exists.
+// Reads the group of this process: the last existing folder is the deepest one.
 void read_group(GroupCounters& out, const SystemRoots& roots) {
   out.quota = cpu_quota(roots.proc, roots.groups);
   for (const char* controller : {"cpu", "cpuacct"}) {
@@ -51,7 +51,7 @@ std::optional<CpuTime> parse_cpu_time(std::string_view stat) {
   const std::vector<std::string_view> words = words_of(*line);
   if (words.size() < 4) return std::nullopt;
   CpuTime out;
-  // user nice system idle iowait irq softirq steal; guests are counted in user already.
+  // user nice system idle iowait irq softirq steal; user already includes guests.
   for (std::size_t i = 0; i < std::min<std::size_t>(words.size(), 8); ++i) {
     const std::optional<std::uint64_t> ticks = whole_number(words[i]);
     if (!ticks || *ticks > ~std::uint64_t{0} / 16) return std::nullopt;
@@ -87,7 +87,7 @@ HostCounters read_host_counters(const SystemRoots& roots) {
   out.cpu = parse_cpu_time(read_text(roots.proc + "/stat").value_or(""));
   out.disks = parse_disks(read_text(roots.proc + "/diskstats").value_or(""));
   std::erase_if(out.disks, [&](const DiskCounters& disk) {
-    // Partitions have no folder there; a name with a slash is none.
+    // Partitions have no folder there. A name with a slash is not a disk.
     const bool plain = disk.name.find('/') == std::string::npos && !disk.name.starts_with('.');
     return disk.reads + disk.writes == 0 || disk.name.starts_with("loop") || !plain ||
            ::access((roots.sys + "/block/" + disk.name).c_str(), F_OK) != 0;

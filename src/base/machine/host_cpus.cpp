@@ -24,7 +24,7 @@ std::vector<std::uint32_t> list_of(const std::string& status, std::string_view n
               : std::vector<std::uint32_t>{};
 }
 
-// Of the group that is throttled most; groups above it share its quota or have their own.
+// Reads the most throttled group. Its ancestors share its quota or have quotas of their own.
 void read_throttling(HostCpus& out, const SystemRoots& roots) {
   for (const GroupFolder& group : group_folders("cpu", roots.proc, roots.groups)) {
     const std::optional<std::string> text = read_text(group.path + "/cpu.stat");

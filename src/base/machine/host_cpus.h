@@ -1,4 +1,4 @@
-// The CPUs of the machine, and which part of them this process may use.
+// The CPUs of the machine, and the part of them that this process may use.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@ struct MemoryNode {
 };
 
 struct HostCpus {
-  std::vector<std::uint32_t> online;          // of the machine; empty: not known
-  std::vector<std::uint32_t> allowed;         // by affinity and cpuset; empty: not known
-  double quota = 0;                           // CPUs by control groups; 0: none
-  std::uint64_t quota_periods = 0;            // since the group was made; 0: no quota, or not known
-  std::uint64_t throttled_periods = 0;        // those in which the group had to wait
-  double load = 0;                            // tasks that run or want to, mean of a minute
-  std::map<std::string, unsigned> governors;  // of allowed CPUs; empty: the machine has none
+  std::vector<std::uint32_t> online;          // CPUs of the machine; empty: unknown
+  std::vector<std::uint32_t> allowed;         // by affinity and cpuset; empty: unknown
+  double quota = 0;                           // CPUs by control groups; 0: no quota
+  std::uint64_t quota_periods = 0;            // since group creation; 0: no quota, or unknown
+  std::uint64_t throttled_periods = 0;        // periods in which the group had to wait
+  double load = 0;                            // load average over one minute, in tasks
+  std::map<std::string, unsigned> governors;  // of allowed CPUs; empty: no governors
   std::string frequency_driver;
-  std::vector<MemoryNode> nodes;             // NUMA; empty: not known
-  std::vector<std::uint32_t> allowed_nodes;  // memory may come from these; empty: not known
+  std::vector<MemoryNode> nodes;             // NUMA nodes; empty: unknown
+  std::vector<std::uint32_t> allowed_nodes;  // nodes that memory may come from; empty: unknown
 
-  double usable() const;  // CPUs: allowed, and what the quota leaves of them; 0: not known
+  double usable() const;  // CPUs that are allowed and within the quota; 0: unknown
 };
 
 HostCpus read_host_cpus(const SystemRoots& roots = {});

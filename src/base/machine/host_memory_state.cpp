@@ -12,7 +12,7 @@
 namespace tundish {
 namespace {
 
-// Version 1 writes a number near 2^63 for "none".
+// Version 1 writes a number near 2^63 for "no limit".
 constexpr std::uint64_t kVersion1None = std::uint64_t{1} << 60;
 
 std::uint64_t bytes_of(const std::string& meminfo, std::string_view name) {
@@ -31,7 +31,7 @@ void read_groups(HostMemoryState& out, const SystemRoots& roots) {
   }
 }
 
-// "Max locked memory         8388608              8388608              bytes": the soft limit.
+// For "Max locked memory         8388608              8388608              bytes": the soft limit.
 std::optional<std::uint64_t> soft_limit(const std::string& limits, std::string_view name) {
   const std::optional<std::string> values = value_of(limits, name);
   if (!values) return std::nullopt;

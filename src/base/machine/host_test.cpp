@@ -1,4 +1,4 @@
-// The readers of CPUs, memory and disks over trees of files that are made up.
+// Reads CPUs, memory and disks from synthetic trees of files.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -59,7 +59,7 @@ TEST_CASE("throttling in version 1 is read, and the affinity counts without a qu
   machine.write("sys/fs/cgroup/cpu/a/cpu.stat", "nr_periods 10\nnr_throttled 99\n");
   machine.write("proc/self/status", "Cpus_allowed_list:\t1,3\n");
   const HostCpus cpus = read_host_cpus(machine.roots);
-  CHECK(cpus.throttled_periods == 10);  // no more than there were
+  CHECK(cpus.throttled_periods == 10);  // capped at the number of periods
   CHECK(cpus.usable() == 2);
 }
 

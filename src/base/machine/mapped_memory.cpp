@@ -6,7 +6,7 @@
 namespace tundish {
 namespace {
 
-// The length is in front of the memory, in a separate cache line.
+// Stores the length in front of the memory, in a separate cache line.
 void* take(std::size_t bytes) {
   const std::size_t length = bytes + kHostAlignment;
   void* at = ::mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,5 +1,5 @@
-// Memory directly from the system, which returns to the system as soon as it is freed. malloc keeps
-// freed pieces of up to 32 MiB for itself, and a budget cannot count on those.
+// Memory directly from the system, to which it returns as soon as it is freed. malloc keeps
+// freed pieces of up to 32 MiB, which a memory budget cannot count on.
 #pragma once
 
 #include "base/host_memory.h"
@@ -8,12 +8,12 @@ namespace tundish {
 
 extern const HostAllocator kMappedMemory;
 
-// From now on malloc takes large pieces from the system, and gives them back, one by one. By itself
-// it learns from large pieces that are freed to keep ever larger ones (up to 64 MiB per thread).
-// For the whole process, which is why only a loader with a budget asks for it.
+// Makes malloc take large pieces from the system and return each one when freed. By default, every
+// large piece that is freed raises malloc's threshold; it then keeps up to 64 MiB per thread.
+// Affects the whole process, so only a loader with a memory budget calls this.
 void keep_malloc_small();
 
-// What malloc keeps of freed memory goes back to the system, on every arena.
+// Returns the freed memory that malloc keeps to the system, in every arena.
 void trim_freed_memory();
 
 }  // namespace tundish

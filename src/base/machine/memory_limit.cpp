@@ -12,14 +12,14 @@ namespace {
 
 constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
 
-// The number in a file; kNone for "max", or when there is no such file.
+// Reads the number in a file; kNone for "max", or if the file does not exist.
 std::uint64_t number_in(const std::string& path) {
   std::ifstream file(path);
   std::uint64_t value = 0;
   return file >> value ? value : kNone;
 }
 
-// The number after a word, in a file of lines of words and numbers; kNone when the word is missing.
+// Reads the number after `name` in a file of "name number" lines; kNone if the name is missing.
 std::uint64_t number_of(const std::string& path, const std::string& name) {
   std::ifstream file(path);
   std::string line;
@@ -39,7 +39,7 @@ constexpr Names kVersion1 = {"memory.limit_in_bytes", "memory.usage_in_bytes",
                              "total_inactive_file"};
 constexpr Names kVersion2 = {"memory.max", "memory.current", "inactive_file"};
 
-// What one group leaves.
+// Returns the bytes that one group leaves.
 std::uint64_t left_in(const std::string& folder, const Names& names) {
   const std::uint64_t limit = number_in(folder + '/' + names.limit);
   const std::uint64_t usage = number_in(folder + '/' + names.usage);

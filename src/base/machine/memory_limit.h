@@ -1,5 +1,5 @@
-// How much memory this process may still take: what the machine has available, and what the
-// limits of its control groups (versions 1 and 2, every group above it) leave.
+// The memory that this process may still allocate: the minimum of what the machine has available
+// and what the limits of its control groups (versions 1 and 2, with all ancestors) leave.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace tundish {
 
-// Bytes. Pages that the system can drop at once, such as cached files, count as free. 0 when
-// nothing can be found out. The folders are for tests.
+// Returns bytes. Pages that the system can drop at once, such as cached files, count as free.
+// Returns 0 if no value can be read. Tests pass their own folders.
 std::uint64_t memory_left(const std::string& proc = "/proc",
                           const std::string& groups = "/sys/fs/cgroup");
 

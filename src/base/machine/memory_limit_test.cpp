@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A /proc and a /sys/fs/cgroup of our own.
+// A synthetic /proc and /sys/fs/cgroup.
 struct System {
   System() { REQUIRE(::mkdtemp(name.data()) != nullptr); }
   ~System() { fs::remove_all(name); }

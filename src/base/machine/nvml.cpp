@@ -10,7 +10,7 @@
 namespace tundish {
 namespace {
 
-// The library's interface, as far as it is used. Its layout has been the same since driver 418.
+// The part of NVML's interface that is used here. The layout is unchanged since driver 418.
 using Device = void*;
 struct PciInfo {
   char old_bus[16];
@@ -27,7 +27,7 @@ constexpr unsigned kTextBytes = 96, kMaxGpus = 64;
 constexpr unsigned kSmClock = 1, kMemoryClock = 2;
 constexpr unsigned kUncorrected = 1, kSinceDriver = 0;
 
-// Texts are cut off where our memory ends, whatever the library wrote.
+// Truncates texts at the end of the buffer, even if the library wrote no terminator.
 template <std::size_t kBytes>
 std::string text_of(const char (&text)[kBytes]) {
   std::string out(text, ::strnlen(text, kBytes));
@@ -49,7 +49,7 @@ struct Nvml::Library {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  // The function's answer: 0 is success, 13 that this driver has no such function.
+  // Returns NVML's result: 0 is success, 13 means that this driver lacks the function.
   template <class... Arguments>
   int call(const char* name, Arguments... arguments) const {
     void* function = handle ? ::dlsym(handle, name) : nullptr;
@@ -57,7 +57,7 @@ struct Nvml::Library {
     return reinterpret_cast<int (*)(Arguments...)>(function)(arguments...);
   }
 
-  // A figure of a GPU: empty unless the library gives it.
+  // Queries one value of a GPU; empty unless the library returns it.
   template <class Value = unsigned, class... More>
   std::optional<Value> ask(const char* name, Device device, More... more) const {
     Value value{};
@@ -111,11 +111,11 @@ void Nvml::Library::read_fixed(Gpu& out, Device device) const {
   out.uuid = ask_text("nvmlDeviceGetUUID", device);
   const auto pci = ask<PciInfo>("nvmlDeviceGetPciInfo_v3", device);
   if (pci) {
-    // "00000000:3B:00.0"; /sys writes four digits of the domain, in small letters.
+    // "00000000:3B:00.0"; /sys writes four digits of the domain, in lower case.
     std::string bus = text_of(pci->bus_text);
     if (bus.size() > 8 && bus.starts_with("0000") && bus[8] == ':') bus.erase(0, 4);
     for (char& c : bus) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    // It becomes part of a path.
+    // The bus becomes part of a path, so only these characters are accepted.
     if (bus.find_first_not_of("0123456789abcdef:.") == bus.npos) out.bus = bus;
   }
   out.power_limit = ask("nvmlDeviceGetPowerManagementLimit", device);

@@ -1,5 +1,5 @@
-// NVIDIA GPUs by the driver's own library, which is loaded when it is asked for: nothing here needs
-// CUDA, and a machine without a driver has no GPUs.
+// NVIDIA GPUs through the driver's own library, loaded at run time: nothing here needs CUDA, and a
+// machine without a driver has no GPUs.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace tundish {
 
-// What holds a GPU's clocks down, as bits of Gpu::slowdown.
+// Reasons for reduced GPU clocks, as bits of Gpu::slowdown.
 enum class Slowdown : std::uint64_t {
   power_cap = 0x4,
-  hardware = 0x8,  // thermal or power brake, which follow as bits of their own
+  hardware = 0x8,  // thermal or power brake, each of which also has its own bit
   thermal_software = 0x20,
   thermal_hardware = 0x40,
   power_brake = 0x80,
 };
 
-// Every figure that this driver or GPU does not have is empty.
+// State of one GPU. Values that this driver or GPU does not provide are empty.
 struct Gpu {
   unsigned number = 0;
   std::string name, uuid, bus;  // bus: "0000:3b:00.0", as /sys/bus/pci/devices has it
@@ -29,29 +29,29 @@ struct Gpu {
   std::optional<unsigned> power, power_limit, default_power_limit;  // milliwatts
   std::optional<unsigned> sm_clock, max_sm_clock, memory_clock, max_memory_clock;  // MHz
   std::optional<std::uint64_t> slowdown;                                           // bits: Slowdown
-  std::optional<unsigned> pcie_generation, pcie_width;          // now; idle GPUs lower these
-  std::optional<unsigned> max_pcie_generation, max_pcie_width;  // of GPU and slot together
-  std::optional<unsigned> gpu_pcie_generation;                  // of the GPU alone
+  std::optional<unsigned> pcie_generation, pcie_width;          // current; idle GPUs lower these
+  std::optional<unsigned> max_pcie_generation, max_pcie_width;  // limit of GPU and slot together
+  std::optional<unsigned> gpu_pcie_generation;                  // limit of the GPU alone
   std::optional<bool> ecc, persistence;
-  std::optional<std::uint64_t> uncorrected_errors;  // of memory, since the driver was loaded
-  std::optional<bool> remap_pending, remap_failed;  // rows of memory that are to be replaced
+  std::optional<std::uint64_t> uncorrected_errors;  // in memory, since the driver was loaded
+  std::optional<bool> remap_pending, remap_failed;  // memory rows waiting for replacement
 };
 
 class Nvml {
  public:
-  // Never throws. A library that is not there, or that answers with an error, has no GPUs.
+  // Never throws. A library that is missing or fails has no GPUs.
   explicit Nvml(const std::string& library = "libnvidia-ml.so.1");
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  bool has_library() const;           // it could be loaded
-  int fault() const;                  // of its start: 0 none, otherwise NVML's number
-  const std::string& driver() const;  // "550.54.15"; empty: not known
-  int cuda() const;                   // of the driver: 12040 is 12.4; 0: not known
+  bool has_library() const;           // whether the library was loaded
+  int fault() const;                  // NVML's result of initialization; 0: success
+  const std::string& driver() const;  // "550.54.15"; empty: unknown
+  int cuda() const;                   // version that the driver supports: 12040 is 12.4; 0: unknown
 
-  std::vector<Gpu> gpus() const;  // at most 64, all figures; some milliseconds each
-  // The figures that change, for a view that is drawn again and again: memory, busy, temperature,
+  std::vector<Gpu> gpus() const;  // at most 64, with all values; milliseconds per GPU
+  // Refreshes the values that change, for a view that redraws often: memory, busy, temperature,
   // power, clocks, slowdown.
   void update(Gpu& gpu) const;
 
@@ -62,7 +62,7 @@ class Nvml {
   std::string driver_;
 };
 
-// What the number of a failed start means, in a few words.
+// Describes the result of a failed initialization in a few words.
 const char* nvml_fault_text(int fault);
 
 }  // namespace tundish

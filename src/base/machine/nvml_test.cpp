@@ -62,7 +62,7 @@ TEST_CASE("a library whose texts have no end, and that counts without end, is cu
   const std::vector<Gpu> gpus = nvml.gpus();
   REQUIRE(gpus.size() == 64);
   CHECK(gpus[0].name == std::string(96, '?'));
-  CHECK(gpus[0].bus.empty());  // it would be part of a path
+  CHECK(gpus[0].bus.empty());  // rejected: the bus becomes part of a path
   CHECK(gpus[0].busy == 100u);
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("without a driver, or with one that does not start, there is no GPU") 
                                 "\x7f"
                                 "ELF and nothing more"))
                   .has_library());
-  const Nvml wrong("libm.so.6");  // a library without any of the functions
+  const Nvml wrong("libm.so.6");  // a library that has none of the functions
   CHECK(wrong.fault() == 13);
   CHECK(wrong.gpus().empty());
 }

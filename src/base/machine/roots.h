@@ -1,4 +1,4 @@
-// Where the files of the system are. Tests have trees of their own.
+// Folders of the system's files. Tests use trees of their own.
 #pragma once
 
 #include <string>

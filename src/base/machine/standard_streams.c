@@ -1,5 +1,5 @@
-// What stderr, stdin and stdout are called inside the linked-in archives (see CMakeLists.txt).
-// No library of ours prints: they stay null, and every message goes through our own callbacks.
+// The names of stderr, stdin and stdout inside the linked-in archives (see CMakeLists.txt).
+// No linked library prints: the streams stay null, and every message goes through our callbacks.
 #include <stdio.h>
 
 __attribute__((visibility("hidden"))) FILE* tundish_stderr = 0;

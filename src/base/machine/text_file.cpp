@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kSpaces = " \t\r\n";
 constexpr std::size_t kMaxLines = 65'536, kMaxWords = 4'096;
 
-// The rest of the line that begins with `name`.
+// Returns the rest of the line that starts with `name`.
 std::optional<std::string_view> after_name(std::string_view text, std::string_view name) {
   for (const std::string_view line : lines_of(text)) {
     if (!line.starts_with(name)) continue;

@@ -79,7 +79,7 @@ TEST_CASE("any bytes are lines, lists and mounts, or none") {
     for (int n = between(random, 0, 80); n > 0; --n)
       text += alphabet[random.below(alphabet.size())];
     if (const auto cpus = parse_cpu_list(text)) CHECK(cpus->size() <= kMaxCpus);
-    std::string mounts = kMounts;  // with some bytes of it changed
+    std::string mounts = kMounts;  // with a few bytes changed
     for (int n = 0; n < 4; ++n)
       mounts[random.below(mounts.size())] = alphabet[random.below(alphabet.size())];
     for (const Mount& mount : parse_mounts(mounts + text)) CHECK(mount.point[0] == '/');

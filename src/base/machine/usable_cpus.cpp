@@ -20,14 +20,14 @@ double number_in(const std::string& path) {
   return file >> value ? value : 0;
 }
 
-// Quota over period of one group.
+// Returns the quota of one group divided by its period.
 double quota_of(const std::string& folder, bool version_2) {
   double quota = 0, period = 0;
   if (version_2) {
     std::ifstream file(folder + "/cpu.max");  // "150000 100000", or "max 100000"
     if (!(file >> quota >> period)) return kNone;
   } else {
-    quota = number_in(folder + "/cpu.cfs_quota_us");  // -1: none
+    quota = number_in(folder + "/cpu.cfs_quota_us");  // -1: no quota
     period = number_in(folder + "/cpu.cfs_period_us");
   }
   return quota > 0 && period > 0 ? quota / period : kNone;

@@ -35,7 +35,7 @@ struct ChromeJson::Output {
 
 ChromeJson::ChromeJson(std::string path, bool gzip, const std::string& process, int number)
     : path_(std::move(path)), process_(number), output_(std::make_unique<Output>()) {
-  // Level 1: the file is written while someone waits for the loader to end.
+  // Level 1: somebody is waiting for the loader to close while this file is written.
   output_->file = ::gzopen(path_.c_str(), gzip ? "wbe1" : "wbeT");
   if (!output_->file) throw_errno(path_, "making the trace", true);
   put("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
@@ -60,7 +60,7 @@ void ChromeJson::add(const Track& track) {
 }
 
 void ChromeJson::finish() {
-  // A last event, so that every one before it may end in a comma.
+  // A final event lets every event before it end in a comma.
   put(fmt::format(R"({{"ph":"M","name":"process_sort_index","pid":{0},"tid":0,)"
                   R"("args":{{"sort_index":{0}}}}}],)"
                   "\n"

@@ -1,4 +1,4 @@
-// The file of a trace: Chrome's JSON, which ui.perfetto.dev and chrome://tracing open.
+// Trace file in Chrome's JSON format, which ui.perfetto.dev and chrome://tracing open.
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace tundish {
 
 class ChromeJson {
  public:
-  // Makes or empties the file. `process` and its number head the tracks. Throws Error, as all here.
+  // Creates or truncates the file. `process` and its number label the tracks. All throw Error.
   ChromeJson(std::string path, bool gzip, const std::string& process, int number);
   ~ChromeJson();
 

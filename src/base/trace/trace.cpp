@@ -18,7 +18,7 @@ std::string temporary_name(const std::string& path) {
   return fmt::format("{}.tmp{}", path, ::getpid());
 }
 
-// A run of days must not learn at its end that its trace has no place.
+// Fails early, before a run of several days ends without a place for its trace.
 void check_place(const std::string& path) {
   if (std::error_code error; std::filesystem::is_directory(path, error)) {
     throw Error(ErrorCode::io_write, {.file = path}, "a folder has this name; give one of a file");
@@ -42,7 +42,7 @@ void Track::add(const char* name, std::uint64_t begin_ns, std::uint64_t duration
   const Span span{name, begin_ns, duration_ns, number};
   std::lock_guard lock(mutex_);
   if (ring_.size() < capacity_) {
-    ring_.push_back(span);  // within what was reserved
+    ring_.push_back(span);  // never reallocates: within the reserved capacity
   } else {
     ring_[static_cast<std::size_t>(added_ % capacity_)] = span;
   }

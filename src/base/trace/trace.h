@@ -1,9 +1,9 @@
-// Where the time went: spans of every thread, in memory of fixed size. When a thread's share of it
-// is full its oldest spans are dropped and counted. See docs/loader-performance.md
+// Records where the time goes: spans of every thread, in memory of fixed size. When a thread's
+// share is full, its oldest spans are dropped and counted. See docs/loader-performance.md
 // for a viewer.
 //
-// Code that records has a pointer to a track, or null: nothing is recorded then. Without a trace
-// nothing of this exists.
+// Code that records holds a pointer to a track; null records nothing. Without a trace, no object
+// of this header exists.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@
 namespace tundish {
 
 struct Span {
-  const char* name;  // of a file and what it does: "decode.jpeg"; lives for ever
+  const char* name;  // file and action, such as "decode.jpeg"; static storage
   std::uint64_t begin_ns, duration_ns;
   std::uint64_t number;  // of the sample, or the position of the batch
 };
 
-// The spans of one thread. One thread adds, any may read.
+// The spans of one thread. One thread adds; any thread may read.
 class Track {
  public:
   Track(std::string name, std::size_t capacity);
@@ -44,24 +44,24 @@ class Track {
 
 class Trace {
  public:
-  // Throws Error when that file cannot be written. `bytes` is what the spans of all tracks may
-  // take together, `process` their heading: "rank 0 of 1", and its number.
+  // Throws Error if the file cannot be written. `bytes` limits the spans of all tracks together.
+  // `process` is the heading, such as "rank 0 of 1", and `number` its number.
   Trace(std::string path, std::size_t bytes, std::size_t tracks, std::string process, int number);
 
-  Track& track(const std::string& name);  // any thread; made when it is new, lives as the trace
+  Track& track(const std::string& name);  // thread-safe; created on first use
 
-  // Any thread. Begins again without spans, for another file. Throws Error as the constructor.
+  // Thread-safe. Drops all spans and starts another file. Throws Error like the constructor.
   void begin_again(std::string path);
 
-  // Any thread. JSON as Perfetto and chrome://tracing read it, gzip when the name ends in .gz;
-  // under that name is the whole file or the one before. Throws Error.
+  // Thread-safe. Writes JSON for Perfetto and chrome://tracing, gzipped if the name ends in .gz.
+  // The file is replaced atomically. Throws Error.
   void write() const;
 
  private:
   const std::string process_;
   const int number_;
-  const std::size_t capacity_;  // of one track
-  mutable std::mutex mutex_;    // guards what follows
+  const std::size_t capacity_;  // spans per track
+  mutable std::mutex mutex_;    // guards the members below
   std::string path_;
   std::deque<Track> tracks_;
 };

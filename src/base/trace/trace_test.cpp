@@ -13,7 +13,7 @@
 namespace tundish {
 namespace {
 
-// gzread also takes plain files.
+// gzread also reads uncompressed files.
 nlohmann::json read_json(const std::string& path) {
   const gzFile file = ::gzopen(path.c_str(), "rb");
   REQUIRE(file != nullptr);
@@ -79,7 +79,7 @@ TEST_CASE("a trace is JSON, plain or compressed, with a track for each thread") 
     Track& worker = trace.track("worker 0");
     for (std::uint64_t i = 0; i < 5; ++i) worker.add("decode.jpeg", i, 1, i);
     trace.write();
-    trace.write();  // again, in the place of the first
+    trace.write();  // replaces the first file
     const nlohmann::json json = read_json(folder / name);
     CHECK(json["otherData"]["dropped_spans"] == 2);
     CHECK(numbers(json, 1) == std::vector<std::uint64_t>{7});

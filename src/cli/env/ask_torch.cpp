@@ -6,7 +6,7 @@
 namespace tundish::cli {
 namespace {
 
-// Finds the package without importing it: tundish imports torch.
+// Locates the package without importing it, because tundish imports torch.
 constexpr const char* kScript = R"(import importlib.util, runpy
 folder = importlib.util.find_spec("tundish").submodule_search_locations[0]
 runpy.run_path(folder + "/diagnosis/environment/torch_versions.py", run_name="__main__"))";
@@ -16,7 +16,7 @@ runpy.run_path(folder + "/diagnosis/environment/torch_versions.py", run_name="__
 TorchVersions ask_torch(const Shell& shell) {
   for (const std::string& python : python_candidates(shell)) {
     try {
-      // env looks through the PATH; it would take a folder with "=" in its name for a variable.
+      // env searches the PATH, but would parse a path that contains "=" as a variable.
       const bool in_folder = python.find('/') != python.npos;
       std::vector<std::string> words = {"-c", code_outside_folder(kScript)};
       if (!in_folder) words.insert(words.begin(), python);

@@ -1,4 +1,4 @@
-// What Python knows of torch, asked without importing torch, which would take seconds.
+// Asks Python for the versions around torch without importing torch, which would take seconds.
 #pragma once
 
 #include "cli/shell.h"
@@ -6,8 +6,8 @@
 
 namespace tundish::cli {
 
-// Of the first Python that has tundish: the one beside the program, $VIRTUAL_ENV's, python3. Empty
-// when there is none, or when it fails.
+// Asks the first Python that has tundish: the one beside the program, $VIRTUAL_ENV's, then python3.
+// Returns an empty result if there is none or if it fails.
 TorchVersions ask_torch(const Shell& shell);
 
 }  // namespace tundish::cli

@@ -1,4 +1,4 @@
-// Findings about the machine for programs.
+// Findings about the machine as JSON.
 #pragma once
 
 #include "cli/json.h"
@@ -6,7 +6,7 @@
 
 namespace tundish::cli {
 
-// {version, worst, counts, seconds, findings}
+// Returns {version, worst, counts, seconds, findings}.
 Json environment_json(const Findings& findings, double seconds);
 
 }  // namespace tundish::cli

@@ -30,7 +30,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// For a cell of a table: a line break or a bar would end it, and tags would be tags.
+// Escapes text for a table cell: line breaks, bars and tags would break the table.
 std::string cell(const std::string& text) {
   std::string out;
   for (const char c : printable(one_line(text))) {
@@ -41,7 +41,7 @@ std::string cell(const std::string& text) {
   return out;
 }
 
-// As code, which keeps what a shell needs. A bar ends a cell even there.
+// Formats a cell as code, which preserves shell syntax. Bars end a cell even inside code.
 std::string code_cell(const std::string& text) {
   std::string out;
   for (const char c : printable(one_line(text))) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kWholeBelow = std::uint64_t{4} << 20, kPart = std::uint64_t{128} << 10;
 
-// All shards of a manifest that are there.
+// Returns all existing shards of a manifest.
 DataFiles shard_files(const std::string& manifest) {
   DataFiles out;
   const std::filesystem::path folder = std::filesystem::path(manifest).parent_path();
@@ -28,7 +28,7 @@ DataFiles shard_files(const std::string& manifest) {
   return out;
 }
 
-// Mean bytes of a record of the first pack; 0 when it is none.
+// Returns the mean record size of the first pack in bytes; 0 if it is not a pack.
 std::uint64_t record_of_pack(const DataFiles& data) {
   if (data.files.empty() || !data.files[0].path.ends_with(".tnd")) return 0;
   try {

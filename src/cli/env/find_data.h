@@ -1,4 +1,4 @@
-// Which files the storage test of `tundish env` reads, and how much at a time.
+// Selects the files that the storage test of `tundish env` reads, and the size of each read.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace tundish::cli {
 
-// A pack, a manifest of packs, a folder, or any file. The record is the mean record of packs; files
-// below 4 MiB are read whole, of larger ones 128 KiB at a time. `record_bytes` overrules that
-// unless it is 0. A pack that cannot be opened is a plain file here: verify is for that.
-// Throws Error(source_missing) when there is nothing.
+// Accepts a pack, a manifest of packs, a folder, or any file. For packs, a read has the size of the
+// mean record. Files below 4 MiB are read whole, larger files 128 KiB at a time. A nonzero
+// `record_bytes` overrides these sizes. A pack that cannot be opened counts as a plain file.
+// Throws Error(source_missing) if there is no file.
 StorageQuestion find_data(const std::string& path, std::uint64_t record_bytes);
 
 }  // namespace tundish::cli

@@ -31,7 +31,7 @@ class Work {
   std::uint64_t done() const { return done_.load(); }
   std::uint64_t ended() const { return ended_.load(); }
 
-  // One thread's part: takes images until none is left.
+  // Body of one thread: takes images until none is left.
   void run() {
     try {
       Sample sample;
@@ -54,7 +54,7 @@ class Work {
     ended_.fetch_add(1);
   }
 
-  // The same for a source without random access; `each` is called after every sample.
+  // Variant for a source without random access; calls `each` after every sample.
   template <class Each>
   void scan(const Each& each) {
     DecodeScratch scratch;
@@ -85,7 +85,7 @@ class Work {
         });
   }
 
-  // After all threads have ended.
+  // Call after all threads have ended.
   ImageStats result() {
     if (broke_) std::rethrow_exception(broke_);
     const auto record = [](const Error& error) { return error.where().record.value_or(0); };
@@ -104,7 +104,7 @@ class Work {
       return add_bad(Error(*fault, source_.where_in(i, field_)));
     }
     const Size stored{static_cast<int>(header.width), static_cast<int>(header.height)};
-    SumSink sink(stored);  // of this image alone: a fault may come after half of the rows
+    SumSink sink(stored);  // separate, because a fault may follow half of the rows
     const Window all{.width = stored.width, .height = stored.height};
     std::vector<std::uint8_t> rows;
     GrayRows gray(sink, rows);

@@ -1,4 +1,4 @@
-// Decodes the images of a data set with many threads, and sums up levels and sizes.
+// Decodes the images of a data set with many threads, and sums levels and sizes.
 #pragma once
 
 #include <cstdint>
@@ -15,28 +15,28 @@ namespace tundish::cli {
 struct StatsOptions {
   std::uint64_t samples = 0;  // evenly spaced; 0: all
   std::uint64_t threads = 1;
-  bool gray = false;              // levels of Pillow's convert("L"), equal in all channels
-  bool exif_orientation = false;  // sizes of the images when turned as their EXIF says
+  bool gray = false;              // levels as in Pillow's convert("L"), equal in all channels
+  bool exif_orientation = false;  // sizes after rotation by EXIF
 };
 
-// One image that was decoded.
+// One decoded image.
 struct SizedImage {
   std::uint64_t record = 0;
   Size size;
 };
 
-// The same for any number of threads.
+// Statistics of a data set, identical for any number of threads.
 struct ImageStats {
-  std::uint64_t looked_at = 0;  // good and bad ones
+  std::uint64_t looked_at = 0;  // good and bad images
   LevelSums levels;
-  std::vector<SizedImage> images;               // good ones, in the order of the data set
-  std::map<std::string, std::uint64_t> codecs;  // of good ones
-  std::vector<Error> bad;                       // in the order of the data set
+  std::vector<SizedImage> images;               // good images, in data set order
+  std::map<std::string, std::uint64_t> codecs;  // count of good images per codec
+  std::vector<Error> bad;                       // in data set order
 };
 
-// Images that cannot be read or decoded go to `bad`. A source that is read from its beginning only
-// (a compressed archive) is decoded by one thread. Draws progress. Throws Error when the machine
-// fails, Error(argument) when there are no images or too many pixels, and Error(interrupted).
+// Collects unreadable and undecodable images in `bad`. A source without random access (a compressed
+// archive) is decoded by one thread. Draws progress. Throws Error if the machine fails,
+// Error(argument) if there are no images or too many pixels, and Error(interrupted).
 ImageStats collect_stats(const Source& source, const StatsOptions& options, const Shell& shell);
 
 }  // namespace tundish::cli

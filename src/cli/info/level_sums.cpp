@@ -5,7 +5,7 @@
 namespace tundish::cli {
 namespace {
 
-// 65,535 squares of 255 fit in 32 bits, which compilers add several of at a time.
+// Sums of one row. 65,535 squares of 255 fit in 32 bits, which compilers vectorize well.
 struct RowSums {
   std::array<std::uint32_t, 3> sum{}, squares{};
 };
@@ -60,7 +60,7 @@ std::array<double, 3> LevelSums::std() const {
   std::array<double, 3> out{};
   if (pixels == 0) return out;
   for (std::size_t c = 0; c < 3; ++c) {
-    // pixels^2 times the variance, without a difference of rounded numbers
+    // pixels^2 times the variance, in integers to avoid cancellation
     const Wide scaled = Wide{pixels} * squares[c] - Wide{sum[c]} * sum[c];
     out[c] = std::sqrt(static_cast<double>(scaled)) / static_cast<double>(pixels) / 255;
   }

@@ -10,13 +10,13 @@
 namespace tundish::cli {
 
 struct ListOptions {
-  std::uint64_t from = 0;            // the first record
-  std::uint64_t count = UINT64_MAX;  // at most this many
+  std::uint64_t from = 0;            // first record
+  std::uint64_t count = UINT64_MAX;  // maximum number of records
 };
 
-// Prints number, codec, size in pixels, bytes, label and key of each record; with --json an object
-// per line. Reads the index and the keys, not the records. `file` names the data set if Ctrl-C ends
-// the list. Throws Error.
+// Prints number, codec, size in pixels, bytes, label and key of each record; with --json, an object
+// per line. Reads the index and the keys, not the records. `file` names the data set in the error
+// after Ctrl-C. Throws Error.
 void print_list(const Source& source, const std::string& file, const ListOptions& options,
                 const Shell& shell);
 

@@ -9,7 +9,7 @@
 namespace tundish::cli {
 namespace {
 
-// 1, 2, 3, 4, 6, 8, 12, 16, ...
+// Bin edges: 1, 2, 3, 4, 6, 8, 12, 16, ...
 std::vector<SizeBin> all_bins() {
   std::vector<std::uint64_t> edges = {1};
   for (std::uint64_t power = 2; power <= UINT32_MAX; power *= 2) {
@@ -49,7 +49,7 @@ std::string histogram_text(const std::vector<SizeBin>& bins, std::size_t columns
   for (const SizeBin& bin : bins) {
     const double share = static_cast<double>(bin.count) / static_cast<double>(most);
     auto bar = static_cast<std::size_t>(share * static_cast<double>(columns));
-    if (bin.count > 0) bar = std::max<std::size_t>(bar, 1);  // few are not none
+    if (bin.count > 0) bar = std::max<std::size_t>(bar, 1);  // a nonempty bin always has a bar
     const std::string range = bin.from == bin.to ? fmt::format("{}", bin.from)
                                                  : fmt::format("{} to {}", bin.from, bin.to);
     std::string line =

@@ -12,13 +12,13 @@
 namespace tundish::cli {
 namespace {
 
-constexpr std::size_t kShown = 10;  // bad images for people; JSON has all
+constexpr std::size_t kShown = 10;  // bad images in text output; JSON lists all
 
 struct Spread {
   std::uint32_t min = 0, median = 0, max = 0;
 };
 
-// Sorts the values.
+// Sorts `values` in place.
 Spread spread_of(std::vector<std::uint32_t>& values) {
   if (values.empty()) return {};
   std::sort(values.begin(), values.end());
@@ -27,8 +27,8 @@ Spread spread_of(std::vector<std::uint32_t>& values) {
 
 struct Sizes {
   Spread width, height, shorter;
-  std::vector<SizeBin> bins;             // of the shorter side
-  const SizedImage* smallest = nullptr;  // by pixels; the first of several
+  std::vector<SizeBin> bins;             // by the shorter side
+  const SizedImage* smallest = nullptr;  // by pixels; the first if several are equal
   const SizedImage* largest = nullptr;
 };
 
@@ -53,7 +53,7 @@ Sizes sizes_of(const std::vector<SizedImage>& images) {
   return out;
 }
 
-// Of one channel a number.
+// Formats one number per channel.
 std::string channels_text(const std::array<double, 3>& values, bool gray) {
   if (gray) return fmt::format("{:.6g}", values[0]);
   return fmt::format("({:.6g}, {:.6g}, {:.6g})", values[0], values[1], values[2]);
@@ -64,7 +64,7 @@ Json channels_json(const std::array<T, 3>& values, bool gray) {
   return gray ? Json{values[0]} : Json(values);
 }
 
-// Empty where Normalize would divide by zero.
+// Returns an empty text if Normalize would divide by zero.
 std::string normalize_text(const LevelSums& levels, bool gray) {
   const std::array<double, 3> std = levels.std();
   if (*std::min_element(std.begin(), std.end()) <= 0) return {};
@@ -86,7 +86,7 @@ Json image_json(const SizedImage* image, const Source& source) {
   return out;
 }
 
-// What both ways of printing need.
+// Data for both output formats.
 struct Report {
   const ImageStats& stats;
   const Source& source;

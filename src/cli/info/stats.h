@@ -10,9 +10,9 @@
 
 namespace tundish::cli {
 
-// Decodes the images of `source` and prints the figures. `begin_ns` is when the data set began to
-// be opened (now_ns()), for the reported seconds. Returns kDamaged if no image can be decoded.
-// Throws what collect_stats() throws.
+// Decodes the images of `source` and prints the statistics. `begin_ns` is the time (now_ns()) at
+// which opening started, for the reported seconds. Returns kDamaged if no image can be decoded.
+// Throws the errors of collect_stats().
 int print_stats(const Source& source, const std::string& file, const StatsOptions& options,
                 std::uint64_t begin_ns, const Shell& shell);
 

@@ -36,12 +36,12 @@ Json spread_json(const Spread& spread) {
 struct Summary {
   std::uint64_t bytes = 0;
   std::map<std::string, std::uint64_t> codecs;
-  std::map<std::int64_t, std::uint64_t> labels;  // samples of each label
+  std::map<std::int64_t, std::uint64_t> labels;  // samples per label
   Spread width, height;
 };
 
-// Before packing nobody has looked at the images. In a pack every image has a codec, also one whose
-// size is not known: a broken one, or one in a format that cannot be decoded.
+// Before packing, images have not been inspected. In a pack, every image has a codec, including
+// images of unknown size: broken ones, and formats that cannot be decoded.
 Summary summarize(const Source& source, bool packed) {
   Summary out;
   const bool images = source.schema().find(FieldType::image) >= 0;
@@ -61,7 +61,7 @@ Summary summarize(const Source& source, bool packed) {
   return out;
 }
 
-// The first few names, and how many more there are.
+// Formats the first few names and the number of omitted names.
 std::string some_of(const std::vector<std::string>& names) {
   std::string out;
   std::size_t shown = 0;
@@ -74,14 +74,14 @@ std::string some_of(const std::vector<std::string>& names) {
   return out;
 }
 
-// Not Json, which looks through all keys of an object for each one it adds: a hostile pack may have
-// millions.
+// Not Json, which scans all keys of an object for each insertion: a hostile pack may have millions
+// of keys.
 nlohmann::json metadata_of(const Pack* pack) {
   return pack ? nlohmann::json::parse(pack->metadata(), nullptr, false) : nlohmann::json();
 }
 
-// What the packer wrote down about the JPEGs ("lanes") and about preprocessing; null where it did
-// nothing of the kind.
+// Returns the packer's notes about JPEGs ("lanes") or preprocessing, selected by `what`. Returns
+// null if the packer did neither.
 nlohmann::json provenance_of(const nlohmann::json& metadata, const char* what) {
   const nlohmann::json* at = &metadata;
   for (const char* key : {"provenance", what}) {
@@ -125,8 +125,8 @@ void print_as_json(const std::string& file, const Source& source, const Pack* pa
   print_json(shell, out);
 }
 
-// The number after a key of the packer's own JSON; 0 when there is none. No parser: this must not
-// run out of memory.
+// Returns the number after a key in the packer's own JSON; 0 if missing. Avoids a parser, because
+// this code must not run out of memory.
 std::uint64_t number_after(std::string_view json, std::string_view key) {
   const std::size_t at = json.find(key);
   std::uint64_t out = 0;

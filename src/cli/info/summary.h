@@ -1,4 +1,4 @@
-// `tundish info`: what a data set holds, in a few lines.
+// `tundish info`: the contents of a data set, in a few lines.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tundish::cli {
 
-// Prints kind, counts, classes, codecs and sizes of `source`; with --json one object. Reads the
+// Prints kind, counts, classes, codecs and sizes of `source`; with --json, one object. Reads the
 // index, not the records. Throws Error.
 void print_summary(const Source& source, const std::string& file, const Shell& shell);
 

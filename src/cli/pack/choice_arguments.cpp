@@ -7,7 +7,7 @@
 namespace tundish::cli {
 namespace {
 
-constexpr std::size_t kShown = 10;  // duplicates named on stderr
+constexpr std::size_t kShown = 10;  // duplicates listed on stderr
 
 void name_duplicates(const Choice& choice, const Chosen& chosen, const Source& source,
                      const Shell& shell) {

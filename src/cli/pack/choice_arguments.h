@@ -1,4 +1,4 @@
-// The options that choose samples of a source: --filter, --duplicates, --sample, --limit.
+// Options that select samples of a source: --filter, --duplicates, --sample, --limit.
 #pragma once
 
 #include <memory>
@@ -19,15 +19,15 @@ struct ChoiceArguments {
 
 void add_choice_options(Arguments& arguments, ChoiceArguments& out);
 
-// Throws UsageError.
+// Converts the parsed options. Throws UsageError.
 Choice choice_of(const ChoiceArguments& arguments);
 
-// choose() with a line of progress, its result in messages.
+// Calls choose() with a progress line and reports the result as messages.
 Chosen choose_samples(const std::shared_ptr<const Source>& source, const Choice& choice,
                       std::uint64_t threads, bool progress, const Shell& shell);
 
-// {of, samples, filter, sample, seed, limit, duplicates}; null when all samples are chosen.
-// `source`: before the choice.
+// Returns {of, samples, filter, sample, seed, limit, duplicates}; null if all samples are chosen.
+// `source` is the source before the choice.
 Json choice_json(const Choice& choice, const Chosen& chosen, const Source& source);
 
 }  // namespace tundish::cli

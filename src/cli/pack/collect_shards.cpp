@@ -12,7 +12,7 @@
 namespace tundish::cli {
 namespace {
 
-// "train-00003-of-00012.tnd" -> 3 of 12; empty for other names.
+// Parses "train-00003-of-00012.tnd" as 3 of 12; empty for other names.
 std::optional<std::pair<std::uint64_t, std::uint64_t>> numbers_of(const std::string& name) {
   const std::size_t of = name.rfind("-of-");
   if (of == std::string::npos || !name.ends_with(".tnd")) return std::nullopt;
@@ -28,7 +28,7 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> numbers_of(const std::str
   return std::pair{number, count};
 }
 
-// Of shards that are numbered I of N, every I must be there, in order.
+// Checks that shards numbered I of N are complete and in order.
 void check_numbers(const std::vector<Shard>& shards) {
   const auto first = numbers_of(shards.front().name);
   if (!first) return;
@@ -67,10 +67,10 @@ Manifest collect_shards(const std::string& manifest, const std::vector<std::stri
     packs.push_back(pack);
   }
   check_numbers(out.shards);
-  join_sources(packs);  // throws when fields or classes differ
+  join_sources(packs);  // throws if fields or classes differ
   Manifest again;
   if (const auto fault = parse_manifest(again, manifest_json(out))) {
-    throw Error(*fault, {.file = manifest});  // a shard that is given twice
+    throw Error(*fault, {.file = manifest});  // a shard was given twice
   }
   return out;
 }

@@ -1,4 +1,4 @@
-// Packs that were made one by one, as the manifest of one data set.
+// Combines separately created packs into the manifest of one data set.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace tundish::cli {
 
-// In the order given. Throws UsageError when a shard is not beside the manifest, when one of N is
-// missing or comes twice, and Error when they do not fit together.
+// Keeps the given order. Throws UsageError if a shard is not beside the manifest or if one of N
+// shards is missing or repeated. Throws Error if the shards are incompatible.
 Manifest collect_shards(const std::string& manifest, const std::vector<std::string>& shards);
 
 Json manifest_report(const std::string& target, const Manifest& manifest);

@@ -20,7 +20,7 @@ bool is_our_log(const std::string& path) {
   try {
     File::open(path).read_at(std::as_writable_bytes(std::span(first)), 0);
   } catch (const Error&) {
-    return false;  // there is none
+    return false;  // no such file
   }
   return first == kLogHead;
 }

@@ -1,4 +1,4 @@
-// OUT.tnd.log: the samples that tundish pack refused, and those it packed although they are broken.
+// OUT.tnd.log: the samples that tundish pack refused, and broken samples that it packed anyway.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace tundish::cli {
 
-// The log may replace an older log, and nothing else unless `force`. Throws UsageError and Error.
+// Throws UsageError or Error unless the log may be written: over an older log, or with `force`.
 void check_log(const std::string& target, bool force);
 
-// The log belongs to the pack beside it: written again, or removed when there is nothing to report.
-// A file that is no such log stays unless `force`. Returns its name, or empty.
+// Rewrites the log beside the pack, or removes the log if there is nothing to report. Replaces a
+// file that is not a log only if `force`. Returns the log's name, or an empty string.
 std::string write_log(const std::string& target, const PackReport& report, bool force,
                       const Shell& shell);
 

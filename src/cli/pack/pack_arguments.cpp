@@ -79,7 +79,7 @@ With --manifest: {output, records, shards}, shards of {name, records, bytes, id}
 --progress json prints lines of {"progress": {samples, samples_total, bytes,
 bytes_total, refused}} on stderr; a total of 0 is not known)"};
 
-// "0.95" and the like; throws UsageError.
+// Parses a number such as "0.95"; throws UsageError.
 double number_of(const std::string& text, const char* option) {
   double value = 0;
   const auto end = text.data() + text.size();
@@ -98,7 +98,7 @@ void check_choice(const char* option, const std::string& value,
       fmt::format("{} is one of {}, not '{}'", option, fmt::join(choices, ", "), printable(value)));
 }
 
-// "1GiB", "500MB", "4096"; throws UsageError.
+// Parses a size such as "1GiB", "500MB", "4096"; throws UsageError.
 std::uint64_t bytes_of(const std::string& text) {
   std::uint64_t value = 0;
   const char* end = text.data() + text.size();
@@ -123,7 +123,7 @@ std::uint64_t bytes_of(const std::string& text) {
                                printable(text)));
 }
 
-// "3/12"; throws UsageError.
+// Parses "3/12"; throws UsageError.
 SourcePart part_of(const std::string& text) {
   SourcePart out;
   const char* end = text.data() + text.size();
@@ -144,7 +144,7 @@ double seconds_of(const std::string& text) {
   throw UsageError(fmt::format("--checkpoint is a number of seconds, not '{}'", printable(text)));
 }
 
-// One source and -o, or shards and --manifest.
+// Requires one source and -o, or shards and --manifest.
 void check_output(PackArguments& out, const std::string& manifest) {
   if (!manifest.empty()) {
     if (!out.target.empty()) throw UsageError("--manifest names the file to write; leave out -o");

@@ -1,4 +1,4 @@
-// The words after `tundish pack`.
+// The arguments of `tundish pack`.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 namespace tundish::cli {
 
 struct PackArguments {
-  std::vector<std::string> from;  // one source, or with `manifest` the shards
-  std::string target;             // of -o; the manifest's name with `manifest`
+  std::vector<std::string> from;  // one source, or the shards if `manifest` is set
+  std::string target;             // value of -o, or the manifest's name if `manifest` is set
   bool manifest = false;          // only write a manifest
   bool no_resume = false;
   std::uint64_t shard_bytes = 0;  // 0: one file
   SourcePart shard = {};
-  double checkpoint = 5;  // seconds
+  double checkpoint = 5;  // seconds between checkpoints
   SourceWords about;
   Choice choice;
   PreprocessArguments preprocess;
@@ -29,13 +29,13 @@ struct PackArguments {
   std::string codec = "lanes", tables = "auto", progress = "auto";
 };
 
-// False when only help was asked for. Throws UsageError.
+// Returns false if only help was requested. Throws UsageError.
 bool parse(PackArguments& out, const Words& words, Shell& shell);
 
-// The file that will appear: the pack, one shard of several, or the manifest.
+// Returns the file that will be created: the pack, one of several shards, or the manifest.
 std::string output_of(const PackArguments& arguments);
 
-// Without progress and stop.
+// Returns the options of pack(), except progress and stop.
 PackOptions pack_options(const PackArguments& arguments);
 
 }  // namespace tundish::cli

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kLargestSide = 65'535;
 
-// A whole number from 1 to `most` that is all of the text.
+// Parses the whole text as a number from 1 to `most`.
 std::optional<int> number_in(std::string_view text, int most) {
   int value = 0;
   const char* end = text.data() + text.size();
@@ -20,7 +20,7 @@ std::optional<int> number_in(std::string_view text, int most) {
   return value;
 }
 
-// "320x240": width and height.
+// Parses "320x240" as width and height.
 std::optional<Size> size_in(std::string_view text) {
   const std::size_t cross = text.find('x');
   if (cross == std::string_view::npos) return std::nullopt;
@@ -64,7 +64,7 @@ void parse_crop(PreprocessOptions& out, const std::string& text) {
   }
 }
 
-// "jpeg", "jpeg:q90", "jpeg:q90:444", "png", "raw"
+// Parses "jpeg", "jpeg:q90", "jpeg:q90:444", "png" or "raw".
 void parse_reencode(PreprocessOptions& out, const std::string& text) {
   const auto wrong = [&] {
     refuse("--reencode", "jpeg:qN (N from 1 to 100, then :420 or :444), png or raw", text);

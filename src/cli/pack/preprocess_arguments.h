@@ -1,4 +1,4 @@
-// The options of `tundish pack` that resize and re-encode images.
+// Options of `tundish pack` that resize and re-encode images.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct PreprocessArguments {
 
 void add_preprocess_options(Arguments& arguments, PreprocessArguments& into);
 
-// Empty when images stay as they are. Throws UsageError.
+// Returns nothing if images stay unchanged. Throws UsageError.
 std::optional<PreprocessOptions> preprocess_options(const PreprocessArguments& arguments);
 
 }  // namespace tundish::cli

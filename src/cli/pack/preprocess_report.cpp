@@ -20,7 +20,7 @@ std::uint64_t number_after(std::string_view json, std::string_view key) {
   return out;
 }
 
-// The string after a key; empty where it is null, missing or long.
+// Returns the string after a key; empty if the string is null, missing or long.
 std::string word_after(std::string_view json, std::string_view key) {
   const std::size_t at = json.find(key);
   if (at == json.npos) return {};

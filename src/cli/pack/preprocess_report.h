@@ -1,4 +1,4 @@
-// What preprocessing did, as text and as JSON.
+// The results of preprocessing, as text and as JSON.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace tundish::cli {
 
-// {options, changed, kept, kept_smaller, bytes_before, bytes_after}
+// Returns {options, changed, kept, kept_smaller, bytes_before, bytes_after}.
 Json preprocess_report_json(const Preprocessor& preprocessor, const PreprocessReport& report);
 
 // "1,000 images changed, 140.2 MB became 20.1 MB; 12 kept as they came (would grow 12)"
 std::string preprocess_text(const PreprocessReport& report);
 
-// The same of a pack that was opened, from its metadata: "shortest=256, auto:q90:420: ..."; empty
-// when nothing was done. No parser: metadata may be hostile, and this must not run out of memory.
+// Describes an opened pack from its metadata: "shortest=256, auto:q90:420: ..."; empty if nothing
+// was preprocessed. Avoids a parser: hostile metadata must not exhaust the memory.
 std::string preprocess_of_metadata(std::string_view metadata);
 
 }  // namespace tundish::cli

@@ -10,7 +10,7 @@
 namespace tundish::cli {
 namespace {
 
-// Names of the fields that could be masks, boxes or keypoints: "mask, box".
+// Returns the names of fields that may be masks, boxes or keypoints: "mask, box".
 std::string array_fields(const Schema& schema) {
   std::string out;
   for (const Field& field : schema.fields) {

@@ -1,4 +1,4 @@
-// Preprocessing in one run of `tundish pack`: what was asked for, the proof, the report.
+// Preprocessing in one run of `tundish pack`: the options, the proof, the report.
 #pragma once
 
 #include <memory>
@@ -18,19 +18,19 @@ class Preprocessing {
  public:
   explicit Preprocessing(const PreprocessArguments& arguments);  // throws UsageError
 
-  // Throws Error when a proof was asked for that this source cannot give. Warns of arrays, such as
-  // masks, that would no longer fit their images.
+  // Throws Error if a proof was requested that this source cannot support. Warns of arrays, such as
+  // masks, that would no longer match their images.
   void check(const Source& source, const Shell& shell);
 
-  // nullptr: images stay as they are.
+  // nullptr: images stay unchanged.
   const Preprocessor* preprocessor() const { return preprocessor_.get(); }
 
-  // After packing; nothing unless it was asked for. Throws as prove() does.
+  // Call after packing. Does nothing unless a proof was requested. Throws the errors of prove().
   void prove(const std::string& target, const std::shared_ptr<const Source>& source,
              const PackReport& report);
   bool is_disproved() const { return proof_ && !proof_->different.empty(); }
 
-  // The keys preprocess and proof, and the warning of check() in warnings.
+  // Adds the keys preprocess and proof, and the warning of check() to warnings.
   void add_to(Json& json, const PackReport& report) const;
   void print(const PackReport& report, const Shell& shell) const;
 

@@ -16,9 +16,9 @@ namespace tundish::cli {
 namespace {
 
 constexpr int kRounds = 3;
-constexpr int kCrop = 224;  // of the random crop that is timed
+constexpr int kCrop = 224;  // side of the random crop in the timing
 
-// Refused samples are not in the pack: number of the sample that became this record.
+// Returns the number of the sample that became this record. Refused samples are not in the pack.
 std::uint64_t sample_of(std::uint64_t record, const std::vector<std::uint64_t>& refused) {
   std::uint64_t sample = record;
   for (const std::uint64_t number : refused) {
@@ -28,13 +28,13 @@ std::uint64_t sample_of(std::uint64_t record, const std::vector<std::uint64_t>& 
   return sample;
 }
 
-// One image as a loader gives it: uint8, (height, width, 3).
+// One image as a loader returns it: uint8, (height, width, 3).
 struct Loaded {
   Size size;
   std::vector<std::byte> pixels;
 };
 
-// What a loader does to one sample, with transforms for it alone.
+// Runs a loader's work on one sample, with transforms for that sample.
 class OneSample {
  public:
   OneSample(std::shared_ptr<const Source> source, bool exif_orientation) {
@@ -56,7 +56,7 @@ class OneSample {
     load_sample(place, recipe_, 0, {.sample = sample}, scratch_);
   }
 
-  // Upright where EXIF is applied.
+  // Returns the size after EXIF rotation, if it applies.
   Size size_of(std::uint64_t sample) {
     recipe_.source->read(bytes_, sample, FieldSet{1} << recipe_.image_field);
     ImageHeader header;
@@ -80,7 +80,7 @@ double psnr(const Loaded& a, const Loaded& b) {
     const double difference = std::to_integer<int>(a.pixels[i]) - std::to_integer<int>(b.pixels[i]);
     sum += difference * difference;
   }
-  if (sum == 0) return 99;  // equal; a figure for a table that ends at 8 bits
+  if (sum == 0) return 99;  // identical; finite so that the table stays readable
   return 10 * std::log10(255.0 * 255.0 * static_cast<double>(a.pixels.size()) / sum);
 }
 
@@ -116,11 +116,11 @@ class Comparison {
   }
 
  private:
-  // A record that both can be timed on.
+  // A record on which both variants can be timed.
   struct Timed {
     std::uint64_t record, sample;
     bool kept;
-    Transforms transforms;  // that were carried out while packing
+    Transforms transforms;  // applied while packing
   };
 
   void check_stop() const {
@@ -143,7 +143,7 @@ class Comparison {
       before_.set(target.transforms);
       before_.load(expected_, sample);
     } catch (const SampleError&) {
-      if (kept) return;  // a broken image stays what it was
+      if (kept) return;  // a broken image was packed unchanged
       throw;
     }
     timed_.push_back({record, sample, kept, target.transforms});
@@ -170,7 +170,7 @@ class Comparison {
     }
   }
 
-  // Both do the whole work of a loader: before, the preprocessing is a part of it.
+  // Both variants do the whole work of a loader; in the first, it includes the preprocessing.
   void time_all() {
     const std::vector<Transform> augment = {RandomResizedCrop{.size = {kCrop, kCrop}},
                                             RandomHorizontalFlip{}};
@@ -206,8 +206,8 @@ class Comparison {
 
   const PreprocessOptions options_;
   const std::atomic<bool>& stop_;
-  const std::shared_ptr<const Pack> pack_;      // second owner: after_
-  const std::shared_ptr<const Source> source_;  // second owner: before_ and the caller
+  const std::shared_ptr<const Pack> pack_;      // shared with after_
+  const std::shared_ptr<const Source> source_;  // shared with before_ and the caller
   const std::size_t field_;
   OneSample before_, after_;
   std::vector<std::uint64_t> refused_;

@@ -1,4 +1,4 @@
-// Shows that a preprocessed pack holds what the same work on line gives, and what it saves.
+// Proves that a preprocessed pack equals online preprocessing, and measures the savings.
 #pragma once
 
 #include <atomic>
@@ -15,20 +15,20 @@
 namespace tundish::cli {
 
 struct Proof {
-  std::uint64_t records = 0;                        // that were looked at
-  std::uint64_t kept = 0;                           // of these: the bytes of the source
-  std::uint64_t equal = 0;                          // lossless ones: every pixel
-  std::vector<std::string> different;               // lossless ones that differ: their keys
-  std::uint64_t lossy = 0;                          // JPEGs
-  std::optional<double> psnr_min, psnr_median;      // of these, in dB; empty without any
-  std::uint64_t bytes_before = 0, bytes_after = 0;  // of the images of all these records
+  std::uint64_t records = 0;                        // compared records
+  std::uint64_t kept = 0;                           // records with the source's bytes
+  std::uint64_t equal = 0;                          // lossless records, equal in every pixel
+  std::vector<std::string> different;               // keys of lossless records that differ
+  std::uint64_t lossy = 0;                          // JPEG records
+  std::optional<double> psnr_min, psnr_median;      // of JPEG records, in dB; empty without any
+  std::uint64_t bytes_before = 0, bytes_after = 0;  // of the images of all compared records
   double before_us = 0, after_us = 0;  // per image: read, decode, resize, augment; one thread
 };
 
-// Compares up to `most` records that are evenly spaced in the pack with what a loader makes of the
-// same samples of the source, then times a loader's work on both, in turn. `report` is that of the
-// pack. The source can be read by number. Throws
-// Error, also Error(interrupted) once `stop` is set.
+// Compares up to `most` records, evenly spaced in the pack, with what a loader makes of the same
+// samples of the source. Then times a loader's work on both, in turn. `report` is the report of the
+// pack. The source must support random access. Throws
+// Error, including Error(interrupted) once `stop` is set.
 Proof prove(const std::string& target, const std::shared_ptr<const Source>& source,
             const PackReport& report, const PreprocessOptions& options, std::uint64_t most,
             const std::atomic<bool>& stop);

@@ -12,12 +12,12 @@ namespace {
 constexpr PreprocessOptions kRaw{
     .resize = ResizeTo::shortest, .side = 16, .reencode = Reencode::raw};
 
-// Packs with some options, then proves that these others were carried out.
+// Packs with the options `packed`, then tries to prove that `claimed` was applied.
 Proof proof_of(const PreprocessOptions& packed, const PreprocessOptions& claimed,
                std::uint64_t most = 1000) {
   const TemporaryFolder folder;
   auto source = std::make_shared<MemorySource>(image_source(40, 60));
-  source->items[3].fields[0] = bytes_of("no image");  // refused: later records are shifted
+  source->items[3].fields[0] = bytes_of("no image");  // refused: shifts later records
   const std::atomic<bool> stop = false;
   const auto preprocessor = make_preprocessor(packed);
   const PackReport report =
@@ -33,7 +33,7 @@ TEST_CASE("prove: raw records are equal to the same work on line") {
   CHECK(proof.records == 39);
   CHECK(proof.different.empty());
   CHECK(proof.equal > 10);
-  CHECK(proof.kept > 0);  // those that are smaller
+  CHECK(proof.kept > 0);  // images that are already smaller
   CHECK(proof.equal + proof.kept == 39);
   CHECK(proof.bytes_after < proof.bytes_before);
   CHECK_FALSE(proof.psnr_min.has_value());

@@ -11,10 +11,10 @@
 namespace tundish::cli {
 namespace {
 
-constexpr std::size_t kShown = 10;  // of refused files, and of broken images, named on stderr
+constexpr std::size_t kShown = 10;  // refused files and broken images listed on stderr
 
-// The message without the key, where the key is but a number: those of samples in one damaged chunk
-// are equal then.
+// Returns the message without the key if the key is only a number. Messages of samples in the same
+// damaged chunk then become equal.
 std::string text_without_number(const Refusal& sample) {
   if (sample.key != fmt::format("{:08}", sample.sample)) return sample.text;
   const std::size_t at = sample.text.find(": " + sample.key + ' ');
@@ -66,7 +66,7 @@ Json lanes_json(const LanesReport& report) {
   return out;
 }
 
-// "96 JPEGs re-coded to 0.937x, every file restores byte for byte; 2 kept as JPEG (CMYK 2)"
+// Returns "96 JPEGs re-coded to 0.937x, every file restores byte for byte; 2 kept as JPEG (CMYK 2)"
 std::string lanes_text(const LanesReport& report, bool stripped) {
   std::string out;
   if (report.images > 0) {

@@ -1,4 +1,4 @@
-// What tundish pack prints: the source, the result as text and as JSON, the samples that are bad.
+// The output of tundish pack: the source, the result as text and as JSON, the bad samples.
 #pragma once
 
 #include <string>
@@ -9,24 +9,24 @@
 
 namespace tundish::cli {
 
-// "image folder, 10 classes, 1,234 samples, 140.2 MB"
+// Returns "image folder, 10 classes, 1,234 samples, 140.2 MB".
 std::string describe_source(const Source& source, std::uint64_t bytes);
 
-// What to say of labels without a name; empty where every label has one.
+// Describes labels without a class name; empty if every label has a name.
 std::string unnamed_labels_text(const PackReport& report, const Source& source);
 
-// The first refused and broken samples on stderr, and how many there are. With --quiet refused
-// ones only, and only where they are a failure. Also labels without a name.
+// Prints the first refused and broken samples and their counts to stderr. With --quiet, prints only
+// refused samples, and only if they are a failure. Also reports labels without a name.
 void warn_of_samples(const PackReport& report, const Source& source, bool skip_bad,
                      const Shell& shell);
 
-// An array of {sample, key, code, message}.
+// Returns an array of {sample, key, code, message}.
 Json refusals_json(const std::vector<Refusal>& samples);
 
 Json report_json(const std::string& target, const Source& source, const PackReport& report,
                  double seconds, const std::string& log, bool dry_run);
 
-// `stripped`: JPEGs were re-coded without their metadata.
+// `stripped`: JPEGs were re-encoded without their metadata.
 void print_summary(const std::string& target, const PackReport& report, bool stripped,
                    double seconds, const std::string& log, const Shell& shell);
 

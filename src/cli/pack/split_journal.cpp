@@ -11,7 +11,7 @@
 namespace tundish::cli {
 namespace {
 
-constexpr std::uint8_t kStart = 1, kPart = 2;  // the first byte of a block
+constexpr std::uint8_t kStart = 1, kPart = 2;  // first byte of a block
 
 std::string target_of(const std::string& prefix) { return prefix + ".split-parts"; }
 
@@ -43,7 +43,7 @@ bool take_refusals(std::vector<Refusal>& out, WireReader& in) {
   return !in.failed();
 }
 
-// What split prints of a part.
+// Encodes what split prints about a part.
 std::vector<std::byte> encode_part(std::uint64_t part, const PackReport& report) {
   WireWriter out;
   out.word(kPart);
@@ -82,7 +82,7 @@ bool SplitJournal::exists(const std::string& prefix) {
     const OutputTarget target(target_of(prefix), true);
     return is_there(target.beside(target.hidden_name("journal")));
   } catch (const Error&) {
-    return false;  // no such folder: packing reports it
+    return false;  // no such folder: packing reports that error
   }
 }
 
@@ -134,7 +134,7 @@ std::optional<PackReport> SplitJournal::finished(std::size_t part) const {
                       found.id == report.id;
     return same ? reports_[part] : std::nullopt;
   } catch (const Error&) {
-    return std::nullopt;  // somebody removed or replaced it
+    return std::nullopt;  // the part was removed or replaced
   }
 }
 
@@ -144,7 +144,7 @@ bool SplitJournal::is_own(std::size_t part, const Source& samples) const {
     const auto pack = Pack::open(outputs_[part]);
     const Schema &here = pack->schema(), &wanted = samples.schema();
     if (here.fields != wanted.fields || here.classes != wanted.classes) return false;
-    std::uint64_t next = 0;  // the pack may lack samples that were refused
+    std::uint64_t next = 0;  // refused samples are missing from the pack
     for (std::uint64_t i = 0; i < pack->count(); ++i) {
       const std::string key = pack->key(i);
       while (next < samples.count() && samples.key(next) != key) ++next;

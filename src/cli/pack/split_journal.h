@@ -1,5 +1,5 @@
-// How far a split came: its parts that are finished, in a hidden file beside them, so that the same
-// command goes on after an interruption. Locked while the split runs. One thread.
+// Progress of a split: its finished parts, recorded in a hidden file beside them, so that the same
+// command resumes after an interruption. Locked while the split runs. Not thread-safe.
 #pragma once
 
 #include <optional>
@@ -15,28 +15,28 @@ namespace tundish::cli {
 
 class SplitJournal {
  public:
-  // `prefix` of the parts. Without `resume` an earlier journal is dropped. Throws
-  // Error(output_busy) while another process splits into the same parts.
+  // `prefix` is the common prefix of the parts. Without `resume`, discards an earlier journal.
+  // Throws Error(output_busy) while another process splits into the same parts.
   SplitJournal(const std::string& prefix, bool resume);
-  ~SplitJournal();  // removes the journal when no part is there
+  ~SplitJournal();  // removes the journal if no part exists
   SplitJournal(const SplitJournal&) = delete;
   SplitJournal& operator=(const SplitJournal&) = delete;
 
   static bool exists(const std::string& prefix);
 
-  // Takes over what the earlier split with this identity finished, or starts over. Throws
-  // Error(output_exists) when the earlier split had another identity and one of its parts is there.
+  // Resumes the earlier split with this identity, or starts over. Throws Error(output_exists) if
+  // the earlier split had another identity and one of its parts exists.
   void begin(const PackIdentity& identity, const std::vector<std::string>& outputs);
 
-  // The report of a part that is finished and still the file that it was; otherwise empty.
+  // Returns the report of a part that is finished and unchanged since; otherwise nothing.
   std::optional<PackReport> finished(std::size_t part) const;
 
-  // Whether the file of a part is what the split was killed behind, before it could write that
-  // down: it was not there before, and has the samples of the part.
+  // Whether this split wrote the file of a part but was killed before it recorded the part: the
+  // file did not exist before, and has the samples of the part.
   bool is_own(std::size_t part, const Source& samples) const;
 
   void add(std::size_t part, const PackReport& report);  // durable
-  void remove();                                         // all parts are finished
+  void remove();                                         // call when all parts are finished
 
  private:
   bool take_start(const PackIdentity& identity, std::string& why_not);
@@ -44,7 +44,7 @@ class SplitJournal {
   OutputTarget target_;
   Journal journal_;
   std::vector<std::string> outputs_;
-  std::vector<char> existed_;  // before the split: such a file is not its own
+  std::vector<char> existed_;  // files from before the split, which are not its own
   std::vector<std::optional<PackReport>> reports_;
 };
 

@@ -1,4 +1,4 @@
-// Writing a pack from the program: checks before, progress and messages meanwhile.
+// Writes a pack from the program: checks first, then progress and messages.
 #pragma once
 
 #include <string>
@@ -9,23 +9,23 @@
 
 namespace tundish::cli {
 
-// Throws Error(source_empty) when samples have labels and nothing else: the pack could not be
-// trained from.
+// Throws Error(source_empty) if samples have labels and nothing else: such a pack could not be used
+// for training.
 void check_fields(const Source& source);
 
-// Before a long listing of the source, not after it: UsageError for a folder, Error(output_exists)
-// for a file unless `force`.
+// Call before the source is listed, which may take long. Throws UsageError for a folder, and
+// Error(output_exists) for a file unless `force`.
 void check_target(const std::string& target, bool force);
 
-// What an earlier, interrupted pack of the target is worth: a message or a warning.
+// Returns a callback that reports how much of an earlier, interrupted pack can be reused.
 std::function<void(const Resumption&)> resumption_message(const std::string& target,
                                                           const Source& source, const Shell& shell);
 
-// pack() that shows its progress and ends by Ctrl-C; `word` is the first of the line.
+// Runs pack() with a progress line and Ctrl-C handling; `word` starts the line.
 PackReport write_pack(const std::string& target, const Source& source, PackOptions options,
                       const char* word, const Shell& shell);
 
-// {samples, copied, file_bytes, id, refused, doubtful}
+// Adds {samples, copied, file_bytes, id, refused, doubtful}.
 void put_pack(Json& into, const PackReport& report);
 
 }  // namespace tundish::cli

@@ -1,5 +1,5 @@
-// The folder a demo writes into: a separate one, known by a marker file, so that nothing of the
-// user's is ever replaced or deleted.
+// The output folder of a demo: a dedicated folder, identified by a marker file, so that the user's
+// files are never replaced or deleted.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@ namespace tundish::cli {
 
 inline constexpr const char* kDemoMarker = "made-by-tundish-demo.txt";
 
-// Makes the folder and marks it, when it is missing or empty; one that is marked already is taken
-// again. Throws UsageError when it holds what no demo made, Error when the system refuses.
+// Creates and marks the folder if it is missing or empty, or reuses a marked folder. Throws
+// UsageError if the folder has contents that no demo made, and Error if the system refuses.
 void take_demo_folder(const std::string& path);
 
 }  // namespace tundish::cli

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <new>
 
-// jpeglib.h wants size_t and FILE declared before it.
+// jpeglib.h needs size_t and FILE declared first.
 #include <jpeglib.h>
 
 namespace tundish::cli {
@@ -27,7 +27,7 @@ struct Encoder {
   }
 };
 
-// libjpeg leaves an error by longjmp, so nothing in here may have a destructor.
+// libjpeg reports errors by longjmp, so no local variable may have a destructor.
 bool encode(Encoder& encoder, const std::uint8_t* rows, Size size, const JpegCoding& coding) {
   if (setjmp(encoder.jump) != 0) return false;
   jpeg_compress_struct& info = encoder.info;
@@ -53,7 +53,7 @@ bool encode(Encoder& encoder, const std::uint8_t* rows, Size size, const JpegCod
   jpeg_set_quality(&info, coding.quality, TRUE);
   jpeg_start_compress(&info, TRUE);
   while (info.next_scanline < info.image_height) {
-    // libjpeg reads rows through pointers that are not const.
+    // libjpeg takes non-const pointers for rows that it only reads.
     auto* row = const_cast<JSAMPROW>(rows + std::size_t{info.next_scanline} * info.image_width * 3);
     jpeg_write_scanlines(&info, &row, 1);
   }

@@ -1,4 +1,4 @@
-// Pixels as a JPEG.
+// Encodes pixels as JPEG.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@ namespace tundish::cli {
 struct JpegCoding {
   int quality = 90;
   bool gray = false;
-  int h = 1, v = 1;  // pixels per sample of chroma
+  int h = 1, v = 1;  // pixels per chroma sample
 };
 
-// `rgb` has rows without gaps. Throws std::bad_alloc.
+// `rgb` contains rows without gaps. Throws std::bad_alloc.
 std::vector<std::byte> encode_jpeg(std::span<const std::uint8_t> rgb, Size size,
                                    const JpegCoding& coding);
 

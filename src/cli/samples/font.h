@@ -1,4 +1,4 @@
-// Printable ASCII as pixels, for words in pictures.
+// Printable ASCII as pixels, for text in pictures.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace tundish::cli {
 constexpr int kGlyphWidth = 5;
 constexpr int kGlyphHeight = 8;
 
-// Whether the letter covers this pixel; letters that are not known look like '?'.
+// Whether the letter covers this pixel. Unknown letters are drawn as '?'.
 bool glyph_pixel(char letter, int x, int y);
 
 }  // namespace tundish::cli

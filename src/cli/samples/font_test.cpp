@@ -10,7 +10,7 @@
 namespace tundish::cli {
 namespace {
 
-// Row by row, each ended by a bar.
+// Returns the rows of a letter, each followed by a bar.
 std::string drawn(char letter) {
   std::string out;
   for (int y = 0; y < kGlyphHeight; ++y) {

@@ -26,8 +26,8 @@ constexpr NamedColor kColors[] = {
     {"white", {240, 240, 235}},
 };
 
-// The distance from a point to the edge, negative inside. Coordinates are in units of the
-// object's radius.
+// Returns the signed distance from a point to the edge, negative inside, in units of the object's
+// radius.
 using Shape = float (*)(float x, float y);
 
 float disc(float x, float y) { return std::sqrt(x * x + y * y) - 1; }
@@ -47,11 +47,11 @@ struct NamedShape {
 constexpr NamedShape kShapes[] = {
     {"disc", disc}, {"ring", ring}, {"square", square}, {"triangle", triangle}, {"cross", cross}};
 
-// Every pair of color and shape once; the first classes differ in both.
+// Each label has a unique pair of color and shape; the first classes differ in both.
 const NamedColor& color_of(int label) { return kColors[label % 10]; }
 const NamedShape& shape_of(int label) { return kShapes[(label + label / 10) % 5]; }
 
-// A sine in parabolas, for whole turns: the mathematics library may round differently elsewhere.
+// A sine of whole turns from parabolas: the math library may round differently on other machines.
 float wave(float turns) {
   const float t = turns - std::floor(turns) - 0.5f;
   return 8 * t * (1 - 2 * std::abs(t));
@@ -61,8 +61,8 @@ float uniform(Random& random, float low, float high) {
   return static_cast<float>(random.uniform(low, high));
 }
 
-// A map of values around 0. Each octave halves the size of its grain; `roughness` is how much
-// less of the finer grain there is.
+// Returns a map of values around 0. Each octave halves the grain size; `roughness` scales the
+// amplitude from one octave to the next finer one.
 std::vector<float> fractal_noise(Size size, float roughness, Random& random) {
   constexpr int kCoarsest = 128;  // pixels
   int width = size.width / kCoarsest + 2;
@@ -96,14 +96,14 @@ std::vector<float> fractal_noise(Size size, float roughness, Random& random) {
     add_noise(finer);
     std::swap(map, finer);
   }
-  for (int y = 0; y < size.height; ++y) {  // the last map has a margin
+  for (int y = 0; y < size.height; ++y) {  // crops the margin of the last map
     std::copy_n(map.begin() + std::ptrdiff_t{y} * width, size.width,
                 map.begin() + std::ptrdiff_t{y} * size.width);
   }
   return map;
 }
 
-// RGB, not yet rounded.
+// RGB, not yet rounded to integers.
 struct Canvas {
   Size size;
   std::vector<Color> pixels;
@@ -114,14 +114,14 @@ struct Canvas {
   }
 };
 
-// Less bright and less pure than the colors of the classes.
+// Returns a color that is darker and less saturated than the class colors.
 Color random_color(Random& random) {
   const float gray = uniform(random, 50, 190);
   return {gray + uniform(random, -45, 45), gray + uniform(random, -45, 45),
           gray + uniform(random, -45, 45)};
 }
 
-// Two colors that run into each other across the image.
+// Paints a gradient between two colors across the image.
 void paint_background(Canvas& canvas, Random& random) {
   const Color from = random_color(random), to = random_color(random);
   const float slope_x = uniform(random, -1, 1) / static_cast<float>(canvas.size.width);
@@ -138,7 +138,7 @@ void paint_background(Canvas& canvas, Random& random) {
   }
 }
 
-// One object with a soft edge, lit from one side.
+// Paints one object with a soft edge, lit from one side.
 void paint_object(Canvas& canvas, Shape shape, const Color& color, Random& random) {
   const auto width = static_cast<float>(canvas.size.width);
   const auto height = static_cast<float>(canvas.size.height);
@@ -164,7 +164,7 @@ void paint_object(Canvas& canvas, Shape shape, const Color& color, Random& rando
   }
 }
 
-// Grain of every size over everything, and fine stripes in the direction of the class.
+// Adds grain of every size, and fine stripes in a direction that depends on the class.
 void paint_texture(Canvas& canvas, int label, Random& random) {
   const std::vector<float> noise =
       fractal_noise(canvas.size, uniform(random, 0.64f, 0.84f), random);
@@ -184,7 +184,7 @@ void paint_texture(Canvas& canvas, int label, Random& random) {
   }
 }
 
-// As one finds them in collections of photos: most are 4:4:4 or 4:2:0 of high quality.
+// Returns typical JPEG settings of photo collections: mostly 4:4:4 or 4:2:0 at high quality.
 cli::JpegCoding random_coding(Random& random) {
   constexpr int kQualities[] = {75, 80, 85, 90, 92, 94, 95, 96};
   cli::JpegCoding coding{.quality = kQualities[random.below(std::size(kQualities))]};
@@ -213,7 +213,7 @@ std::vector<std::byte> make_sample_image(int label, std::uint64_t seed, std::uin
   canvas.pixels.resize(static_cast<std::size_t>(canvas.size.width) *
                        static_cast<std::size_t>(canvas.size.height));
   paint_background(canvas, random);
-  for (std::uint64_t i = random.below(3); i > 0; --i) {  // things of other classes, dull
+  for (std::uint64_t i = random.below(3); i > 0; --i) {  // dull objects of other classes
     const float gray = uniform(random, 60, 160);
     paint_object(canvas, kShapes[random.below(std::size(kShapes))].shape, {gray, gray, gray},
                  random);

@@ -1,5 +1,5 @@
-// One made-up photo: colors that run into each other, texture at every scale, and objects whose
-// shape and color belong to the class. The same seed gives the same bytes on every machine.
+// One synthetic photo: color gradients, texture at every scale, and objects whose shape and color
+// depend on the class. The same seed gives the same bytes on every machine.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@ namespace tundish {
 
 constexpr int kMaxSampleClasses = 50;
 
-// "blue_ring": the color and shape of the objects. 0 <= label < kMaxSampleClasses.
+// Returns "blue_ring": the color and shape of the objects. 0 <= label < kMaxSampleClasses.
 std::string sample_class_name(int label);
 
-// A JPEG of 350 to 640 pixels a side, of varying sampling and quality, now and then gray.
+// Returns a JPEG with sides of 350 to 640 pixels, varying sampling and quality, occasionally gray.
 // Throws std::bad_alloc.
 std::vector<std::byte> make_sample_image(int label, std::uint64_t seed, std::uint64_t number);
 

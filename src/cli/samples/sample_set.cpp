@@ -32,7 +32,7 @@ void write_file(const std::string& path, Bytes bytes) {
   file.write_at(bytes, 0);
 }
 
-// What the threads share.
+// State shared by the threads.
 struct Work {
   const std::string& folder;
   const SampleSetOptions& options;
@@ -64,7 +64,7 @@ void make_images(Work& work) {
   } catch (...) {
     const std::lock_guard lock(work.mutex);
     work.failure = std::current_exception();
-    work.next = work.options.count;  // the others end after the image they are at
+    work.next = work.options.count;  // other threads stop after their current image
   }
   --work.running;
 }

@@ -1,5 +1,5 @@
-// A labeled folder of made-up photos, for the demo and for tests: FOLDER/CLASS/NNNN.jpg.
-// The classes are as large as each other, give or take one, and easy to learn.
+// A labeled folder of synthetic photos, for the demo and for tests: FOLDER/CLASS/NNNN.jpg.
+// Class sizes differ by at most one, and the classes are easy to learn.
 #pragma once
 
 #include <atomic>
@@ -12,14 +12,14 @@ namespace tundish {
 struct SampleSetOptions {
   int count = 1000;        // images
   int classes = 10;        // 1 to kMaxSampleClasses
-  std::uint64_t seed = 1;  // the same seed gives the same bytes, with any number of threads
-  int threads = 0;         // 0: as many as the process may use
-  std::function<void(int done)> progress = {};  // now and then, from the calling thread
-  const std::atomic<bool>* stop = nullptr;      // set: Error(interrupted)
+  std::uint64_t seed = 1;  // the same seed gives the same bytes for any number of threads
+  int threads = 0;         // 0: all CPUs that the process may use
+  std::function<void(int done)> progress = {};  // called occasionally, from the calling thread
+  const std::atomic<bool>* stop = nullptr;      // once true: throws Error(interrupted)
 };
 
-// Makes the folders where they are missing and replaces files of the same name. Gives the bytes
-// written. Throws Error(argument), Error(disk_full, no_permission, io_write, interrupted).
+// Creates missing folders and replaces files of the same name. Returns the number of bytes written.
+// Throws Error(argument, disk_full, no_permission, io_write, interrupted).
 std::uint64_t make_sample_set(const std::string& folder, const SampleSetOptions& options = {});
 
 }  // namespace tundish

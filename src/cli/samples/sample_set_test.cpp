@@ -16,7 +16,7 @@
 namespace tundish {
 namespace {
 
-// Every file by its path below the folder.
+// Returns the contents of every file by its path below the folder.
 std::map<std::string, std::string> files_of(const std::string& folder) {
   std::map<std::string, std::string> out;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {

@@ -14,19 +14,19 @@ namespace tundish::cli {
 namespace {
 
 constexpr int kMargin = 6;
-constexpr int kLetter = kGlyphWidth + 1;  // with the gap after it
+constexpr int kLetter = kGlyphWidth + 1;  // including the gap
 constexpr int kLine = kGlyphHeight + 2;
 constexpr std::uint8_t kPaper = 255, kInk = 32;
-constexpr std::size_t kLeastLetters = 24;  // of a line: images may be tiny
+constexpr std::size_t kLeastLetters = 24;  // minimum per line: images may be tiny
 
-// Lines of at most so many letters, broken at blanks where there are some. What goes on is
+// Wraps lines at `most` letters, at blanks where possible. Continuation lines are
 // indented.
 std::vector<std::string> wrapped(const std::vector<std::string>& lines, std::size_t most) {
   std::vector<std::string> out;
   for (std::string rest : lines) {
     while (rest.size() > most) {
       const std::size_t blank = rest.rfind(' ', most);
-      const bool breaks = blank != std::string::npos && blank > 1;  // 1: the indentation
+      const bool breaks = blank != std::string::npos && blank > 1;  // 1: only the indentation
       out.push_back(rest.substr(0, breaks ? blank : most));
       rest = "  " + rest.substr(breaks ? blank + 1 : most);
     }
@@ -55,7 +55,7 @@ void draw_text(Canvas& canvas, const std::string& text, int left, int top) {
   }
 }
 
-// `image_height`: of the place, below which the words begin.
+// `image_height`: height of the place; the text starts below.
 void draw_tile(Canvas& canvas, const Tile& tile, int left, int top, int image_height) {
   const auto row_bytes = 3 * static_cast<std::size_t>(tile.size.width);
   for (int y = 0; y < tile.size.height; ++y) {
@@ -69,7 +69,7 @@ void draw_tile(Canvas& canvas, const Tile& tile, int left, int top, int image_he
   }
 }
 
-// libpng reads and writes sides up to this length.
+// Limits a side to the length that libpng reads and writes.
 int side_of(std::size_t places, int step) {
   constexpr std::size_t kMost = 1'000'000;
   const std::size_t side = places * static_cast<std::size_t>(step) + kMargin;

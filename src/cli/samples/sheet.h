@@ -1,4 +1,4 @@
-// A sheet of pictures with words under each, as a PNG.
+// A contact sheet of captioned pictures as a PNG.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct Tile {
   std::vector<std::string> lines;
 };
 
-// Every place of the sheet has the size of the largest tile; lines that are wider are broken.
-// columns of 0: about as many as rows. Throws Error(no_memory, argument).
+// Every place on the sheet has the size of the largest tile; wider lines are wrapped. If `columns`
+// is 0, the sheet has about as many columns as rows. Throws Error(no_memory, argument).
 std::vector<std::byte> make_sheet(std::vector<Tile> tiles, std::size_t columns = 0);
 
 }  // namespace tundish::cli

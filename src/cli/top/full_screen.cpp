@@ -15,7 +15,7 @@ void to_terminal(std::string_view text) {
   while (!text.empty()) {
     const ssize_t done = ::write(STDOUT_FILENO, text.data(), text.size());
     if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) return;  // the terminal is gone; the signal for that ends us
+    if (done <= 0) return;  // terminal gone; the signal for that ends the process
     text.remove_prefix(static_cast<std::size_t>(done));
   }
 }
@@ -25,10 +25,10 @@ void to_terminal(std::string_view text) {
 FullScreen::FullScreen() {
   if (::tcgetattr(STDIN_FILENO, &before_) == 0) {
     termios keys = before_;
-    keys.c_lflag &= static_cast<tcflag_t>(~(ICANON | ECHO));  // Ctrl-C stays a signal
+    keys.c_lflag &= static_cast<tcflag_t>(~(ICANON | ECHO));  // Ctrl-C remains a signal
     changed_ = ::tcsetattr(STDIN_FILENO, TCSANOW, &keys) == 0;
   }
-  to_terminal("\x1b[?1049h\x1b[?25l");  // the other screen, no cursor
+  to_terminal("\x1b[?1049h\x1b[?25l");  // alternate screen, no cursor
 }
 
 FullScreen::~FullScreen() {
@@ -57,7 +57,7 @@ bool FullScreen::wait_for_quit(int milliseconds) const {
   if (::poll(&keys, 1, milliseconds) <= 0) return false;
   char typed[32];
   const ssize_t count = ::read(STDIN_FILENO, typed, sizeof typed);
-  if (count <= 0) return errno != EINTR;  // nobody types any more
+  if (count <= 0) return errno != EINTR;  // end of input
   const bool escape = count == 1 && typed[0] == '\x1b';
   return escape || std::any_of(typed, typed + count, [](char c) { return c == 'q' || c == 'Q'; });
 }

@@ -1,4 +1,4 @@
-// A terminal that is drawn again and again, and its keys.
+// A terminal for repeated full-screen drawing, with keyboard input.
 #pragma once
 
 #include <termios.h>
@@ -8,7 +8,7 @@
 
 namespace tundish::cli {
 
-// Takes the whole screen over, and gives it back as it was.
+// Takes over the whole screen and restores it on destruction.
 class FullScreen {
  public:
   FullScreen();
@@ -21,10 +21,10 @@ class FullScreen {
   };
   Size size() const;
 
-  // In one write, so that nothing flickers. Lines below the screen are left out.
+  // Draws in one write to avoid flicker. Omits lines below the screen.
   void draw(const std::vector<std::string>& lines) const;
 
-  // Waits up to this long; true when a key says that it is enough: q, Ctrl-C, Escape alone.
+  // Waits for `milliseconds`. Returns true if the user quits: q, Ctrl-C, Escape alone.
   bool wait_for_quit(int milliseconds) const;
 
  private:

@@ -42,7 +42,7 @@ Json fields_json(const Schema& schema, const Sample& sample) {
   return out;
 }
 
-// The bytes of one field; a label as a line of text.
+// Returns the bytes of one field; a label becomes a line of text.
 std::vector<std::byte> field_bytes(const Source& source, std::uint64_t record, int field) {
   if (source.schema().fields[static_cast<std::size_t>(field)].type == FieldType::label) {
     const std::string line = fmt::format("{}\n", source.info(record).label);

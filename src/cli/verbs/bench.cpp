@@ -1,4 +1,4 @@
-// tundish bench: how fast this machine loads training batches from a pack.
+// tundish bench: measures how fast this machine loads training batches from a pack.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ struct BenchArguments {
   double seconds = 1;
 };
 
-// False when help was asked for.
+// Returns false if help was requested.
 bool parse(BenchArguments& out, const Words& words, Shell& shell) {
   Arguments arguments(kHelp, shell);
   arguments.word(out.file, "FILE", "a pack, or another source");
@@ -83,7 +83,7 @@ void print_table(const std::vector<Series>& all, const Shell& shell) {
 }  // namespace
 
 int run_bench(const Words& words, Shell& shell) {
-  // A file may be called load: then it is the last word, or options follow.
+  // A file may be named load: then it is the last argument, or options follow.
   if (words.size() > 1 && words[0] == "load" &&
       (words[1] == "--help" || words[1] == "-h" || !words[1].starts_with('-'))) {
     return run_bench_load(Words(words.begin() + 1, words.end()), shell);

@@ -1,4 +1,4 @@
-// tundish bench load: where the time of one image goes, as a waterfall of the loader's stages.
+// tundish bench load: the time per image, as a waterfall of the loader's stages.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ Stages stages_of(const Measured& m) {
            {"other", rest}}};
 }
 
-// Each bar begins where the one before ends.
+// Each bar starts where the previous bar ends.
 std::string waterfall(const Stages& stages, double us_per_image) {
   constexpr double kColumns = 40;
   std::string out;
@@ -75,8 +75,8 @@ std::string waterfall(const Stages& stages, double us_per_image) {
   return out;
 }
 
-// Decoding and augmenting need the CPU all the time. Stages are measured in wall time:
-// threads with less CPU time than that were preempted during them.
+// Decoding and augmenting are CPU-bound, and stages are measured in wall time. Threads with less
+// CPU time than wall time in these stages were preempted.
 bool short_of_cpu(const Measured& m, double cpu_share) {
   return cpu_share < 0.8 * (m.decode_share + m.augment_share);
 }
@@ -93,11 +93,11 @@ struct LoadArguments {
   std::string file;
   std::uint64_t threads = 0, size = 224, batch = 64, trainer = 0;
   double seconds = 2;
-  std::string chart;  // file
+  std::string chart;  // output file
   bool sweep = false, force = false;
 };
 
-// False when help was asked for.
+// Returns false if help was requested.
 bool parse(LoadArguments& out, const Words& words, Shell& shell) {
   Arguments arguments(kHelp, shell);
   arguments.word(out.file, "FILE", "a pack, or another source");
@@ -115,13 +115,13 @@ bool parse(LoadArguments& out, const Words& words, Shell& shell) {
   return arguments.parse(words);
 }
 
-// What follows from the times that were measured.
+// Conclusions from the measured times.
 struct Findings {
   Stages stages;
-  double us_per_image;  // of a thread
-  double cpu_share;     // what the threads had of a CPU each
+  double us_per_image;  // per thread
+  double cpu_share;     // CPU time per thread, as a share of one CPU
   std::string limit;
-  double wait;  // share of its time that the trainer would wait
+  double wait;  // share of time that the trainer would wait
 };
 
 Findings find(const Measured& m, std::uint64_t trainer) {
@@ -139,7 +139,7 @@ Findings find(const Measured& m, std::uint64_t trainer) {
   return out;
 }
 
-// The beginning of both results.
+// Returns the keys that both results start with.
 Json about_json(const LoadArguments& arguments, const Source& source) {
   Json out;
   out["file"] = json_text(arguments.file);
@@ -203,7 +203,7 @@ MeasureOptions measure_options(const LoadArguments& arguments) {
 void run_sweep(const LoadArguments& arguments, const std::shared_ptr<const Source>& source,
                const Shell& shell) {
   constexpr int kRuns = 3;
-  std::optional<OutputFile> chart;  // first: a name that cannot be used is known at once
+  std::optional<OutputFile> chart;  // first: an unusable name fails early
   if (!arguments.chart.empty()) chart.emplace(arguments.chart, arguments.force);
   const Sweep sweep = sweep_threads(source, measure_options(arguments), kRuns);
   if (chart) {

@@ -1,4 +1,4 @@
-// tundish convert: any data set into another format.
+// tundish convert: writes any data set in another format.
 #include "rewrite/convert/convert.h"
 
 #include <fmt/format.h>
@@ -84,7 +84,7 @@ bool parse(ConvertArguments& out, const Words& words, Shell& shell) {
   return true;
 }
 
-// Shows what was done so far, or prints it as lines of JSON for a program that shows it.
+// Shows progress, or prints it as lines of JSON for a program that displays it.
 class ConvertProgress {
  public:
   ConvertProgress(const std::string& how, const Source& source, const Shell& shell)

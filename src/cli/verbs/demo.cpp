@@ -1,5 +1,5 @@
-// tundish demo: Tundish from end to end on one screen. The verbs do the work, as a user would type
-// them; what needs PyTorch is done by `python -m tundish demo-page --work DIR`.
+// tundish demo: Tundish from end to end on one screen. Runs the verbs as a user would type them;
+// `python -m tundish demo-page --work DIR` does the parts that need PyTorch.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -39,12 +39,12 @@ python is null, or what the second half printed as JSON on the next line)"};
 struct Demo {
   std::string work;
   std::string source;
-  std::string folder;  // the same as demo.json has it: our own set by its name in `work`
+  std::string folder;  // as in demo.json: our own set by its name in `work`
   std::string pack;
   std::vector<std::pair<std::string, std::string>> steps;  // for the page
 };
 
-// Prints a step now, and later on the page.
+// Prints a step, and records it for the page.
 void print_step(Demo& demo, Shell& shell, const char* word, const std::string& text) {
   demo.steps.emplace_back(word, text);
   shell.message(word, text);
@@ -54,7 +54,7 @@ void make_set(Demo& demo, Shell& shell, std::uint64_t images) {
   demo.folder = "photos";
   demo.source = demo.work + "/photos";
   std::error_code failed;
-  fs::remove_all(demo.source, failed);  // an older demo may have made more
+  fs::remove_all(demo.source, failed);  // an older demo may have made more files
   Progress progress(shell, "making", "img");
   const SampleSetOptions options{
       .count = static_cast<int>(images),
@@ -71,8 +71,8 @@ void make_set(Demo& demo, Shell& shell, std::uint64_t images) {
                   bytes_text(static_cast<double>(bytes)), duration_text(progress.seconds())));
 }
 
-// Runs a verb as if it had been typed, without its own output. False when it found bad data: the
-// demo goes on without the bad samples of the user's set.
+// Runs a verb as if typed, but without output. Returns false if it found bad data: the demo
+// continues without the bad samples of the user's set.
 bool quietly(int (*verb)(const Words&, Shell&), const Words& words, const Shell& shell) {
   Shell silent = shell;
   silent.quiet = true;
@@ -82,7 +82,7 @@ bool quietly(int (*verb)(const Words&, Shell&), const Words& words, const Shell&
   return code == kOk;
 }
 
-// Packs the set and checks every checksum and image.
+// Packs the set, then verifies every checksum and image.
 std::shared_ptr<const Pack> pack_and_verify(Demo& demo, Shell& shell) {
   const auto since = [](std::chrono::steady_clock::time_point start) {
     return duration_text(
@@ -105,7 +105,7 @@ std::shared_ptr<const Pack> pack_and_verify(Demo& demo, Shell& shell) {
   return pack;
 }
 
-// With one thread and with all.
+// Measures with one thread and with all CPUs.
 std::vector<Series> time_loader(Demo& demo, Shell& shell, const std::shared_ptr<const Pack>& pack,
                                 double seconds) {
   std::vector<int> threads = {1, static_cast<int>(usable_cpus())};
@@ -121,7 +121,7 @@ std::vector<Series> time_loader(Demo& demo, Shell& shell, const std::shared_ptr<
   return rows;
 }
 
-// What the second half reads.
+// Writes the input of the second half.
 void write_about(const Demo& demo) {
   Json about;
   about["pack"] = json_text(fs::path(demo.pack).filename().string());
@@ -153,7 +153,7 @@ int run_demo(const Words& words, Shell& shell) {
   Demo demo;
   demo.work = "tundish-demo";
   std::uint64_t images = 1000;
-  double seconds = 0;  // 0: the usual of each half
+  double seconds = 0;  // 0: each half's default
   std::string steps;
   Arguments arguments(kHelp, shell);
   arguments.option(demo.source, "--data", "SRC", "your own folder, list or archive");

@@ -1,4 +1,4 @@
-// tundish diff: which samples of two data sets differ.
+// tundish diff: lists the samples in which two data sets differ.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -126,7 +126,7 @@ void print_difference(const SourceDifference& found, const Source& first, const 
 
 constexpr std::uint64_t kMaxNumbersBytes = 1ull << 30;
 
-// The lines of a file, each a number.
+// Reads a file with one number per line.
 std::vector<std::uint64_t> read_numbers(const std::string& path) {
   std::vector<std::byte> bytes;
   read_file(bytes, path, kMaxNumbersBytes);
@@ -185,7 +185,7 @@ int run_diff(const Words& words, Shell& shell) {
     return compare(a, b, numbers, about, threads, shell);
   } catch (const Error& error) {
     if (exit_of(error.code()) != kFailed) throw;
-    return shell.fail(error, kUsage);  // 1 means that they differ
+    return shell.fail(error, kUsage);  // 1 means "the data sets differ"
   }
 }
 

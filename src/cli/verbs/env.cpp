@@ -1,4 +1,4 @@
-// tundish env: whether this machine is fit for training.
+// tundish env: checks whether this machine is fit for training.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -41,7 +41,7 @@ struct EnvArguments {
   bool markdown = false, no_read_test = false;
 };
 
-// False when help was asked for.
+// Returns false if help was requested.
 bool parse(EnvArguments& out, const Words& words, Shell& shell) {
   Arguments arguments(kHelp, shell);
   arguments.word(out.data, "DATA", "a pack, a folder, or any file that is trained from", false);

@@ -1,4 +1,4 @@
-// tundish explain: the table behind every TND-nnn. `--all` is docs/errors.md.
+// tundish explain: the table behind every TND-nnn. `--all` prints docs/errors.md.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ tundish explain 203)",
 every code, as the page docs/errors.md.)",
     .json = R"({code, title, explanation, remedy}; with --all an array of these)"};
 
-// The remedy's place for the file's name, as a reader of the table sees it.
+// Replaces the placeholder of the file name for readers of the table.
 std::string remedy_text(const ErrorEntry& entry) {
   std::string text = entry.remedy;
   for (std::size_t at; (at = text.find("{file}")) != std::string::npos;)
@@ -59,7 +59,7 @@ std::string page() {
   return out;
 }
 
-// "TND-203", "tnd203", "203"
+// Accepts "TND-203", "tnd203" and "203".
 const ErrorEntry& find_entry(const std::string& word) {
   std::string digits = word;
   for (char& c : digits) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

@@ -1,4 +1,4 @@
-// tundish info: what a pack, or any other source, holds.
+// tundish info: shows the contents of a pack or any other source.
 #include <fmt/format.h>
 
 #include "base/clock.h"
@@ -61,7 +61,7 @@ struct InfoArguments {
   StatsOptions stats_options{.samples = 0, .threads = 0};
 };
 
-// False when help was asked for.
+// Returns false if help was requested.
 bool parse(InfoArguments& out, const Words& words, Shell& shell) {
   Arguments arguments(kHelp, shell);
   arguments.word(out.file, "DATA", "a pack, or another source");

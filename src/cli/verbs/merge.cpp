@@ -1,4 +1,4 @@
-// tundish merge: one pack of several.
+// tundish merge: combines several packs into one.
 #include "data/source/views/merge.h"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ differed, and JPEGs of other sources; kept_as_jpeg: those that lanes records wou
 have made larger, or that cannot be re-coded; relabeled: samples whose label has
 another number now; renamed is an array of {file, key, now})"};
 
-constexpr std::size_t kShown = 10;  // new names on stderr
+constexpr std::size_t kShown = 10;  // renamed keys listed on stderr
 
 Json renamed_json(const Merge& merge, const std::vector<std::string>& from) {
   Json out = Json::array();

@@ -1,4 +1,4 @@
-// tundish pack: any source into .tnd files.
+// tundish pack: packs any source into .tnd files.
 #include <fmt/format.h>
 #include <malloc.h>
 
@@ -24,7 +24,7 @@
 namespace tundish::cli {
 namespace {
 
-// A line of JSON, for a program that shows the progress itself. A failed write changes nothing.
+// Prints a JSON line for a program that displays the progress. Ignores failed writes.
 void print_progress(const PackProgress& now) {
   const Json line{{"progress",
                    {{"samples", now.samples},
@@ -57,7 +57,7 @@ PackReport pack_with_progress(const PackArguments& arguments, const Preprocessin
   return pack(output_of(arguments), source, options);
 }
 
-// Shards that were packed one by one become one data set.
+// Combines separately packed shards into one data set.
 int run_manifest(const PackArguments& arguments, Shell& shell) {
   const Manifest manifest = collect_shards(arguments.target, arguments.from);
   write_manifest(arguments.target, manifest, arguments.force);
@@ -76,7 +76,7 @@ int run_manifest(const PackArguments& arguments, Shell& shell) {
 }  // namespace
 
 int run_pack(const Words& words, Shell& shell) {
-  // Memory of this size goes back to the system when it is freed; it does not stay with a thread.
+  // Makes freed memory of this size return to the system instead of staying with a thread.
   ::mallopt(M_MMAP_THRESHOLD, 4 << 20);
   PackArguments arguments;
   if (!parse(arguments, words, shell)) return kOk;

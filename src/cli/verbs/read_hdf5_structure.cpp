@@ -1,5 +1,5 @@
-// A verb that is not in the help: describes an HDF5 file for the library (source/formats/hdf5.cpp),
-// which starts it as a process of its own, because libhdf5 may crash on files made to do harm.
+// Hidden verb that describes an HDF5 file for the library (source/formats/hdf5.cpp). The library
+// runs it as a separate process, because libhdf5 may crash on malicious files.
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -22,7 +22,7 @@ void limit(int resource, rlim_t value) {
   ::setrlimit(static_cast<__rlimit_resource_t>(resource), &now);
 }
 
-// A small file gets little time and memory, so that no file keeps its reader busy for minutes.
+// Scales time and memory limits with the file size, so that a small file cannot block its reader.
 void limit_by_size(const std::string& path) {
   struct stat about{};
   const auto size =
@@ -35,7 +35,7 @@ void limit_by_size(const std::string& path) {
 
 }  // namespace
 
-// `FILE compare` has libhdf5 find the chunks too, for tests; without limits, since it takes long.
+// `FILE compare` also compares with libhdf5's chunks, for tests; slow, so it has no limits.
 int run_read_hdf5_structure(const Words& words, Shell& shell) {
   const bool compare = words.size() == 2 && words[1] == "compare";
   if (words.size() != 1 && !compare) throw UsageError("one file is wanted");

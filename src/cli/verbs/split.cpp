@@ -1,4 +1,4 @@
-// tundish split: one pack per part of a data set, by a hash of the keys.
+// tundish split: writes one pack per part of a data set, by a hash of the keys.
 #include "data/source/views/split.h"
 
 #include <fmt/format.h>
@@ -50,8 +50,8 @@ struct WrittenPart {
   SplitPart part;
   std::string output, log = {};
   PackReport report = {};
-  bool kept = false;  // finished by a split that was interrupted
-  std::vector<std::pair<std::string, std::uint64_t>> classes = {};  // and the samples of each
+  bool kept = false;  // finished by an earlier, interrupted split
+  std::vector<std::pair<std::string, std::uint64_t>> classes = {};  // with the number of samples
 };
 
 bool parse(SplitArguments& out, const Words& words, Shell& shell) {
@@ -89,7 +89,7 @@ std::string output_of(const std::string& prefix, const std::string& name) {
   return fmt::format("{}{}{}.tnd", prefix, prefix.ends_with('/') ? "" : "-", name);
 }
 
-// Samples of the pack by class, without those that were refused.
+// Counts the samples of the pack by class, excluding refused samples.
 std::vector<std::pair<std::string, std::uint64_t>> count_classes(const Source& source,
                                                                  const PackReport& report) {
   std::map<std::int64_t, std::uint64_t> counts;
@@ -164,7 +164,7 @@ void make_folder(const std::string& path) {
               fmt::format("making the folder: {}", error.message()));
 }
 
-// An interrupted split with the same inputs goes on: its finished parts are kept.
+// Resumes an interrupted split with the same inputs: finished parts are kept.
 std::vector<WrittenPart> write_parts(const std::shared_ptr<const Source>& source,
                                      const std::vector<SplitPart>& parts,
                                      const SplitArguments& arguments, Shell& shell) {

@@ -39,7 +39,7 @@ samples_per_second, batches_per_second, bytes_per_second, shares of the time (wa
 reading, decoding, augmenting, cache_hits), and stats: all of Loader.stats())"};
 
 struct TopArguments {
-  double interval = 0;  // seconds; 0: not given
+  double interval = 0;  // seconds; 0: default
   std::uint64_t count = 0, port = 0;
   bool serve = false;
   bool repeats() const { return interval > 0 || count > 0; }
@@ -48,7 +48,7 @@ struct TopArguments {
   }
 };
 
-// False when help was asked for.
+// Returns false if help was requested.
 bool parse(TopArguments& out, const Words& words, Shell& shell) {
   Arguments arguments(kHelp, shell);
   arguments.option(out.interval, "--interval", "S", "seconds between two snapshots (1)", 0.1, 3600);
@@ -59,12 +59,12 @@ bool parse(TopArguments& out, const Words& words, Shell& shell) {
   return arguments.parse(words);
 }
 
-// Sleeps in short pieces, so that Ctrl-C ends it; false when it did.
+// Sleeps in short intervals so that Ctrl-C can end the wait; returns false after Ctrl-C.
 bool wait(int milliseconds) {
   const std::uint64_t end = now_ns() + static_cast<std::uint64_t>(milliseconds) * 1'000'000;
   while (!stop_flag().load() && now_ns() < end) {
     const auto left = static_cast<useconds_t>((end - now_ns()) / 1000 + 1);
-    ::usleep(std::min<useconds_t>(left, 100'000));  // a signal ends it, too
+    ::usleep(std::min<useconds_t>(left, 100'000));  // a signal also ends the sleep
   }
   return !stop_flag().load();
 }
@@ -81,7 +81,7 @@ bool has_blocks() {
 
 int print_snapshots(const TopArguments& arguments, Sampler& sampler, const Shell& shell) {
   const FrameStyle style{.width = 160, .blocks = false};
-  sampler.take();  // rates need two
+  sampler.take();  // rates need two snapshots
   for (std::uint64_t done = 0;; ++done) {
     if (!wait(arguments.repeats() ? arguments.wait_ms() : 500)) return kInterrupted;
     const Snapshot snapshot = sampler.take();
@@ -101,7 +101,7 @@ int show_live(const TopArguments& arguments, Sampler& sampler) {
   const bool blocks = has_blocks();
   sampler.take();
   for (std::uint64_t done = 0; !stop_flag().load(); ++done) {
-    // The first picture comes soon, although its rates are of a short time.
+    // Shows the first rates early, although they cover a short time.
     if (screen.wait_for_quit(done == 0 ? 250 : arguments.wait_ms())) return kOk;
     if (done > 0 && done == arguments.count) return kOk;
     std::vector<std::string> lines =
@@ -110,7 +110,7 @@ int show_live(const TopArguments& arguments, Sampler& sampler) {
     lines.push_back(cut_to_width("q: end", screen.size().width));
     screen.draw(lines);
   }
-  return kOk;  // Ctrl-C is how one leaves it
+  return kOk;  // Ctrl-C is the normal way to quit
 }
 
 int serve(const TopArguments& arguments, Sampler& sampler, Shell& shell) {
@@ -127,7 +127,7 @@ int serve(const TopArguments& arguments, Sampler& sampler, Shell& shell) {
   sampler.take();
   std::string kept;
   std::uint64_t kept_ns = 0;
-  const auto snapshot = [&] {  // two browsers cost no more than one
+  const auto snapshot = [&] {  // shared by all browsers
     if (kept.empty() || now_ns() - kept_ns > 500'000'000) {
       kept = snapshot_json(sampler.take()).dump();
       kept_ns = now_ns();

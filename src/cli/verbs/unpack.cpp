@@ -1,4 +1,4 @@
-// tundish unpack: the image files that were packed, byte for byte, and what belongs to them.
+// tundish unpack: restores the packed image files byte for byte, with their other fields.
 #include <fmt/format.h>
 
 #include "cli/json.h"
@@ -77,7 +77,7 @@ struct UnpackArguments {
   RecordOptions record;
 };
 
-// False when help was asked for.
+// Returns false if help was requested.
 bool parse(UnpackArguments& out, const Words& words, Shell& shell) {
   Arguments arguments(kHelp, shell);
   arguments.word(out.file, "DATA", "a pack, or another source");

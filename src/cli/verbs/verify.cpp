@@ -1,5 +1,5 @@
-// tundish verify: every byte of a pack against its checksums; with --pixels every image decoded;
-// with --salvage the intact records.
+// tundish verify: checks every byte of a pack against its checksums. --pixels decodes every image;
+// --salvage copies the intact records.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -59,9 +59,9 @@ parts of the file; finished_shards: of an interrupted pack, packs of their own)"
         "with --salvage: 0 no record, name, label, class or field is lost, 3 something is lost,\n"
         "or it is not known"};
 
-constexpr std::size_t kShown = 50;  // lines of damage for people; JSON has all
+constexpr std::size_t kShown = 50;  // lines of damage in text output; JSON lists all
 
-using Packs = std::vector<std::shared_ptr<const Pack>>;  // one, or the shards of a manifest
+using Packs = std::vector<std::shared_ptr<const Pack>>;  // one pack, or the shards of a manifest
 
 std::uint64_t records_of(const Packs& packs) {
   std::uint64_t sum = 0;
@@ -100,8 +100,8 @@ void print_damage(const PixelCheck& found, const std::string& file, const Shell&
   }
   shell.line("damaged", fmt::format("{}  {} {}", printable(file), with_commas(found.damage.size()),
                                     found.damage.size() == 1 ? "finding" : "findings"));
-  // A record can be left out; the file's own parts cannot. An image that was broken before it was
-  // packed does not come right by a copy.
+  // A copy can omit a damaged record but not a damaged part of the file. It does not repair an
+  // image that was broken before packing.
   const auto any = [&](auto&& is) {
     return std::any_of(found.damage.begin(), found.damage.end(), is);
   };
@@ -144,7 +144,7 @@ void print_ok(const PixelCheck& found, const std::string& file, const Packs& pac
   shell.line("ok", text);
 }
 
-// Damage of all packs is added to `found`.
+// Adds the damage of all packs to `found`.
 void check_all(PixelCheck& found, const Packs& packs, bool pixels, std::uint64_t threads,
                Progress& progress, const std::string& file, const Shell& shell) {
   std::uint64_t before = 0;
@@ -169,10 +169,10 @@ struct VerifyArguments {
   std::string file;
   bool pixels = false;
   std::uint64_t threads = 0;
-  SalvageArguments salvage;  // its target is empty without --salvage
+  SalvageArguments salvage;  // target is empty without --salvage
 };
 
-// False when help was asked for.
+// Returns false if help was requested.
 bool parse(VerifyArguments& out, const Words& words, Shell& shell) {
   Arguments arguments(kHelp, shell);
   arguments.word(out.file, "FILE", "a pack or a manifest");
@@ -195,7 +195,7 @@ bool parse(VerifyArguments& out, const Words& words, Shell& shell) {
 int verify(const VerifyArguments& arguments, const Shell& shell) {
   const std::string& file = arguments.file;
   const std::uint64_t threads = arguments.threads ? arguments.threads : usable_cpus();
-  PixelCheck found;  // damage of both checks
+  PixelCheck found;  // damage found by both checks
   Packs packs;
   try {
     packs = is_manifest(file) ? open_shards(file) : Packs{Pack::open(file)};

@@ -1,4 +1,4 @@
-// tundish view: a contact sheet of what the network will see, or of a batch that it saw.
+// tundish view: a contact sheet of what the network will see, or of a batch that it has seen.
 #include <fmt/format.h>
 
 #include "augment/plan_json.h"
@@ -56,13 +56,13 @@ images of a sample: views, each with image, size, steps; a mixed one has mix), b
         "(with --transforms: no sample can be drawn), 130 interrupted"};
 
 constexpr std::uint64_t kNotGiven = UINT64_MAX;
-constexpr std::uint64_t kMaxDraws = 10'000;  // of a sheet: all are in memory at once
+constexpr std::uint64_t kMaxDraws = 10'000;  // per sheet: all draws are in memory at once
 
 struct ViewArguments {
   std::string recipe;
   std::uint64_t samples = 8, draws = 8, seed = kNotGiven, epoch = 0, view = 0;
   bool exif_orientation = false;
-  ReplayArguments replay;  // the data set, the sheet, and the options of --state
+  ReplayArguments replay;  // the data set, the sheet, and options of --state
 
   const std::string& file() const { return replay.file; }
   const std::string& target() const { return replay.target; }
@@ -92,7 +92,7 @@ void check_before_work(const ViewArguments& arguments) {
   }
 }
 
-// False when help was asked for.
+// Returns false if help was requested.
 bool parse(ViewArguments& out, const Words& words, Shell& shell) {
   ReplayArguments& replay = out.replay;
   Arguments arguments(kHelp, shell);

@@ -20,7 +20,7 @@ class Work {
  public:
   Work(const Pack& pack, int field) : pack_(pack), field_(field) {}
 
-  // One thread's part: takes records until none is left.
+  // Body of one thread: takes records until none is left.
   void run() {
     try {
       Sample sample;
@@ -40,7 +40,7 @@ class Work {
   std::uint64_t done() const { return done_.load(); }
   std::uint64_t ended() const { return ended_.load(); }
 
-  // After all threads have ended.
+  // Call after all threads have ended.
   PixelCheck result() {
     if (broke_) std::rethrow_exception(broke_);
     const auto record = [](const Error& error) { return error.where().record.value_or(0); };

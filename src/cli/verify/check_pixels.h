@@ -1,4 +1,4 @@
-// Decodes every image of a pack, with many threads.
+// Decodes every image of a pack with many threads.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace tundish::cli {
 
 struct PixelCheck {
   std::uint64_t decoded = 0;
-  std::uint64_t not_decodable = 0;  // packed as they came
-  std::vector<Error> damage;        // in the order of the records
+  std::uint64_t not_decodable = 0;  // stored unchanged, without a decoder
+  std::vector<Error> damage;        // in record order
 };
 
-// Records that fail their checksum are skipped: Pack::verify() reports them. Draws progress.
-// Throws Error when the machine fails, and Error(interrupted).
+// Skips records that fail their checksum, which Pack::verify() reports. Draws progress.
+// Throws Error if the machine fails, and Error(interrupted).
 PixelCheck check_pixels(const Pack& pack, std::uint64_t threads, const Shell& shell);
 
 }  // namespace tundish::cli

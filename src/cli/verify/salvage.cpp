@@ -16,14 +16,14 @@
 namespace tundish::cli {
 namespace {
 
-constexpr std::size_t kShown = 50;  // lines of losses for people; JSON has all
+constexpr std::size_t kShown = 50;  // lines of losses in text output; JSON lists all
 
 struct Found {
   Salvage salvage;
   std::uint64_t names_lost = 0, labels_lost = 0;
 };
 
-// With those that failed their checksums while they were copied.
+// Returns all losses, including records whose checksum failed during the copy.
 std::vector<LostRecords> all_lost(const Salvage& salvage, const std::vector<FoundRecord>& records,
                                   const PackReport& report) {
   std::vector<LostRecords> out = salvage.lost;

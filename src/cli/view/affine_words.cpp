@@ -8,22 +8,22 @@
 namespace tundish::cli {
 namespace {
 
-// Draws are of float32 at best, and coefficients are rounded: less than this is nothing.
+// Draws have at most float32 precision and coefficients are rounded: ignore smaller differences.
 constexpr double kNothing = 1e-4;
 
 bool near(double a, double b) { return std::abs(a - b) < kNothing; }
 
 double degrees(double radians) { return radians * 180 / std::numbers::pi; }
 
-// Two digits behind the point at most, and no "-0".
+// Formats at most two decimals, never "-0".
 std::string number_text(double value) { return fmt::format("{:g}", std::round(value * 100) / 100); }
 
-// A point of the image at (x, y) is shown at (xx x + xy y, yx x + yy y).
+// Maps the image point (x, y) to (xx x + xy y, yx x + yy y).
 struct Linear {
   double xx, xy, yx, yy;
 };
 
-// A rotation of a shear along x of a scaled image: every matrix without a mirror is one.
+// Decomposes into scale, then shear along x, then rotation; possible for every unmirrored matrix.
 void add_rotation_scale_shear(std::vector<std::string>& out, const Linear& m) {
   const double across = std::hypot(m.xx, m.yx);
   const double down = (m.xx * m.yy - m.xy * m.yx) / across;
@@ -49,7 +49,7 @@ void add_shift(std::vector<std::string>& out, double shift, const char* forward,
 }  // namespace
 
 std::vector<std::string> words_of_affine(const PixelStep& step, Size input) {
-  const auto& v = step.value;  // from a place of the result to a place of the image
+  const auto& v = step.value;  // maps result coordinates to image coordinates
   const double det = v[0] * v[4] - v[1] * v[3];
   if (!(std::abs(det) > 1e-12)) return {"affine, flat"};
   const Linear m{v[4] / det, -v[1] / det, -v[3] / det, v[0] / det};

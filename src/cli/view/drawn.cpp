@@ -15,7 +15,7 @@
 namespace tundish::cli {
 namespace {
 
-// With its alpha behind the pixels in ImageMode::rgba.
+// Includes alpha after the pixels in ImageMode::rgba.
 Picture decode_sample(const Source& source, std::uint64_t i, const DrawOptions& options) {
   const int field = source.schema().find(FieldType::image);
   Sample sample;
@@ -36,10 +36,10 @@ Picture decode_sample(const Source& source, std::uint64_t i, const DrawOptions& 
   return out;
 }
 
-// Of a picture that is drawn, which has three channels where a batch has one.
+// Returns the channels of a drawn picture: three even where a batch has one.
 int channels_in(const PixelTable& table) { return table.alpha ? 4 : 3; }
 
-// The elements of a plan's result, (height, width, channels).
+// Returns the elements of a plan's result, (height, width, channels).
 std::vector<std::byte> run_plan(const View& view, const PixelTable& table, const Picture& image) {
   const int channels = channels_in(table);
   std::vector<std::byte> out(image_bytes(view.size(), table.dtype, channels));
@@ -128,7 +128,7 @@ DrawnSample draw_sample(const Source& source, std::uint64_t sample, const DrawOp
     largest.height = std::max(largest.height, picture.size.height);
     out.draws.push_back({epoch, view, std::move(picture)});
   }
-  if (has_alpha) {  // as it is, over white
+  if (has_alpha) {  // drawn over white
     const PixelTable levels = pixel_table({}, ImageMode::rgba);
     const View whole(image.size, ImageMode::rgba);
     image = levels_of(run_plan(whole, levels, image), image.size, levels);

@@ -1,4 +1,4 @@
-// Samples as the network sees them: the original, and a few draws of the transforms.
+// Samples as the network sees them: the original, and several draws of the transforms.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Picture {
 
 struct DrawnPicture {
   std::uint64_t epoch = 0;
-  View view{Size{}};  // what was done
+  View view{Size{}};  // the executed plan
   Picture picture;
 };
 
@@ -26,24 +26,24 @@ struct DrawnSample {
   std::int64_t label = -1;
   std::string key;
   Size stored;       // of the image, upright with exif_orientation
-  Picture original;  // reduced for the sheet
+  Picture original;  // reduced to fit the sheet
   std::vector<DrawnPicture> draws;
 };
 
 struct DrawOptions {
   Transforms transforms;
   std::uint64_t seed = 0, epoch = 0;
-  std::uint32_t view = 0;   // which one of a loader's
-  std::uint64_t draws = 8;  // of the epochs epoch, epoch + 1, ...; FiveCrop gives 5 in each
+  std::uint32_t view = 0;   // index of the loader's view
+  std::uint64_t draws = 8;  // in epochs epoch, epoch + 1, ...; FiveCrop gives 5 per epoch
   bool exif_orientation = false;
   ImageMode mode = ImageMode::rgb;
 };
 
-constexpr int kMaxTileSide = 384;  // larger pictures are reduced for the sheet
+constexpr int kMaxTileSide = 384;  // larger pictures are reduced
 
-// What a loader with this seed gives of the sample in these epochs, before ToDtype and Normalize,
-// and before images are mixed. Throws SampleError when the sample is bad, Error when the transforms
-// cannot treat it.
+// Returns what a loader with this seed makes of the sample in these epochs, before ToDtype and
+// Normalize and before images are mixed. Throws SampleError if the sample is bad, and Error if the
+// transforms cannot process it.
 DrawnSample draw_sample(const Source& source, std::uint64_t sample, const DrawOptions& options);
 
 }  // namespace tundish::cli

@@ -1,4 +1,4 @@
-// A contact sheet as one HTML file: the pictures are inside it.
+// A contact sheet as one HTML file with embedded pictures.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct SheetText {
   std::string recipe;  // the transforms as JSON
 };
 
-// Names of samples may be any bytes. Throws std::bad_alloc.
+// Sample names may contain any bytes. Throws std::bad_alloc.
 std::string html_sheet(const std::vector<DrawnSample>& samples, const SheetText& text);
 
 std::string base64(std::span<const std::byte> bytes);

@@ -25,7 +25,7 @@ LevelFinder::LevelFinder(const PixelTable& table) : elements_() {
           table.dtype == Dtype::uint8 ? static_cast<float>(bits) : std::bit_cast<float>(bits);
       elements_[c][level] = {element, static_cast<std::uint8_t>(level)};
     }
-    std::sort(elements_[c].begin(), elements_[c].end());  // a negative std turns them round
+    std::sort(elements_[c].begin(), elements_[c].end());  // a negative std reverses the order
   }
 }
 

@@ -1,4 +1,4 @@
-// Elements of a batch as the levels that a person can look at: undoes ToDtype and Normalize.
+// Converts elements of a batch to displayable levels: reverses ToDtype and Normalize.
 #pragma once
 
 #include <array>
@@ -9,19 +9,19 @@
 
 namespace tundish::cli {
 
-// The same transforms, with elements of float32 instead of float16 and bfloat16.
+// Returns the transforms with float32 elements instead of float16 and bfloat16.
 Transforms in_float32(const Transforms& transforms);
 
-// Takes elements back to the level whose element is nearest. Elements that no level has, such as
-// those of a RandomErasing after Normalize, become the level that looks most like them.
+// Maps each element to the level with the nearest element. Elements without a level, such as values
+// from a RandomErasing after Normalize, map to the closest level.
 class LevelFinder {
  public:
-  // Of float32 or uint8 elements.
+  // Requires float32 or uint8 elements.
   explicit LevelFinder(const PixelTable& table);
   std::uint8_t level(float element, std::size_t channel) const;
 
  private:
-  // In ascending order; the fourth channel is the alpha, if there is one.
+  // Ascending; the fourth channel is alpha, if present.
   std::array<std::array<std::pair<float, std::uint8_t>, 256>, 4> elements_;
 };
 

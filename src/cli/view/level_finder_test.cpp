@@ -31,8 +31,8 @@ TEST_CASE("an element that no level has becomes the nearest") {
   const LevelFinder finder(pixel_table({Normalize{}}));
   CHECK(finder.level(-100, 0) == 0);
   CHECK(finder.level(100, 0) == 255);
-  CHECK(finder.level(0, 0) == 124);  // the mean of red, 0.485
-  CHECK(finder.level(0, 2) == 104);  // 0.406
+  CHECK(finder.level(0, 0) == 124);  // red mean, 0.485
+  CHECK(finder.level(0, 2) == 104);  // blue mean, 0.406
 }
 
 TEST_CASE("the alpha has a table of its own") {

@@ -1,4 +1,4 @@
-// Images with alpha as a person can look at them.
+// Makes images with alpha displayable.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace tundish::cli {
 
-// Interleaved RGBA over a white page, as RGB.
+// Composites interleaved RGBA over white and returns RGB.
 inline std::vector<std::uint8_t> over_white(std::span<const std::uint8_t> rgba) {
   std::vector<std::uint8_t> out;
   out.reserve(rgba.size() / 4 * 3);

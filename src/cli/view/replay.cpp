@@ -22,7 +22,7 @@ namespace tundish::cli {
 namespace {
 
 SavedState read_state_file(const std::string& file) {
-  std::string text(kMaxStateBytes + 1, '\0');  // one more: read_state() refuses what is longer
+  std::string text(kMaxStateBytes + 1, '\0');  // one more: read_state() refuses larger texts
   text.resize(File::open(file).read_at(std::as_writable_bytes(std::span(text)), 0));
   try {
     return read_state(text);
@@ -31,7 +31,7 @@ SavedState read_state_file(const std::string& file) {
   }
 }
 
-// Of one of the sample's images.
+// Describes one image of the sample.
 std::vector<std::string> words_of(const ReplayedSample& sample, std::size_t image) {
   const View& view = sample.views[image];
   std::vector<std::string> lines = {
@@ -48,7 +48,7 @@ std::vector<std::string> words_of(const ReplayedSample& sample, std::size_t imag
   return lines;
 }
 
-// The same draws, but levels: 8 bits per channel, or numbers from 0 to 255 where images are mixed.
+// Keeps the draws but produces levels: 8 bits per channel, or numbers 0 to 255 if images are mixed.
 Transforms as_levels(const Transforms& transforms) {
   std::vector<Transform> out = transforms.list();
   const Dtype dtype = mixing_of(transforms) ? Dtype::float32 : Dtype::uint8;
@@ -82,7 +82,7 @@ void check_state_file(const std::string& file, const std::shared_ptr<const Sourc
   }
 }
 
-// The engine that makes the batch again; what it finds wrong with the state names the state's file.
+// Makes the engine that repeats the batch. Errors about the state name the state's file.
 void make_engine(std::optional<Engine>& out, const std::shared_ptr<const Source>& source,
                  const LoaderOptions& options, const std::string& state_file) {
   try {
@@ -93,7 +93,7 @@ void make_engine(std::optional<Engine>& out, const std::shared_ptr<const Source>
   }
 }
 
-// The options of the run, for one batch of 8 bits per channel.
+// Returns the options of the run, changed to one batch of 8 bits per channel.
 LoaderOptions replay_options(const LoaderOptions& saved, const ReplayArguments& arguments) {
   LoaderOptions out = saved;
   out.transforms = as_levels(out.transforms);
@@ -112,7 +112,7 @@ LoaderOptions replay_options(const LoaderOptions& saved, const ReplayArguments& 
   return out;
 }
 
-// Blocks until the batch behind the state is there.
+// Blocks until the batch after the state is available.
 void take_batch(Batch& out, Engine& engine, const SavedState& state,
                 const ReplayArguments& arguments) {
   engine.start(state.epoch, state.position);
@@ -129,14 +129,14 @@ void take_batch(Batch& out, Engine& engine, const SavedState& state,
   }
 }
 
-// So many images of one size as bytes, in three channels. `view`: what kind of elements they are.
+// Converts `images` images of one size to bytes in three channels. `view` has the element type.
 std::vector<std::uint8_t> levels_of(const std::byte* pixels, const BatchView& view, Size size,
                                     std::size_t images) {
   const auto elements = static_cast<std::size_t>(view.channels) *
                         static_cast<std::size_t>(size.width) *
                         static_cast<std::size_t>(size.height) * images;
   std::vector<std::uint8_t> out(elements);
-  if (view.has_16_bits) {  // the high byte
+  if (view.has_16_bits) {  // uses the high byte
     for (std::size_t i = 0; i < elements; ++i) {
       out[i] = std::to_integer<std::uint8_t>(pixels[2 * i + 1]);
     }
@@ -156,7 +156,7 @@ std::vector<std::uint8_t> levels_of(const std::byte* pixels, const BatchView& vi
   return rgb;
 }
 
-// `levels`: of each view, or of each image of a list; must live as long as the tiles.
+// `levels`: per view, or per image of a list; must outlive the tiles.
 std::vector<Tile> tiles_of(const Batch& batch, const std::vector<ReplayedSample>& samples,
                            std::vector<std::vector<std::uint8_t>>& levels) {
   std::vector<Tile> tiles;

@@ -1,4 +1,4 @@
-// `tundish view --state STATE`: the batch that came after a saved state.
+// `tundish view --state STATE`: repeats the batch that followed a saved state.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace tundish::cli {
 struct ReplayArguments {
   SourceWords about;
   std::string file, state_file;
-  std::string target;        // the sheet, a PNG; empty: none
-  std::uint64_t rank = 0;    // whose batch
-  std::uint64_t images = 0;  // the next images of all ranks together; 0: the batch of `rank`
+  std::string target;        // the sheet, a PNG; empty: no sheet
+  std::uint64_t rank = 0;    // whose batch to repeat
+  std::uint64_t images = 0;  // number of next images over all ranks; 0: the batch of `rank`
   bool force = false;        // replace the sheet
 };
 
-// Makes the batch again, prints what was done to each image, and draws the sheet. Throws
+// Repeats the batch, prints what was done to each image, and draws the sheet. Throws
 // UsageError, and Error(wrong_state) that names the state's file.
 void print_replay(const ReplayArguments& arguments, const Shell& shell);
 

@@ -11,7 +11,7 @@ std::string window_text(const Window& w) {
   return fmt::format("{}x{}+{}+{}", w.width, w.height, w.x, w.y);
 }
 
-// What a step does, word by word, without what it leaves as it is.
+// Describes each effect of a step, without parts that have no effect.
 std::vector<std::string> texts_of(const ResizeStep& step, Size input) {
   std::vector<std::string> out;
   if (step.crop != Window{0, 0, input.width, input.height}) {
@@ -26,7 +26,7 @@ std::vector<std::string> texts_of(const ResizeStep& step, Size input) {
   return out;
 }
 
-// Where the numbers of an operation need words of their own; empty: they follow its name.
+// Formats the numbers of operations that need a custom text; empty: numbers follow the name.
 std::string numbers_text(const PixelStep& step) {
   const auto& v = step.value;
   const auto pair = [](double across, double down) {
@@ -57,14 +57,14 @@ std::vector<std::string> texts_of(const PixelStep& step, Size input) {
   std::string out = words(step.op)[static_cast<std::size_t>(step.op)];
   if (const std::string numbers = numbers_text(step); !numbers.empty())
     return {out + ' ' + numbers};
-  if (step.op == PixelOp::perspective) return {out};  // nobody reads its eight numbers
+  if (step.op == PixelOp::perspective) return {out};  // eight unreadable numbers
   for (std::size_t i = 0; i < static_cast<std::size_t>(values_of(step.op)); ++i) {
     out += fmt::format(" {:.3g}", step.value[i]);
   }
   return {out};
 }
 
-// What Erasure::window covers of the elements.
+// Describes the region that Erasure::window covers.
 std::string text_of(const Erasure& erasure) { return "erase " + window_text(erasure.window); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A plan in words, as `tundish view` shows it under an image.
+// Describes a plan in words, as `tundish view` shows it under an image.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tundish::cli {
 
-// One line per thing that was done: "crop 300x200+10+0", "to 224x224", "flip left-right", "rotate
-// 12.3 deg". What a step leaves as it is, is left out.
+// Returns one line per effect: "crop 300x200+10+0", "to 224x224", "flip left-right", "rotate
+// 12.3 deg". Omits parts of a step that have no effect.
 std::vector<std::string> words_of_steps(const View& view);
 
 }  // namespace tundish::cli

@@ -25,7 +25,7 @@ Lines words_of(const PixelStep& step, Size size = {200, 100}) {
 }  // namespace
 
 TEST_CASE("an affine step reads as rotation, scale, shear and shift") {
-  CHECK(words_of({.angle = -12.3}) == Lines{"rotate 12.3 deg"});  // clockwise in AffineNumbers
+  CHECK(words_of({.angle = -12.3}) == Lines{"rotate 12.3 deg"});  // AffineNumbers is clockwise
   CHECK(words_of({.angle = 12.3, .translate = {4, -2}, .scale = 0.9}) ==
         Lines{"rotate -12.3 deg", "scale 0.9", "shift right 4 px", "shift up 2 px"});
   CHECK(words_of({.translate = {-7, 0}}) == Lines{"shift left 7 px"});

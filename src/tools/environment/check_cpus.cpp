@@ -39,7 +39,7 @@ Finding usable_cpus_finding(const HostCpus& cpus) {
   return out;
 }
 
-// torch and OpenMP start a thread for each CPU that they see. They do not see quotas.
+// torch and OpenMP start one thread per visible CPU and ignore quotas.
 Finding threads_finding(const HostCpus& cpus, std::optional<std::uint64_t> omp_threads) {
   Finding out{.area = "cpu", .name = "threads"};
   const double usable = cpus.usable();
@@ -98,7 +98,7 @@ Finding governor_finding(const HostCpus& cpus) {
     out.values.emplace_back(name, count);
   }
   if (!cpus.frequency_driver.empty()) out.figure += fmt::format(" ({})", cpus.frequency_driver);
-  // These drivers raise the clock by themselves under "powersave".
+  // These drivers raise the clock on their own under "powersave".
   const bool by_hardware = cpus.frequency_driver == "intel_pstate" ||
                            cpus.frequency_driver == "amd-pstate-epp" ||
                            cpus.frequency_driver == "amd_pstate_epp";

@@ -8,7 +8,7 @@
 
 namespace tundish {
 
-// `omp_threads`: the variable OMP_NUM_THREADS, when it is a number.
+// `omp_threads`: the value of OMP_NUM_THREADS, if it is a number.
 Findings check_cpus(const HostCpus& cpus, std::optional<std::uint64_t> omp_threads);
 
 }  // namespace tundish

@@ -95,7 +95,7 @@ Finding clock_finding(const Gpu& gpu) {
     out.figure += fmt::format(", {} % busy", *gpu.busy);
     out.values.emplace_back("busy_percent", *gpu.busy);
   }
-  // An idle GPU runs slowly to save power.
+  // An idle GPU lowers its clocks to save power.
   const bool slow = *gpu.sm_clock < *gpu.max_sm_clock * 0.6;
   if (!gpu.busy || *gpu.busy < 80 || !slow) return out;
   out.level = Level::warning;
@@ -187,7 +187,7 @@ GpuPlace read_gpu_place(const std::string& bus, const SystemRoots& roots) {
   if (bus.empty()) return out;
   const std::string folder = roots.sys + "/bus/pci/devices/" + bus;
   const std::string node(trimmed(read_text(folder + "/numa_node").value_or("")));
-  int number = -1;  // as the kernel writes it when there is one node
+  int number = -1;  // the kernel's value on a machine with one node
   const auto [end, fault] = std::from_chars(node.data(), node.data() + node.size(), number);
   if (fault == std::errc{} && end == node.data() + node.size() && number >= 0) out.node = number;
   const std::optional<std::string> cpus = read_text(folder + "/local_cpulist");

@@ -8,10 +8,10 @@
 
 namespace tundish {
 
-// Where a GPU is: what /sys says of its slot.
+// Location of a GPU, from the entry of its slot in /sys.
 struct GpuPlace {
-  int node = -1;                    // -1: not known, or the machine has one node
-  std::vector<std::uint32_t> cpus;  // near it; empty: not known
+  int node = -1;                    // -1: unknown, or the machine has one node
+  std::vector<std::uint32_t> cpus;  // close to the GPU; empty: unknown
 };
 GpuPlace read_gpu_place(const std::string& bus, const SystemRoots& roots = {});
 

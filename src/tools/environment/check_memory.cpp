@@ -58,7 +58,7 @@ Finding swap_finding(const HostMemoryState& memory) {
   return out;
 }
 
-// The processes of a DataLoader pass batches through /dev/shm; containers give it 64 MiB.
+// DataLoader processes pass batches through /dev/shm, which is 64 MiB in containers by default.
 Finding shared_finding(const HostMemoryState& memory) {
   Finding out{.area = "memory", .name = "/dev/shm"};
   if (!memory.shared_bytes) {

@@ -1,4 +1,4 @@
-// Judges memory: what is left, swap, /dev/shm, limits of the process.
+// Judges memory: available memory, swap, /dev/shm, limits of the process.
 #pragma once
 
 #include "base/machine/host_memory_state.h"

@@ -12,7 +12,7 @@
 namespace tundish {
 namespace {
 
-// "12.8" and 12080; 0 when it is none.
+// Parses "12.8" as 12080; returns 0 if the text is not a version.
 int cuda_number(std::string_view text) {
   int major = 0, minor = 0;
   const char* end = text.data() + text.size();
@@ -26,7 +26,7 @@ std::string cuda_text(int number) {
   return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
 }
 
-// Where torch is for the newest CUDA that this driver can run.
+// Returns the install command of torch for the newest CUDA that this driver can run.
 std::string torch_install(int driver_cuda) {
   constexpr std::array kBuilt = {11080, 12010, 12040, 12060, 12080, 12090, 13000};
   int best = kBuilt[0];
@@ -123,7 +123,7 @@ std::string text_at(const nlohmann::json& object, const char* key) {
   const auto at = object.find(key);
   if (at == object.end() || !at->is_string()) return {};
   const std::string text = at->get<std::string>().substr(0, 64);
-  // It is printed, and may become part of a command.
+  // The text is printed, and may become part of a command.
   const bool plain = text.find_first_not_of(
                          "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                          "0123456789.+-_") == text.npos;
@@ -134,7 +134,7 @@ std::string text_at(const nlohmann::json& object, const char* key) {
 
 TorchVersions parse_torch_versions(std::string_view json) {
   TorchVersions out;
-  if (json.size() > 65'536) return out;  // the script writes some hundred bytes
+  if (json.size() > 65'536) return out;  // the script writes a few hundred bytes
   const nlohmann::json all = nlohmann::json::parse(json.begin(), json.end(), nullptr, false);
   if (!all.is_object()) return out;
   out.python = text_at(all, "python");

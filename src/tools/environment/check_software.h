@@ -1,4 +1,4 @@
-// Judges whether driver, CUDA, cuDNN and torch fit together.
+// Judges whether driver, CUDA, cuDNN and torch are compatible.
 #pragma once
 
 #include <string>
@@ -13,26 +13,26 @@ struct WrongVersion {
   std::string package, wanted, installed;  // installed is empty: not installed
 };
 
-// What Python says, without importing torch: python/tundish/diagnosis/environment/torch_versions.py
+// What Python reports without importing torch: diagnosis/environment/torch_versions.py
 struct TorchVersions {
   std::string python;               // empty: no Python was found
   std::string torch;                // empty: not installed
-  std::string cuda;                 // "12.8"; empty: torch is built without CUDA
-  std::string cudnn;                // of the installed package; empty: none
-  bool amd = false;                 // torch is built for AMD's GPUs
-  std::vector<WrongVersion> wrong;  // NVIDIA's packages that are not what this torch asks for
+  std::string cuda;                 // "12.8"; empty: torch was built without CUDA
+  std::string cudnn;                // version of the installed package; empty: none
+  bool amd = false;                 // torch was built for AMD GPUs
+  std::vector<WrongVersion> wrong;  // NVIDIA packages whose version this torch does not accept
 };
 
-// Any bytes: what is not understood is left out.
+// Accepts any bytes and skips what it cannot parse.
 TorchVersions parse_torch_versions(std::string_view json);
 
 struct DriverState {
-  bool has_library = false;  // NVML could be loaded
-  int fault = 0;             // of its start
+  bool has_library = false;  // NVML was loaded
+  int fault = 0;             // NVML's result of initialization
   std::string version{};
   int cuda = 0;  // 12040 is 12.4
   std::size_t gpus = 0;
-  bool has_device = false;  // /dev/nvidia0, /proc/driver/nvidia: there is a driver
+  bool has_device = false;  // /dev/nvidia0 or /proc/driver/nvidia exists, so there is a driver
 };
 
 Findings check_software(const DriverState& driver, const TorchVersions& torch);

@@ -68,7 +68,7 @@ Finding sequential_finding(const StorageState& storage) {
   }
   out.figure = fmt::format("{}, {}", rate_text(rate.bytes_per_second()),
                            rate.past_cache ? "past the page cache" : "pages dropped first");
-  // Of small files each read waits for the one before: that is what random reading measures.
+  // Reads of small files wait for one another, which the random reading test measures already.
   const bool small_files = rate.bytes / rate.reads < kLargeRead;
   if (rate.bytes_per_second() >= 100e6 || small_files) return out;
   out.level = Level::warning;
@@ -91,7 +91,7 @@ Finding random_finding(const StorageState& storage) {
     out.values.emplace_back(fmt::format("reads_per_second_{}", rate.depth), reads);
     out.values.emplace_back(fmt::format("bytes_per_second_{}", rate.depth),
                             rate.bytes_per_second());
-    // More depth for a tenth more is not worth its threads.
+    // Ten percent more reads do not justify more depth, which costs threads.
     if (reads > 1.1 * best) {
       best = reads;
       best_depth = rate.depth;

@@ -1,4 +1,4 @@
-// Judges the disk that a data set is on: its file system, the page cache, and measured reading.
+// Judges the disk of a data set: its file system, the page cache, and measured reading.
 #pragma once
 
 #include <optional>
@@ -14,30 +14,30 @@ namespace tundish {
 
 struct StorageState {
   std::string path{};
-  std::string shown_path{};  // as it is typed in a shell
+  std::string shown_path{};  // quoted for a shell
   std::optional<Mount> mount{};
   std::optional<BlockDevice> disk{};
-  std::uint64_t free_bytes = 0, total_bytes = 0;  // of the file system; total 0: not known
+  std::uint64_t free_bytes = 0, total_bytes = 0;  // of the file system; total 0: unknown
   DataFiles data{};
   CachedPart cache{};
-  std::uint64_t record_bytes = 0;  // of a random read; 0: whole files
+  std::uint64_t record_bytes = 0;  // size of a random read; 0: whole files
   ReadRate sequential{};
-  std::vector<ReadRate> random{};  // by rising depth
+  std::vector<ReadRate> random{};  // by increasing depth
   bool measured = true;
 };
 
-// How many seconds the measurements of read_storage() take, at most.
+// Maximum time of the measurements of read_storage(), in seconds.
 inline constexpr double kStorageSeconds = 2.0;
 
 struct StorageQuestion {
-  std::string path{};  // what the user calls the data
+  std::string path{};  // the path as given by the user
   DataFiles data{};
   std::uint64_t record_bytes = 0;  // 0: whole files
   bool measure = true;
   std::uint64_t seed = 0;
 };
 
-// Everything about the storage of the path. Blocks while it measures.
+// Reads all storage facts of the path. Blocks during the measurements.
 StorageState read_storage(const StorageQuestion& question, const SystemRoots& roots = {});
 
 Findings check_storage(const StorageState& storage);

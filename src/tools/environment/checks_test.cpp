@@ -1,4 +1,4 @@
-// Facts that are written down, and what is found in them.
+// Checks synthetic facts against the expected findings.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ const Finding& named(const Findings& findings, const std::string& name) {
   return findings.at(0);
 }
 
-// A finding that is not ok says what is wrong and how it is mended; one that is ok does not.
+// Returns the level of a finding. A finding has a reason and a fix unless its level is ok.
 Level level_of(const Findings& findings, const std::string& name) {
   for (const Finding& one : findings) {
     CHECK_FALSE(one.figure.empty());
@@ -144,7 +144,7 @@ Gpu good_gpu() {
   return out;
 }
 
-// One change of a good GPU, and what it is found to be.
+// Returns the level of a finding after one change to a healthy GPU.
 template <class Change>
 Level gpu_level(const std::string& name, Change change) {
   Gpu gpu = good_gpu();
@@ -172,7 +172,7 @@ TEST_CASE("what is wrong with a GPU is found") {
   const Findings far = check_gpu(good_gpu(), {.node = 1, .cpus = {64, 65}}, many_cpus(4));
   CHECK(level_of(far, "CPUs near it") == Level::warning);
   CHECK(named(far, "CPUs near it").fix.starts_with("numactl --cpunodebind=1 --membind=1"));
-  CHECK(check_gpu({}, {}, {}).size() == 1);  // nothing is known
+  CHECK(check_gpu({}, {}, {}).size() == 1);  // all values unknown
 }
 
 TEST_CASE("the place of a GPU is read, of any bytes") {

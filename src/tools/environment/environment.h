@@ -1,4 +1,4 @@
-// All findings about the machine that a training run would have.
+// All findings about the machine on which a training run would execute.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ struct EnvironmentQuestion {
   std::optional<std::uint64_t> omp_threads{};
 };
 
-// Software, GPUs, CPUs, memory; storage is check_storage()'s. Some milliseconds, and what the
-// driver takes to wake a GPU.
+// Checks software, GPUs, CPUs and memory; check_storage() covers storage. Takes milliseconds, plus
+// the time that the driver needs to activate a GPU.
 Findings check_environment(const EnvironmentQuestion& question);
 
 }  // namespace tundish

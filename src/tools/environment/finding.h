@@ -1,4 +1,4 @@
-// What one look at the machine gave: a figure, whether it is well, and the command that mends it.
+// The result of one check of the machine: a figure, its level, and the command that fixes it.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ struct Finding {
   std::string name{};  // "quota"
   Level level = Level::ok;
   std::string figure{};  // one line: "4 of 64 CPUs"
-  std::string reason{};  // what is wrong with it; empty when it is ok
-  std::string fix{};     // a command, or what to change; empty when there is nothing to mend
+  std::string reason{};  // what is wrong; empty if ok
+  std::string fix{};     // a command, or what to change; empty if ok
   std::vector<std::pair<std::string, double>>
-      values{};  // the figure for programs, with units in the names
+      values{};  // the figure for programs; names include units
 };
 
 using Findings = std::vector<Finding>;

@@ -11,8 +11,8 @@
 namespace tundish {
 namespace {
 
-// The device's numbers in the mount table are invented for btrfs and for layered file systems; the
-// mounted device itself has the true ones.
+// For btrfs and layered file systems, the device numbers in the mount table are made up. The
+// mounted device itself has the real numbers.
 std::optional<BlockDevice> disk_of(const Mount& mount, const SystemRoots& roots) {
   std::optional<BlockDevice> disk = read_block_device(mount.major, mount.minor, roots);
   struct stat about{};

@@ -16,7 +16,7 @@ namespace tundish {
 namespace {
 
 constexpr std::size_t kMaxLoaders = 1024;
-constexpr int kAttempts = 5;  // to read a page that is not being written
+constexpr int kAttempts = 5;  // to read a page while its loader is not writing
 
 struct Closed {
   void operator()(DIR* folder) const { ::closedir(folder); }
@@ -31,7 +31,7 @@ std::optional<std::uint32_t> number_of_entry(const dirent* entry) {
   return number;
 }
 
-// "/memfd:tundish-loader (deleted)"
+// Matches "/memfd:tundish-loader (deleted)".
 bool is_loader_page(int folder, const char* name) {
   std::array<char, 64> target{};
   const ssize_t length = ::readlinkat(folder, name, target.data(), target.size());
@@ -44,7 +44,7 @@ std::string fd_folder(std::uint32_t process, const SystemRoots& roots) {
   return roots.proc + '/' + std::to_string(process) + "/fd";
 }
 
-// One page at one moment, by pread, which cannot crash on memory that vanishes.
+// Reads one consistent page with pread, which cannot crash if the memory vanishes.
 bool read_page(PublishedLoader& out, int descriptor) {
   std::array<std::byte, kLoaderPageBytes> page{};
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -57,8 +57,8 @@ bool read_page(PublishedLoader& out, int descriptor) {
   return false;
 }
 
-// A forked child has the descriptor of its parent, too: only the one that publishes counts. A
-// process has a number in each of the name spaces that it is in.
+// A forked child inherits its parent's descriptor, but only the publishing process counts. A
+// process has one number in each of its PID namespaces.
 bool publishes(std::uint32_t process, std::uint64_t published, const SystemRoots& roots) {
   if (published == process) return true;
   const std::string folder = roots.proc + '/' + std::to_string(process);

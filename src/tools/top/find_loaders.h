@@ -1,5 +1,5 @@
-// Every loader of Tundish that runs on this machine and that this user may look at. Loaders are
-// found by the memory that they publish (loader/monitor/publisher.h), which is seen through
+// Every Tundish loader that runs on this machine and that this user may inspect. Loaders are found
+// by the memory that they publish (loader/monitor/publisher.h), which is visible in
 // /proc/PID/fd.
 #pragma once
 
@@ -13,17 +13,17 @@
 namespace tundish {
 
 struct RunningLoader {
-  std::uint32_t process = 0;     // as this machine numbers it; in a container its own may differ
-  std::uint32_t descriptor = 0;  // of that process
-  std::string command{};         // the first words of its command line
+  std::uint32_t process = 0;     // the host's process number; a container may use another one
+  std::uint32_t descriptor = 0;  // descriptor number in that process
+  std::string command{};         // the first words of the command line
   PublishedLoader figures{};
 };
 
-// Looks into the descriptors of every process. Processes that end meanwhile, or that belong to
-// others, are passed over. Some milliseconds.
+// Inspects the descriptors of every process. Skips processes that end meanwhile or belong to other
+// users. Takes milliseconds.
 std::vector<RunningLoader> find_loaders(const SystemRoots& roots = {});
 
-// Reads the figures of a loader that was found before; false when it is gone.
+// Reads the current figures of a loader found before. Returns false if the loader has ended.
 bool update_loader(RunningLoader& loader, const SystemRoots& roots = {});
 
 }  // namespace tundish

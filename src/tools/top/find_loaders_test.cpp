@@ -17,7 +17,7 @@
 namespace tundish {
 namespace {
 
-// Those of this test: other loaders may run on the machine.
+// Returns only this test's loaders: others may run on the machine.
 std::vector<RunningLoader> ours(const std::string& source) {
   std::vector<RunningLoader> found = find_loaders();
   std::erase_if(found, [&](const RunningLoader& one) { return one.figures.source != source; });
@@ -71,7 +71,7 @@ TEST_CASE("a forked child is not a second loader, and what ended before its chil
   CHECK(ours(source).size() == 1);
   CHECK(ours(source)[0].process == static_cast<std::uint32_t>(::getpid()));
   publisher.reset();
-  CHECK(ours(source).empty());  // although the child has the memory
+  CHECK(ours(source).empty());  // although the child still maps the memory
   ::close(gate[1]);
   ::close(gate[0]);
   int status = 0;
@@ -133,7 +133,7 @@ TEST_CASE("a sampler keeps the rate of a loader in a long step, and drops one th
   std::optional<Publisher> publisher(source);
   LoaderStats stats{.samples = 100};
   stats.elapsed_s = 1;
-  publisher->write(stats, {.updated_ns = ~std::uint64_t{0}});  // published just now
+  publisher->write(stats, {.updated_ns = ~std::uint64_t{0}});  // just published
   Sampler sampler({.roots = {}, .nvml = "none", .search_seconds = 3600});
   const auto take = [&] {
     std::optional<LoaderRate> found;

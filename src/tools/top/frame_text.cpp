@@ -49,7 +49,7 @@ std::string gpu_line(const Gpu& gpu, const FrameStyle& style) {
   if (gpu.power_limit) out += fmt::format(" of {}", *gpu.power_limit / 1000);
   if (gpu.sm_clock) out += fmt::format("  {} MHz", *gpu.sm_clock);
   if (gpu.temperature) out += fmt::format("  {} C", *gpu.temperature);
-  constexpr std::uint64_t kSlow = 0x8 | 0x20 | 0x40 | 0x80;  // Slowdown, without the power cap
+  constexpr std::uint64_t kSlow = 0x8 | 0x20 | 0x40 | 0x80;  // all Slowdown bits but the power cap
   if (gpu.slowdown.value_or(0) & kSlow) out += "  THROTTLED";
   return out;
 }
@@ -87,7 +87,7 @@ std::string disk_line(const DiskRate& disk, const FrameStyle& style) {
                      size_text(disk.written_bytes));
 }
 
-// The end of a path says more than its beginning.
+// Keeps the end of a path, which is more informative than its start.
 std::string tail_of(const std::string& text, std::size_t width) {
   std::string shown = printable(text);
   if (shown.size() <= width) return shown;

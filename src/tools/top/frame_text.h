@@ -1,4 +1,4 @@
-// A snapshot as lines of text: a frame of the live view, or a report.
+// Formats a snapshot as lines of text: a frame of the live view, or a report.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 namespace tundish {
 
 struct FrameStyle {
-  std::size_t width = 120;  // longer lines are cut off
-  bool blocks = true;       // bars of block characters; otherwise of #
+  std::size_t width = 120;  // longer lines are truncated
+  bool blocks = true;       // draws bars with block characters, otherwise with #
 };
 
-// No line has a control character, whatever the names of processes and files are.
+// No line contains a control character, even if names of processes or files do.
 std::vector<std::string> frame_lines(const Snapshot& snapshot, const FrameStyle& style);
 
-// The first `width` characters of UTF-8 text.
+// Returns the first `width` characters of UTF-8 text.
 std::string cut_to_width(const std::string& text, std::size_t width);
 
 }  // namespace tundish

@@ -71,7 +71,7 @@ TEST_CASE("without a loader a line says so") {
 }
 
 TEST_CASE("a snapshot is JSON whatever the names are, and null is what is not known") {
-  const std::string text = snapshot_json(busy_machine()).dump();  // throws on what is not UTF-8
+  const std::string text = snapshot_json(busy_machine()).dump();  // throws if the text is not UTF-8
   const auto read = nlohmann::json::parse(text);
   CHECK(read["loaders"][0]["process"] == 4242);
   CHECK(read["loaders"][0]["samples_per_second"] == 5210);

@@ -18,7 +18,7 @@ std::string_view without_spaces(std::string_view text) {
   return text;
 }
 
-// "GET /path?token=x HTTP/1.1"
+// Parses "GET /path?token=x HTTP/1.1".
 bool parse_first_line(HttpRequest& out, std::string_view line) {
   if (!line.starts_with("GET /")) return false;
   const std::size_t end = line.find(' ', 4);

@@ -1,4 +1,4 @@
-// The first line and the headers of an HTTP request, as far as the local page needs them.
+// Parses the part of an HTTP request that the local page needs: the first line and the headers.
 #pragma once
 
 #include <string>
@@ -8,18 +8,18 @@ namespace tundish {
 
 struct HttpRequest {
   std::string path;   // "/snapshot"
-  std::string token;  // of the query: "?token=..."
-  std::string host;   // of the header, in small letters
+  std::string token;  // from the query "?token=..."
+  std::string host;   // from the Host header, in lower case
 };
 
 enum class HttpParse { complete, more, bad };
 
 inline constexpr std::size_t kMaxRequest = 8192;
 
-// Any bytes. `more`: the end of the headers has not come yet. Only GET is good.
+// Accepts any bytes. `more`: the headers are incomplete. Only GET requests are valid.
 HttpParse parse_request(HttpRequest& out, std::string_view bytes);
 
-// In a time that does not depend on where the two differ.
+// Compares in a time that does not depend on the position of the first difference.
 bool same_secret(std::string_view a, std::string_view b);
 
 }  // namespace tundish

@@ -2,7 +2,7 @@
 
 namespace tundish {
 
-// Text of the machine reaches the page as text nodes only: a process may be called "<script>".
+// Adds text from the machine as text nodes only: a process may be named "<script>".
 const std::string_view kLivePage = R"PAGE(<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>tundish top</title>

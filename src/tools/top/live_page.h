@@ -1,4 +1,4 @@
-// The page of `tundish top --serve`: one file without anything from elsewhere.
+// The page of `tundish top --serve`: a single file without external resources.
 #pragma once
 
 #include <string_view>

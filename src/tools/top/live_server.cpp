@@ -87,7 +87,7 @@ std::string LiveServer::address() const {
 
 std::string LiveServer::answer(const HttpRequest& request,
                                const std::function<std::string()>& snapshot) const {
-  // A page of another site may have a name of its own that leads here: the host must be ours.
+  // Another site may point its own host name to this server, so the Host header must be ours.
   const bool here = request.host == fmt::format("127.0.0.1:{}", port_) ||
                     request.host == fmt::format("localhost:{}", port_);
   if (!here || !same_secret(request.token, token_)) {
@@ -108,7 +108,7 @@ void LiveServer::accept_all() {
   }
 }
 
-// Reads and writes what is possible now; false when the connection is done.
+// Reads and writes as much as possible without blocking; false if the connection is done.
 bool LiveServer::advance(Connection& connection,
                          const std::function<std::string()>& snapshot) const {
   if (now_ns() > connection.end_ns) return false;
@@ -139,11 +139,11 @@ void LiveServer::serve(int milliseconds, const std::function<std::string()>& sna
     for (const Connection& one : connections_) {
       polled.push_back({one.descriptor, static_cast<short>(one.out.empty() ? POLLIN : POLLOUT), 0});
     }
-    // The listener is full when all places are taken; it would wake us without end.
+    // While all places are taken, the listener stays readable and poll() would return at once.
     if (connections_.size() == kMaxConnections) polled[0].fd = -1;
     const int ready =
         ::poll(polled.data(), polled.size(), static_cast<int>((end - now) / 1'000'000) + 1);
-    if (ready < 0) return;  // a signal: the caller looks whether it is to end
+    if (ready < 0) return;  // a signal: the caller checks whether to stop
     for (std::size_t i = 0; i < connections_.size(); ++i) {
       Connection& one = connections_[i];
       const bool late = now_ns() > one.end_ns;

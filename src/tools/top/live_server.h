@@ -1,5 +1,5 @@
-// `tundish top --serve`: one page with live charts, for browsers of this machine only. Bound to
-// 127.0.0.1; who does not know the random token gets nothing.
+// `tundish top --serve`: one page with live charts, for browsers on this machine only. Bound to
+// 127.0.0.1; requests without the random token get no data.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace tundish {
 
 class LiveServer {
  public:
-  // Listens at once; port 0 is any free one. Throws Error(io_read) when the port is taken.
+  // Listens immediately; port 0 picks any free port. Throws Error(io_read) if the port is taken.
   explicit LiveServer(std::uint16_t port);
   ~LiveServer();
   LiveServer(const LiveServer&) = delete;
@@ -23,11 +23,11 @@ class LiveServer {
   const std::string& token() const { return token_; }
   std::string address() const;  // "http://127.0.0.1:8412/?token=..."
 
-  // Answers whoever asks within `milliseconds`. `snapshot` gives JSON; it is called for a request
-  // that may have it. One thread.
+  // Serves requests for `milliseconds`. `snapshot` returns JSON and is called only if the request
+  // has a valid token. Not thread-safe.
   void serve(int milliseconds, const std::function<std::string()>& snapshot);
 
-  // The whole answer to a request, for tests too.
+  // Returns the complete response to a request; public for tests.
   std::string answer(const HttpRequest& request,
                      const std::function<std::string()>& snapshot) const;
 
@@ -35,7 +35,7 @@ class LiveServer {
   struct Connection {
     int descriptor = -1;
     std::string in, out;
-    std::uint64_t end_ns = 0;  // when it is given up
+    std::uint64_t end_ns = 0;  // deadline; the connection is dropped afterwards
   };
   void accept_all();
   bool advance(Connection& connection, const std::function<std::string()>& snapshot) const;

@@ -77,7 +77,7 @@ TEST_CASE("only those who know the token and ask this machine by its own name ge
   CHECK_THROWS_AS(LiveServer(server.port()), Error);
 }
 
-// What the server sends to a client that writes these bytes.
+// Returns the server's response to a client that writes these bytes.
 std::string answer_to(const LiveServer& server, const std::string& bytes) {
   const int client = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -115,7 +115,7 @@ TEST_CASE("the page and the figures come over the socket, and other bytes do no 
 }
 
 TEST_CASE("the page has nothing from elsewhere") {
-  CHECK(kLivePage.find("http://www.w3.org/2000/svg") != kLivePage.npos);  // a name, not an address
+  CHECK(kLivePage.find("http://www.w3.org/2000/svg") != kLivePage.npos);  // a namespace, not a link
   for (const char* part : {"https://", "src=", "innerHTML", "@import", "url("}) {
     CHECK_MESSAGE(kLivePage.find(part) == kLivePage.npos, part);
   }

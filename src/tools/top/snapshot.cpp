@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kOldSeconds = 15;
 
-// A counter may go backwards: a disk was exchanged, a loader is another one.
+// A counter may go backwards: after a disk was replaced, or for a different loader.
 double grown(std::uint64_t before, std::uint64_t now) {
   return now > before ? static_cast<double>(now - before) : 0;
 }
@@ -27,7 +27,7 @@ LoaderRate rate_of(const RunningLoader& before, const RunningLoader& now, double
   LoaderRate out{.loader = now};
   const LoaderStats& old = before.figures.stats;
   const LoaderStats& stats = now.figures.stats;
-  // The figures are of the moments at which the loader published them.
+  // The values date from the moments at which the loader published them.
   const double elapsed = grown(old.elapsed_s, stats.elapsed_s);
   const double time = elapsed > 0 ? elapsed : seconds;
   if (time <= 0) return out;
@@ -35,7 +35,7 @@ LoaderRate rate_of(const RunningLoader& before, const RunningLoader& now, double
   out.batches = grown(old.batches, stats.batches) / time;
   out.bytes = grown(old.bytes, stats.bytes) / time;
   out.waiting = share(grown(old.wait_s, stats.wait_s), time);
-  const double threads = grown(old.thread_s, stats.thread_s);  // their number may change
+  const double threads = grown(old.thread_s, stats.thread_s);  // the thread count may change
   out.reading = share(grown(old.read_s, stats.read_s), threads);
   out.decoding = share(grown(old.decode_s, stats.decode_s), threads);
   out.augmenting = share(grown(old.augment_s, stats.augment_s), threads);
@@ -85,7 +85,7 @@ void Sampler::add_loaders(Snapshot& out) {
     LoaderRate rate{.loader = loader};
     const double age_s = grown(loader.figures.progress.updated_ns, now) / 1e9;
     if (old != loaders_.end()) {
-      // A loader publishes when a batch is taken: in a long step its rates are those of before.
+      // A loader publishes when a batch is taken: rates are stale while a long step runs.
       const bool published = loader.figures.sequence != old->loader.figures.sequence;
       if (published) rate = rate_of(old->loader, loader, out.seconds);
       if (!published && age_s < kOldSeconds) rate = *old;

@@ -1,5 +1,5 @@
-// The machine at one moment, as `tundish top` shows it: what is measured, as rates since the moment
-// before.
+// The machine at one moment, as `tundish top` shows it: measurements, and rates since the previous
+// snapshot.
 #pragma once
 
 #include <optional>
@@ -23,14 +23,14 @@ struct LoaderRate {
   double samples = 0, batches = 0, bytes = 0;        // per second
   double waiting = 0;                                // share of the time that the trainer waited
   double reading = 0, decoding = 0, augmenting = 0;  // shares of the threads' time
-  double hits = 0;                                   // share of samples that were in the cache
-  double age_s = 0;                                  // since the loader published last
+  double hits = 0;                                   // share of samples found in the cache
+  double age_s = 0;                                  // since the loader last published
 };
 
 struct Snapshot {
-  double seconds = 0;  // since the moment before; 0: the first, which has no rates
+  double seconds = 0;  // since the previous snapshot; 0: the first one, which has no rates
   std::optional<double> cpu_busy, cpu_waiting;  // shares of all CPUs
-  std::optional<double> group_cpus;             // CPUs that the control group used
+  std::optional<double> group_cpus;             // CPUs used by the control group
   HostCounters host;
   std::vector<DiskRate> disks;
   std::vector<Gpu> gpus;
@@ -40,10 +40,10 @@ struct Snapshot {
 struct SamplerOptions {
   SystemRoots roots{};
   std::string nvml = "libnvidia-ml.so.1";
-  double search_seconds = 5;  // how often all processes are searched for loaders
+  double search_seconds = 5;  // interval between searches of all processes for loaders
 };
 
-// Takes snapshots. One thread.
+// Takes snapshots. Not thread-safe.
 class Sampler {
  public:
   explicit Sampler(const SamplerOptions& options = {});
@@ -61,7 +61,7 @@ class Sampler {
   std::uint64_t searched_ns_ = 0;
 };
 
-// What a loader did between two looks at it. Figures that went backwards are 0.
+// Returns a loader's rates between two readings. Rates of counters that went backwards are 0.
 LoaderRate rate_of(const RunningLoader& before, const RunningLoader& now, double seconds);
 
 }  // namespace tundish

@@ -15,7 +15,7 @@ Json known(const std::optional<Value>& value) {
 }
 
 template <class Value>
-Json known(Value value) {  // 0: not known
+Json known(Value value) {  // 0: unknown
   return value > 0 ? Json(value) : Json();
 }
 

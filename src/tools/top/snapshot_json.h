@@ -1,4 +1,4 @@
-// A snapshot for programs and for the page of --serve.
+// A snapshot as JSON, for programs and for the page of --serve.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,8 +7,8 @@
 
 namespace tundish {
 
-// {time, seconds, host, group, disks, gpus, loaders}; null for what is not known. Text that is not
-// UTF-8 has \xNN in its place.
+// {time, seconds, host, group, disks, gpus, loaders}; unknown values are null. Bytes that are not
+// UTF-8 become \xNN.
 nlohmann::ordered_json snapshot_json(const Snapshot& snapshot);
 
 }  // namespace tundish

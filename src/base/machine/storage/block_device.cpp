@@ -15,7 +15,7 @@ std::string short_text(const fs::path& path) {
   return std::string(trimmed(text)).substr(0, 64);
 }
 
-// "none [mq-deadline] kyber": the one in use.
+// Returns the active choice: "mq-deadline" for "none [mq-deadline] kyber".
 std::string chosen(const std::string& text) {
   const std::size_t open = text.find('['), close = text.find(']', open);
   if (open == text.npos || close == text.npos) return {};

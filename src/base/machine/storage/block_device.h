@@ -1,4 +1,4 @@
-// The disk behind a file system, by /sys/dev/block.
+// The disk behind a file system, from /sys/dev/block.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ namespace tundish {
 
 struct BlockDevice {
   std::string name;   // "nvme0n1"
-  std::string model;  // empty: not known
+  std::string model;  // empty: unknown
   std::string scheduler;
-  std::optional<bool> rotational;  // what the kernel believes; virtual disks often claim true
+  std::optional<bool> rotational;  // as the kernel reports it; virtual disks often claim true
   std::optional<std::uint64_t> read_ahead_kib;
 };
 
-// The whole disk when the numbers are a partition's. None when there is no such device: memory,
-// network and layered file systems have invented numbers.
+// Returns the whole disk if the numbers denote a partition. Returns nothing if there is no such
+// device: memory, network and layered file systems have made-up numbers.
 std::optional<BlockDevice> read_block_device(std::uint32_t major, std::uint32_t minor,
                                              const SystemRoots& roots = {});
 

@@ -14,14 +14,14 @@ struct DataFile {
 
 struct DataFiles {
   std::vector<DataFile> files;  // regular, not empty
-  std::uint64_t bytes = 0;      // of these files
-  bool complete = true;         // false: there are more
+  std::uint64_t bytes = 0;      // total size of `files`
+  bool complete = true;         // false: the data set has more files
 };
 
 inline constexpr std::size_t kMaxDataFiles = 4096;
 
-// A file is itself; of a folder, files at any depth until there are kMaxDataFiles, or a second has
-// passed. Links to files are followed, links to folders are not. Empty when there is nothing.
+// Returns the path itself if it is a file. For a folder, returns files at any depth until there are
+// kMaxDataFiles or a second has passed. Follows links to files but not to folders.
 DataFiles find_data_files(const std::string& path);
 
 }  // namespace tundish

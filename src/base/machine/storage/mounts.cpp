@@ -9,7 +9,7 @@
 namespace tundish {
 namespace {
 
-// Spaces and backslashes are written as \040 and \134.
+// Decodes octal escapes: the kernel writes spaces and backslashes as \040 and \134.
 std::string unescaped(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -26,7 +26,7 @@ std::string unescaped(std::string_view text) {
   return out;
 }
 
-// "8:17"
+// Parses "8:17".
 bool parse_device(Mount& out, std::string_view text) {
   const char* end = text.data() + text.size();
   const auto [colon, fault] = std::from_chars(text.data(), end, out.major);
@@ -69,7 +69,7 @@ bool is_network_file_system(std::string_view type) {
   constexpr std::array kNames = {"nfs",       "nfs4", "cifs",  "smb3",   "lustre",
                                  "ceph",      "gpfs", "9p",    "beegfs", "virtiofs",
                                  "glusterfs", "afs",  "wekafs"};
-  // FUSE is mostly used for object stores; ntfs-3g and the like call themselves fuseblk.
+  // FUSE mostly serves object stores; ntfs-3g and similar report the type fuseblk.
   return type.starts_with("fuse.") || std::find(kNames.begin(), kNames.end(), type) != kNames.end();
 }
 

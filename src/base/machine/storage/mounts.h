@@ -1,4 +1,4 @@
-// Which file system a path is on, by /proc/self/mountinfo.
+// The file system of a path, from /proc/self/mountinfo.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ struct Mount {
   std::uint32_t major = 0, minor = 0;
 };
 
-// Any bytes: lines that are none of a mount are left out.
+// Accepts any bytes and skips lines that do not describe a mount.
 std::vector<Mount> parse_mounts(std::string_view mountinfo);
 
-// Returns the mount of an absolute path without links: the last one of several at one point.
+// Returns the mount of an absolute path without links; the last one if several share a mount point.
 std::optional<Mount> mount_of(const std::string& path, const std::vector<Mount>& mounts);
 
-// Whether reads of such a file system cross a network, or another machine's kernel.
+// Whether reads from such a file system cross a network, or another machine's kernel.
 bool is_network_file_system(std::string_view type);
 
 }  // namespace tundish

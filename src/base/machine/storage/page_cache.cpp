@@ -12,7 +12,7 @@ namespace tundish {
 namespace {
 
 constexpr std::size_t kMaxAsked = 256;
-constexpr long kCachestat = 451;  // the number on every architecture
+constexpr long kCachestat = 451;  // the same number on every architecture
 
 struct CachestatRange {
   std::uint64_t offset, length;
@@ -30,7 +30,7 @@ std::optional<std::uint64_t> ask_cachestat(int descriptor, std::uint64_t bytes) 
   return answer.cached * page_bytes();
 }
 
-// Windows of 1 GiB, so that the answer's memory stays small.
+// Queries windows of 1 GiB, which bounds the memory for the answer.
 std::optional<std::uint64_t> ask_mincore(int descriptor, std::uint64_t bytes) {
   constexpr std::uint64_t kWindow = std::uint64_t{1} << 30;
   const std::uint64_t page = page_bytes();
@@ -65,7 +65,7 @@ CachedPart find_cached_part(const DataFiles& data, CacheQuestion how) {
     if (!cached) cached = ask_mincore(descriptor, file.bytes);
     ::close(descriptor);
     if (!cached) continue;
-    out.cached += std::min(*cached, file.bytes);  // the last page is counted whole
+    out.cached += std::min(*cached, file.bytes);  // the last page counts in full
     out.seen += file.bytes;
   }
   return out;

@@ -1,4 +1,4 @@
-// How much of some files is in memory already.
+// The part of a set of files that is already in memory.
 #pragma once
 
 #include "base/machine/storage/data_files.h"

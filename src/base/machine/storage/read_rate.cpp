@@ -24,7 +24,7 @@ constexpr std::uint64_t kMaxRecord = std::uint64_t{64} << 20;
 
 std::uint64_t rounded_up(std::uint64_t bytes) { return (bytes + kSector - 1) / kSector * kSector; }
 
-// A file that is read past the page cache, or, where that is refused, after its pages were dropped.
+// A file read past the page cache or, if O_DIRECT is refused, after its pages were dropped.
 class DiskFile {
  public:
   explicit DiskFile(const std::string& path) {
@@ -40,7 +40,7 @@ class DiskFile {
 
   bool direct() const { return direct_; }
 
-  // Bytes that were read; -1 with errno.
+  // Returns the number of bytes read; -1 with errno on failure.
   ssize_t read(std::byte* out, std::uint64_t offset, std::uint64_t length) {
     if (descriptor_ < 0) return -1;
     if (direct_) {
@@ -69,7 +69,7 @@ Block take_block(std::uint64_t bytes) {
   return Block(static_cast<std::byte*>(std::aligned_alloc(kSector, rounded_up(bytes))));
 }
 
-// What all threads of one measurement share.
+// State shared by all threads of one measurement.
 struct Measurement {
   Measurement(const DataFiles& data_in, std::uint64_t record, std::uint64_t seed_in,
               const ReadLimits& limits_in)
@@ -157,7 +157,7 @@ ReadRate measure_sequential(const DataFiles& data, std::uint64_t seed, const Rea
   const std::uint64_t began = now_ns();
   all.end_ns = end_of(limits, began);
   auto file = std::make_unique<DiskFile>(data.files[place.file].path);
-  std::uint64_t ends_in_a_row = 0;  // files that were shorter than they were said to be
+  std::uint64_t ends_in_a_row = 0;  // consecutive files that were shorter than expected
   while (all.goes_on() && ends_in_a_row <= data.files.size()) {
     const std::uint64_t bytes = data.files[place.file].bytes;
     const std::uint64_t left = bytes - std::min(bytes, place.offset);
@@ -187,7 +187,7 @@ ReadRate measure_random(const DataFiles& data, std::uint64_t record_bytes, unsig
   all.end_ns = end_of(limits, began);
   std::vector<std::jthread> threads;
   for (unsigned i = 0; i < depth; ++i) threads.emplace_back([&all] { read_records(all); });
-  threads.clear();  // joins
+  threads.clear();  // joins the threads
   return rate_of(all, depth, began);
 }
 

@@ -1,5 +1,5 @@
-// How fast a disk delivers, measured on the user's own files, past the page cache where the file
-// system allows it (O_DIRECT). Where it does not, the pages that are read are dropped first.
+// Measures the read rate of a disk on the user's own files. Reads bypass the page cache where the
+// file system allows O_DIRECT; elsewhere the affected pages are dropped first.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 namespace tundish {
 
 struct ReadRate {
-  unsigned depth = 1;  // reads at the same time, one per thread, as a loader reads
+  unsigned depth = 1;  // concurrent reads, one per thread, as in a loader
   std::uint64_t reads = 0, bytes = 0;
   double seconds = 0;
-  bool past_cache = false;  // O_DIRECT was accepted for every read
-  std::string fault{};      // why nothing was measured; empty otherwise
+  bool past_cache = false;  // whether O_DIRECT was accepted for every read
+  std::string fault{};      // why the measurement failed; empty on success
 
   double bytes_per_second() const { return seconds > 0 ? double(bytes) / seconds : 0; }
   double reads_per_second() const { return seconds > 0 ? double(reads) / seconds : 0; }
@@ -22,25 +22,25 @@ struct ReadRate {
 
 struct ReadLimits {
   double seconds = 0.4;                          // wall time of one measurement
-  std::uint64_t bytes = std::uint64_t{4} << 30;  // and no more than this is read
+  std::uint64_t bytes = std::uint64_t{4} << 30;  // maximum number of bytes to read
 };
 
-// One thread, blocks of 1 MiB, in order, from a random file and place.
+// Reads blocks of 1 MiB in order, on one thread, from a random file and offset.
 ReadRate measure_sequential(const DataFiles& data, std::uint64_t seed,
                             const ReadLimits& limits = {});
 
-// `depth` threads, each reading records from random places; a record of 0 bytes is a whole file,
-// opened for that. Blocks.
+// Runs `depth` threads that each read records from random places, and blocks until done. A record
+// of 0 bytes means a whole file, which is opened for the read.
 ReadRate measure_random(const DataFiles& data, std::uint64_t record_bytes, unsigned depth,
                         std::uint64_t seed, const ReadLimits& limits = {});
 
 struct ReadPlace {
   std::size_t file = 0;
-  std::uint64_t offset = 0, length = 0;  // inside of the file
+  std::uint64_t offset = 0, length = 0;  // bytes within the file
 };
 
-// Where the n-th record is read: each byte of the data is as likely as any other. `offset` is a
-// multiple of 4096, as O_DIRECT wants it, and so is `length` unless the file ends there.
+// Returns the place of the n-th record: each byte of the data is equally likely. `offset` is a
+// multiple of 4096, as O_DIRECT requires, and so is `length` unless the file ends there.
 ReadPlace random_place(const DataFiles& data, std::uint64_t record_bytes, std::uint64_t seed,
                        std::uint64_t n);
 

@@ -104,7 +104,7 @@ TEST_CASE("files that vanish or shrink are no crash") {
 
 TEST_CASE("the page cache is asked in two ways that agree") {
   const TemporaryFolder folder;
-  folder.write("file", std::string(100'000, 'x'));  // just written: in memory
+  folder.write("file", std::string(100'000, 'x'));  // just written, so still in memory
   const DataFiles data = find_data_files(folder.path());
   const CachedPart any = find_cached_part(data);
   const CachedPart mincore = find_cached_part(data, CacheQuestion::mincore);
