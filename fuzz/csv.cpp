@@ -1,6 +1,6 @@
 // Any bytes as a list of files: rows or a fault, and no key that leaves the folder.
 // parser: src/data/source/formats/csv.* src/data/source/formats/file_list*
-// src/data/source/label_vector.* parser: src/data/source/number.*
+// parser: src/data/source/label_vector.* src/data/source/number.*
 #include <algorithm>
 #include <cstdlib>
 #include <span>

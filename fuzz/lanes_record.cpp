@@ -3,7 +3,7 @@
 // after the record are its restore data: the file is restored or not, within the promised memory.
 // An image over the limits allocates nothing.
 // parser: src/codec/lanes/record.* src/codec/lanes/decode* src/codec/lanes/stored_tables.*
-// src/codec/lanes/transcode.*
+// parser: src/codec/lanes/transcode.*
 #include <cstring>
 #include <vector>
 

@@ -1,7 +1,7 @@
 // Any restore data with the coefficients of a small image: bytes or a fault, within the promised
 // memory. The data is either expanded, or compressed as stored.
 // parser: src/codec/lanes/restore_* src/codec/lanes/jpeg_restore.*
-// src/codec/lanes/jpeg_put_together.*
+// parser: src/codec/lanes/jpeg_put_together.*
 #include "base/bytes.h"
 #include "codec/lanes/jpeg_file.h"
 #include "codec/lanes/transcode.h"

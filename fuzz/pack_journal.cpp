@@ -2,7 +2,7 @@
 // bytes. Also any bytes as the remains of an interrupted pack. The first byte selects how many
 // fields of a record have bytes.
 // parser: src/data/pack/write/journal.* src/data/pack/write/checkpoint.*
-// src/data/pack/salvage/partial_pack.* parser: src/data/pack/metadata.*
+// parser: src/data/pack/salvage/partial_pack.* src/data/pack/metadata.*
 #include <algorithm>
 #include <cstdlib>
 
