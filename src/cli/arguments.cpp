@@ -49,7 +49,15 @@ struct Arguments::Parser {
     app.add_flag(names, into);
   }
 
-  bool is_given(const std::string& name) const { return app.count(name) > 0; }
+  // `name`: a long option. App::count() allocates in a noexcept function.
+  bool is_given(const std::string& name) const {
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& known : option->get_lnames()) {
+        if (name.compare(2, name.npos, known) == 0) return option->count() > 0;
+      }
+    }
+    return false;
+  }
 
   // Returns the width of the first column of the help.
   std::size_t width_of_names() const {
