@@ -183,7 +183,10 @@ bool read_dataset(Hdf5Array& out, Walk& walk, const Hdf5Layout& layout, hid_t da
   const bool texts = axes == 1 && out.name == kHdf5Classes && is_texts(type);
   const bool strings = texts || (axes == 1 && is_byte_strings(type));
   if (strings) element = {.element = ArrayElement::uint64};
-  if (axes >= 1 && !element.reason.empty()) walk.leave_out(out.name, element.reason, false);
+  const bool keys = axes == 1 && out.name == kHdf5Keys && is_texts(type);  // nothing is lost
+  if (axes >= 1 && !keys && !element.reason.empty()) {
+    walk.leave_out(out.name, element.reason, false);
+  }
   if (axes < 1 || axes > 64 || !element.element) return false;
   Hdf5Extent extent;
   std::vector<hsize_t> sides(static_cast<std::size_t>(axes)), most(sides);

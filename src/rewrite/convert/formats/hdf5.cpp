@@ -3,6 +3,7 @@
 #ifdef TUNDISH_HDF5
 #include <fmt/format.h>
 
+#include "data/source/formats/chunked/hdf5_index.h"
 #include "rewrite/convert/field_file_names.h"
 #include "rewrite/convert/formats/hdf5_file.h"
 #include "rewrite/convert/formats/protobuf.h"
@@ -24,7 +25,7 @@ class Hdf5Writer : public TargetWriter {
     for (std::size_t f = 0; f < schema_.fields.size(); ++f) {
       columns_.push_back(file_.add_dataset(names[f], kind_of(schema_.fields[f]), count));
     }
-    key_ = file_.add_dataset("key", Hdf5Entry::text(), count);
+    key_ = file_.add_dataset(kHdf5Keys, Hdf5Entry::text(), count);
   }
 
   void add(const ConvertSample& sample) override {

@@ -39,6 +39,7 @@ enum class Hdf5Kind : std::uint8_t {
 };
 
 inline constexpr const char* kHdf5Classes = "classes";  // texts: the names of the classes
+inline constexpr const char* kHdf5Keys = "key";  // texts: names of samples, written by `convert`
 
 struct Hdf5Array {
   std::string name;
