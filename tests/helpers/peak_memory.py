@@ -1,16 +1,23 @@
-"""How much memory a command takes."""
+"""The peak memory of the program `tundish`."""
 
-import os
+import subprocess
+import sys
 
 from tests.helpers.program import PROGRAM
 
+# The peak of a child includes what its parent had resident when it was started: up to gigabytes of
+# pytest, but only a few MiB of this process.
+MEASURE = """
+import resource, subprocess, sys
+result = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+print(result.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+
 
 def peak_memory(*words, exit_codes=(0,)):
-    """Runs the program `tundish`. Returns the most bytes that were resident."""
-    with open(os.devnull, "wb") as nothing:
-        moves = [(os.POSIX_SPAWN_DUP2, nothing.fileno(), descriptor) for descriptor in (1, 2)]
-        argv = [str(PROGRAM), *map(str, words)]
-        pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=moves)
-    _, status, usage = os.wait4(pid, 0)
-    assert os.waitstatus_to_exitcode(status) in exit_codes
-    return usage.ru_maxrss * 1024
+    """Runs the program `tundish`. Returns its peak resident memory in bytes."""
+    argv = [sys.executable, "-S", "-c", MEASURE, str(PROGRAM), *map(str, words)]
+    result = subprocess.run(argv, capture_output=True, text=True, check=True)
+    code, peak_kib = map(int, result.stdout.split())
+    assert code in exit_codes
+    return peak_kib * 1024
