@@ -110,7 +110,9 @@ def test_damaged_names_hide_neither_pixels_nor_files(three_photos, tmp_path):
     report = result_json("unpack", packed, "-o", tmp_path / "back", exit_code=3)
     assert [row["code"] for row in report["damaged"]] == ["TND-107"]
     back = tree(tmp_path / "back")
-    assert set(back) == {b"record-0.jpg", b"record-1.png", b"record-2.jpg", b"record-3.jpg"}
+    files = {b"record-0.jpg", b"record-1.png", b"record-2.jpg", b"record-3.jpg"}
+    assert set(back) == {*files, b"list.csv"}  # no folder names the classes
+    assert b"record-0.jpg,cat," in back[b"list.csv"]
     assert back[b"record-2.jpg"] == (three_photos / "dog/c.jpg").read_bytes()
 
 

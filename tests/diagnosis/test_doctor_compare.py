@@ -137,6 +137,6 @@ def test_any_value_of_a_report_is_compared_and_shown_without_control_characters(
     del unnamed["cause"]
     assert main([write("a.json", hostile), write("b.json", unnamed)]) == 1
     out = capsys.readouterr().out
-    assert "another machine: red??, then a CPU" in out
+    assert "different machine: red??, then a CPU" in out
     assert "before: a?[2Jb" in out
     assert all(char == "\n" or char.isprintable() for char in out)

@@ -97,9 +97,9 @@ def test_a_function_that_only_calls_a_slow_one_is_among_the_rows():
 def test_the_function_that_waits_for_a_loader_of_tundish_says_so():
     from tundish.data import loader_run as run
 
-    row = {"function": "Run._ask", "file": run.__file__, "line": 157, "calls": 1.0}
+    row = {"function": "Run._request_batch", "file": run.__file__, "line": 157, "calls": 1.0}
     functions = {"steps": 5, "rows": [{**row, "own_s": 0.001, "all_s": 0.002}]}
-    assert hasattr(run.Run, "_ask")
+    assert hasattr(run.Run, "_request_batch")
     verdict = judge(facts([step()] * 20, recorded={"functions": functions}))
     verdict.table = "advanced"
-    assert "Run._ask  loader_run.py:157  (tundish.Loader: waiting for a batch)" in str(verdict)
+    assert "Run._request_batch  loader_run.py:157  (tundish.Loader: waiting for a batch)" in str(verdict)

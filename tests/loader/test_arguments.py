@@ -139,7 +139,7 @@ def test_a_transform_that_does_not_exist_says_what_to_do(name, text):
     ("name", "text"),
     [
         ("RandomResizeCrop", "tundish has no transform RandomResizeCrop: did you mean RandomResizedCrop?"),
-        ("ColorJitter", "did you mean ColorJitter? It has: "),
+        ("ColourJitter", "did you mean ColorJitter? It has: "),
         ("Cutmix", "did you mean CutMix?"),
         ("Shedule", "did you mean Schedule?"),
         ("from_torchvison", "no attribute 'from_torchvison': did you mean from_torchvision?"),

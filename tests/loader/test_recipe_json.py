@@ -52,7 +52,7 @@ def test_the_text_is_json_that_people_can_read():
         ('[{"name": "Lambda"}]', "no transform Lambda: a function cannot run"),
         ('[{"name": "Resize", "size": 3, "sise": 3}]', "no argument 'sise': did you mean size?"),
         ('[{"name": "resize"}]', "no transform resize: did you mean Resize?"),
-        ('[{"name": "ColorJitter"}]', "no transform ColorJitter: did you mean ColorJitter?"),
+        ('[{"name": "ColourJitter"}]', "no transform ColourJitter: did you mean ColorJitter?"),
         ('[[{"name": "Resiz", "size": 3}]]', "did you mean Resize?"),
         ('[{"name": "Resize"}]', "size"),
         ("[", "Expecting"),

@@ -66,7 +66,7 @@ def test_values_are_written_to_all_elements() -> None:
         assert float(model.seen) == 0
 
     changed(unchanged)
-    changed(preserved_model.unchanged)
+    changed(preserved_model.preserved)
     base = torch.zeros(3)
     write_values(base.expand(2, 3), torch.tensor([[1.0, 2.0, 3.0]] * 2))
     assert base.tolist() == [1.0, 2.0, 3.0]

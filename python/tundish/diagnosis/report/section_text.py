@@ -76,7 +76,7 @@ def _advanced(found: dict[str, Any]) -> list[str]:
         name = row["file"].rpartition("/")[2]
         where = f"  {name}:{row['line']}" if name else ""
         if row["file"].startswith(_OURS):
-            waits = row["function"] == "Run._ask"
+            waits = row["function"] == "Run._request_batch"
             where += "  (tundish.Loader: waiting for a batch)" if waits else "  (Tundish)"
         own, whole = _ms(row["own_s"]), _ms(row["all_s"])
         lines.append(f"    {row['calls']:>8.1f}{own:>10}{whole:>10}   {row['function']}{where}")
