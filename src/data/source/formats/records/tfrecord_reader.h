@@ -25,7 +25,7 @@ class TfRecordReader {
  public:
   explicit TfRecordReader(ByteStream& in) : in_(in) {}  // keeps a reference
 
-  // Returns false at the end, and at a fault of the file: a length with a bad CRC, a cut-off record.
+  // Returns false at the end and at a fault of the file: a wrong CRC of a length, a cut-off record.
   bool next();
   std::uint64_t offset() const { return offset_; }  // offset of the data
   std::uint64_t length() const { return length_; }
