@@ -84,7 +84,7 @@ std::uint64_t NextUse::among_groups(const RunPlace& place, std::uint64_t index) 
     if (visit < now) continue;
     const std::uint64_t time = first_ours(visit / draws, visit % draws, place);
     if (time >= best) continue;
-    best = time;  // a sample of a small group may come twice in a block, in any order
+    best = time;  // a sample of a small group may occur twice in a block, in any order
     best_block = block;
   }
   return best;

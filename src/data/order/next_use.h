@@ -16,7 +16,7 @@ namespace tundish {
 struct RunPlace {
   std::uint64_t epoch = 0;
   std::uint64_t position = 0;
-  std::uint64_t start = 0;  // of any step of this epoch: a resumed run may start inside a batch
+  std::uint64_t start = 0;  // start of any step of this epoch: a resumed run may start in a batch
 };
 
 // Safe to call from any thread.

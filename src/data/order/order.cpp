@@ -97,7 +97,7 @@ std::uint64_t round_key(const Order& order, std::uint64_t group, std::uint64_t r
 }
 
 // Blocks of shares continue across epochs. Shares are therefore exact over the whole run, whatever
-// the length of an epoch, and no sample of a group is repeated before all other samples of the
+// the length of an epoch. A sample of a group is repeated only after all other samples of the
 // group were drawn.
 std::uint64_t draws_before(const Order& order, std::uint64_t epoch) {
   return epoch * ((epoch_length(order) + order.repeats - 1) / order.repeats);

@@ -229,7 +229,7 @@ class Verification {
   const std::uint64_t tail_offset_;
   Walk walk_;
   Digest id_, record_digest_;
-  std::vector<std::uint64_t> lengths_;  // of the current record
+  std::vector<std::uint64_t> lengths_;  // lengths in the current record
 };
 
 void Pack::verify(const std::function<void(const Error&)>& bad,

@@ -25,8 +25,8 @@ struct PreprocessOptions {
   bool enlarge = false;  // false: keep an image that would be enlarged or padded
 
   Reencode reencode = Reencode::automatic;
-  int quality = 90;                                     // of JPEGs
-  lanes::Sampling chroma = lanes::Sampling::half_both;  // of JPEGs that are not gray
+  int quality = 90;                                     // JPEG quality
+  lanes::Sampling chroma = lanes::Sampling::half_both;  // for JPEGs that are not gray
 
   // Whether to store the original if it has fewer bytes. Raw images favor speed over size.
   enum class IfLarger : std::uint8_t { automatic, keep, replace };

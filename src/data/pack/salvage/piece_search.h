@@ -17,7 +17,7 @@ class ByteWindow {
  public:
   explicit ByteWindow(const ByteFile& file) : file_(file) {}
 
-  // Returns the bytes from `offset` on, at least `bytes` of them unless the file ends first.
+  // Returns the bytes from `offset` on: at least `bytes` bytes, unless the file ends first.
   Bytes at(std::uint64_t offset, std::size_t bytes);
   std::uint64_t size() const { return file_.size(); }
 

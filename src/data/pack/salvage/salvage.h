@@ -47,7 +47,7 @@ struct Salvage {
   std::vector<FoundRecord> records;             // ascending; bytes not checked yet
   std::vector<LostRecords> lost;                // records whose place is unknown
   std::vector<std::string> parts;               // damaged parts of the file, each with the reason
-  std::uint64_t finished_shards = 0;            // of an interrupted pack
+  std::uint64_t finished_shards = 0;            // shards before the unfinished one
   // Number of records before the damage; empty if unknown.
   std::optional<std::uint64_t> count;
 };

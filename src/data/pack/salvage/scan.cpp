@@ -57,7 +57,7 @@ class Scan {
   struct Piece {
     std::uint32_t number;
     std::optional<std::uint64_t> length;  // set if all records have the same length
-    bool is_image;                        // true for a field with its own codec
+    bool is_image;                        // true for an encoded (not raw) image
   };
 
   static std::optional<std::uint64_t> known_length(const Field& field) {

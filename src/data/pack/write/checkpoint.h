@@ -15,7 +15,7 @@ namespace tundish {
 
 struct StartBlock {
   PackIdentity identity;
-  std::vector<std::byte> tables;  // of the lanes codec, compressed; empty: not used
+  std::vector<std::byte> tables;  // lanes codec tables, compressed; empty: not used
   std::uint64_t trained_on = 0;
 };
 

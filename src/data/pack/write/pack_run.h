@@ -39,7 +39,7 @@ class PackRun {
   void reserve();  // reserves space for the current file
   void write_block(bool durable);
   void write_block_when_due();
-  bool keep_what_is_good() noexcept;  // false: nothing was worth keeping, and all of it is removed
+  bool keep_what_is_good() noexcept;  // false: nothing was worth keeping, and no file is left
 
   // pack_run.cpp
   void records();

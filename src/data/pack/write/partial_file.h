@@ -1,6 +1,6 @@
 // A pack that grows under a hidden name beside its target and is renamed to the target when
-// complete. The file outlives the process unless discard() is called; the journal beside it records
-// how much of it is valid. Only the owner of the journal's lock may use it. One thread.
+// complete. The file outlives the process unless discard() is called; the journal beside it
+// records the valid part. Only the owner of the journal's lock may use the file. One thread.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ namespace tundish {
 
 struct PackProgress {
   std::uint64_t samples = 0, samples_total = 0;
-  std::uint64_t bytes = 0, bytes_total = 0;  // of the source; total 0 if unknown
+  std::uint64_t bytes = 0, bytes_total = 0;  // bytes of the source; total 0 if unknown
   std::uint64_t refused = 0;
 };
 
@@ -74,8 +74,8 @@ struct Refusal {
 // Outcome of re-coding the JPEGs.
 struct LanesReport {
   std::uint64_t images = 0;                  // number re-coded
-  std::uint64_t jpeg_bytes = 0;              // of the JPEGs, before re-coding
-  std::uint64_t record_bytes = 0;            // of the lanes records
+  std::uint64_t jpeg_bytes = 0;              // size of the JPEGs before re-coding
+  std::uint64_t record_bytes = 0;            // size of the lanes records
   std::uint64_t restore_bytes = 0;           // additional restore data
   std::uint64_t unfit[lanes::kUnfits] = {};  // JPEGs kept unchanged, by reason
   std::uint64_t trained_on = 0;              // images; 0 for built-in tables

@@ -1,6 +1,6 @@
 // Copies a few kilobytes between places of any alignment. From 2 KB on, memcpy uses `rep movsb`,
 // which is several times slower on AMD processors if source and target are aligned differently.
-// Values inside a record rarely have the alignment of their target.
+// Values inside a record are never aligned like their target.
 #pragma once
 
 #include <emmintrin.h>

@@ -31,12 +31,12 @@ struct StoredArray {
   // Samples at equal distances.
   struct Piece {
     SharedStore store;
-    std::uint64_t offset = 0;  // of the first sample
+    std::uint64_t offset = 0;  // offset of the first sample
     std::uint64_t first = 0;   // number of the first sample
   };
 
   std::string name;
-  ArrayType type = {};                    // of one sample
+  ArrayType type = {};                    // type of one sample
   std::uint64_t count = 0;                // number of samples
   std::uint64_t sample_step = 0;          // bytes between consecutive samples of a piece
   std::vector<std::uint64_t> steps = {};  // inside a sample; empty: elements in C order

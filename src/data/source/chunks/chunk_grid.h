@@ -27,7 +27,7 @@ inline constexpr std::uint64_t kMaxChunksPerSample = 1 << 20;
 // Must be called before all functions below.
 std::optional<Fault> check_grid(const ChunkGrid& grid);
 
-std::uint64_t chunk_bytes(const ChunkGrid& grid);  // of a chunk that is not truncated
+std::uint64_t chunk_bytes(const ChunkGrid& grid);  // size of a chunk that is not truncated
 
 // Returns the number of chunks along every axis.
 std::vector<std::uint64_t> chunk_counts(const ChunkGrid& grid);

@@ -113,7 +113,7 @@ static std::size_t size_after(const ChunkStep& step, std::size_t in, std::size_t
 
 std::optional<Fault> undo_steps(ByteSpan out, Bytes stored, std::span<const ChunkStep> steps) {
   if (steps.empty()) return copy_chunk(out, stored);
-  std::vector<std::byte> before, after;  // of a step, in reading order
+  std::vector<std::byte> before, after;  // input and output of a step, in reading order
   Bytes in = stored;
   auto sums = static_cast<std::size_t>(std::count_if(
       steps.begin(), steps.end(), [](const ChunkStep& step) { return is_checksum(step.codec); }));

@@ -111,7 +111,7 @@ class Head {
   std::vector<SafeTensor>& out_;
   int depth_ = 0;  // open objects and lists
   bool in_list_ = false, metadata_ = false;
-  int numbers_ = 0;  // of data_offsets
+  int numbers_ = 0;  // numbers seen in data_offsets
   std::string key_;
   std::set<std::string> names_, keys_;
 };

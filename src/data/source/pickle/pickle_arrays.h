@@ -10,7 +10,7 @@ namespace tundish {
 
 struct PickledArray {
   ArrayLayout layout;
-  PickleValue bytes;  // of the size of the layout
+  PickleValue bytes;  // as many bytes as the layout has
 };
 
 // Returns empty for other values, and for arrays of structured types.

@@ -204,7 +204,7 @@ class Reader {
 
   const ByteStore& store_;
   const char* format_;
-  std::uint64_t end_ = 0;                                        // limit of the directory's end
+  std::uint64_t end_ = 0;                                        // upper bound of the directory
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges_;  // members with their headers
 };
 

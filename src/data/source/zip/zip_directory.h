@@ -14,10 +14,10 @@ namespace tundish {
 
 struct ZipMember {
   std::string name;          // raw bytes; distinct
-  std::uint64_t offset = 0;  // of its data in the file
+  std::uint64_t offset = 0;  // offset of its data in the file
   std::uint64_t packed = 0;  // bytes in the file
   std::uint64_t size = 0;    // unpacked bytes; equals `packed` if stored
-  std::uint32_t crc = 0;     // of the unpacked member
+  std::uint32_t crc = 0;     // checksum of the unpacked member
   std::uint16_t method = 0;  // 0: stored, 8: deflated
 
   bool stored() const { return method == 0; }

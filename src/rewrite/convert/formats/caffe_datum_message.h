@@ -11,7 +11,7 @@ struct DatumMessage {
   std::uint64_t channels = 0, height = 0, width = 0;  // 0: unknown
   std::string_view data = {};
   std::int64_t label = -1;  // -1: none
-  bool encoded = false;     // data is a JPEG, PNG, ...; otherwise channels x height x width bytes
+  bool encoded = false;     // data: a JPEG, PNG, ...; otherwise channels x height x width bytes
   std::string_view floats = {};  // instead of data: float32, little-endian
 };
 

@@ -56,7 +56,7 @@ class Hdf5File {
  private:
   struct Dataset {
     Hdf5Entry kind;
-    std::vector<hsize_t> sides;  // of the whole data set
+    std::vector<hsize_t> sides;  // shape of the whole data set
     Hdf5Id type, id, space, one;
   };
 

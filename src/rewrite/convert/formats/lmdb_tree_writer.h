@@ -39,7 +39,7 @@ class LmdbTreeWriter {
 
   OutputStream& out_;
   std::uint64_t next_page_ = 2;       // behind the two heads
-  std::vector<std::string> entries_;  // of the unfinished leaf
+  std::vector<std::string> entries_;  // entries of the unfinished leaf
   std::string first_key_, last_key_;
   std::size_t used_ = 0;  // bytes used in the leaf
   std::vector<Child> leaves_;

@@ -55,7 +55,7 @@ class ZarrLoader : public ChunkLoader {
   bool read_from_shard(std::vector<std::byte>& out, std::string& path,
                        std::span<const std::uint64_t> at) const {
     std::vector<std::uint64_t> shard;
-    std::uint64_t number = 0;  // of the chunk in the shard
+    std::uint64_t number = 0;  // index of the chunk in the shard
     for (std::size_t a = 0; a < at.size(); ++a) {
       const std::uint64_t count = array_.shards->chunks[a];
       shard.push_back(at[a] / count);

@@ -136,7 +136,7 @@ class Legacy {
     return std::nullopt;
   }
 
-  // The place of a storage depends on the sizes of earlier storages, and these on element types.
+  // A storage's place depends on the sizes of earlier storages, and sizes depend on element types.
   void find_types() {
     for (const PickleValue& persistent : out_.pickle.persistents()) {
       const auto& id = out_.pickle.items(out_.pickle.items(persistent)[0]);

@@ -12,7 +12,7 @@ namespace tundish {
 namespace {
 
 constexpr std::size_t kMaxListed = 2'000'000;        // names in __keys__
-constexpr std::uint32_t kMaxListBytes = 256u << 20;  // of __keys__
+constexpr std::uint32_t kMaxListBytes = 256u << 20;  // limit of the size of __keys__
 
 bool is_bookkeeping(std::string_view key) {
   return key.size() > 4 && key.starts_with("__") && key.ends_with("__");

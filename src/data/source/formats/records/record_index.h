@@ -15,8 +15,8 @@
 namespace tundish {
 
 struct RecordIndex {
-  std::vector<std::uint64_t> offsets;  // of the stored bytes
-  std::vector<std::uint32_t> lengths;  // of the stored bytes; kTooLong for more than fit
+  std::vector<std::uint64_t> offsets;  // offsets of the stored bytes
+  std::vector<std::uint32_t> lengths;  // sizes of the stored bytes; kTooLong for more than fit
   std::vector<std::int64_t> labels;
   std::vector<std::uint32_t> bytes;  // size of all fields as read; 0 for an unreadable record
   StringTable names;                 // one per record, or none

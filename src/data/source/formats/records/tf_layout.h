@@ -38,7 +38,7 @@ class TfSurvey {
     bool image = true;  // for bytes: each value looks like an image
     std::uint64_t steps = 0, values = 0;
     bool shaped = true;                // NAME/shape fits in every record with values
-    bool same_sides = true;            // NAME/shape is equal in all of them
+    bool same_sides = true;            // NAME/shape is equal in all records
     std::vector<std::uint64_t> shape;  // shape in the first record
     bool is_array() const;             // becomes an array unless it is the label
   };

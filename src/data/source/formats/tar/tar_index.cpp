@@ -169,7 +169,7 @@ class Indexer {
     return split_name(paths_[groups_[group].first])->stem;
   }
 
-  // Detects samples whose files are not adjacent, which would lose some of them.
+  // Detects samples with files that are not adjacent, because such a sample would be incomplete.
   std::optional<Fault> find_repeats() {
     std::vector<std::uint32_t> order(groups_.size() - 1);
     std::iota(order.begin(), order.end(), 0u);
@@ -219,7 +219,7 @@ class Indexer {
       out_.warnings.push_back(fmt::format("{} links are left out", with_commas(links_)));
     }
     if (samples_.empty()) {
-      const bool long_names = too_long_ > 0;  // then the first warning is about them
+      const bool long_names = too_long_ > 0;  // then the first warning explains the long names
       return Fault{ErrorCode::source_empty, long_names ? out_.warnings.front() : "", 0};
     }
     return {};
@@ -365,7 +365,7 @@ class Indexer {
   std::uint32_t archives_ = 0;
   bool in_several_ = false;  // a key is in several archives
   std::vector<Member> members_;
-  StringTable paths_;  // of the members
+  StringTable paths_;  // paths of the members
   std::vector<Group> groups_;
   std::vector<std::size_t> samples_;  // groups that are kept
   std::vector<Kind> kinds_;

@@ -33,7 +33,7 @@ namespace tundish {
 
 struct TarIndex {
   struct Part {
-    std::uint64_t offset;  // of the data in the uncompressed archive
+    std::uint64_t offset;  // offset of the data in the uncompressed archive
     std::uint64_t size;
     std::uint32_t field;
     std::uint32_t archive;  // archive number

@@ -120,7 +120,7 @@ TEST_CASE("tar shards: a name in two archives is two samples, a sample torn in o
   folder.write("1.tar.gz.tar", TarMaker().add("x/1.jpg", "C").end());
   const auto source = open_loose(folder / "{0.tar,1.tar.gz.tar}");
   CHECK(keys_of(*source) == Texts{"0/x/1.jpg", "0/y/1.jpg", "1.tar.gz/x/1.jpg"});
-  CHECK(source->schema().classes == Texts{"x", "y"});  // of the inner folders
+  CHECK(source->schema().classes == Texts{"x", "y"});  // from the inner folders
   CHECK(image_of(*source, 2) == "C");
   folder.write("2.tar", TarMaker().add("q.jpg", "x").add("r.jpg", "x").add("q.txt", "x").end());
   CHECK(error_of(folder / "{0.tar,2.tar}").find((folder / "2.tar") + ": 'q' comes again") !=
