@@ -29,7 +29,7 @@ class ChunkLoader {
 
 class ChunkedArray : private ChunkCache {
  public:
-  // Limits of the cache: in total, and while it holds fully read chunks.
+  // Limits of the cache in bytes. Above `bytes_with_read`, fully read chunks are dropped.
   struct Keep {
     std::uint64_t bytes = 256u << 20;
     std::uint64_t bytes_with_read = 64u << 20;

@@ -141,8 +141,8 @@ class Walk {
   std::uint64_t left_out_ = 0;
 };
 
-// Returns the array format of a folder below `path`, recognized by the format's file. Detects a
-// group of arrays whose own file is missing. Empty if none of the first folders matches.
+// Returns a hint if a folder below `path` has the file of an array format: `path` may be a group of
+// arrays whose own file is missing. Empty if none of the first folders has such a file.
 std::string arrays_below(const std::string& path, const Listing& listing, int levels) {
   constexpr std::size_t kTried = 100;  // per folder
   constexpr std::pair<const char*, const char*> kFiles[] = {

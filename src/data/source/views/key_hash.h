@@ -19,7 +19,7 @@ inline std::uint64_t key_hash(std::string_view purpose, std::uint64_t seed, std:
                               XXH3_64bits_withSeed(purpose.data(), purpose.size(), seed));
 }
 
-// Returns the fraction `share` (0 to 1) of the range of hashes, rounded up; share 1: the largest.
+// Returns the fraction `share` (0 to 1) of the range of 64-bit hashes; share 1: the largest hash.
 inline std::uint64_t share_of_hashes(double share) {
   constexpr double kAll = 18446744073709551616.0;  // 2^64
   if (share <= 0) return 0;
