@@ -8,12 +8,12 @@ namespace tundish {
 AliasTable make_alias_table(std::span<const double> weights) {
   assert(!weights.empty());
   const std::size_t count = weights.size();
-  // By the largest first, so that no sum of finite weights overflows.
+  // Scales by the largest weight, so that no sum of finite weights overflows.
   const double largest = *std::max_element(weights.begin(), weights.end());
   double sum = 0;
   for (const double weight : weights) sum += weight / largest;
   AliasTable table{.keep = std::vector<double>(count), .other = std::vector<std::uint32_t>(count)};
-  std::vector<std::uint32_t> below, above;  // an average share
+  std::vector<std::uint32_t> below, above;  // indices below and not below an average share
   for (std::size_t i = 0; i < count; ++i) {
     table.keep[i] = weights[i] / largest / sum * static_cast<double>(count);
     (table.keep[i] < 1 ? below : above).push_back(static_cast<std::uint32_t>(i));
@@ -28,7 +28,7 @@ AliasTable make_alias_table(std::span<const double> weights) {
       below.push_back(large);
     }
   }
-  // What is left differs from 1 only by rounding.
+  // The remaining shares differ from 1 only by rounding.
   for (const auto& rest : {below, above}) {
     for (const std::uint32_t i : rest) table.keep[i] = 1;
   }

@@ -1,5 +1,5 @@
-// A draw by weight in O(1): every place keeps its own index with some probability and otherwise
-// gives that of one other place (Walker's alias method, built as Vose does).
+// Walker's alias method, built by Vose's algorithm: draws by weight in O(1). Every index is kept
+// with some probability and is otherwise replaced by one other index.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 namespace tundish {
 
 struct AliasTable {
-  std::vector<double> keep;          // by place, 0 to 1
-  std::vector<std::uint32_t> other;  // by place
+  std::vector<double> keep;          // per index: probability of keeping it, 0 to 1
+  std::vector<std::uint32_t> other;  // per index: its replacement
 };
 
-// weights: finite and above 0, fewer than 2^32. The same table for the same weights, everywhere.
+// Weights are finite, above 0 and fewer than 2^32. Equal weights give equal tables everywhere.
 AliasTable make_alias_table(std::span<const double> weights);
 
-// An index of `weights`; takes two numbers of the stream.
+// Returns an index of `weights`; takes two numbers of the stream.
 std::uint64_t draw_by_weight(const AliasTable& table, Random& random);
 
 }  // namespace tundish

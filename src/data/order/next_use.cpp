@@ -8,8 +8,8 @@ NextUse::NextUse(const Order& order, const Schedule& schedule)
     : order_(order),
       schedule_(schedule),
       length_(epoch_length(order)),
-      // A sample comes to a rank in one epoch of world_size, on average, or of still more when an
-      // epoch does not draw all.
+      // On average, a rank sees a sample once in world_size epochs, or less often when an epoch
+      // does not draw every sample.
       horizon_(std::min<std::uint64_t>(
           2 + 4 * std::uint64_t{schedule.world_size} *
                   (order.count * order.repeats / std::max<std::uint64_t>(length_, 1) + 1),
@@ -21,7 +21,7 @@ NextUse::NextUse(const Order& order, const Schedule& schedule)
   order_.samples.clear();
   order_.earlier_entries.clear();
   order_.weights = {};
-  std::uint64_t slots = 0;  // make_order() puts those of a group side by side
+  std::uint64_t slots = 0;  // make_order() puts the slots of a group side by side
   for (const Order::Group& group : order_.groups) {
     first_slot_.push_back(slots);
     slots += group.share;
@@ -38,7 +38,7 @@ bool NextUse::is_ours(std::uint64_t position, std::uint64_t start) const {
   return position >= step.first && position - step.first < step.size;
 }
 
-// The first of a draw's repeats that is this rank's and not before the place.
+// Returns the first repeat of the draw that this rank takes at or after the place.
 std::uint64_t NextUse::first_ours(std::uint64_t epoch, std::uint64_t at,
                                   const RunPlace& place) const {
   const bool same = epoch == place.epoch;
@@ -85,7 +85,7 @@ std::uint64_t NextUse::among_groups(const RunPlace& place, std::uint64_t index) 
     if (visit < now) continue;
     const std::uint64_t time = first_ours(visit / draws, visit % draws, place);
     if (time >= best) continue;
-    best = time;  // a sample of a small group may come twice in a block, in any order
+    best = time;  // a sample of a small group may occur twice in a block, in any order
     best_block = block;
   }
   return best;

@@ -1,5 +1,5 @@
-// When a sample comes again: the order is an invertible function, so the future is known without
-// a list.
+// Predicts when a sample is next used. The order is an invertible function, so no list is
+// needed.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@
 
 namespace tundish {
 
-// A place in a run, as a rank walks through it.
+// A rank's place in a run.
 struct RunPlace {
   std::uint64_t epoch = 0;
   std::uint64_t position = 0;
-  std::uint64_t start = 0;  // of any step of this epoch: a run may go on in the middle of a batch
+  std::uint64_t start = 0;  // start of any step of this epoch: a resumed run may start in a batch
 };
 
-// Thread safety: any thread.
+// Safe to call from any thread.
 class NextUse {
  public:
   static constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
 
   NextUse(const Order& order, const Schedule& schedule);  // copies what it needs
 
-  // The time of this rank's first visit to a sample at or after a place, counted in positions
-  // since epoch 0. kUnknown: not soon, or drawn by weight, which is not invertible. The few
-  // visits that pad an epoch's last batch are not foreseen.
+  // Returns when this rank next visits a sample at or after a place, counted in positions since
+  // epoch 0. Returns kUnknown if the visit is too far ahead, or if samples are drawn by weight,
+  // which is not invertible. Does not predict the few visits that pad an epoch's last batch.
   std::uint64_t from(const RunPlace& place, std::uint64_t sample) const;
 
  private:
@@ -39,10 +39,10 @@ class NextUse {
 
   Order order_;
   Schedule schedule_;
-  std::uint64_t length_;   // positions of an epoch
-  std::uint64_t horizon_;  // epochs, or rounds of a group, that are searched
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> index_of_;  // sample, index; sorted
-  std::vector<std::uint64_t> first_slot_;                          // of each group, in a block
+  std::uint64_t length_;   // positions per epoch
+  std::uint64_t horizon_;  // epochs (or rounds of a group) to search
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> index_of_;  // (sample, index), sorted
+  std::vector<std::uint64_t> first_slot_;                          // per group, in a block
 };
 
 }  // namespace tundish

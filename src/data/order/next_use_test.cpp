@@ -19,7 +19,7 @@ TEST_CASE("unpermute undoes permute") {
   }
 }
 
-// All visits of a rank, in order, by walking: the twin.
+// All visits of a rank in order, found by walking: the reference implementation.
 struct Visit {
   RunPlace place;
   std::uint64_t sample = 0, time = 0;
@@ -81,7 +81,7 @@ TEST_CASE("the next use is the next visit of the rank, for every invertible orde
                             .uneven = static_cast<Uneven>(random.below(3))};
     const NextUse next_use(order, schedule);
     const std::vector<Visit> visits = walk(order, schedule, 10, random.below(schedule.count));
-    std::map<std::uint64_t, std::uint64_t> next;  // by sample
+    std::map<std::uint64_t, std::uint64_t> next;  // time of the next visit, by sample
     for (auto visit = visits.rbegin(); visit != visits.rend(); ++visit) {
       if (visit->padding) continue;
       const auto [epoch, position, start] = visit->place;
@@ -98,7 +98,7 @@ TEST_CASE("the next use is the next visit of the rank, for every invertible orde
     }
   }
   CHECK(checked > 10'000);
-  CHECK(unknown * 50 < checked);  // later than is looked for
+  CHECK(unknown * 50 < checked);  // beyond the search horizon
 }
 
 TEST_CASE("the next use of a weighted draw is not known") {

@@ -11,25 +11,25 @@
 namespace tundish {
 namespace {
 
-// Four rounds are enough for a pseudo-random permutation of large sets (Luby and Rackoff).
+// Four rounds suffice for a pseudo-random permutation of large sets (Luby and Rackoff).
 constexpr int kRounds = 6;
 
-// Up to this count a permutation is drawn as a list. A Feistel network with halves of two or three
+// Up to this count, a permutation is drawn as a list. A Feistel network with halves of two or three
 // bits prefers some orders: with 5 samples a position was off by 8 %, with 16 neighbors by 9 %,
-// and up to 64 the deviation was measurable. The list takes 64 bytes of the stack.
+// and up to 64 the deviation was measurable. The list takes 64 bytes of stack.
 constexpr std::uint64_t kMostListed = 64;
 
-// Streams that must not meet those of the augmentations.
+// Stream numbers, distinct from the streams of the augmentations.
 constexpr std::uint32_t kSubstituteStream = 0x5b5717e0;
 constexpr std::uint32_t kWeightedStream = 0x5b5717e1;
 constexpr std::uint32_t kBlockStream = 0x5b5717e2;
 constexpr std::uint32_t kGroupStream = 0x5b5717e3;
 constexpr std::uint32_t kListStream = 0x5b5717e4;
-// Repeat numbers that no draw of the order itself has.
+// Repeat numbers from here on are never used by the order's own draws.
 constexpr std::uint64_t kSubstituteRepeats = std::uint64_t{1} << 63;
 
-// Carries out `rounds` on the two halves of a number until the result is below `count`: a
-// permutation of all numbers of that many bits is then one of those below `count`.
+// Applies `rounds` to the two halves of a number until the result is below `count`. This turns a
+// permutation of all numbers with that many bits into a permutation of 0 .. count-1.
 template <class Rounds>
 std::uint64_t walk(std::uint64_t index, std::uint64_t count, const Rounds& rounds) {
   assert(index < count);
@@ -45,8 +45,8 @@ std::uint64_t walk(std::uint64_t index, std::uint64_t count, const Rounds& round
   return x;
 }
 
-// All orders of 0 .. count-1 equally likely (Fisher and Yates; Random::below is biased by less than
-// count / 2^64). Drawn again by every call, so that there is nothing to keep.
+// Draws every order of 0 .. count-1 with equal probability (Fisher and Yates; Random::below is
+// biased by less than count / 2^64). Each call draws the list again, so nothing is stored.
 using List = std::array<std::uint8_t, kMostListed>;
 List draw_list(std::uint64_t count, std::uint64_t key) {
   List list;
@@ -96,9 +96,9 @@ std::uint64_t round_key(const Order& order, std::uint64_t group, std::uint64_t r
   return mix(mix(mix(order.seed, kGroupStream), group), round);
 }
 
-// Blocks of shares follow each other through the whole run, not only through an epoch. So shares
-// are exact from the first epoch to the last, whatever the length of an epoch, and no sample of a
-// group comes again before all others of the group have come.
+// Blocks of shares continue across epochs. Shares are therefore exact over the whole run, whatever
+// the length of an epoch. A sample of a group is repeated only after all other samples of the
+// group were drawn.
 std::uint64_t draws_before(const Order& order, std::uint64_t epoch) {
   return epoch * ((epoch_length(order) + order.repeats - 1) / order.repeats);
 }

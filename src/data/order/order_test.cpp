@@ -41,7 +41,7 @@ TEST_CASE("a million samples come exactly once in each epoch, whatever the numbe
                         .rank = 0,
                         .world_size = world,
                         .uneven = Uneven::exact};
-      // Every rank walks by itself; in the middle the batch size changes.
+      // Every rank iterates alone; the batch size changes halfway.
       for (schedule.rank = 0; schedule.rank < world; ++schedule.rank) {
         std::uint64_t at = 0, steps = 0;
         schedule.batch_size = 67;
@@ -104,7 +104,7 @@ TEST_CASE("every order of a small set comes up about equally often") {
 
 namespace {
 
-// How far counts are from even, in standard deviations of the chi-square statistic.
+// Deviation of counts from an even distribution, in standard deviations of chi-square.
 double unevenness(const std::vector<double>& counts, double expected, double freedom) {
   double sum = 0;
   for (const double n : counts) sum += (n - expected) * (n - expected) / expected;
@@ -131,7 +131,7 @@ TEST_CASE("a few samples come at every position, and after every other sample, e
     CAPTURE(count);
     const auto n = static_cast<double>(count);
     CHECK(unevenness(at, kSeeds / n, (n - 1) * (n - 1)) < 4);
-    // A sample never follows itself: those counts are 0, and put to the expected value.
+    // A sample never follows itself: its zero count is replaced by the expected value.
     for (std::uint64_t i = 0; i < count; ++i) after[i * (count + 1)] = kSeeds / n;
     CHECK(unevenness(after, kSeeds / n, n * (n - 1) - 1) < 4);
   }
@@ -153,7 +153,7 @@ TEST_CASE("up to 64 samples every order is drawn, odd ones too, and unpermute is
     }
     CAPTURE(count);
     if (count == 1 || count > 64) continue;
-    CHECK(odd > kKeys * 2 / 5);  // a Feistel network over 4 or 6 bits gives even ones only
+    CHECK(odd > kKeys * 2 / 5);  // a Feistel network over 4 or 6 bits yields even ones only
     CHECK(odd < kKeys * 3 / 5);
   }
 }
@@ -166,7 +166,7 @@ TEST_CASE("neighbors do not stay neighbors") {
     const std::uint64_t a = draw_at(order, 0, p).sample, b = draw_at(order, 0, p + 1).sample;
     neighbors += a + 1 == b || b + 1 == a;
   }
-  CHECK(neighbors < 20);  // 2 are expected of a random order
+  CHECK(neighbors < 20);  // a random order has 2 on average
 }
 
 TEST_CASE("the order never changes: saved runs depend on it") {
@@ -193,7 +193,7 @@ TEST_CASE("a substitute is chosen by seed, epoch, position and attempt, not by w
   Order other = order;
   other.seed = 43;
   const std::uint64_t expected = substitute_draw(order, 1, 5, 0).sample;
-  for (std::uint64_t position = 20; position > 0; --position) {  // others, in between
+  for (std::uint64_t position = 20; position > 0; --position) {  // other draws in between
     const std::uint64_t sample = substitute_draw(order, 1, position, 0).sample;
     CHECK((sample == expected) == (position == 5));
   }

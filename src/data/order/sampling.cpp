@@ -27,7 +27,7 @@ void check_sample(std::uint64_t sample, std::uint64_t count) {
   }
 }
 
-// Throws if a number is not a sample's or comes twice.
+// Throws if a number is out of range or repeated.
 void check_samples(const std::vector<std::uint64_t>& samples, std::uint64_t count) {
   std::vector<bool> seen(static_cast<std::size_t>(count));
   for (const std::uint64_t sample : samples) {
@@ -50,7 +50,7 @@ void check_weights(const std::vector<double>& weights) {
   }
 }
 
-// Numbers the entries of each sample, so that every visit has its own random numbers.
+// Numbers the entries of each sample, so that every visit gets its own random numbers.
 void prepare_listed(Order& order, std::uint64_t count) {
   if (order.samples.empty()) refuse("no sample is listed");
   std::vector<std::uint32_t> entries(static_cast<std::size_t>(count));
@@ -64,7 +64,7 @@ void prepare_listed(Order& order, std::uint64_t count) {
   if (order.most_entries == 1) order.earlier_entries = {};
 }
 
-// Samples of weight 0 are not in the table, so that no rounding can draw one.
+// The table omits samples of weight 0, so that no rounding can draw one.
 void prepare_weighted(Order& order, const SamplingOptions& options) {
   if (options.weights.size() != order.count) {
     refuse(fmt::format("{} weights for {} samples", with_commas(options.weights.size()),

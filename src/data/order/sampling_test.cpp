@@ -54,7 +54,7 @@ TEST_CASE("a subset visits its samples once and no other") {
 }
 
 TEST_CASE("listed samples come as often as they are listed, each time with other random numbers") {
-  std::vector<std::uint64_t> list(100, 5);  // sample 5 comes 100 times
+  std::vector<std::uint64_t> list(100, 5);  // sample 5 is listed 100 times
   list.insert(list.end(), {7, 2, 7});
   for (const bool shuffle : {false, true}) {
     const Order order = order_of({.sampling = Sampling::listed, .samples = list}, 10, shuffle);
@@ -121,7 +121,7 @@ TEST_CASE("a table of weights gives each index its share, tiny and huge ones too
 }
 
 TEST_CASE("classes come equally often, and a class's samples in turn, through all epochs") {
-  // 300 samples: labels 0 (250 of them) and 1 (50); an epoch is no whole number of rounds.
+  // 300 samples: 250 with label 0, 50 with label 1; an epoch is no whole number of rounds.
   const Order order = order_of({.sampling = Sampling::groups, .draws = 41}, 300);
   REQUIRE(order.groups.size() == 2);
   std::map<std::uint64_t, std::uint64_t> visits[2];
@@ -136,7 +136,7 @@ TEST_CASE("classes come equally often, and a class's samples in turn, through al
       const auto [least, most] =
           std::minmax_element(visits[label].begin(), visits[label].end(),
                               [](const auto& a, const auto& b) { return a.second < b.second; });
-      // Nothing comes an n-th time before all have come n - 1 times.
+      // No sample is drawn an n-th time before all were drawn n - 1 times.
       const bool all_came = visits[label].size() == order.groups[label].count;
       REQUIRE(most->second - (all_came ? least->second : 0) <= 1);
     }
@@ -166,7 +166,7 @@ TEST_CASE("a mixture keeps its proportions in every block and visits its groups 
     REQUIRE(counts[1] == 2);
     REQUIRE(counts[2] == 1);
   }
-  // Blocks are mixed, not the same over and over.
+  // Blocks are shuffled, not identical.
   std::set<std::vector<bool>> patterns;
   for (std::size_t block = 0; block < 500; block += 10) {
     std::vector<bool> pattern;

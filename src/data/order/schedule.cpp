@@ -19,7 +19,7 @@ Step step_at(const Schedule& schedule, std::uint64_t start) {
   const std::uint64_t left = schedule.count - start;
   if (left >= schedule.batch_size * world) {
     std::uint64_t next = start + schedule.batch_size * world;
-    if (steps_from(schedule, next) == 0) next = schedule.count;  // the rest is dropped
+    if (steps_from(schedule, next) == 0) next = schedule.count;  // the remainder is dropped
     return {start + rank * schedule.batch_size, schedule.batch_size, next};
   }
   if (schedule.uneven == Uneven::pad) {

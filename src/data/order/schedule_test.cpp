@@ -8,7 +8,7 @@
 namespace tundish {
 namespace {
 
-// All positions that the world takes from `start` on, step by step, rank by rank.
+// Returns all positions that the world takes from `start` on, step by step, rank by rank.
 std::vector<std::uint64_t> positions(Schedule schedule, std::uint64_t start) {
   std::vector<std::uint64_t> all;
   while (steps_from(schedule, start) > 0) {

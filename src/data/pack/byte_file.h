@@ -1,4 +1,4 @@
-// Bytes that a pack is read from: a file, or memory in tests and fuzzers.
+// Bytes from which a pack is read: a file, or memory in tests and fuzzers.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,12 @@ namespace tundish {
 class ByteFile {
  public:
   virtual ~ByteFile() = default;
-  virtual std::uint64_t size() const = 0;  // seen when it was opened
+  virtual std::uint64_t size() const = 0;  // size when the file was opened
   virtual const std::string& path() const = 0;
-  // Changes when the file with this name is written again; empty for memory. Throws Error if that
+  // Returns a text that changes when the file is rewritten; empty for memory. Throws Error if the
   // file is missing.
   virtual std::string times() const { return ""; }
-  // Fewer than out.size() bytes only at the end. Any thread. Throws Error(io_read).
+  // Reads fewer than out.size() bytes only at the end. Any thread. Throws Error(io_read).
   virtual std::size_t read_at(std::span<std::byte> out, std::uint64_t offset) const = 0;
 };
 

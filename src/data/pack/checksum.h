@@ -1,4 +1,4 @@
-// The checksum after every piece of a pack.
+// The checksum behind every piece of a pack.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace tundish {
 
-// The checksum stored after a piece: its record number and piece number come first, so that
-// two pieces that changed places are found.
+// Returns the checksum stored behind a piece. It covers the record number and the piece number
+// first, so that two swapped pieces are detected.
 std::uint32_t piece_crc(std::uint64_t record, std::uint32_t piece, Bytes payload);
 
-// The same for a piece that comes in parts: begin, crc32c(part, sum) for each, mask_crc.
+// The same for a piece in parts: begin, then crc32c(part, sum) for each part, then mask_crc.
 std::uint32_t begin_piece_crc(std::uint64_t record, std::uint32_t piece);
 
 }  // namespace tundish

@@ -10,7 +10,7 @@
 #include "data/pack/reader.h"
 #include "data/source/views/read_samples.h"
 
-// The last include: it changes how the compiler treats what follows.
+// Must be the last include: it changes how the compiler treats the code below.
 #include <xxhash.h>
 
 namespace tundish {
@@ -78,7 +78,7 @@ std::string type_text(const Field& field) {
                      : field_type_name(field.type);
 }
 
-// Numbers of the stored fields that both have and that can be compared.
+// Returns the numbers of the stored fields that both schemas have and that can be compared.
 Pairs compare_fields(SourceDifference& out, const Schema& first, const Schema& second) {
   Pairs common;
   std::map<std::string, std::size_t> in_second;
@@ -119,16 +119,16 @@ bool same_label(const Source& first, std::uint64_t i, const Source& second, std:
   return x && y ? *x == *y : a == b;
 }
 
-// The fields of all pairs, read from both.
+// Compares the fields of all pairs, read from both sources.
 class FieldComparison {
  public:
-  // `scanned` is read in order, `other` by number; `pairs` are (scanned, other), ascending.
+  // Reads `scanned` in order and `other` by number; `pairs` are (scanned, other), ascending.
   FieldComparison(const Source& scanned, const Source& other, const Pairs& pairs,
                   const Pairs& fields)
       : scanned_(scanned), other_(other), pairs_(pairs), fields_(fields), results_(pairs.size()) {}
 
   struct Result {
-    FieldSet differ = 0;  // by place in `fields`
+    FieldSet differ = 0;  // by index in `fields`
     std::string unreadable = {};
   };
 
@@ -184,7 +184,7 @@ Pairs swapped(const Pairs& pairs) {
 
 using Progress = CompareProgress;
 
-// Two packs with one id.
+// Compares two packs that have the same id.
 SourceDifference compare_checksums(const Pack& first, const Pack& second,
                                    const Progress& progress) {
   SourceDifference out;
@@ -215,8 +215,8 @@ SourceDifference compare_checksums(const Pack& first, const Pack& second,
   return out;
 }
 
-// Reads both samples of each pair and adds those that differ to out.changed. One of the sources can
-// be read by number.
+// Reads both samples of each pair and adds differing ones to out.changed. At least one source must
+// be readable by number.
 void compare_pairs(SourceDifference& out, const Source& first, const Source& second,
                    const Pairs& pairs, int threads, const Progress& progress) {
   const bool turned = first.random_access() && !second.random_access();

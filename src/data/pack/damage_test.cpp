@@ -1,4 +1,4 @@
-// Every single bit flip and every truncation of a pack is found by opening and verifying it.
+// Opening and verifying a pack detects every single bit flip and every truncation.
 #include <doctest/doctest.h>
 
 #include <thread>

@@ -1,4 +1,4 @@
-// XXH3-128 over bytes that come in parts.
+// XXH3-128 over bytes that arrive in parts.
 #pragma once
 
 #include <string_view>
@@ -6,7 +6,7 @@
 #include "base/bytes.h"
 #include "data/pack/format.h"
 
-// The last include: it changes how the compiler treats what follows.
+// Must be the last include: it changes how the compiler treats the code below.
 #include <xxhash.h>
 
 namespace tundish {

@@ -69,13 +69,13 @@ std::optional<Fault> decode_head(Head& out, Bytes bytes) {
         ErrorCode::incomplete,
         fmt::format("the file has {} bytes, the head alone has {}", bytes.size(), kHeadBytes), 0};
   }
-  // The version is before the checksum: a later version may place that elsewhere.
+  // The version precedes the checksum: a later version may move the checksum.
   const std::byte* at = bytes.data();
   out.version = load<std::uint32_t>(at + 8);
   const auto crc = differs(ErrorCode::head_damaged, load<std::uint32_t>(at + 60),
                            piece_crc(kNoRecord, kHeadPiece, bytes.first(60)), 0);
   if (out.version != kFormatVersion) {
-    // One wrong bit in the version of a version 1 file must not ask a user to update.
+    // One wrong bit in the version of a version 1 file must not ask the user to update.
     std::array<std::byte, kHeadBytes> mended;
     std::copy_n(bytes.begin(), kHeadBytes, mended.begin());
     store(mended.data() + 8, kFormatVersion);
@@ -133,7 +133,7 @@ std::optional<Fault> decode_tail(Tail& out, Bytes bytes, std::uint64_t file_byte
   const bool ends = starts_with(bytes.subspan(128), kEndMagic);
   const std::uint32_t computed = piece_crc(kNoRecord, kTailPiece, bytes.first(124));
   const bool sums_up = load<std::uint32_t>(at + 124) == computed;
-  // Any of the three is a trace of a tail. Without one, the file stops somewhere before it.
+  // Any of the three indicates a tail. Without one, the file is cut off before its tail.
   if (!begins && !ends && !sums_up) {
     return Fault{ErrorCode::incomplete, "the file does not end with a tail", 0};
   }

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kFixedBytes =
     8 + 4 + 4 + 1 + 1;  // label, width, height, codec, orientation
 
-// The columns in file order: wide before narrow, so that each begins aligned.
+// Visits the columns in file order: wide before narrow, so that each is aligned.
 template <typename AnIndex, typename Do>
 void columns(AnIndex& index, Do&& action) {
   for (auto& column : index.length) action(column);
@@ -33,7 +33,7 @@ SampleInfo Index::info(std::uint64_t i) const {
   SampleInfo out;
   out.width = width[i];
   out.height = height[i];
-  // A codec that came later is one that we cannot decode.
+  // A codec added by a later version is one that this version cannot decode.
   const bool known = is_image_file_codec(codec[i]) || is_lanes(i) ||
                      codec[i] == static_cast<std::uint8_t>(Codec::raw);
   out.codec = known ? static_cast<Codec>(codec[i]) : Codec::unknown;

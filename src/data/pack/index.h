@@ -1,4 +1,4 @@
-// The index: what is known of every record without reading it, one column per fact.
+// The index: facts about every record that need no read of the record, one column per fact.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 namespace tundish {
 
 struct Index {
-  std::vector<std::vector<std::uint64_t>> length;  // of each stored field: [column][record]
+  std::vector<std::vector<std::uint64_t>> length;  // per stored field: [column][record]
   std::vector<std::int64_t> label;
-  std::vector<std::uint64_t> names_bytes;  // of each block of names, with its checksum
+  std::vector<std::uint64_t> names_bytes;  // per block of names, with its checksum
   std::vector<std::uint32_t> width, height;
   std::vector<std::uint8_t> codec, orientation;
-  // Bytes of the restore data of a lanes record, after its fields; 0 and no piece for other
-  // codecs. Empty in a pack without lanes.
+  // Bytes of a lanes record's restore data, which follow its fields. 0 means no such piece, as for
+  // other codecs. Empty in a pack without lanes.
   std::vector<std::uint64_t> restore;
 
   std::uint64_t count() const { return label.size(); }
@@ -28,23 +28,23 @@ struct Index {
   }
 };
 
-// Which column of Index::length holds a field; -1 for the label, which has no bytes.
+// Returns the column of Index::length for each field; -1 for the label, which has no bytes.
 std::vector<int> columns_of(const Schema& schema);
 std::size_t stored_fields(const Schema& schema);
 
-// Bytes of the section, with its checksum; empty on overflow.
+// Returns the bytes of the section, with its checksum; empty on overflow.
 std::optional<std::uint64_t> index_bytes(std::uint64_t count, std::size_t stored, bool lanes);
 
-// Reads a section of exactly index_bytes(count, stored, lanes) bytes: index_damaged on a wrong
-// checksum or an impossible value. The caller has checked that the section is inside the file.
+// Reads a section of exactly index_bytes(count, stored, lanes) bytes. Returns index_damaged on a
+// wrong checksum or an impossible value. Requires that the section is inside the file.
 std::optional<Fault> read_index(Index& out, const ByteFile& file, std::uint64_t offset,
                                 std::uint64_t count, std::size_t stored, bool lanes);
 
-// The section in parts, in file order, for a writer.
+// Passes the section to `part` piece by piece, in file order, for a writer.
 void for_each_column(const Index& index, const std::function<void(Bytes)>& part);
 
-// First byte of every record, and one more: the end of the last. Empty when the lengths do not
-// add up, in 64 bits, to records that end at or before `limit`.
+// Returns the first byte of every record and, at the end, the end of the last record. Empty if the
+// lengths do not add up, in 64 bits, to records that end at or before `limit`.
 std::optional<std::vector<std::uint64_t>> record_offsets(const Index& index,
                                                          std::uint64_t alignment,
                                                          std::uint64_t limit);

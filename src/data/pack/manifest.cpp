@@ -23,7 +23,7 @@ Fault damaged(std::string reason) {
   return Fault{ErrorCode::manifest_damaged, std::move(reason), 0};
 }
 
-// Walks the JSON without building it, so that hostile nesting costs no memory.
+// Parses the JSON without building a tree, so that hostile nesting costs no memory.
 class Reader : public nlohmann::json_sax<Json> {
  public:
   explicit Reader(Manifest& out) : out_(out) {}
@@ -132,9 +132,9 @@ class Reader : public nlohmann::json_sax<Json> {
 
   static constexpr int kMaxDepth = 16;
   Manifest& out_;
-  std::string key_;  // of the value that comes now
+  std::string key_;  // key of the next value
   int depth_ = 0;    // open objects and arrays
-  int known_ = 0;    // values of the open shard that have come
+  int known_ = 0;    // values of the open shard so far
   bool in_list_ = false, has_format_ = false;
   std::optional<std::uint64_t> records_;
   std::string reason_;

@@ -29,7 +29,7 @@ Fault damaged(std::string reason) {
   return Fault{ErrorCode::metadata_damaged, std::move(reason), 0};
 }
 
-// Walks the JSON without building it, so that hostile nesting costs no memory.
+// Parses the JSON without building a tree, so that hostile nesting costs no memory.
 class Reader : public nlohmann::json_sax<Json> {
  public:
   explicit Reader(Schema& out) : out_(out) {}
@@ -125,11 +125,11 @@ class Reader : public nlohmann::json_sax<Json> {
   }
 
  private:
-  // Whether the value that comes now is the one of this path.
+  // Returns true if the next value is at this path.
   bool at(std::initializer_list<std::string_view> path) const {
     return std::equal(path.begin(), path.end(), path_.begin(), path_.end());
   }
-  // Whether this place is one whose type we prescribe.
+  // Returns true if the format prescribes the type of the value here.
   bool is_ours() const {
     return at({"schema"}) || at({"provenance"}) || at({"schema", "classes"}) ||
            at({"schema", "classes", "*"}) || at({"schema", "fields"}) ||
@@ -159,7 +159,7 @@ class Reader : public nlohmann::json_sax<Json> {
   std::vector<std::string> path_;  // keys of the open objects, "*" for the open arrays
   std::set<std::pair<std::string, std::string>> seen_;
   bool has_classes_ = false, has_fields_ = false;
-  bool typed_ = false, has_shape_ = false;  // of the field that is read
+  bool typed_ = false, has_shape_ = false;  // for the field being read
   std::optional<ArrayElement> element_;
   std::vector<std::uint64_t> shape_;
   std::string reason_;
@@ -167,7 +167,7 @@ class Reader : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
-// By hand, because a Json value that cannot be freed for want of memory ends the
+// Written by hand, because a Json value whose destructor runs out of memory terminates the
 // process.
 std::string json_string(std::string_view text) {
   constexpr std::string_view kShort = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt";
@@ -217,7 +217,7 @@ std::optional<std::string> unescape_name(std::string_view text) {
       return std::nullopt;
     }
   }
-  // One name, one text: anything else could hide two equal names.
+  // Every name has exactly one text: anything else could hide two equal names.
   if (escape_name(out) != text) return std::nullopt;
   return out;
 }

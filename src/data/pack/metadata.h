@@ -4,8 +4,8 @@
 //    "schema":{"classes":["cat","dog"],
 //              "fields":[{"name":"image","type":"image"},{"name":"label","type":"label"}]}}
 //
-// Names are bytes, JSON strings are Unicode. A name is written as it is where it is valid UTF-8,
-// but a backslash becomes \\ and every other byte \xNN; then it is made a JSON string.
+// Names are bytes, JSON strings are Unicode. Valid UTF-8 in a name is written as it is, except that
+// a backslash becomes \\. Any other byte becomes \xNN. The result is written as a JSON string.
 #pragma once
 
 #include <optional>
@@ -20,21 +20,21 @@ namespace tundish {
 std::string escape_name(std::string_view bytes);
 std::optional<std::string> unescape_name(std::string_view text);  // empty: not made by escape_name
 
-// A JSON string with its quotes; the text is valid UTF-8.
+// Returns a JSON string with its quotes. `text` must be valid UTF-8.
 std::string json_string(std::string_view text);
 
-// Canonical: keys in order, no spaces. The pack id is made from it.
+// Returns canonical JSON: sorted keys, no spaces. The pack id is computed from it.
 std::string schema_json(const Schema& schema);
 
-// schema_json with the provenance around it; `lanes` and `preprocess` are JSON to insert, or empty.
+// Adds the provenance to schema_json; `lanes` and `preprocess` are JSON to insert, or empty.
 std::string metadata_json(const Schema& schema, const std::string& lanes = {},
                           const std::string& preprocess = {});
 
-// metadata_damaged when it is not JSON, or not a possible schema. Keys it does not know are
-// passed over. Takes memory in proportion to the text, however it is nested.
+// Returns metadata_damaged if the text is not JSON or not a possible schema. Ignores unknown keys.
+// Takes memory in proportion to the text, however deeply nested.
 std::optional<Fault> parse_metadata(Schema& out, std::string_view json);
 
-// What every schema must keep: known limits, distinct names, one image and one label at most.
+// Checks what every schema must satisfy: limits, distinct names, at most one image and one label.
 std::optional<Fault> check_schema(const Schema& schema);
 
 }  // namespace tundish

@@ -53,7 +53,7 @@ TEST_CASE("names of any bytes survive, and each has one text only") {
   CHECK(escape_name("caf\xe9") == "caf\\xe9");
   CHECK(escape_name("a\\b") == "a\\\\b");
   CHECK(escape_name("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // a lone surrogate is not UTF-8
-  CHECK_FALSE(unescape_name("\\x61"));                      // that is "a"
+  CHECK_FALSE(unescape_name("\\x61"));                      // which is "a"
   CHECK_FALSE(unescape_name("\\xe"));
   CHECK_FALSE(unescape_name("\\xE9"));
   CHECK_FALSE(unescape_name("\\"));
@@ -66,7 +66,7 @@ TEST_CASE("names of any bytes survive, and each has one text only") {
   for (int round = 0; round < 2000; ++round) {
     std::string name;
     for (std::size_t left = random() % 9; left > 0; --left) {
-      // Mostly bytes that mean something to UTF-8, JSON or the escape.
+      // Mostly bytes that are special in UTF-8, JSON or the escape.
       constexpr std::string_view kLikely("\\x4f\"/\n\0\xc3\xa9\xed\xa0\x80\xf0\x9f\xf4\x90", 17);
       name += random() % 4 ? kLikely[random() % kLikely.size()] : static_cast<char>(random());
     }
@@ -74,7 +74,7 @@ TEST_CASE("names of any bytes survive, and each has one text only") {
   }
   CHECK_FALSE(parse_metadata(back, metadata_json(schema)));
   CHECK(back.classes == schema.classes);
-  // The twin: another program that keeps keys in order and writes no spaces gives the same text.
+  // Reference implementation: another program with sorted keys and no spaces makes the same text.
   CHECK(nlohmann::json::parse(metadata_json(schema)).dump() == metadata_json(schema));
 }
 

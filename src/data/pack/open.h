@@ -1,5 +1,5 @@
-// Anything that can be packed or trained from: a .tnd file, a manifest of several, or what
-// data/source/open.h knows.
+// Opens anything that can be packed or trained from: a .tnd file, a manifest of several, or any
+// source that data/source/open.h supports.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace tundish {
 
-bool is_manifest(const std::string& path);  // by its name: *.tnds
+bool is_manifest(const std::string& path);  // true if the name ends in .tnds
 
-// A regular file that starts with the magic of a pack, or is named *.tnd, is opened as a pack.
-// options.format: "tnd" for a pack, "tnds" for a manifest, or one of data/source/format.h.
+// Opens a regular file as a pack if it starts with the magic of a pack or is named *.tnd.
+// options.format: "tnd" for a pack, "tnds" for a manifest, or a name from data/source/format.h.
 std::shared_ptr<const Source> open_source(const std::string& path,
                                           const SourceOptions& options = {});
 

@@ -22,14 +22,14 @@ OutputFile::Temporary::~Temporary() {
 void OutputFile::create() {
   const std::string base = target_.hidden_name("tmp.") + std::to_string(::getpid());
   for (int attempt = 0; attempt < 100; ++attempt) {
-    // All memory is taken before the file exists.
+    // Allocates all memory before the file exists.
     std::string leaf = attempt == 0 ? base : fmt::format("{}.{}", base, attempt);
     std::string path = target_.beside(leaf);
     std::string name = target_.path();
     const int descriptor = make_temporary(target_.folder_descriptor(), leaf.c_str());
     if (descriptor < 0) {
-      // Another thread of this process writes the same target, or a process of that number
-      // in another container; or a sweeper was faster.
+      // Another thread of this process writes the same target, or a process with the same number
+      // in another container does, or a sweeper was faster.
       if (errno == EEXIST || errno == EAGAIN) continue;
       throw_errno(target_.path(), "create a temporary file beside it", true);
     }
@@ -46,7 +46,7 @@ void OutputFile::make_durable(std::uint64_t bytes) {
   if (::ftruncate(file_.descriptor(), static_cast<off_t>(bytes)) != 0) {
     throw_errno(target_.path(), "set the size", true);
   }
-  // Never tried again: after a failure the kernel calls the lost pages clean.
+  // Never retried: after a failure the kernel marks the lost pages as clean.
   if (::fsync(file_.descriptor()) != 0) throw_errno(target_.path(), "fsync", true);
 }
 

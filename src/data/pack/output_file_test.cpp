@@ -113,7 +113,7 @@ TEST_CASE("temporary files of ended runs are removed, those of running ones are 
   CHECK_FALSE(std::filesystem::exists(folder / ".a.tnd.tmp.999999999"));
   CHECK(std::filesystem::exists(folder / ".b.tnd.tmp.999999999"));
   CHECK(std::filesystem::exists(folder / ".a.tnd.tmp.mine"));
-  OutputFile second(folder / "a.tnd", true);  // while the first one works
+  OutputFile second(folder / "a.tnd", true);  // while the first one is open
   first.write_at(bytes_of("first"), 0);
   second.write_at(bytes_of("second"), 0);
   first.commit(5);

@@ -15,7 +15,7 @@
 namespace tundish {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 200;  // of the target's name in a hidden one
+constexpr std::size_t kMaxNameBytes = 200;  // limit of the target's name inside a hidden name
 
 bool exists(const std::string& path) {
   struct stat status;
@@ -74,7 +74,7 @@ void OutputTarget::take_over(const std::string& leaf) const {
   if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) {
     throw_errno(path_, "rename", true);
   }
-  // A file system without that flag. A hard link does not replace either.
+  // The file system lacks that flag. A hard link does not replace a file either.
   if (::link(from, to) == 0) {
     ::unlink(from);
     return;
@@ -84,7 +84,7 @@ void OutputTarget::take_over(const std::string& leaf) const {
 }
 
 bool OutputTarget::sync_folder() const {
-  // Some file systems cannot sync a folder and return EINVAL; they keep names safe by themselves.
+  // Some file systems cannot sync a folder and return EINVAL; they keep names durable themselves.
   return ::fsync(directory_.descriptor()) == 0 || errno == EINVAL;
 }
 

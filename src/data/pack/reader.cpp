@@ -18,7 +18,7 @@ std::shared_ptr<const Pack> Pack::open(const std::string& path) {
   try {
     return open(std::make_unique<DiskBytes>(File::open(path)));
   } catch (const Error& error) {
-    // A folder, a pipe: nothing that permissions or a disk could mend.
+    // A folder or a pipe: neither permissions nor the disk are the cause.
     if (error.code() != ErrorCode::source_unreadable) throw;
     throw Error(ErrorCode::not_a_pack, {.file = path}, error.reason());
   } catch (const std::bad_alloc&) {
@@ -93,7 +93,7 @@ void Pack::parse_metadata_section() {
   }
 }
 
-// Arrays of one shape have one length; a sample may be without one.
+// Arrays of one shape have one length; a sample may lack the array.
 void Pack::check_arrays() const {
   for (std::size_t f = 0; f < schema_.fields.size(); ++f) {
     const Field& field = schema_.fields[f];
@@ -109,7 +109,7 @@ void Pack::check_arrays() const {
   }
 }
 
-// And where each record begins.
+// Also computes where each record begins.
 void Pack::parse_index() {
   const bool lanes = head_.incompatible & kFeatureLanes;
   const std::size_t stored = stored_fields(schema_);
@@ -127,7 +127,7 @@ void Pack::parse_index() {
   check_arrays();
 }
 
-// Where each block of names begins; the names are read when they are asked for.
+// Computes where each block of names begins; the names themselves are read on demand.
 void Pack::parse_names_blocks() {
   const std::uint64_t end_of_names = tail_.names.offset + tail_.names.bytes;
   names_offsets_.reserve(index_.names_bytes.size() + 1);
@@ -200,7 +200,7 @@ std::uint64_t Pack::bytes(std::uint64_t i) const {
 
 std::uint64_t Pack::memory() const {
   const std::uint64_t per_record = 8 * index_.length.size() + 8 + 2 * 4 + 2 + 8 + 8;
-  return (1 << 20) + metadata_.size() + per_record * count();  // and the tables of lanes
+  return (1 << 20) + metadata_.size() + per_record * count();  // plus the tables of lanes
 }
 
 std::uint64_t Pack::record_offset(std::uint64_t i) const {
@@ -249,8 +249,8 @@ void Pack::read_piece(std::vector<std::byte>& out, std::uint64_t i, std::uint64_
                       {.file = path(), .record = i, .key = key_or_nothing(i), .offset = offset},
                       std::move(reason));
   };
-  // Length and offset were checked against the size of the file by parse(); but a sparse file is
-  // as large as it likes.
+  // parse() checked length and offset against the size of the file, but a sparse file can claim
+  // any size.
   if (length > Limits{}.max_bytes) {
     fail(ErrorCode::image_too_large,
          fmt::format("field {}: {} bytes, at most {} are allowed", name, with_commas(length),

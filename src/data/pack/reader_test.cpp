@@ -181,7 +181,7 @@ TEST_CASE("an unknown version and unknown incompatible features are refused, com
     bytes = small_pack();
     poke(bytes, 16, std::uint64_t{1} << bit);
     seal(bytes);
-    // Known are bit 0, lanes, and bit 3, arrays; but this pack has no tables and no arrays.
+    // Known bits: 0 (lanes) and 3 (arrays). This pack has no tables and no arrays.
     CHECK(open_code(bytes) ==
           (bit == 0 || bit == 3 ? ErrorCode::metadata_damaged : ErrorCode::unknown_feature));
     bytes = small_pack();
@@ -244,7 +244,7 @@ TEST_CASE("wrong values with correct checksums are found before memory is taken"
 }
 
 TEST_CASE("a sparse file that claims two to the forty records takes no memory") {
-  // Large enough for its claims: only the index' own length gives it away.
+  // The file is large enough for its claims; only the length of the index reveals the fault.
   FileBytes bytes = small_pack();
   const std::size_t tail = bytes.size() - kTailBytes;
   poke(bytes, tail + 16, std::uint64_t{1} << 40);
@@ -252,7 +252,7 @@ TEST_CASE("a sparse file that claims two to the forty records takes no memory") 
   CHECK(open_code(bytes) == ErrorCode::index_damaged);
 }
 
-// A pack with a hole of `hole` zeros in front of its metadata, as a sparse file has them.
+// A pack with `hole` zeros before its metadata, as in a sparse file.
 class WithHole : public ByteFile {
  public:
   WithHole(const FileBytes& bytes, std::uint64_t at, std::uint64_t hole)
@@ -281,7 +281,7 @@ TEST_CASE("a record that claims tens of gigabytes of a sparse file takes no memo
   const std::uint64_t metadata = peek_tail(bytes, 24);
   const std::size_t last_length = peek_tail(bytes, 72) + 8 * 4;
   poke(bytes, last_length, load<std::uint64_t>(bytes.data() + last_length) + kHole);
-  seal(bytes);  // before the sections move, for it looks for them
+  seal(bytes);  // before the sections move, because seal() searches for them
   for (std::size_t entry = 24; entry < 88; entry += 16) {
     poke(bytes, tail + entry, peek_tail(bytes, entry) + kHole);
   }

@@ -1,4 +1,4 @@
-// What the pack id is made from: the schema, and a digest of every record.
+// The input of the pack id: the schema, and a digest of every record.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 
 namespace tundish {
 
-// Starts the digest of one record with its index entry and key; its stored fields follow in
-// order. Lengths come before contents, so that no two records give the same bytes.
+// Starts the digest of one record with its index entry and key. The stored fields follow in
+// order. Lengths precede contents, so that no two records produce the same bytes.
 inline void begin_record_digest(Digest& digest, const SampleInfo& info, std::string_view key,
                                 std::span<const std::uint64_t> lengths) {
   std::array<std::byte, 26> entry;

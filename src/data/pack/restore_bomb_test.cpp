@@ -1,4 +1,4 @@
-// Packs with right checksums whose lanes records ask for gigabytes when their JPEGs are restored.
+// Packs with correct checksums whose lanes records claim gigabytes when their JPEGs are restored.
 #include <doctest/doctest.h>
 
 #include "codec/lanes/jpeg_maker.h"
@@ -9,8 +9,8 @@
 namespace tundish {
 namespace {
 
-// A JPEG whose stored restore data are some kilobytes, since it has a comment that cannot be
-// compressed, and another image.
+// Two images, one a JPEG with some kilobytes of stored restore data, because its comment cannot be
+// compressed.
 FileBytes pack_of_jpeg() {
   Random random({.seed = 1}, 0);
   std::string comment(1000, ' ');
@@ -30,8 +30,8 @@ Section restore_of(const Pack& pack) {
   return {image.offset + image.bytes + kCrcBytes, pack.restore_bytes(0)};
 }
 
-// Puts other restore data in the place of those of the record. What is left of the place becomes a
-// frame that zstd passes over.
+// Replaces the restore data of the record. The remaining bytes become a frame that zstd
+// skips.
 void replace_restore(FileBytes& pack, const std::vector<std::byte>& restore) {
   constexpr std::size_t kSkipHead = 8;
   const auto opened = open_bytes(pack);

@@ -1,5 +1,5 @@
-// For tests and fuzzers: gives changed bytes the checksums they should have, so that the code
-// behind the checksums is reached.
+// For tests and fuzzers: gives changed bytes correct checksums, so that tests reach the code
+// behind the checksum tests.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ inline std::shared_ptr<const Pack> open_bytes(Bytes bytes) {
   return Pack::open(std::make_unique<MemoryBytes>(bytes, "test.tnd"));
 }
 
-// Head, tail, metadata and index. The pack has at least a head and a tail.
+// Seals head, tail, metadata and index. The pack must have at least a head and a tail.
 inline void seal(FileBytes& pack) {
   const std::size_t tail = pack.size() - kTailBytes;
   const auto section = [&](std::size_t entry, std::uint32_t piece) {
@@ -35,12 +35,12 @@ inline void seal(FileBytes& pack) {
   store(pack.data() + tail + 124, piece_crc(kNoRecord, kTailPiece, Bytes(pack).subspan(tail, 124)));
 }
 
-// Also magic, file length and pack id, which no change but a lucky one would keep right.
+// Also repairs magic, file length and pack id, which almost no random change preserves.
 inline void repair(FileBytes& pack) {
   const std::size_t tail = pack.size() - kTailBytes;
   std::memcpy(pack.data(), kHeadMagic.data(), kHeadMagic.size());
   store(pack.data() + 8, kFormatVersion);
-  // Known feature bits stay: without that of lanes, packs with lanes records could not be opened.
+  // Known feature bits stay: without the lanes bit, packs with lanes records could not be opened.
   store(pack.data() + 16, load<std::uint64_t>(pack.data() + 16) & kKnownIncompatible);
   std::memcpy(pack.data() + tail, kTailMagic.data(), kTailMagic.size());
   std::memcpy(pack.data() + tail + 128, kEndMagic.data(), kEndMagic.size());
@@ -49,8 +49,8 @@ inline void repair(FileBytes& pack) {
   seal(pack);
 }
 
-// The checksum behind every field of every record, restore data too, and behind every block of
-// names.
+// Repairs the checksum behind every field of every record, behind restore data, and behind every
+// block of names.
 inline void repair_records(FileBytes& pack, const Pack& opened) {
   Extent extent;
   for (std::uint64_t i = 0; i < opened.count(); ++i) {

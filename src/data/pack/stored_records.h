@@ -1,4 +1,4 @@
-// A source whose samples are stored as a pack stores records, so that they can be copied.
+// A source with samples stored as in a pack, so that records can be copied.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ class StoredRecords {
  public:
   virtual ~StoredRecords() = default;
 
-  // All fields of sample i as they are stored, with every checksum checked; `restore`: the restore
-  // data of a lanes record, empty for others. Any thread. Throws SampleError.
+  // Reads all fields of sample i as stored and checks every checksum. `restore` gets the restore
+  // data of a lanes record, and is empty for other samples. Any thread. Throws SampleError.
   virtual void read_stored(Sample& out, std::vector<std::byte>& restore, std::uint64_t i) const = 0;
 };
 

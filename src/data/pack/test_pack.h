@@ -20,7 +20,7 @@ inline FileBytes bytes_of_pack(const Source& source, const PackOptions& options 
   return out;
 }
 
-// The error of opening; none when it succeeds.
+// Returns the error code of opening the bytes; none on success.
 inline ErrorCode open_code(Bytes bytes) {
   try {
     open_bytes(bytes);

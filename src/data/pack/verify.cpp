@@ -1,4 +1,4 @@
-// Pack::verify: one walk over the file in order, every byte read once.
+// Pack::verify: walks once over the file in order, reading every byte once.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,8 +17,8 @@ constexpr std::uint64_t kBufferBytes = 1 << 20;
 
 struct Stopped {};
 
-// Hands out the bytes of a file in order and sums them up. What cannot be read is reported and
-// counts as zeros, so that the walk goes on and the pieces concerned fail their checksums.
+// Yields the bytes of a file in order and updates the digest. Unreadable bytes are reported
+// and replaced by zeros, so that the walk continues and the affected pieces fail their checksums.
 class Walk {
  public:
   using Bad = std::function<void(const Error&)>;
@@ -31,7 +31,7 @@ class Walk {
 
   std::uint64_t at() const { return next_ - left_.size(); }
 
-  // Calls part(bytes) for the next `bytes` bytes, one or more times.
+  // Calls part(bytes) one or more times for the next `bytes` bytes.
   template <typename Part>
   void take(std::uint64_t bytes, Part&& part) {
     while (bytes > 0) {
@@ -78,7 +78,7 @@ class Walk {
 
 }  // namespace
 
-// One check of one pack, part by part in the order of the file.
+// Checks one pack once, part by part in file order.
 class Verification {
  public:
   Verification(const Pack& pack, const Walk::Bad& bad, const Walk::Progress& progress)
@@ -109,7 +109,7 @@ class Verification {
                   {.file = pack_.path(), .record = record, .offset = start}, "not all are zero"));
   }
 
-  // A piece and its checksum; hands the payload to `also`, what is wrong to `wrong`.
+  // Checks a piece and its checksum; passes the payload to `also` and a mismatch to `wrong`.
   template <typename Also, typename Wrong>
   void piece(std::uint64_t owner, std::uint32_t number, std::uint64_t payload, const Also& also,
              const Wrong& wrong) {
@@ -148,7 +148,7 @@ class Verification {
     }
   }
 
-  // Empty names where they cannot be read; a damaged block is reported in its turn, by names().
+  // Returns empty names where reading fails; names() reports a damaged block later.
   std::vector<std::string> names_of(std::uint64_t block) {
     try {
       return pack_.read_names(block);
@@ -164,7 +164,7 @@ class Verification {
     const bool lanes = pack_.index_.is_lanes(i);
     if (lanes) lengths_.push_back(pack_.index_.restore[i]);
     SampleInfo info = pack_.index_.info(i);
-    info.codec = static_cast<Codec>(pack_.index_.codec[i]);  // as stored, also when not known
+    info.codec = static_cast<Codec>(pack_.index_.codec[i]);  // as stored, even if unknown
     begin_record_digest(record_digest_, info, name, lengths_);
 
     padding_to(pack_.offsets_[i], i);
@@ -207,7 +207,7 @@ class Verification {
     }
   }
 
-  // After other damage the digests would only report the same damage again.
+  // After other damage, the digests would only report the same damage again.
   void digests() {
     if (sound_ && walk_.digest() != pack_.tail_.digest) {
       report_(Error(ErrorCode::digest_differs, {.file = pack_.path()},
@@ -229,7 +229,7 @@ class Verification {
   const std::uint64_t tail_offset_;
   Walk walk_;
   Digest id_, record_digest_;
-  std::vector<std::uint64_t> lengths_;  // of the record at hand
+  std::vector<std::uint64_t> lengths_;  // lengths in the current record
 };
 
 void Pack::verify(const std::function<void(const Error&)>& bad,

@@ -1,4 +1,4 @@
-// Bytes that are read from the front to the end: a file, or what a decompressor gives.
+// Bytes read from front to end: a file, or the output of a decompressor.
 // One thread at a time.
 #pragma once
 
@@ -16,13 +16,13 @@ class ByteStream {
  public:
   virtual ~ByteStream() = default;
 
-  // Up to out.size() bytes, fewer only at the end. Throws Error.
+  // Reads up to out.size() bytes, fewer only at the end. Throws Error.
   virtual std::size_t read(std::span<std::byte> out) = 0;
 
-  // Passes over `bytes`; returns how many there were, fewer only at the end. The default reads.
+  // Skips `bytes`; returns the number skipped, fewer only at the end. The default reads them.
   virtual std::uint64_t skip(std::uint64_t bytes);
 
-  // Bytes from here to the end, where that is known without reading.
+  // Returns the bytes from here to the end, if known without reading.
   virtual std::optional<std::uint64_t> left() const { return {}; }
 
   virtual std::uint64_t offset() const = 0;  // bytes read or skipped so far

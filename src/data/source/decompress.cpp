@@ -20,17 +20,17 @@ namespace {
 constexpr std::uint64_t kMaxMemory = 256ull << 20;
 constexpr std::size_t kInputBytes = 128 << 10;
 
-// A byte of gzip gives at most 1,032; one of bzip2 can give over a million, which a few kilobytes
-// make hours of work. Smaller data may be as dense as they like.
+// A byte of gzip expands to at most 1,032 bytes. A byte of bzip2 can expand to over a million, so
+// that a few kilobytes take hours. Outputs up to kAnyDensity may have any density.
 constexpr std::uint64_t kMostPerByte = 1'100, kAnyDensity = 256ull << 20;
 
 unsigned clamp_to_unsigned(std::size_t bytes) {
   return static_cast<unsigned>(std::min<std::size_t>(bytes, UINT_MAX));
 }
 
-enum class State { inside, between_parts };  // of a compressed part
+enum class State { inside, between_parts };  // relative to a compressed part
 
-// Shares between the four: buffered input, what happens between parts and at the end.
+// Common to the four decompressors: buffered input, transitions between parts, and the end.
 class Decompressor : public ByteStream {
  public:
   Decompressor(ByteStream& in, std::string path)
@@ -61,10 +61,10 @@ class Decompressor : public ByteStream {
   std::uint64_t offset() const override { return offset_; }
 
  protected:
-  // Moves `in` and `out` past what was consumed and produced. `last`: no input follows `in`.
+  // Moves `in` and `out` past the consumed and produced bytes. `last`: no input follows `in`.
   virtual State step(Bytes& in, std::span<std::byte>& out, bool last) = 0;
 
-  // Makes ready for the part that begins at the front of `in`. False: `in` begins with no part.
+  // Prepares for the part that begins at the front of `in`. False: no part begins there.
   virtual bool restart(Bytes in) = 0;
 
   [[noreturn]] void fail(std::string reason) const {
@@ -83,7 +83,7 @@ class Decompressor : public ByteStream {
                     with_commas(consumed), with_commas(offset_), with_commas(kMostPerByte)));
   }
 
-  // Keeps what is left and appends; a part's first bytes are then seen together.
+  // Keeps unread bytes and appends input, so that the first bytes of a part are contiguous.
   void refill() {
     const std::size_t kept = input_.size();
     std::copy(input_.begin(), input_.end(), buffer_.begin());
@@ -92,7 +92,7 @@ class Decompressor : public ByteStream {
     input_ = Bytes(buffer_).first(kept + got);
   }
 
-  // False at the end of the input; what may follow the last part is a padding of zeros.
+  // Returns false at the end of the input. Zero padding may follow the last part.
   bool begin_part() {
     if (input_.size() < 8 && !last_) refill();
     if (!input_.empty() && (first_ || input_.front() != std::byte{0})) {
@@ -110,8 +110,8 @@ class Decompressor : public ByteStream {
   ByteStream& in_;
   std::string path_;
   std::vector<std::byte> buffer_;
-  Bytes input_;        // what of the buffer is not consumed
-  bool last_ = false;  // the input has no more than that
+  Bytes input_;        // unconsumed bytes of the buffer
+  bool last_ = false;  // true if no input follows the buffer
   bool first_ = true;
   bool ended_ = false;
   State state_ = State::between_parts;

@@ -1,5 +1,5 @@
-// Streaming decompression with bounded memory. Files made of several concatenated compressed
-// parts are read as one, as gzip, xz, zstd and bzip2 do themselves.
+// Streaming decompression with bounded memory. A file of several concatenated compressed
+// parts is read as one, as the gzip, xz, zstd and bzip2 programs do.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ enum class Compression : std::uint8_t { none, gzip, xz, zstd, bzip2 };
 
 const char* compression_name(Compression compression);
 
-// By the first bytes; six are enough.
+// Detects the compression from the first bytes; six suffice.
 Compression sniff_compression(Bytes first);
 
-// What `in` holds, decompressed; keeps a reference to it. `path` is for messages. Reading throws
-// Error(compression_damaged) with the offset in the compressed bytes when they are damaged, end
-// early, or need more memory than 256 MiB to decompress; and Error(interrupted).
+// Returns the decompressed bytes of `in`, and keeps a reference to `in`. `path` is for messages.
+// Reading throws Error(interrupted), and Error(compression_damaged) with the offset in the
+// compressed bytes if they are damaged, end early, or need more than 256 MiB of memory.
 std::unique_ptr<ByteStream> decompress(ByteStream& in, Compression compression, std::string path);
 
 }  // namespace tundish

@@ -87,7 +87,7 @@ ErrorCode code_of(Compression compression, const std::string& compressed) {
   return ErrorCode::none;
 }
 
-// Words that repeat and numbers that do not, so that there are several blocks of each kind.
+// Repeating words and non-repeating numbers yield several blocks of each kind.
 std::string sample_text(std::size_t bytes) {
   Random random({.seed = 3}, 0);
   std::string text;
@@ -142,7 +142,7 @@ TEST_CASE("changed bytes of compressed data are refused or change nothing") {
       std::string changed = compressed;
       changed[at] = static_cast<char>(changed[at] ^ 0x5a);
       if (code_of(compression, changed) == ErrorCode::none) {
-        REQUIRE(decompress_text(compression, changed) == text);  // the time in gzip's head
+        REQUIRE(decompress_text(compression, changed) == text);  // the time in the gzip header
       }
     }
   }
@@ -161,7 +161,7 @@ TEST_CASE("data that would take too much memory are refused") {
   // A frame with a window of 1 GiB and one empty block.
   const std::string zstd("\x28\xb5\x2f\xfd\x00\xa0\x01\x00\x00", 9);
   CHECK(reason(Compression::zstd, zstd).find("memory") != std::string::npos);
-  // The byte of a block's head that holds the size of the dictionary; a checksum ends the head.
+  // Sets the byte of the block header with the size of the dictionary; a checksum ends the header.
   std::string xz = compress_text(Compression::xz, sample_text(300));
   const std::size_t head = 12;
   const std::size_t head_bytes = (static_cast<std::size_t>(xz[head]) + 1) * 4;

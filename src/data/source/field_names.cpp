@@ -10,7 +10,7 @@
 namespace tundish {
 namespace {
 
-// Most telling first: a file with "image" and "data" means the first.
+// Most specific first: a file with "image" and "data" means "image".
 constexpr std::array<std::string_view, 17> kImageNames = {
     "image",  "images",    "image/encoded", "img", "imgs",     "jpg",   "jpeg",   "png", "webp",
     "pixels", "image_raw", "encoded",       "x",   "features", "input", "inputs", "data"};
@@ -25,7 +25,7 @@ std::span<const std::string_view> usual_names(FieldRole role) {
 
 const char* role_name(FieldRole role) { return role == FieldRole::image ? "image" : "label"; }
 
-// The names that fit; all names when none does.
+// Lists the names that fit, or all names if none fits.
 std::string list_names(std::span<const FieldCandidate> candidates) {
   constexpr std::size_t kMost = 20;
   std::string out;
@@ -60,7 +60,7 @@ std::optional<Fault> find_wanted(int& out, FieldRole role, const std::string& wa
                0};
 }
 
-// Place of the name in the table, after which come places for the part behind the last slash.
+// Returns the index of the name in the table. Matches of the part behind the last slash rank later.
 std::size_t rank(const std::string& name, std::span<const std::string_view> usual) {
   const std::string whole = lower(name);
   const std::string last = whole.substr(whole.rfind('/') + 1);  // npos + 1 is 0
@@ -75,9 +75,9 @@ std::size_t rank(const std::string& name, std::span<const std::string_view> usua
 
 bool is_channels(std::uint64_t side) { return side == 1 || side == 3 || side == 4; }
 
-// Three sides of which one counts channels, or a square by that name.
+// True for three sides of which one counts channels, or for a square with a usual name.
 bool has_picture_shape(const std::string& name, const std::vector<std::uint64_t>& shape) {
-  constexpr std::uint64_t kSmallest = 8;  // (2, 3, 4) is rather something else
+  constexpr std::uint64_t kSmallest = 8;  // (2, 3, 4) is unlikely to be a picture
   if (shape.size() == 2) {
     const std::string small = lower(name);
     const bool named = small.find("image") != small.npos || small.find("img") != small.npos;
@@ -135,7 +135,7 @@ std::optional<Fault> choose_field(int& out, FieldRole role, const std::string& w
   if (!wanted.empty()) return find_wanted(out, role, wanted, candidates);
   const auto usual = usual_names(role);
   std::size_t best = 2 * usual.size();
-  std::size_t same = 0;  // candidates of the best rank
+  std::size_t same = 0;  // candidates with the best rank
   std::size_t fitting = 0;
   int last_fitting = -1;
   for (std::size_t c = 0; c < candidates.size(); ++c) {
@@ -149,7 +149,7 @@ std::optional<Fault> choose_field(int& out, FieldRole role, const std::string& w
     best = here;
   }
   if (role == FieldRole::label) {
-    if (same > 1) out = -1;  // "train/label" and "test/label": neither is the label
+    if (same > 1) out = -1;  // "train/label" and "test/label": ambiguous
     return std::nullopt;
   }
   if (same == 0 && fitting == 1) out = last_fitting;

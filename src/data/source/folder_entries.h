@@ -1,4 +1,4 @@
-// What is in a folder. std::filesystem's iterator ends the process when memory is short.
+// Lists a folder. std::filesystem's iterator terminates the process when memory is short.
 #pragma once
 
 #include <dirent.h>
@@ -18,11 +18,11 @@ namespace tundish {
 
 struct FolderEntry {
   std::string name;
-  bool is_folder = false, is_file = false;  // links are followed; neither: a link to nowhere, ...
-  std::uint64_t bytes = 0;                  // of a file
+  bool is_folder = false, is_file = false;  // links are followed; neither: a dangling link, ...
+  std::uint64_t bytes = 0;                  // size of a file
 };
 
-// When a file was changed, in nanoseconds; 0 when it is missing.
+// Returns when a file was changed, in nanoseconds; 0 if it is missing.
 inline std::uint64_t changed_at(const struct stat& status) {
   return static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000 +
          static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
@@ -32,19 +32,19 @@ inline std::uint64_t changed_at(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 ? changed_at(status) : 0;
 }
 
-// Longer than a tick of the clock of a local file system.
+// Longer than a clock tick of a local file system.
 inline constexpr std::chrono::milliseconds kFileClockTick{20};
 
 // Changes whenever the content of a file may have changed: a digest of its size, its modification
-// time and its status change time. Programs can set the modification time, as unzip and rsync -a
-// do; they cannot set the status change time.
+// time and its status change time. Programs such as unzip and rsync -a can set the modification
+// time, but not the status change time.
 inline std::uint64_t content_stamp(const struct stat& status) {
   const std::uint64_t words[] = {static_cast<std::uint64_t>(status.st_size), changed_at(status),
                                  static_cast<std::uint64_t>(status.st_ctim.tv_sec),
                                  static_cast<std::uint64_t>(status.st_ctim.tv_nsec)};
   return XXH3_64bits(words, sizeof words);
 }
-// Throws Error when the file is missing: no stamp says that what is missing has not changed.
+// Throws Error if the file is missing: no stamp can prove that a missing file is unchanged.
 inline std::uint64_t content_stamp(const std::string& path) {
   struct stat status;
   if (::stat(path.c_str(), &status) != 0) throw_errno(path, "stat", false);
@@ -56,7 +56,7 @@ inline std::uint64_t content_stamp(const File& file) {
   return content_stamp(status);
 }
 
-// Calls visit(entry) in the system's order until it gives false. Gives the errno of a folder that
+// Calls visit(entry) in the system's order until it returns false. Returns the errno if the folder
 // cannot be listed, else 0.
 template <typename Visit>
 int visit_folder(const std::string& path, Visit&& visit) {

@@ -1,4 +1,4 @@
-// The table of formats. A new one: a row here, its file pair in formats/.
+// The table of formats. A new format needs a row here and a file pair in formats/.
 #include <sys/stat.h>
 
 #include <array>
@@ -31,7 +31,7 @@ bool ends_with(const Probe& probe, std::string_view ending) {
   return !probe.is_folder && lower(probe.path).ends_with(ending);
 }
 
-// Compressed, or as an archive is. Of a folder: all files are archives.
+// True for compressed files and archives. A folder matches if all files are archives.
 bool looks_like_tar(const Probe& probe) {
   if (probe.is_folder) return is_tar_folder(probe.path);
   return sniff_compression(probe.first) != Compression::none ||
@@ -46,7 +46,7 @@ bool looks_like_zarr(const Probe& probe) {
   return probe.has(".zarray") || probe.has(".zgroup") || probe.has("zarr.json");
 }
 
-// A user block of 512 bytes or a multiple by a power of two may come first: open_hdf5() refuses it.
+// A user block of 512 bytes or a power-of-two multiple may precede it: open_hdf5() refuses that.
 bool looks_like_hdf5(const Probe& probe) {
   constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
   if (probe.text().starts_with(kSignature)) return true;

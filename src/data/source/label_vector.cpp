@@ -13,7 +13,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "the data of a .npy file are copied");
 
-// All but the data: a multiple of 64 bytes, with blanks before the last line end.
+// Everything before the data: a multiple of 64 bytes, with blanks before the last line end.
 std::string npy_head(std::size_t classes) {
   const std::string text =
       fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({},), }}", classes);

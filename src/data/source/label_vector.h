@@ -1,7 +1,7 @@
-// Labels that are vectors: a number for each class, from the columns "label:NAME" of a list.
+// Labels that are vectors: one number per class, from the columns "label:NAME" of a list.
 //
-// Every sample has its vector in the array field "label": a .npy file of float32 whose shape is
-// (classes). A pack stores that field as any other.
+// Every sample stores its vector in the array field "label": a .npy file of float32 with shape
+// (classes). A pack stores this field like any other.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,16 @@ namespace tundish {
 
 inline constexpr const char* kLabelVectorField = "label";
 
-// Number of that field; -1 when labels are no vectors: no array field has the name, or there are no
-// names of classes.
+// Returns the number of the field; -1 if labels are no vectors: no array field has the name, or
+// there are no class names.
 int label_vector_field(const Schema& schema);
 
-// As NumPy writes it.
+// Formats the vector as NumPy does.
 std::vector<std::byte> label_vector_npy(std::span<const float> vector);
 std::size_t label_vector_bytes(std::size_t classes);
 
-// Any bytes. Faults: label_unreadable when they are not what label_vector_npy() gives for so many
-// finite numbers.
+// Accepts any bytes. Faults: label_unreadable unless label_vector_npy() could have made them from
+// as many finite numbers.
 std::optional<Fault> read_label_vector(std::span<float> out, Bytes npy);
 
 }  // namespace tundish

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kClassList = "tundish classes ";
 
-// "7", "-1", and "7.0" as tables write it where a column once had holes.
+// Parses "7", "-1", and "7.0", which tables contain if a column once had missing values.
 std::optional<std::int64_t> parse_whole(std::string_view text) {
   std::int64_t whole = 0;
   const char* end = text.data() + text.size();
@@ -35,7 +35,7 @@ std::optional<std::int64_t> parse_whole(std::string_view text) {
 
 std::optional<LabelFault> make_labels(Labels& out, const StringTable& texts, MixedLabels mixed) {
   out = {};
-  std::optional<std::size_t> number, name;  // the first of each
+  std::optional<std::size_t> number, name;  // the first of each kind
   for (std::size_t i = 0; i < texts.size(); ++i) {
     if (texts[i].empty()) return LabelFault{i, "the label is empty"};
     std::optional<std::size_t>& first = parse_number(texts[i]) ? number : name;

@@ -1,4 +1,4 @@
-// For tests and fuzzers: a data set in memory, and small images to fill it with.
+// For tests and fuzzers: a data set in memory, and small images for it.
 #pragma once
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ inline std::vector<std::byte> random_bytes(std::size_t count, Random& random) {
   return out;
 }
 
-// An image that is quickly made: a .npy file of height x width x 3 random bytes.
+// Returns an image that is fast to make: a .npy file of height x width x 3 random bytes.
 inline std::vector<std::byte> npy_image(int width, int height, Random& random) {
   std::string head = fmt::format(
       "{{'descr': '|u1', 'fortran_order': False, 'shape': ({}, {}, 3), }}", height, width);
@@ -44,15 +44,15 @@ class MemorySource : public Source, public FileTimes {
   struct Item {
     std::string key;
     std::int64_t label = -1;
-    std::vector<std::vector<std::byte>> fields;  // by field number; the label's stays empty
-    ErrorCode fails = ErrorCode::none;           // reading it throws this
+    std::vector<std::vector<std::byte>> fields;  // by field number; empty for the label
+    ErrorCode fails = ErrorCode::none;           // error thrown when reading
   };
 
   Schema schema_;
   std::vector<Item> items;
   bool by_number = true;    // false: only scan() works
   bool knows_sizes = true;  // false: bytes() is 0
-  bool may_be_read = true;  // false: every read fails as a whole
+  bool may_be_read = true;  // false: every read fails for the whole source
 
   std::uint64_t count() const override { return items.size(); }
   const Schema& schema() const override { return schema_; }
@@ -94,7 +94,7 @@ class MemorySource : public Source, public FileTimes {
   }
 };
 
-// Images with labels; the sizes of the images are random, up to `side`.
+// Makes images with labels; the sizes of the images are random, up to `side`.
 inline MemorySource image_source(std::uint64_t count, int side, std::uint64_t seed = 1) {
   MemorySource source;
   source.schema_ = {

@@ -1,4 +1,4 @@
-// A stream of bytes in memory.
+// A byte stream over memory.
 #pragma once
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 namespace tundish {
 namespace {
 
-// The code point at `i`, which moves past it.
+// Returns the code point at `i` and moves `i` past it.
 std::uint32_t next_code_point(std::string_view text, std::size_t& i) {
   const std::size_t length = utf8_length(text.substr(i));
   const std::uint32_t lead = static_cast<unsigned char>(text[i++]);

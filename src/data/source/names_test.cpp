@@ -10,7 +10,7 @@
 namespace tundish {
 namespace {
 
-// The obviously right twin: whole strings to code points, then a comparison of vectors.
+// Reference implementation: converts whole strings to code points, then compares vectors.
 std::vector<std::uint32_t> code_points(const std::string& text) {
   std::vector<std::uint32_t> out;
   for (std::size_t i = 0; i < text.size();) {
@@ -52,7 +52,7 @@ TEST_CASE("names sort as Python sorts them, whatever bytes they hold") {
   CHECK(name_before("a", "ab"));
   CHECK_FALSE(name_before("a", "a"));
   CHECK(name_before("\xc3\xa4", "\xff"));              // U+00E4 before U+DCFF
-  CHECK(name_before("\xc3\xa4", "\xc3"));              // though it is the longer one
+  CHECK(name_before("\xc3\xa4", "\xc3"));              // although it is longer
   CHECK(name_before("\xff", "\xee\x80\x80"));          // U+DCFF before U+E000
   CHECK(name_before("\xed\x9f\xbf", "\xed\xa0\x80"));  // U+D7FF before an escaped surrogate
 
@@ -102,7 +102,7 @@ TEST_CASE("names of samples are relative and clean") {
   CHECK_FALSE(is_clean_key(std::string(kMaxKeyBytes + 1, 'a')));
 }
 
-TEST_CASE("a path of a million parts is cleaned in one pass") {  // each part copied all before it
+TEST_CASE("a path of a million parts is cleaned in one pass") {  // copying all parts would be slow
   std::string path;
   for (int i = 0; i < 1'000'000; ++i) path += "a/";
   CHECK(clean_path(path) == path.substr(0, path.size() - 1));

@@ -7,9 +7,9 @@
 namespace tundish {
 namespace {
 
-constexpr std::size_t kMaxDigits = 40;  // more than any table of measurements has
+constexpr std::size_t kMaxDigits = 40;  // more than any table of measurements contains
 
-// The significant digits of the number: "-0.0120e5" gives "12".
+// Returns the significant digits of the number: "12" for "-0.0120e5".
 std::string significant_digits(std::string_view text) {
   std::string digits;
   for (const char c : text.substr(0, text.find_first_of("eE"))) {

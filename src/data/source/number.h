@@ -1,4 +1,4 @@
-// Numbers written as text.
+// Parses numbers written as text.
 #pragma once
 
 #include <charconv>
@@ -8,8 +8,8 @@
 
 namespace tundish {
 
-// The whole text as a finite number: "12", "-0.5", "1e3"; nothing for "", " 1", "nan", "1e999".
-// Does not depend on the locale.
+// Parses the whole text as a finite number: "12", "-0.5", "1e3"; empty for "", " 1", "nan",
+// "1e999". Independent of the locale.
 inline std::optional<double> parse_number(std::string_view text) {
   double value = 0;
   const char* end = text.data() + text.size();
@@ -18,7 +18,7 @@ inline std::optional<double> parse_number(std::string_view text) {
   return value;
 }
 
-// Whether the text is a number and a double holds it without loss: no leading zero or
+// Returns true if the text is a number that a double represents without loss: no leading zero or
 // plus, and the double, written with as many digits, has the same digits. True for "12", "0.50",
 // "1e3"; false for "00123", "+1" and "12345678901234567890", which could be codes.
 bool is_exact_number(std::string_view text);

@@ -24,9 +24,9 @@ const Format& named_format(const std::string& path, const std::string& name) {
       fmt::format("no format is called '{}'; there are: {}", printable(name), format_names()));
 }
 
-// Formats that are known by their first bytes alone, and how their files are called.
+// Formats detected by their first bytes alone, with the usual names of their files.
 struct UsualName {
-  std::string_view part;  // of the name, in lower case
+  std::string_view part;  // part of the name, in lower case
   bool is_ending;
   const char* format;
   const char* begins;
@@ -42,7 +42,7 @@ constexpr std::array kUsualNames = {
     UsualName{"tfrecord", false, "TFRecord", "the length of a record and the checksum of it"},
 };
 
-// What a file of no known format is, as far as its name says it; empty when it does not.
+// Describes a file of unknown format as far as its name reveals the format; else empty.
 std::string describe_unknown(const Probe& probe) {
   const std::string name = lower(probe.path.substr(probe.path.rfind('/') + 1));
   for (const UsualName& usual : kUsualNames) {
@@ -85,7 +85,7 @@ const Format& format_for(const std::string& path, const SourceOptions& options) 
   return options.format.empty() ? format_of(path, status) : named_format(path, options.format);
 }
 
-// The first file says the format of all.
+// The format of the first file applies to all files.
 std::shared_ptr<const Source> open_pattern(const std::string& path, const SourceOptions& options) {
   const std::vector<std::string> files = expand_pattern(path);
   const Format& format = format_for(files.front(), options);
@@ -98,13 +98,13 @@ std::shared_ptr<const Source> open_pattern(const std::string& path, const Source
               {.file = path});
 }
 
-// The format that was asked for; empty when the first bytes say the same.
+// Returns the requested format; empty if the first bytes give the same format.
 std::string format_beyond_bytes(const std::string& path, const std::string& asked) {
   struct stat status;
   if (asked.empty() || ::stat(path.c_str(), &status) != 0) return asked;
   try {
     return format_of(path, status).name == asked ? "" : asked;
-  } catch (const Error&) {  // no format is seen: that is why it was asked for
+  } catch (const Error&) {  // the format is not detected, so it had to be requested
     return asked;
   }
 }

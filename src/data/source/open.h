@@ -1,4 +1,4 @@
-// A path to its source: asks the table of formats (data/source/format.h).
+// Opens the source of a path with the table of formats (data/source/format.h).
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace tundish {
 
-// Throws Error 301 to 304 and 314 to 318. data/pack/open.h knows packs and calls this for the rest.
+// Throws Error 301 to 304 and 314 to 318. data/pack/open.h opens packs and calls this for the rest.
 std::shared_ptr<const Source> open_loose(const std::string& path,
                                          const SourceOptions& options = {});
 

@@ -11,7 +11,7 @@
 namespace tundish {
 namespace {
 
-// Asks to stop from the nth time on that someone looks.
+// Requests a stop from the nth check on.
 struct Countdown {
   mutable int looks_left;
   StopRequest request() const {
@@ -22,7 +22,7 @@ struct Countdown {
   }
 };
 
-// Interrupts the opening of a source at every place that looks; returns how many there are.
+// Interrupts the opening of a source at every check; returns the number of checks.
 int interrupt_everywhere(const std::string& path) {
   for (int looks = 0; looks < 10'000; ++looks) {
     const Countdown countdown{looks};
@@ -56,7 +56,7 @@ std::string gzip(const std::string& text) {
 TEST_CASE("opening a folder, a list or an archive can be interrupted at any of its steps") {
   const TemporaryFolder folder;
   TarMaker tar;
-  std::string list = "path,label\n", outside = list;  // its images lie outside the list's folder
+  std::string list = "path,label\n", outside = list;  // images outside the list's folder
   for (int i = 0; i < 20; ++i) {
     const std::string name = fmt::format("set/{}/{}.jpg", i % 2 ? "cat" : "dog", i);
     folder.write(name, "bytes");
@@ -68,8 +68,8 @@ TEST_CASE("opening a folder, a list or an archive can be interrupted at any of i
   folder.write("out/list.csv", outside);
   folder.write("a.tar", tar.end());
   folder.write("a.tar.gz", gzip(tar.end()));
-  // A place that looks does so for each of the 20 files, rows or members, and most more often. The
-  // figures are so high that no such place may be missing.
+  // Each place that checks does so for each of the 20 files, rows or members, and most more often.
+  // The bounds are so high that no such place may be missing.
   constexpr int kOnePlace = 20;
   CHECK(interrupt_everywhere(folder / "set") > 112 - kOnePlace);
   CHECK(interrupt_everywhere(folder / "list.csv") > 146 - kOnePlace);

@@ -1,5 +1,5 @@
-// What some sources also are: those that take much memory besides the samples that they read
-// (arrays in chunks). A loader with a budget asks for it, and limits it.
+// Interface of sources that take much memory besides the samples being read (chunked arrays). A
+// loader with a budget queries and limits this memory.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ class ReadMemory {
  public:
   virtual ~ReadMemory() = default;
 
-  // About what one call of read() takes besides the bytes that it gives.
+  // Returns the approximate memory of one read() call besides the bytes that it returns.
   virtual std::uint64_t memory_while_reading() const = 0;
 
-  // From now on Source::memory() is at most so many bytes, as far as the source can keep less.
+  // Limits Source::memory() to `bytes` from now on, as far as the source supports less.
   virtual void keep_at_most(std::uint64_t bytes) const = 0;
 };
 

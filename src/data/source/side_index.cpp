@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kMagic = "TND sid2";
 constexpr std::uint64_t kMaxIndexBytes = 1ull << 30;
-// Of a true index: a record takes at least 16 bytes of the data and 24 bytes besides its name.
+// Bound of a valid index: a record takes at least 16 bytes of data, and 24 bytes besides its name.
 constexpr std::uint64_t kIndexPerByte = 16, kIndexAtLeast = 1 << 20;
 // magic, version, bytes of the format's name, size, two times, bytes of the payload, hash of the
 // path
@@ -95,7 +95,7 @@ std::vector<std::byte> close_side_index(const std::string& path, const FileStamp
   return out;
 }
 
-// False: it cannot be written there.
+// Returns false if the file cannot be written there.
 bool write(const Place& place, Bytes bytes) {
   const int folder = ::open(place.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return false;
@@ -113,13 +113,13 @@ bool write(const Place& place, Bytes bytes) {
       ::fsync(folder);
       return true;
     }
-  } catch (const Error&) {  // the disk is full: it is removed
+  } catch (const Error&) {  // the disk is full: the file is removed
   }
   ::unlinkat(folder, temporary.c_str(), 0);
   return false;
 }
 
-// Whether the first bytes of an index file, at least kHead and the format's name, are those of an
+// Returns true if the first bytes of an index file, at least kHead and the format's name, match an
 // index with `payload` bytes.
 bool head_fits(Bytes file, std::uint64_t payload, const std::string& path, const FileStamp& stamp,
                std::string_view format, std::uint32_t version) {
@@ -135,7 +135,7 @@ bool head_fits(Bytes file, std::uint64_t payload, const std::string& path, const
          std::memcmp(head + kHead, format.data(), format.size()) == 0;
 }
 
-// The index of another user is not believed, unless the data are that user's too.
+// Trusts the index of another user only if the data belong to that user too.
 bool is_trusted(const File& index, const std::string& path) {
   struct stat own, data;
   if (::fstat(index.descriptor(), &own) != 0 || ::stat(path.c_str(), &data) != 0) return false;
@@ -143,7 +143,7 @@ bool is_trusted(const File& index, const std::string& path) {
   return !others_write && (own.st_uid == ::geteuid() || own.st_uid == data.st_uid);
 }
 
-// The head is read and compared first, so that a file of something else takes no memory.
+// Reads and compares the head first, so that an unrelated file takes no memory.
 bool read_index_file(std::vector<std::byte>& out, const std::string& index_path,
                      const std::string& path, const FileStamp& stamp, std::string_view format,
                      std::uint32_t version) {
@@ -197,7 +197,7 @@ std::optional<std::vector<std::byte>> load_side_index(const std::string& path,
       std::vector<std::byte> file;
       if (!read_index_file(file, place->path(), path, stamp, format, version)) continue;
       if (auto found = open_side_index(file, path, stamp, format, version)) return found;
-    } catch (const Error&) {  // there is none
+    } catch (const Error&) {  // no index exists
     }
   }
   return std::nullopt;
@@ -214,7 +214,7 @@ void save_side_index(const std::string& path, const FileStamp& stamp, std::strin
     std::error_code ignored;
     std::filesystem::create_directories(place->folder, ignored);
     write(*place, file);
-  } catch (...) {  // no memory, or the file is gone: the next opening scans again
+  } catch (...) {  // no memory, or the file is gone: the next opening scans
   }
 }
 

@@ -40,7 +40,7 @@ TEST_CASE("an index comes back for the file it was made of, and for no other") {
   other = stamp;
   ++other.status_changed_ns;
   CHECK_FALSE(load_side_index(path, other, "rec", 1));
-  // A copy of the index beside another file of the same size and time.
+  // A copy of the index, placed beside another file of the same size and time.
   std::vector<std::byte> index;
   read_file(index, folder / ".a.rec.tndx", 1000);
   CHECK_FALSE(open_side_index(index, folder / "b.rec", stamp, "rec", 1));

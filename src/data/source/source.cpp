@@ -9,7 +9,7 @@
 namespace tundish {
 namespace {
 
-// Lengths come before texts, so that "ab" + "c" and "a" + "bc" differ.
+// Digests lengths before texts, so that "ab" + "c" and "a" + "bc" differ.
 class Digest {
  public:
   Digest() { XXH3_128bits_reset(&state_); }

@@ -1,5 +1,5 @@
-// What a user may say about a data set when it is opened; most need none of it. Described once:
-// base/fields.h. The program's options and Python's tundish.DataSource follow from it.
+// Options of a user for opening a data set; most need none. Defined once in
+// base/fields.h, from which the program's options and Python's tundish.DataSource follow.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace tundish {
 struct SourceOptions {
   static constexpr const char* kName = "DataSource";
   static constexpr const char* kAbout = "A data set and what cannot be seen from its bytes.";
-  std::string format;  // as data/source/format.h names it; empty: by the bytes
-  std::string image;   // array, feature or column; empty: the one that is called so
+  std::string format;  // a name from data/source/format.h; empty: detect
+  std::string image;   // array, feature or column; empty: detect by name
   std::string label;
-  std::int64_t axis = 0;  // which axis of the arrays counts the samples; -1 is the last
+  std::int64_t axis = 0;  // sample axis of the arrays; -1 is the last
   bool operator==(const SourceOptions&) const = default;
 
   template <class Self, class Visit>

@@ -1,4 +1,4 @@
-// Many short texts in one piece of memory.
+// Many short texts in one block of memory.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class StringTable {
   std::size_t size() const { return ends_.size(); }
   std::uint64_t memory() const { return text_.capacity() + 8 * std::uint64_t{ends_.capacity()}; }
 
-  // Valid until the next add.
+  // Valid until the next add().
   std::string_view operator[](std::size_t i) const {
     const std::uint64_t from = i == 0 ? 0 : ends_[i - 1];
     return std::string_view(text_).substr(from, ends_[i] - from);
@@ -26,7 +26,7 @@ class StringTable {
 
  private:
   std::string text_;
-  std::vector<std::uint64_t> ends_;  // a text begins where the one before ends
+  std::vector<std::uint64_t> ends_;  // a text begins where the previous text ends
 };
 
 }  // namespace tundish

@@ -1,4 +1,4 @@
-// Sources that find their end only when they are scanned: iterators of Python. Only pack() takes
+// Sources whose number of samples only a scan finds: iterators of Python. Only pack() accepts
 // such a source; a Loader needs a count.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace tundish {
 
-// What count() of such a source gives: more samples than any data set has.
+// count() of such a source: more samples than any data set has.
 inline constexpr std::uint64_t kUnknownCount = 1ull << 40;
 
 inline bool count_known(const Source& source) { return source.count() != kUnknownCount; }

@@ -25,7 +25,7 @@ class Converter {
         options_(options),
         writer_(format.make({source, target, options.replace, options.shards, report_})) {
     const std::vector<std::string>& classes = source.schema().classes;
-    // The columns of a folder's list have the names.
+    // The list of a folder already contains the names, as columns.
     const bool has_list = std::string_view(format.name) == "folder";
     if (has_list || classes.empty() || label_vector_field(source.schema()) < 0) return;
     report_.left_out.push_back(fmt::format("the names of the {} classes of the label vectors",
@@ -57,7 +57,7 @@ class Converter {
     } catch (const SampleError& error) {
       refuse(error);
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::name_unsafe) throw;  // of the source or the target as a whole
+      if (error.code() != ErrorCode::name_unsafe) throw;  // a fault of the whole source or target
       report_.refused.emplace_back(
           error.code(), Where{.file = path_, .record = i, .key = source_.key_or_nothing(i)},
           error.reason());
@@ -74,11 +74,11 @@ class Converter {
   void refuse(const SampleError& error) {
     if (error.code() == ErrorCode::no_memory) throw error;
     Where where = error.where();
-    if (where.file.empty()) where.file = path_;  // writers know the sample only
+    if (where.file.empty()) where.file = path_;  // writers have no path
     report_.refused.emplace_back(error.code(), std::move(where), error.reason());
   }
 
-  // Its key, or one made up where a block of names is damaged: the record itself may be valid.
+  // Returns the key, or a made-up name if a block of names is damaged: the record may be valid.
   std::string name_of(std::uint64_t i, const Sample& sample) {
     try {
       return source_.key(i);
@@ -98,7 +98,7 @@ class Converter {
   const ConvertOptions& options_;
   ConvertReport report_;
   std::unique_ptr<TargetWriter> writer_;
-  std::string last_name_damage_;  // one message for a whole block
+  std::string last_name_damage_;  // to report each damaged block once
 };
 
 }  // namespace
@@ -120,7 +120,7 @@ ConvertReport convert(const std::string& target, const TargetFormat& format, con
     return converter.finish(format.may_be_empty);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::interrupted) throw;
-    // Loops that read poll the request, and name what they read.
+    // Reading loops poll the request and name their source; the target is named instead.
     throw Error(ErrorCode::interrupted, {.file = target}, error.reason());
   }
 }

@@ -1,4 +1,4 @@
-// Any source into another format.
+// Converts any source to another format.
 #pragma once
 
 #include <functional>
@@ -14,9 +14,9 @@ struct ConvertOptions {
   std::function<void(const ConvertReport& so_far)> progress = {};  // called after every sample
 };
 
-// Blocks until the target is durable. A sample that cannot be read or written is in report.refused
-// and the others are written. Interruptible: base/interruption.h. Throws Error; then nothing
-// has the target's name that was not there before, except for files in a folder.
+// Blocks until the target is durable. Lists a sample that cannot be read or written in
+// report.refused and writes the others. Interruptible: base/interruption.h. Throws Error; then
+// no new file has the target's name, except for files in a folder.
 ConvertReport convert(const std::string& target, const TargetFormat& format, const Source& source,
                       const ConvertOptions& options);
 

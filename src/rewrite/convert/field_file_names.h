@@ -1,4 +1,4 @@
-// Names of fields as names of files or data sets.
+// Converts names of fields to names of files or data sets.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tundish {
 
-// By field number: letters that a file's name cannot have become "_", and no two are equal. The
-// image is "image", the label is "label".
+// By field number. Characters that a file name cannot contain become "_", and names are distinct.
+// The image is "image", the label is "label".
 std::vector<std::string> field_file_names(const Schema& schema);
 
 }  // namespace tundish

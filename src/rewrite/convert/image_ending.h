@@ -1,14 +1,14 @@
-// How the name of an image file ends, by its bytes.
+// Detects the ending and format name of an image file from its bytes.
 #pragma once
 
 #include "base/bytes.h"
 
 namespace tundish {
 
-// ".jpg", ".png", ...; "" when the bytes are of no image format that is decoded here.
+// Returns ".jpg", ".png", ...; "" if the bytes have no image format that this library decodes.
 const char* image_ending(Bytes image);
 
-// "jpeg", "png", ...: as TensorFlow's data sets call it; "" as above.
+// Returns "jpeg", "png", ..., as named in TensorFlow's data sets; "" as for image_ending().
 const char* image_format_name(Bytes image);
 
 }  // namespace tundish

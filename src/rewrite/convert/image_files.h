@@ -1,4 +1,4 @@
-// A source whose raw pixels (arrays of one shape) are image files: what preprocessing reads.
+// A source whose raw pixels (arrays of one shape) appear as image files, for preprocessing.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace tundish {
 
-// The same source when its images are files already, or when it has none. Elements that are no
+// Returns `source` if its images are already files, or if it has none. Elements that do not form an
 // image become a bad sample.
 std::shared_ptr<const Source> as_image_files(std::shared_ptr<const Source> source);
 

@@ -1,4 +1,4 @@
-// The list of a folder's files: labels and columns that do not follow from names.
+// The list of a folder: labels and columns that cannot be derived from names.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 
 namespace tundish {
 
-// Whether such a list is needed in any case. That of an image folder with classes may be.
+// Returns true if a list is always needed. An image folder with classes may also need a list.
 bool needs_list(const Schema& schema);
 
-// The rows of such a list. Labels of classes are in two columns, "label" with the name and
-// "label:number"; a class that no sample names has a row without a path
-// (data/source/formats/file_list.h reads it).
+// Builds the rows of a list. A class label has two columns, "label" with the name and
+// "label:number". A class without samples has a row without a path
+// (data/source/formats/file_list.h reads the list).
 class ListText {
  public:
   explicit ListText(const Schema& schema);
 
-  // `name`: of the sample's image in the folder.
+  // `name`: name of the sample's image in the folder.
   void add(const ConvertSample& sample, const std::string& name);
 
-  // Whether reading the folder without the list gives the same labels and classes.
+  // Returns true if reading the folder without the list gives the same labels and classes.
   bool follows_from_folders() const;
 
   std::string text() const;
@@ -31,10 +31,10 @@ class ListText {
   void add_label(std::string& row, std::int64_t label) const;
 
   const Schema& schema_;
-  const bool numbered_;  // labels have classes
+  const bool numbered_;  // true if labels have classes
   std::string rows_;
-  std::vector<bool> named_;  // classes of samples
-  bool in_folders_ = true;   // every sample is in the folder of its class
+  std::vector<bool> named_;  // classes that have samples
+  bool in_folders_ = true;   // every sample is in its class's folder
 };
 
 }  // namespace tundish

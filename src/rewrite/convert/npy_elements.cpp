@@ -23,7 +23,7 @@ void read_npy_elements(NpyElements& out, Bytes npy, const ConvertSample& sample)
                       fmt::format("it has {} bytes of elements and is no {}",
                                   with_commas(npy.size() - data), array_text(layout.type)));
   }
-  // The whole array as one sample of a store, which puts elements in C order.
+  // Treats the whole array as one sample of a store, which converts it to C order.
   StoredArray array{.name = {},
                     .type = layout.type,
                     .count = 1,

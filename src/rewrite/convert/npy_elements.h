@@ -1,4 +1,4 @@
-// The elements of a field that is a .npy file in each sample.
+// Reads the elements of a field that is a .npy file in each sample.
 #pragma once
 
 #include <vector>
@@ -13,11 +13,11 @@ struct NpyElements {
   std::vector<std::byte> elements;  // little-endian, in C order
 };
 
-// Throws SampleError when the bytes are no .npy file of numbers.
+// Throws SampleError if the bytes are not a .npy file of numbers.
 void read_npy_elements(NpyElements& out, Bytes npy, const ConvertSample& sample);
 
-// Throws SampleError when a field that has a shape has not as many bytes, or is an image that no
-// image can have: a pack may say anything.
+// Throws SampleError if a field with a shape has another number of bytes, or an image field has an
+// impossible shape: the schema of a pack is not trusted.
 void check_elements(const Field& field, const ConvertSample& sample, Bytes bytes);
 
 }  // namespace tundish

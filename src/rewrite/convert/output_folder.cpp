@@ -121,7 +121,7 @@ bool OutputFolder::write(const std::string& name, Bytes bytes) {
   do {
     descriptor = make_temporary(current_.descriptor(), temporary_.c_str());
   } while (descriptor < 0 && errno == EAGAIN);
-  File out(descriptor, path_ + '/' + name);  // open, and so locked, until it has its name
+  File out(descriptor, path_ + '/' + name);  // open, and so locked, until renamed
   if (!out.is_open()) fail(name, "making the file");
   try {
     out.write_at(bytes, 0);
@@ -139,7 +139,7 @@ bool OutputFolder::write(const std::string& name, Bytes bytes) {
 }
 
 void OutputFolder::sync() {
-  // One call for all files; an error of any of them is reported here (since Linux 5.8).
+  // One call syncs all files, and reports an error of any file (since Linux 5.8).
   if (::syncfs(root_.descriptor()) != 0) fail("", "writing to the disk");
 }
 

@@ -1,9 +1,9 @@
-// Writes files below one folder and never outside it, whatever their names are.
+// Writes files below one folder and never outside, whatever their names are.
 //
-// A name is taken piece by piece: absolute names, empty pieces, "." and ".." are refused, links on
-// the way are not followed. A file appears complete, by rename from a temporary file beside it;
-// a file that already exists with the same bytes is left alone, so that an interrupted run can be
-// repeated. A killed run leaves at most one temporary file, which the next one removes.
+// Names are processed part by part: absolute names, empty parts, "." and ".." are refused, and
+// links are not followed. A file appears completely, by renaming a temporary file in the same
+// folder. An existing file with the same bytes is kept, so that an interrupted run can be repeated.
+// A killed run leaves at most one temporary file, which the next run removes.
 // One thread at a time.
 #pragma once
 
@@ -18,30 +18,30 @@
 
 namespace tundish {
 
-// Why a name cannot be that of a file below a folder; empty when it can.
+// Returns the reason why a name is invalid for a file below a folder; empty if it is valid.
 std::optional<Fault> check_name(std::string_view name);
 
 class OutputFolder {
  public:
-  // Makes the folder, and those above it, when missing. Throws Error.
+  // Makes missing folders, including parents. Throws Error.
   OutputFolder(const std::string& path, bool replace);
 
-  // True when written, false when the file existed with the same bytes. Throws Error: name_unsafe
-  // (of the name, or a file is where a folder is needed, or a folder where the file is),
-  // output_exists (the file has other bytes, and not replace), disk_full, ...
+  // Returns true if written, false if the file existed with these bytes. Throws Error: name_unsafe
+  // (invalid name, a file in place of a folder, or a folder in place of the file),
+  // output_exists (the file has other bytes and replace is false), disk_full, ...
   bool write(const std::string& name, Bytes bytes);
 
-  // Blocks until everything is on the disk.
+  // Blocks until all files are durable.
   void sync();
 
  private:
-  void enter(std::string_view folder);  // makes current_ the folder of that name
+  void enter(std::string_view folder);  // sets current_ to the folder of that name
   bool holds(const std::string& leaf, Bytes bytes) const;
   [[noreturn]] void fail(const std::string& name, const char* doing) const;
 
   const std::string path_;
   const bool replace_;
-  const std::string temporary_;  // its name in every folder
+  const std::string temporary_;  // name of the temporary file in every folder
   File root_;
   File current_;
   std::string current_name_;

@@ -1,4 +1,4 @@
-// A file that is written from front to back in large pieces, and appears complete or not at all
+// A file written from front to back in large pieces, which appears completely or not at all
 // (data/pack/output_file.h). One thread.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace tundish {
 
 class OutputStream {
  public:
-  // Throws as OutputFile does. Without commit() the file goes with this object.
+  // Throws like OutputFile. Without commit(), the destructor removes the file.
   OutputStream(const std::string& target, bool replace) : file_(target, replace) {}
 
   std::uint64_t offset() const { return flushed_ + buffer_.size(); }  // where write() will write
@@ -22,12 +22,12 @@ class OutputStream {
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
   void write_zeros(std::size_t count);
 
-  // Replaces bytes that were written before.
+  // Replaces bytes that were already written.
   void rewrite(Bytes bytes, std::uint64_t offset);
 
   void commit();
 
-  // As OutputFile::complete().
+  // Same as OutputFile::complete().
   std::string complete();
 
  private:

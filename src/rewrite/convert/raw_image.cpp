@@ -6,7 +6,7 @@
 namespace tundish {
 namespace {
 
-// Element e of `inner` of element o of `outer` changes places with element o of e.
+// Transposes an [outer][inner] array.
 void transpose(std::vector<std::byte>& out, Bytes in, std::size_t outer, std::size_t inner) {
   out.resize(in.size());
   for (std::size_t o = 0; o < outer; ++o) {
@@ -14,7 +14,7 @@ void transpose(std::vector<std::byte>& out, Bytes in, std::size_t outer, std::si
   }
 }
 
-// The elements with the channels last; `memory` is theirs when they had to be moved.
+// Returns the elements with the channels last; uses `memory` only if they have to be reordered.
 Bytes interleaved(std::vector<std::byte>& memory, const Field& field, const RawLayout& layout,
                   Bytes bytes) {
   if (!field.channels_first || layout.channels == 1) return bytes;

@@ -29,7 +29,7 @@ std::vector<std::byte> bytes_of(std::string_view text) {
 
 std::string_view ending_of(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
-// What is added to a field's name so that it says what is inside.
+// Returns the ending that shows the content of a field, unless its name has such an ending.
 const char* ending_for(const Field& field) {
   const std::string last = lower(ending_of(field.name));
   switch (field.type) {
@@ -44,7 +44,7 @@ const char* ending_for(const Field& field) {
   }
 }
 
-// A field as the kind of a file: "mask" -> "mask.npy".
+// Returns a field's kind of file: "mask.npy" for "mask".
 std::string kind_of(const Field& field) {
   std::string kind = field.name + ending_for(field);
   std::replace(kind.begin(), kind.end(), '/', '_');
@@ -68,19 +68,19 @@ NameParts split_image_name(const std::string& name) {
 
 SampleFiles::SampleFiles(const Schema& schema, FileNames names)
     : schema_(schema), names_(names), image_(schema.find(FieldType::image)) {
-  owned_.reserve(schema.fields.size() + 1);  // views of what is in it stay valid
+  owned_.reserve(schema.fields.size() + 1);  // keeps views of its elements valid
 }
 
 std::string SampleFiles::image_name(const ConvertSample& sample, Bytes image) const {
   if (schema_.fields[static_cast<std::size_t>(image_)].array) {
     return sample.key.ends_with(".png") ? sample.key : sample.key + ".png";
   }
-  // Numbers of records become names that say what is inside; names of files stay.
+  // Adds endings to numbers of records; names of files are unchanged.
   const bool bare = sample.key.find('.', base_of(sample.key)) == sample.key.npos;
   return bare && !names_files(schema_) ? sample.key + image_ending(image) : sample.key;
 }
 
-// The same as the sample's up to the first dot, then its kind.
+// Returns the sample's name up to the first dot, then the kind.
 std::string SampleFiles::other_name(const Field& field, const std::string& key) const {
   const std::size_t slash = key.rfind('/');
   const std::size_t dot = key.find('.', slash == key.npos ? 1 : slash + 2);
@@ -116,7 +116,7 @@ void SampleFiles::add_image(const ConvertSample& sample, const std::string& stem
   add_owned(main_name_, std::move(png));
 }
 
-// Without regard to case: a tar's kinds have none.
+// Ignores case, because kinds in a tar are case-insensitive.
 bool SampleFiles::is_taken(const std::string& name, const std::string& stem) const {
   const std::string small = lower(name);
   const bool labels = names_ == FileNames::of_archive && schema_.find(FieldType::label) >= 0;
@@ -128,7 +128,7 @@ bool SampleFiles::is_taken(const std::string& name, const std::string& stem) con
 void SampleFiles::add_other(const ConvertSample& sample, std::size_t f, const std::string& stem) {
   const Field& field = schema_.fields[f];
   const Bytes bytes = sample.field(f);
-  if (bytes.empty()) return;  // the sample has no such file
+  if (bytes.empty()) return;  // the sample lacks this field
   std::string name = other_name(field, stem.empty() ? sample.key : stem);
   while (is_taken(name, stem)) name += '_';
   if (field.type == FieldType::number) {

@@ -1,5 +1,5 @@
-// A sample as files: the image under the sample's name, other fields beside it. What a folder and
-// an archive hold.
+// Converts a sample to files for a folder or an archive: the image under the sample's name, other
+// fields beside it.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,24 @@ struct SampleFile {
   Bytes content;  // a view of the sample, or of the SampleFiles
 };
 
-// Names of files: as in the source; or WebDataset's, where what follows the first dot is the kind.
+// File names: as in the source, or WebDataset's, where the text after the first dot is the kind.
 enum class FileNames : std::uint8_t { of_source, of_archive };
 
-// Whether a field is a column of a list (rewrite/convert/list_csv.h) where there is one.
+// Returns true if a field is a column of a list (rewrite/convert/list_csv.h), if there is one.
 bool is_list_column(const Schema& schema, const Field& field);
 
 class SampleFiles {
  public:
   SampleFiles(const Schema& schema, FileNames names);
 
-  // The image first. Of other fields those that are not empty; of_source: without labels and
-  // columns; of_archive: all, the label as "NAME.cls". `stem` is only for of_archive: the name up
-  // to its first dot; empty: the one of the key. Valid until the next call. Throws SampleError
-  // when a field has not the elements that the schema promises. No two files have one name: a field
-  // whose file would have the name of the image, of the label or of an earlier field gets a "_".
+  // Returns the image first, then other fields that are not empty. of_source omits labels and
+  // columns; of_archive includes all, with the label as "NAME.cls". `stem`, only for of_archive, is
+  // the name up to its first dot; empty: the stem of the key. Valid until the next call. Throws
+  // SampleError if a field's elements do not match the schema. Names are distinct: a field whose
+  // file would have the name of the image, the label or an earlier field gets a "_".
   const std::vector<SampleFile>& of(const ConvertSample& sample, const std::string& stem = {});
 
-  // The name of the image; of the sample where it has none.
+  // Returns the name of the image, or of the sample if it has no image.
   const std::string& main_name() const { return main_name_; }
 
  private:
@@ -51,7 +51,7 @@ class SampleFiles {
   std::string main_name_;
 };
 
-// "a/cat.0" of "a/cat.0.jpg": without the ending of an image; the ending, "jpg", may be empty.
+// Splits "a/cat.0.jpg" into "a/cat.0", without an image ending, and the ending "jpg", if any.
 struct NameParts {
   std::string stem;
   std::string ending;

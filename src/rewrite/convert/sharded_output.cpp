@@ -27,7 +27,7 @@ ShardedOutput::~ShardedOutput() {
     try {
       ::unlink(OutputTarget(names_[s], true).beside(temporary_[s]).c_str());
     } catch (const Error&) {
-      // The folder is gone, or no descriptor is left: the next writer of this target removes it.
+      // The folder is gone or no descriptor is left: the next writer of this target removes it.
     }
   }
 }
@@ -44,7 +44,7 @@ void ShardedOutput::complete() {
 }
 
 OutputStream& ShardedOutput::of(std::uint64_t sample) {
-  // count and shards are below 2^32 and 2^31: the product fits.
+  // count and shards are below 2^32 and 2^31, so the product cannot overflow.
   const auto is_behind = [&] {
     const std::uint64_t end = count_ * (temporary_.size() + 1) / names_.size();
     return temporary_.size() + 1 < names_.size() && sample >= end;

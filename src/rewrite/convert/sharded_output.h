@@ -1,4 +1,4 @@
-// One file, or several files that share the samples: shard s of n has the samples from
+// One file, or several files that divide the samples: shard s of n holds the samples from
 // count * s / n to count * (s + 1) / n. One thread.
 #pragma once
 
@@ -15,21 +15,21 @@ namespace tundish {
 
 class ShardedOutput {
  public:
-  // `names` has one name per shard; none may exist unless conversion.replace, which is checked for
-  // all of them first. `end` writes what closes a shard. Throws Error.
+  // `names`: one name per shard. Checks first that none exists, unless conversion.replace is set.
+  // `end` writes the end of a shard. Throws Error.
   ShardedOutput(const Conversion& conversion, std::vector<std::string> names,
                 std::function<void(OutputStream& shard)> end);
 
-  // Without finish() no shard appears, and those that exist stay as they are.
+  // Without finish(), no shard appears, and existing files are unchanged.
   ~ShardedOutput();
   ShardedOutput(const ShardedOutput&) = delete;
   ShardedOutput& operator=(const ShardedOutput&) = delete;
 
-  // The file of this sample; numbers ascend.
+  // Returns the file of this sample; numbers must ascend.
   OutputStream& of(std::uint64_t sample);
 
-  // Completes the last shard, gives all of them their names, and reports files and bytes. Names are
-  // given one after the other: a machine that stops between them leaves some shards of the old set.
+  // Completes the last shard, renames all shards, and reports files and bytes. Renames are not
+  // atomic together: after a crash between two renames, some shards of the old set remain.
   void finish();
 
  private:
@@ -41,8 +41,8 @@ class ShardedOutput {
   const std::function<void(OutputStream&)> end_;
   const bool replace_;
   const std::uint64_t count_;
-  std::vector<std::string> temporary_;  // hidden names of the shards that are complete
-  std::size_t named_ = 0;               // of these, how many have their name
+  std::vector<std::string> temporary_;  // hidden names of completed shards
+  std::size_t named_ = 0;               // number of shards already renamed
   std::unique_ptr<OutputStream> stream_;
 };
 

@@ -1,5 +1,5 @@
-// A folder that a target's files are in. Made when missing, and removed again when nothing stays in
-// it.
+// The folder of a target's files. Created if missing, and removed if nothing stays
+// inside.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@ namespace tundish {
 
 class TargetFolder {
  public:
-  explicit TargetFolder(const std::string& path);  // makes those above it too; throws Error
-  ~TargetFolder();                                 // without keep(): removes it if it made it
+  explicit TargetFolder(const std::string& path);  // also makes parents; throws Error
+  ~TargetFolder();                                 // without keep(): removes a folder that it made
   TargetFolder(const TargetFolder&) = delete;
   TargetFolder& operator=(const TargetFolder&) = delete;
 

@@ -1,4 +1,4 @@
-// The table of formats that can be written. A new one: a row here, its file pair in formats/.
+// The table of output formats. A new format needs a row here and a file pair in formats/.
 #include "rewrite/convert/target_formats.h"
 
 #include <array>

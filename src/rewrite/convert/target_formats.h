@@ -1,4 +1,4 @@
-// The formats that can be written: one row each in target_formats.cpp.
+// The supported output formats: one row each in target_formats.cpp.
 #pragma once
 
 #include <span>
@@ -9,9 +9,9 @@
 namespace tundish {
 
 std::span<const TargetFormat> target_formats();
-const TargetFormat* find_target_format(const std::string& name);  // nullptr when there is none
+const TargetFormat* find_target_format(const std::string& name);  // nullptr if unknown
 
-// "folder, tar, ...": for messages.
+// Returns "folder, tar, ...", for messages.
 std::string target_format_names();
 
 }  // namespace tundish

@@ -1,5 +1,5 @@
-// What writes one format: samples in the order of the source, then the end. One file pair per
-// format in formats/; target_formats.cpp lists them. One thread.
+// Interface of a writer of one format: takes samples in source order, then the end. One file pair
+// per format in formats/; target_formats.cpp lists them. One thread.
 #pragma once
 
 #include <cstdint>
@@ -13,27 +13,27 @@
 
 namespace tundish {
 
-// What was written, and what could not be.
+// Written samples and files, and everything that could not be written.
 struct ConvertReport {
-  std::uint64_t samples = 0;               // that the target holds
-  std::uint64_t files = 0, bytes = 0;      // files that were written, and all their bytes
-  std::uint64_t unchanged = 0;             // files of a folder that had the same bytes
+  std::uint64_t samples = 0;               // samples in the target
+  std::uint64_t files = 0, bytes = 0;      // number and size of written files
+  std::uint64_t unchanged = 0;             // files of a folder that already had the same bytes
   std::string list = {};                   // name of a folder's list, or empty
-  std::vector<std::string> left_out = {};  // fields that the target cannot hold, and why
-  std::vector<std::string> warnings = {};  // what else differs from the source
+  std::vector<std::string> left_out = {};  // fields that the target cannot hold, with the reason
+  std::vector<std::string> warnings = {};  // other differences from the source
   std::vector<Error> refused = {};         // samples that are not in the target
 };
 
-// What a writer is made for. Source and report outlive the writer.
+// The input of a writer. Source and report must outlive the writer.
 struct Conversion {
   const Source& source;
   std::string target;
-  bool replace = false;      // files that exist
-  std::uint64_t shards = 1;  // files to divide the samples between
+  bool replace = false;      // replace existing files
+  std::uint64_t shards = 1;  // number of files that divide the samples
   ConvertReport& report;
 };
 
-// One sample as the source gave it: encoded images with the bytes they had before they were packed.
+// One sample from the source: encoded images have the bytes from before they were packed.
 struct ConvertSample {
   std::uint64_t number = 0;
   std::string key = {};
@@ -46,10 +46,10 @@ struct ConvertSample {
 
 class TargetWriter {
  public:
-  virtual ~TargetWriter() = default;  // without finish() nothing has the target's name
+  virtual ~TargetWriter() = default;  // without finish(), no file has the target's name
 
-  // Throws SampleError when only this sample cannot be written: the target is then as before.
-  // Throws Error for everything else.
+  // Throws SampleError if only this sample cannot be written: the target is then unchanged.
+  // Throws Error for all other faults.
   virtual void add(const ConvertSample& sample) = 0;
 
   // Makes the target durable and visible, and completes the report.
@@ -57,10 +57,10 @@ class TargetWriter {
 };
 
 struct TargetFormat {
-  const char* name;   // of --to: "tar"
+  const char* name;   // value of --to: "tar"
   const char* about;  // "a .tar archive as WebDataset reads it"
-  bool shards;        // whether several files are possible
-  bool may_be_empty;  // whether a target without samples has a sense
+  bool shards;        // true if several files are possible
+  bool may_be_empty;  // true if a target without samples is useful
   std::unique_ptr<TargetWriter> (*make)(const Conversion& conversion);  // throws Error
 };
 

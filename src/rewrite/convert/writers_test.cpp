@@ -1,4 +1,4 @@
-// The parts of writers that need no source: heads of .npy files and archives, LMDB's tree.
+// Tests writer parts that need no source: heads of .npy files and archives, LMDB's tree.
 #include <doctest/doctest.h>
 
 #include <fstream>

@@ -10,9 +10,9 @@ namespace {
 
 constexpr char kMagic[] = "\x93NUMPY\x01";  // with its final zero: version 1.0
 constexpr std::size_t kFixedBytes = sizeof(kMagic) + 2;
-constexpr std::size_t kAlignment = 64;  // of the data
+constexpr std::size_t kAlignment = 64;  // alignment of the data
 
-// Resizes `out` to the head and `bytes` of data; gives where these begin.
+// Resizes `out` to the head and `bytes` of data; returns where the data begin.
 std::byte* begin_npy(std::vector<std::byte>& out, Size size, bool gray, std::size_t bytes) {
   std::string text =
       fmt::format("{{'descr': '|u1', 'fortran_order': False, 'shape': ({}, {}{}), }}", size.height,

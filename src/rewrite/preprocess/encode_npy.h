@@ -1,4 +1,4 @@
-// Pixels as the .npy file that numpy.save writes.
+// Encodes pixels as a .npy file, as numpy.save does.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace tundish {
 
-// uint8, (H, W, 3); the first channel alone, (H, W), with `gray`. Replaces `out`.
+// uint8, (H, W, 3); with `gray`, only the first channel, (H, W). Replaces `out`.
 void encode_npy(std::vector<std::byte>& out, const Pixels& pixels, bool gray);
 
-// The same of elements as they lie in the file: (H, W) of one channel, (H, W, 3) of three.
+// The same for elements in file order: (H, W) for one channel, (H, W, 3) for three.
 void encode_npy(std::vector<std::byte>& out, Size size, int channels, Bytes elements);
 
 }  // namespace tundish

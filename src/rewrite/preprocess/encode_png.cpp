@@ -8,7 +8,7 @@
 namespace tundish {
 namespace {
 
-// zlib's own default: level 9 takes three times as long for one percent.
+// zlib's default: level 9 takes three times as long to save one percent.
 constexpr int kLevel = 6;
 
 struct Writer {
@@ -33,7 +33,7 @@ void append(png_structp png, png_bytep bytes, std::size_t count) {
   out.insert(out.end(), begin, begin + count);
 }
 
-// libpng leaves an error by longjmp, so nothing in here may have a destructor.
+// libpng reports an error by longjmp, so no local variable may have a destructor.
 bool write(Writer& writer, const PngRows& rows, std::size_t stride, int kind) {
   if (setjmp(writer.jump) != 0) return false;
   writer.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &writer, on_error,
@@ -64,7 +64,7 @@ void encode_png(std::vector<std::byte>& out, const PngRows& rows) {
   const auto height = static_cast<std::size_t>(rows.size.height);
   const std::size_t bytes = stride * height;
   out.clear();
-  // The worst that deflate makes of noise, so that appending takes no memory inside the library.
+  // The worst case of deflate for noise, so that appending allocates no memory inside libpng.
   out.reserve(bytes + bytes / 512 + height + 4096);
   Writer writer;
   writer.out = &out;

@@ -1,4 +1,4 @@
-// Pixels as a PNG, by libpng.
+// Encodes pixels as a PNG, with libpng.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace tundish {
 
-// Rows as a PNG has them, but for the order of bytes: 16-bit levels are little-endian.
+// Rows in PNG layout, except for byte order: 16-bit levels are little-endian.
 struct PngRows {
   const std::uint8_t* first = nullptr;
   Size size = {};
@@ -20,7 +20,7 @@ struct PngRows {
 // Replaces `out`. Throws std::bad_alloc.
 void encode_png(std::vector<std::byte>& out, const PngRows& rows);
 
-// 8-bit RGB; the first channel alone with `gray`. Replaces `out`. Throws std::bad_alloc.
+// 8-bit RGB; with `gray`, only the first channel. Replaces `out`. Throws std::bad_alloc.
 void encode_png(std::vector<std::byte>& out, const Pixels& pixels, bool gray);
 
 }  // namespace tundish

@@ -1,4 +1,4 @@
-// What is done to the images of a pack while it is written.
+// Options for preprocessing the images of a pack while it is written.
 #pragma once
 
 #include <cstdint>
@@ -12,40 +12,40 @@ namespace tundish {
 
 enum class ResizeTo : std::uint8_t { none, shortest, longest, exact };
 
-// How a new image is encoded. automatic: a JPEG as a JPEG, a .npy array as raw, others as a PNG.
+// Encoding of a new image. automatic: a JPEG as a JPEG, a .npy array as raw, others as a PNG.
 enum class Reencode : std::uint8_t { automatic, jpeg, png, raw };
 constexpr std::array<const char*, 4> words(Reencode) { return {"auto", "jpeg", "png", "raw"}; }
 
 struct PreprocessOptions {
   ResizeTo resize = ResizeTo::none;
-  int side = 0;                             // of shortest and longest
-  Size exact = {};                          // of exact
-  Filter interpolation = Filter::bilinear;  // as T.Resize
+  int side = 0;                             // pixels, for shortest and longest
+  Size exact = {};                          // for exact
+  Filter interpolation = Filter::bilinear;  // as in T.Resize
   Size center_crop = {};                    // {0, 0}: no crop
-  bool enlarge = false;  // false: an image that would be enlarged or padded stays as it is
+  bool enlarge = false;  // false: keep an image that would be enlarged or padded
 
   Reencode reencode = Reencode::automatic;
-  int quality = 90;                                     // of JPEGs
-  lanes::Sampling chroma = lanes::Sampling::half_both;  // of JPEGs that are not gray
+  int quality = 90;                                     // JPEG quality
+  lanes::Sampling chroma = lanes::Sampling::half_both;  // for JPEGs that are not gray
 
-  // The original is stored when it has fewer bytes. Raw images are there to be fast, not small.
+  // Whether to store the original if it has fewer bytes. Raw images favor speed over size.
   enum class IfLarger : std::uint8_t { automatic, keep, replace };
   IfLarger if_larger = IfLarger::automatic;  // replace for raw, keep for others
 
-  // True: an image that EXIF turns is stored upright. False: it stays as it is, because its pixels
-  // depend on the loader's option exif_orientation.
+  // true: an image with EXIF rotation is stored upright. false: such an image is kept, because its
+  // pixels depend on the loader's option exif_orientation.
   bool apply_orientation = false;
 
   bool has_geometry() const { return resize != ResizeTo::none || center_crop != Size{}; }
 };
 
-// "shortest=256", "longest=512", "320x240"; empty without a resize.
+// Returns "shortest=256", "longest=512", "320x240"; empty without a resize.
 std::string resize_text(const PreprocessOptions& options);
-// "auto", "jpeg:q90:420", "png", "raw"
+// Returns "auto", "jpeg:q90:420", "png", "raw".
 std::string reencode_text(const PreprocessOptions& options);
 std::string size_text(Size size);  // "320x240"
 
-// An object of all options, keys in order.
+// Returns a JSON object of all options, keys sorted.
 std::string options_json(const PreprocessOptions& options);
 
 }  // namespace tundish

@@ -11,7 +11,7 @@
 namespace tundish {
 namespace {
 
-// The encoding of a new image whose source has this codec: jpeg, png or npy.
+// Returns the encoding of a new image whose source has this codec: jpeg, png or npy.
 Codec new_codec(Reencode reencode, Codec source) {
   switch (reencode) {
     case Reencode::jpeg:
@@ -56,10 +56,10 @@ class Step : public PreprocessStep {
   const std::optional<Fault>& fault() const override { return fault_; }
 
  private:
-  // Of an image that keeps its size: a lossy encoding is worth it only when nothing else was asked
-  // for, a lossless one whenever it is another one.
+  // For an image that keeps its size: a lossy encoding is worthwhile only if no other change was
+  // requested, a lossless one whenever it differs from the current encoding.
   bool is_worth_encoding(const ImageHeader& header, Codec codec) const {
-    if (header.orientation != 1) return true;  // it is turned
+    if (header.orientation != 1) return true;  // the image is rotated
     if (options_.reencode == Reencode::automatic) return false;
     return codec == Codec::jpeg ? !options_.has_geometry() : header.codec != codec;
   }

@@ -1,4 +1,4 @@
-// Resizes, crops and encodes the images of a pack again, on the packer's threads.
+// Resizes, crops and re-encodes the images of a pack on the packer's threads.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace tundish {
 
-// The pack stays a pure function of the source and the options.
+// The pack remains a pure function of the source and the options.
 std::unique_ptr<const Preprocessor> make_preprocessor(const PreprocessOptions& options);
 
 }  // namespace tundish

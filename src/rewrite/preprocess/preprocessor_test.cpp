@@ -26,7 +26,7 @@ Run run(const PreprocessOptions& options, const ByteVector& file) {
   return out;
 }
 
-// What is stored, as a file.
+// Returns the stored image as a file.
 ByteVector file_of(const NewImage& image) {
   if (image.codec != Codec::jpeg) return image.bytes;
   ByteVector out;
@@ -42,7 +42,7 @@ PreprocessOptions with(Reencode reencode) {
   return out;
 }
 
-// The twin: the whole image decoded, then resized in memory.
+// Reference implementation: decodes the whole image, then resizes it in memory.
 std::vector<std::uint8_t> resized_reference(const ByteVector& file, Size size,
                                             const PreprocessOptions& options) {
   const std::vector<std::uint8_t> rgb = decode_window(file, {0, 0, size.width, size.height});
@@ -144,7 +144,7 @@ TEST_CASE("preprocessor: raw replaces a smaller original, JPEG and PNG do not") 
 }
 
 TEST_CASE("preprocessor: an image that EXIF turns stays, or becomes upright before it is resized") {
-  // Little-endian TIFF with one entry: orientation 6, a quarter to the right.
+  // Little-endian TIFF with one entry: orientation 6, a quarter turn to the right.
   constexpr std::string_view kTurned{
       "II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0", 26};
   const ByteVector source = make_jpeg(120, 80, {.exif = kTurned});
@@ -154,7 +154,7 @@ TEST_CASE("preprocessor: an image that EXIF turns stays, or becomes upright befo
   const Run made = run(options, source);
   REQUIRE(made.outcome == Preprocessed::changed);
   CHECK((made.image.size == Size{40, 60}));
-  // A turned image that needs no resize is still turned.
+  // A rotated image that needs no resize is still made upright.
   options.side = 80;
   const Run turned = run(options, source);
   REQUIRE(turned.outcome == Preprocessed::changed);

@@ -7,7 +7,7 @@
 namespace tundish {
 namespace {
 
-// Passes rows on without their alpha, and looks at it.
+// Passes rows on without alpha, and detects transparent pixels.
 class AlphaWatch : public StripSink {
  public:
   explicit AlphaWatch(StripSink& sink) : sink_(sink) {}

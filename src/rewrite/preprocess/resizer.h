@@ -1,5 +1,5 @@
-// One image decoded, turned upright, resized and cropped: the pixels that a loader with the same
-// transforms would give.
+// Decodes an image, makes it upright, resizes and crops it: gives the same pixels as a loader with
+// the same transforms.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,17 @@ struct Pixels {
 
 bool is_gray(const Pixels& pixels);  // all channels are equal
 
-// Decoded rows go straight through the resize: of the image itself only a few rows are in memory,
-// but all of an image that is turned, progressive or interlaced. Keeps its memory from image to
-// image. One thread.
+// Decoded rows go straight through the resize, so only a few rows of the image are in memory. An
+// image that is rotated, progressive or interlaced is in memory as a whole. Reuses memory between
+// images. One thread.
 class Resizer {
  public:
-  // `orientation`: EXIF's, or 1 for pixels as they are stored. Throws Error as plan_view() does.
+  // `orientation`: from EXIF, or 1 for pixels as stored. Throws Error as plan_view() does.
   std::optional<Fault> run(Pixels& out, Bytes image, const ImageHeader& header,
                            std::uint8_t orientation, const Transforms& transforms,
                            const Limits& limits);
 
-  // Whether a pixel of the last image that was needed was not opaque.
+  // Returns true if a needed pixel of the last image was not opaque.
   bool is_transparent() const { return is_transparent_; }
 
  private:

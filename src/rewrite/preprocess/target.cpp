@@ -31,7 +31,7 @@ Resize resize_of(const PreprocessOptions& options, Size image) {
   return out;
 }
 
-constexpr Size kLargest{65'535, 65'535};  // that every encoding can have
+constexpr Size kLargest{65'535, 65'535};  // maximum size in every encoding
 
 bool exceeds(Size a, Size b) { return a.width > b.width || a.height > b.height; }
 
@@ -58,7 +58,7 @@ Target target_of(const PreprocessOptions& options, Size image) {
     Target out{.transforms = Transforms(std::move(list)), .size = size, .changes = size != image};
     plan_view(out.transforms, image, {});
     return out;
-  } catch (const Error&) {  // a thin image that would become millions of pixels long
+  } catch (const Error&) {  // a thin image would become millions of pixels long
     return unchanged;
   }
 }

@@ -1,4 +1,4 @@
-// What resize and crop make of one image, before a byte of it is decoded.
+// Computes the effect of resize and crop on one image, before any byte is decoded.
 #pragma once
 
 #include "augment/transforms.h"
@@ -7,15 +7,15 @@
 namespace tundish {
 
 struct Target {
-  Transforms transforms;  // Resize, CenterCrop or both, as a loader would have them
-  Size size;              // of the result
-  bool changes = false;   // the result has another size
-  // The image would have been enlarged or padded, which was not asked for or gives too large a
-  // result: it keeps its size, and there are no transforms.
+  Transforms transforms;  // Resize, CenterCrop or both, as for a loader
+  Size size;              // size of the result
+  bool changes = false;   // true if the result has another size
+  // True if the image would be enlarged or padded, and this was not requested or makes too large a
+  // result. The image then keeps its size, and there are no transforms.
   bool too_small = false;
 };
 
-// Pure. `image`: upright where orientation is applied.
+// Pure function. `image`: upright size if orientation is applied.
 Target target_of(const PreprocessOptions& options, Size image);
 
 }  // namespace tundish

@@ -27,7 +27,7 @@ bool RecordCopier::copy(Prepared& out, const Source& source) {
   if (info.codec == Codec::lanes && !has_our_tables(part.tables(number))) return false;
   records->read_stored(out.sample, out.restore, number);
   out.info = info;
-  out.info.label = source.info(out.number).label;  // which a view may have changed
+  out.info.label = source.info(out.number).label;  // a view may have changed the label
   out.key = source.key(out.number);
   out.copied = true;
   const Schema& schema = source.schema();

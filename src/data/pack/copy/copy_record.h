@@ -1,4 +1,4 @@
-// Records of packs that become records of another pack without being coded again.
+// Copies records of packs into another pack without encoding them again.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@ namespace tundish {
 // Copies records for one thread.
 class RecordCopier {
  public:
-  // `tables`: those of the new pack; nullptr: it has none.
+  // `tables`: tables of the new pack; nullptr if it has none.
   explicit RecordCopier(const lanes::Tables* tables) : tables_(tables) {}
 
-  // Fills `out`, whose number and record are set, like prepare(). False, and nothing is changed,
-  // for a sample that is in no pack, and for a lanes record that was coded with other tables.
+  // Fills `out`, whose number and record are set, as prepare() does. Returns false and changes
+  // nothing for a sample outside any pack and for a lanes record coded with other tables.
   // Throws SampleError.
   bool copy(Prepared& out, const Source& source);
 
@@ -24,15 +24,15 @@ class RecordCopier {
   bool has_our_tables(const lanes::Tables* theirs);
 
   const lanes::Tables* tables_;
-  const lanes::Tables* compared_ = nullptr;  // the last ones that were compared with tables_
+  const lanes::Tables* compared_ = nullptr;  // tables most recently compared with tables_
   bool are_equal_ = false;
 };
 
-// The tables that most lanes records of the source have, so that these can be copied; nullptr when
-// it has no such record.
+// Returns the tables used by most lanes records of the source, so that those records can be
+// copied. Returns nullptr if the source has no lanes record.
 std::shared_ptr<const lanes::Tables> most_used_tables(const Source& source);
 
-// Whether every sample is in a pack.
+// Returns true if every sample is in a pack.
 bool is_all_records(const Source& source);
 
 }  // namespace tundish

@@ -21,14 +21,14 @@ namespace tundish {
 namespace {
 
 constexpr std::string_view kPartial = ".partial";
-constexpr std::uint64_t kScannedBytes = 64 << 20;  // behind what the journal knows
+constexpr std::uint64_t kScannedBytes = 64 << 20;  // searched behind the journal's last record
 
 bool is_file(const std::string& path) {
   struct stat status{};
   return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// The schema of the source, which is that of the pack.
+// Returns the schema of the source, which is also the schema of the pack.
 std::optional<Schema> schema_of(const PackIdentity& identity) {
   Schema out;
   std::string kind;
@@ -48,7 +48,7 @@ class PartialRecords {
   PartialRecords(const std::shared_ptr<const ByteFile>& partial, const ByteFile& journal)
       : file_(partial), journal_(journal) {}
 
-  // False when the journal does not say what a record is.
+  // Returns false if the journal does not describe the records.
   bool read() {
     std::vector<std::byte> payload;
     if (!next(payload)) return false;
@@ -67,7 +67,7 @@ class PartialRecords {
     return true;
   }
 
-  // Killed before the finished file got its name: the file has its own index.
+  // True if the pack was killed just before the rename: the file then has its own index.
   bool is_finished_file() const {
     std::array<std::byte, kHeadBytes> bytes{};
     Head head;
@@ -75,7 +75,7 @@ class PartialRecords {
            file_->read_at(bytes, 0) == bytes.size() && !decode_head(head, bytes);
   }
 
-  // Records that were written after the last block. A reserved file ends in zeros.
+  // Finds records that were written after the last block. A reserved file ends in zeros.
   void scan_tail(const SalvageOptions& options) {
     if (!out_.lost.empty()) return;
     Salvage tail;
@@ -108,8 +108,8 @@ class PartialRecords {
     return read_journal_block(payload, place_, journal_.size(), read);
   }
 
-  // The records of the last shard. Those of the shards before it are in files of their own, which
-  // may be longer than this one: their places are not compared with it.
+  // Reads the records of the last shard. Earlier shards are in other files, which may be longer, so
+  // the places of their records are not compared with this file.
   void read_rows() {
     std::vector<std::byte> payload;
     const std::size_t stored = stored_fields(out_.schema);
@@ -129,7 +129,7 @@ class PartialRecords {
     }
   }
 
-  // False when no file could be so long.
+  // Returns false if the records would exceed any possible file.
   bool add(const Row& row) {
     const auto start = align_up(end_, *alignment_);
     if (!start) return false;
@@ -184,11 +184,11 @@ class PartialRecords {
   const ByteFile& journal_;
   Journal::Place place_;
   Salvage out_;
-  std::uint64_t end_ = kHeadBytes;          // of the last record
-  std::optional<std::uint64_t> alignment_;  // empty: no row says it
+  std::uint64_t end_ = kHeadBytes;          // end of the last record
+  std::optional<std::uint64_t> alignment_;  // empty: no row reveals it
 };
 
-// `path`: what the user calls the pack.
+// `path`: the name of the pack as the user gave it.
 std::optional<InterruptedPack> open_files(const std::string& path, const std::string& partial,
                                           const std::string& journal) {
   if (!is_file(journal)) return std::nullopt;
@@ -212,7 +212,7 @@ std::optional<InterruptedPack> find_interrupted_pack(const std::string& path) {
     return open_files(path, path,
                       path.substr(0, ending) + ".journal" + path.substr(ending + kPartial.size()));
   }
-  // At the beginning, and between two shards, there is a journal without a partial file.
+  // At the beginning and between two shards, a journal exists without a partial file.
   for (const bool with_partial : {true, false}) {
     for (const std::string& target : {path, manifest_name(path)}) {
       try {
@@ -223,7 +223,7 @@ std::optional<InterruptedPack> find_interrupted_pack(const std::string& path) {
         if (found) return found;
       } catch (const Error& error) {
         if (error.code() == ErrorCode::output_busy) throw;
-        // No such folder: opening reports it.
+        // The folder does not exist: opening reports it.
       }
     }
   }

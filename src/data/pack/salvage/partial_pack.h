@@ -1,5 +1,5 @@
-// The records of an interrupted pack, out of the two hidden files beside its target: the partial
-// file has the records, the journal has their names, labels and lengths, the schema and the tables.
+// Recovers the records of an interrupted pack from the two hidden files beside its target: records
+// from the partial file; names, labels, lengths, schema and tables from the journal.
 #pragma once
 
 #include <memory>
@@ -10,20 +10,20 @@
 
 namespace tundish {
 
-// The two files; the journal is locked against packs that would go on.
+// The two files; the journal is locked, so that no other pack can resume.
 struct InterruptedPack {
-  std::shared_ptr<const ByteFile> partial;  // no bytes: the kill came between two shards
+  std::shared_ptr<const ByteFile> partial;  // no bytes if killed between two shards
   std::shared_ptr<const ByteFile> journal;
 };
 
-// `path`: the target of the pack, of shards also the name that was given for it, or its partial
-// file. Empty when it is neither, or when a complete file has this name. Throws Error(output_busy)
-// while the pack is still written.
+// `path`: the target of the pack, the name given for its shards, or its partial file. Empty if
+// `path` is none of these, or if a complete file has this name. Throws Error(output_busy) while
+// the pack is still being written.
 std::optional<InterruptedPack> find_interrupted_pack(const std::string& path);
 
-// Any bytes. Of shards those of the unfinished one. Empty when the journal does not say what a
-// record is, and when the file has an index: find_records() may still find some. Records behind the
-// last block of the journal are found by their checksums, without names and labels.
+// Accepts any bytes. Returns the records of the unfinished shard. Empty if the journal does not
+// describe the records or the file has an index; find_records() may still find some. Records behind
+// the last block of the journal are found by their checksums, without names and labels.
 std::optional<Salvage> find_partial_records(const std::shared_ptr<const ByteFile>& partial,
                                             const ByteFile& journal,
                                             const SalvageOptions& options = {});

@@ -23,7 +23,7 @@ constexpr auto kTable = [] {
   return out;
 }();
 
-// Of all bytes so far. crc32c() inverts at both ends; these are the sums in between.
+// Running sum of all bytes so far, before the inversion that crc32c() does at both ends.
 struct Sum {
   std::uint32_t crc;
   std::uint64_t record;
@@ -50,7 +50,7 @@ std::optional<PieceEnd> find_piece_end(ByteWindow& window, std::uint64_t begin, 
   std::vector<Sum> sums;
   for (const std::uint64_t record : records)
     sums.push_back({~begin_piece_crc(record, piece), record});
-  std::vector<std::byte> part;  // a copy: the window moves when accept() looks elsewhere
+  std::vector<std::byte> part;  // a copy: the window moves when accept() reads elsewhere
   std::size_t part_bytes = kFirstPart;
   for (std::uint64_t length = 0; length <= most;
        part_bytes = std::min(2 * part_bytes, kWindowBytes)) {

@@ -1,5 +1,5 @@
-// Looks for the end of a piece whose length is lost: behind every byte, whether the next four are
-// the checksum of all before. One in 2^32 places fits by chance, so what follows must be looked at.
+// Finds the end of a piece whose length is lost: tests behind every byte whether the next four are
+// the checksum of all bytes before. One in 2^32 fits by chance, so callers check what follows.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace tundish {
 
-// Bytes of a file from any place on, read in large parts. One thread.
+// Access to bytes anywhere in a file, read in large parts. One thread.
 class ByteWindow {
  public:
   explicit ByteWindow(const ByteFile& file) : file_(file) {}
 
-  // The bytes from `offset` on, at least `bytes` of them where the file has so many.
+  // Returns the bytes from `offset` on: at least `bytes` bytes, unless the file ends first.
   Bytes at(std::uint64_t offset, std::size_t bytes);
   std::uint64_t size() const { return file_.size(); }
 
@@ -27,15 +27,15 @@ class ByteWindow {
   std::uint64_t begin_ = 0;
 };
 
-// A piece that could begin at one place, as one of several records.
+// A piece that could begin at one place, as part of one of several records.
 struct PieceEnd {
-  std::uint64_t payload_end = 0;  // where its checksum is
+  std::uint64_t payload_end = 0;  // offset of its checksum
   std::uint64_t record = 0;
 };
 
-// Every place, ascending, where the piece that begins at `begin` could end with at most `most`
-// bytes of payload, as number `piece` of any of `records`, until accept() gives true; that one is
-// returned. Bytes up to the end of the file at most are looked at.
+// Visits, in ascending order, every place where the piece that begins at `begin` could end, with at
+// most `most` bytes of payload, as number `piece` of any of `records`. Returns the first place for
+// which accept() returns true. Never reads past the end of the file.
 std::optional<PieceEnd> find_piece_end(ByteWindow& window, std::uint64_t begin, std::uint32_t piece,
                                        std::span<const std::uint64_t> records, std::uint64_t most,
                                        const std::function<bool(const PieceEnd&)>& accept);

@@ -16,7 +16,7 @@ namespace {
 
 std::string name_of(std::uint64_t record) { return fmt::format("record-{:06}", record); }
 
-// The label of a sample of an image folder: its key begins with the class's folder.
+// Returns the label of a sample of an image folder: its key begins with the class's folder.
 std::int64_t label_of(const std::string& key, const Schema& schema) {
   if (schema.source != "image folder") return -1;
   for (std::size_t label = 0; label < schema.classes.size(); ++label) {
@@ -34,7 +34,7 @@ void name_record(FoundRecord& record, const IntactParts& parts) {
   }
 }
 
-// The alignment with which the records end where the metadata begin.
+// Finds the alignment with which the records end where the metadata begin.
 std::optional<std::vector<std::uint64_t>> offsets_of(const IntactParts& parts) {
   std::vector<std::uint64_t> alignments;
   if (parts.head) {
@@ -100,12 +100,12 @@ void choose_tables(Salvage& out, const IntactParts& parts, const SalvageOptions&
     if (!none) out.tables = std::move(tables);
     return;
   }
-  // A record that they do not fit is lost when it is restored.
+  // If the guessed tables do not fit a record, the record counts as lost when it is restored.
   out.guessed_tables = true;
   const lanes::Tables* like = options.like ? options.like->tables(0) : nullptr;
   if (like) {
     out.tables = std::make_shared<lanes::Tables>(*like);
-  } else {  // which live as long as the process: nothing is owned
+  } else {  // these tables exist as long as the process, so nothing owns them
     out.tables = {std::shared_ptr<void>(), &lanes::builtin_tables()};
   }
 }

@@ -13,7 +13,7 @@ Salvage find(Bytes bytes, const SalvageOptions& options = {}) {
   return find_records(std::make_shared<MemoryBytes>(bytes, "torn.tnd"), options);
 }
 
-// Every record that was found and passes its checks is the item of its number.
+// Checks that every found record that passes its checks equals the item with its number.
 std::uint64_t check_records(Bytes bytes, const Salvage& found, const MemorySource& items) {
   const auto source = salvaged_source(std::make_shared<MemoryBytes>(bytes, "torn.tnd"), found);
   std::uint64_t intact = 0;
@@ -174,7 +174,7 @@ TEST_CASE("the end of a piece is where its checksum fits, as by computing every 
     const auto all = [](const PieceEnd&) { return true; };
     const auto end = find_piece_end(window, 7, 2, records, 6000, all);
     REQUIRE(end);
-    std::size_t slowly = 0;  // the first length whose checksum fits one of the records
+    std::size_t slowly = 0;  // reference: first length whose checksum fits a record
     const auto fits = [&](std::size_t at) {
       const auto stored = load<std::uint32_t>(bytes.data() + 7 + at);
       return std::any_of(records.begin(), records.end(), [&](std::uint64_t record) {

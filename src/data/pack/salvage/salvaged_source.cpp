@@ -1,4 +1,4 @@
-// The records that were found, as a source.
+// The found records as a source.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -99,7 +99,7 @@ class SalvagedSource : public Source, public StoredRecords, public FileTimes {
     } catch (const SampleError&) {
       throw;
     } catch (const Error& error) {
-      fail(error.code(), i, error.reason());  // a bad sector: the other records may be intact
+      fail(error.code(), i, error.reason());  // a bad sector: other records may be intact
     }
     const auto stored = load<std::uint32_t>(out.data() + length);
     out.resize(length);
@@ -128,7 +128,7 @@ class SalvagedSource : public Source, public StoredRecords, public FileTimes {
   const std::vector<int> columns_;
 };
 
-// What a pack's index would say of the image; false when it cannot be restored.
+// Fills the facts that an index would hold about the image; false if it cannot be restored.
 bool read_info(SampleInfo& out, std::string& reason, const SalvagedSource& source, std::uint64_t i,
                Sample& sample, const Limits& limits) {
   const int image = source.schema().find(FieldType::image);

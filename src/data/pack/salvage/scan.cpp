@@ -11,8 +11,8 @@
 namespace tundish {
 namespace {
 
-constexpr std::uint64_t kNumbersAhead = 8;      // records that may be lost together
-constexpr std::uint64_t kLeastAhead = 1 << 20;  // bytes that are searched behind a lost record
+constexpr std::uint64_t kNumbersAhead = 8;      // records that may be lost in a row
+constexpr std::uint64_t kLeastAhead = 1 << 20;  // bytes searched behind a lost record
 constexpr std::uint64_t kSlowPlaces = 256;
 constexpr std::uint64_t kMostBudgeted = std::uint64_t{1} << 56;
 constexpr std::size_t kSniffBytes = 64;
@@ -56,8 +56,8 @@ class Scan {
  private:
   struct Piece {
     std::uint32_t number;
-    std::optional<std::uint64_t> length;  // when every record has the same
-    bool is_image;                        // with a codec of its own
+    std::optional<std::uint64_t> length;  // set if all records have the same length
+    bool is_image;                        // true for an encoded (not raw) image
   };
 
   static std::optional<std::uint64_t> known_length(const Field& field) {
@@ -72,7 +72,7 @@ class Scan {
 
   bool begins_with_image() const { return pieces_[0].is_image; }
 
-  // A record, one of `numbers`, that begins here becomes found_.
+  // Stores a record, one of `numbers`, that begins at `at` in found_.
   bool match(std::uint64_t at, std::span<const std::uint64_t> numbers, std::uint64_t most) {
     if (begins_with_image() && !codec_at(at)) return false;
     found_ = {.number = 0, .offset = at};
@@ -80,7 +80,7 @@ class Scan {
     return match_piece(0, at, numbers, false);
   }
 
-  // Piece `p` and all that follow it. The depth is that of the schema: at most 64 fields and one.
+  // Matches piece `p` and all following pieces. The schema limits the depth: 64 fields and one.
   bool match_piece(std::size_t p, std::uint64_t at, std::span<const std::uint64_t> numbers,
                    bool lanes) {
     const bool restore = p == pieces_.size();
@@ -104,7 +104,7 @@ class Scan {
       return match_piece(p + 1, next, one, is_lanes);
     };
     if (!restore && pieces_[p].length) return match_known(p, at, numbers, go_on);
-    // A window of its own: matching what follows would move this one.
+    // A separate window: matching the following pieces would move this one.
     ByteWindow window(file_);
     ByteWindow& used = p == 0 ? window_ : window;
     const std::uint64_t most = std::min({most_, end_ - std::min(at, end_), budget_});
@@ -130,7 +130,7 @@ class Scan {
     return false;
   }
 
-  // Whether a record may end before this byte: zeros up to the next one, or to the metadata.
+  // Returns true if a record may end before this byte: zeros up to the next record or metadata.
   bool ends_here(std::uint64_t end) {
     if (end > end_) return false;
     const std::uint64_t next = *align_up(end, scan_.alignment);
@@ -141,7 +141,7 @@ class Scan {
       if (gap[i] != std::byte{0}) return false;
     }
     if (is_last || next >= end_ || !begins_with_image()) return found(end);
-    // Metadata may follow whose place is not known.
+    // Metadata at an unknown place may follow.
     const Bytes start = ahead_.at(*align_up(end, kSectionAlignment), 2);
     const bool metadata =
         start.size() >= 2 && start[0] == std::byte{'{'} && start[1] == std::byte{'"'};
@@ -153,8 +153,8 @@ class Scan {
     return true;
   }
 
-  // A record whose next one is damaged where it begins. Chance fits are more likely then, so only
-  // lengths that are usual here are tried.
+  // Matches a record whose successor is damaged at its start. Chance fits are more likely then, so
+  // only lengths that are usual in this file are tried.
   bool match_before_damage(std::uint64_t at, std::uint64_t number) {
     next_may_be_damaged_ = true;
     const bool fits = match(at, {&number, 1}, usual_most());
@@ -164,12 +164,12 @@ class Scan {
 
   std::uint64_t usual_most() const { return std::max(kLeastAhead, 4 * largest_); }
 
-  // The next record behind a damaged one.
+  // Finds the next record behind a damaged one.
   bool resume_behind(std::uint64_t at, std::uint64_t number) {
     std::vector<std::uint64_t> numbers;
     for (std::uint64_t n = 1; n <= kNumbersAhead; ++n) numbers.push_back(number + n);
-    // A record that begins with an image, or with a field of one length, is refused at once where
-    // it cannot begin; any other is searched for at every place.
+    // A record that begins with an image, or with a field of fixed length, is rejected at once
+    // where it cannot begin. Any other record needs a search at every place.
     const bool quick = begins_with_image() || pieces_[0].length;
     const std::uint64_t places = quick ? ~std::uint64_t{0} : kSlowPlaces;
     std::uint64_t place = at + scan_.alignment;
@@ -187,7 +187,7 @@ class Scan {
   const std::uint32_t image_ = static_cast<std::uint32_t>(scan_.schema.find(FieldType::image));
   std::vector<Piece> pieces_;
   std::uint64_t largest_ = 0, most_ = 0;
-  // Bytes that may still be searched in vain.
+  // Bytes that may still be searched without success.
   std::uint64_t budget_ =
       scan_.search.least + scan_.search.per_byte * std::min(end_, kMostBudgeted);
   bool next_may_be_damaged_ = false;

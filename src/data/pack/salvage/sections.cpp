@@ -63,7 +63,7 @@ class PartReader {
     return tail;
   }
 
-  // The payload of a section; empty when its checksum is wrong.
+  // Returns the payload of a section; empty if its checksum is wrong.
   std::optional<std::vector<std::byte>> section(const Section& place, std::uint32_t piece,
                                                 std::uint64_t most) {
     if (place.bytes < kCrcBytes || place.bytes > most + kCrcBytes) return std::nullopt;
@@ -91,7 +91,7 @@ class PartReader {
     if (!out_.tables) lose("the tables of the lanes codec: they fail their checksum");
   }
 
-  // Without a tail: the metadata by their first bytes, and what follows by its checksums.
+  // Works without a tail: finds the metadata by their first bytes, later sections by checksums.
   std::optional<Tail> find_sections() {
     Tail tail;
     if (!find_metadata(tail.metadata)) {
@@ -128,7 +128,7 @@ class PartReader {
       const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
       const std::size_t found = text.find(kMetadataStart);
       if (found == std::string_view::npos) {
-        // The start may lie across the end of what was looked at.
+        // The start may straddle the end of the searched bytes.
         if (bytes.size() < kMetadataStart.size()) return false;
         at += bytes.size() - kMetadataStart.size() + 1;
         continue;
@@ -142,7 +142,7 @@ class PartReader {
     return false;
   }
 
-  // Blocks of names until one is not there; then their number is the number of records.
+  // Reads blocks of names until none follows; their number then gives the number of records.
   void find_names(Tail& tail) {
     tail.names.offset = after(tail.tables);
     std::uint64_t at = tail.names.offset, count = 0;
@@ -171,8 +171,8 @@ class PartReader {
     }
   }
 
-  // Bytes of the block of names at this place, of 1024 names or fewer; 0: no block. One pass: a
-  // block of fewer names is the beginning of the same bytes, and its checksum says where it ends.
+  // Returns the bytes of the block of up to 1024 names at this place; 0: no block. One pass: a
+  // block of fewer names starts with the same bytes, and its checksum marks its end.
   std::uint64_t find_block(std::vector<std::string>& out, std::uint64_t at, std::uint64_t block) {
     const std::array<std::uint64_t, 1> owner = {block};
     const auto is_block = [&](const PieceEnd& end) {

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kBufferBytes = 1 << 20;
 constexpr std::uint64_t kGuessedKeyBytes = 48;
 
-// Where a record ends that follows byte `at`; empty on overflow.
+// Returns the end of a record that follows byte `at`; empty on overflow.
 std::optional<std::uint64_t> end_of_record(std::uint64_t at, const Row& row,
                                            std::uint64_t alignment) {
   std::optional<std::uint64_t> end = align_up(at, alignment);
@@ -149,7 +149,7 @@ void Appender::write_sections(Tail& tail, const std::string& metadata,
     out_.put(bytes);
     out_.put_word(piece_crc(kNoRecord, kMetadataPiece, bytes));
   });
-  // A pack without lanes looks as if they did not exist.
+  // A pack without lanes must not differ from one written before lanes existed.
   const bool lanes = head_.incompatible & kFeatureLanes;
   if (!lanes) index_.restore.clear();
   section(tail.tables, [&] {

@@ -1,5 +1,5 @@
-// The bytes of a pack in the order of the file: records, then sections, then tail and head. The
-// index and the names are collected while records are added. One thread.
+// Writes the bytes of a pack in file order: records, then sections, then tail and head. Collects
+// index and names while records are added. One thread.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace tundish {
 
-// Appends bytes behind the head, writes them in large pieces, and updates the digest.
+// Appends bytes behind the head, writes large pieces, and updates the digest.
 class ByteAppender {
  public:
   explicit ByteAppender(PartialFile& file);
@@ -30,10 +30,10 @@ class ByteAppender {
   }
   void pad(std::uint64_t alignment);
   void flush();
-  PackId digest() const { return digest_.value(); }  // of what was flushed
+  PackId digest() const { return digest_.value(); }  // digest of the flushed bytes
 
-  // Goes on behind byte `end`, when the file's bytes up to there have this digest. False: nothing
-  // changed. Nothing was put since the last restore.
+  // Continues behind byte `end` if the file's bytes up to there have this digest. Otherwise returns
+  // false and changes nothing. Requires that nothing was put since the last restore.
   bool restore(std::uint64_t end, const PackId& digest);
 
  private:
@@ -45,7 +45,7 @@ class ByteAppender {
   Digest digest_;
 };
 
-// A pack whose bytes are all written, but that has not got its name yet.
+// A pack whose bytes are all written, but that is not yet renamed to its target.
 struct SealedPack {
   std::uint64_t file_bytes = 0;
   PackId id{};
@@ -53,39 +53,39 @@ struct SealedPack {
 
 class Appender {
  public:
-  // Opens the partial file of this hidden name. Throws what PartialFile throws. The schema outlives
-  // the object.
+  // Opens the partial file with this hidden name. Throws what PartialFile throws. `schema` must
+  // outlive the object.
   Appender(const std::string& target, bool replace, const std::string& leaf, const Schema& schema);
 
   PartialFile& file() { return file_; }
   std::uint64_t records() const { return index_.count(); }
   std::uint32_t alignment() const { return head_.alignment; }
 
-  // For so many records whose fields have so many bytes: takes the space from the disk now.
+  // Reserves disk space for `records` records whose fields have `bytes` bytes in total.
   void reserve(std::uint64_t records, std::uint64_t bytes, bool lanes);
 
-  // Where records begin; before the first add().
+  // Sets the alignment of records; must precede the first add().
   void set_alignment(std::uint32_t alignment) { head_.alignment = alignment; }
 
-  // The next record, with checksums for its number. `row` is that of `prepared`.
+  // Appends the next record, with checksums for its number. `row` describes `prepared`.
   void add(const Prepared& prepared, const Row& row);
 
-  // The same records again that are in the file already: they end at byte `end`, and all bytes up
-  // to there have this digest. False when they do not: then nothing changed.
+  // Re-adds records that the file already contains. They end at byte `end`, and all bytes up to
+  // there have this digest. If they do not, returns false and changes nothing.
   bool restore(const std::vector<Row>& rows, std::uint64_t end, const PackId& digest);
 
-  // At most the bytes of the finished file with one more record, when all sections but names and
-  // index have `section_bytes`.
+  // Returns an upper bound of the finished file's bytes with one more record, if all sections but
+  // names and index have `section_bytes`.
   std::uint64_t bytes_with(const Row& row, std::uint64_t section_bytes) const;
 
-  // Writes what is buffered. at() and digest() are then those of the records so far.
+  // Writes buffered bytes, so that at() and digest() cover all records so far.
   void flush() { out_.flush(); }
   std::uint64_t at() const { return out_.at(); }
   PackId digest() const { return out_.digest(); }
 
   bool is_sealed() const { return sealed_; }
-  // The sections, then the tail and the head; makes the file durable. `tables`: needed when a
-  // record is coded with them. No record follows.
+  // Writes the sections, the tail and the head, and makes the file durable. `tables` is needed if
+  // records are coded with tables. No record may follow.
   SealedPack seal(const std::string& metadata, const lanes::Tables* tables);
 
  private:
@@ -99,7 +99,7 @@ class Appender {
   Index index_;
   NameBlocks names_;
   Digest id_;
-  bool sealed_ = false;  // or partly: no record follows
+  bool sealed_ = false;  // true also after a partial seal: no record may follow
 };
 
 }  // namespace tundish

@@ -6,7 +6,7 @@
 namespace tundish {
 namespace {
 
-constexpr std::uint8_t kStart = 1, kRows = 2, kEnd = 3;  // the first byte of a payload
+constexpr std::uint8_t kStart = 1, kRows = 2, kEnd = 3;  // first byte of a payload
 constexpr std::uint64_t kLeastRowBytes = 68;
 
 void read_id(PackId& out, WireReader& in) {

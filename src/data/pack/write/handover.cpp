@@ -9,7 +9,7 @@ std::optional<std::uint64_t> Handover::claim(
   room_.wait(lock, [&] {
     if (stopped_ || next_claimed_ >= count) return true;
     if (in_flight_ >= kWindow) return false;
-    // Places are given out in order, so with nothing in flight this one is the writer's next.
+    // Claims are in order, so with nothing in flight this place is the writer's next.
     bytes = expected(next_claimed_);
     return in_flight_ == 0 || (bytes <= budget_ && in_flight_bytes_ <= budget_ - bytes);
   });
@@ -52,7 +52,7 @@ std::optional<Prepared> Handover::take(std::chrono::milliseconds patience) {
   ready_.wait_for(lock, patience,
                   [&] { return error_ || next_taken_ >= count_ || first() != delivered_.end(); });
   const auto found = first();
-  // What was prepared before the failure is written: an interrupted pack keeps it.
+  // Samples prepared before the failure are still written: an interrupted pack keeps them.
   if (error_ && found == delivered_.end()) std::rethrow_exception(error_);
   if (found == delivered_.end()) return std::nullopt;
   Prepared prepared = std::move(found->second);

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::uint32_t kMaxParts = 100;
 
-constexpr std::string_view kOption = "option ";  // begins the name of each option
+constexpr std::string_view kOption = "option ";  // prefix of every option's name
 
-// Every option that changes the bytes of a pack, and no other.
+// Adds every option that changes the bytes of a pack, and no other option.
 void add_options(PackIdentity& out, const PackOptions& options) {
   const auto add = [&](const char* name, const auto& value) {
     out.emplace_back(fmt::format("{}{}", kOption, name), fmt::format("{}", value));
@@ -30,7 +30,7 @@ void add_options(PackIdentity& out, const PackOptions& options) {
   add("copy_records", options.copy_records);
 }
 
-// Of the options from `first` on: "codec=keep, was lanes; strip_metadata=true, was false".
+// Lists options from `first` on that differ: "codec=keep, was lanes; strip_metadata=true, ...".
 std::string changed_options(const PackIdentity& before, const PackIdentity& now,
                             std::size_t first) {
   std::string out;

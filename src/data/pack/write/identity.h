@@ -1,5 +1,5 @@
-// What the bytes of a pack depend on. A journal holds the identity of its pack; an interrupted
-// pack goes on only when nothing of it has changed.
+// The inputs that determine the bytes of a pack. A journal stores the identity of its pack; an
+// interrupted pack resumes only if its identity is unchanged.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@
 
 namespace tundish {
 
-// In words for messages, each with its value: {"the source", "9f3c..."}, ...
+// Names for messages, each with its value: {"the source", "9f3c..."}, ...
 using PackIdentity = std::vector<std::pair<std::string, std::string>>;
 
-// An option that changes bytes is listed in the source of this function.
+// The implementation lists every option that changes bytes.
 PackIdentity identity_of(const Source& source, const PackOptions& options);
 
-// The first difference, as a clause: "the source has changed"; of options all that differ:
-// "options have changed: codec=keep, was lanes". Empty when there is none.
+// Returns the first difference as a clause: "the source has changed". For options, lists all that
+// differ: "options have changed: codec=keep, was lanes". Empty if the identities are equal.
 std::string first_difference(const PackIdentity& before, const PackIdentity& now);
 
 void encode_identity(WireWriter& out, const PackIdentity& identity);

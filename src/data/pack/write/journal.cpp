@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kHeaderBytes = 8;
 
-// A file that somebody else made could make us write somebody else's bytes into a pack.
+// A file made by another user could inject that user's bytes into a pack.
 bool is_ours(int descriptor) {
   struct stat status;
   return ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 1 &&
@@ -43,7 +43,7 @@ Journal::Journal(const OutputTarget& target, bool resume) : target_(target), ign
 
 bool Journal::open(const std::string& leaf) {
   const int folder = target_.folder_descriptor();
-  // All memory is taken before the file exists.
+  // Allocates all memory before the file exists.
   std::string path = target_.beside(leaf);
   leaf_ = leaf;
   const int descriptor =
@@ -51,7 +51,7 @@ bool Journal::open(const std::string& leaf) {
   if (descriptor < 0) throw_errno(path, "create a file beside the target", true);
   file_ = File(descriptor, std::move(path));
   if (!lock()) {
-    // Nobody can tell whether a pack with the shared name is still running.
+    // Without locks, nothing reveals whether a pack with the shared name is still running.
     if (!suffix_.empty()) return true;
     suffix_ = fmt::format(".{}", ::getpid());
     return open(leaf + suffix_);
@@ -110,7 +110,7 @@ void Journal::append(Bytes payload) {
   store(block.data() + 4, bytes);
   std::copy(payload.begin(), payload.end(), block.begin() + kHeaderBytes);
   store(block.data() + kHeaderBytes + bytes, piece_crc(place_.blocks, bytes, payload));
-  // Blocks of an earlier run behind this one could fit its number by chance.
+  // Blocks of an earlier run behind this one could match the expected number by chance.
   if (file_.size() > place_.end &&
       ::ftruncate(file_.descriptor(), static_cast<off_t>(place_.end)) != 0) {
     throw_errno(file_.path(), "set the size", true);

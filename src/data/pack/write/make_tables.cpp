@@ -14,8 +14,8 @@ namespace tundish {
 namespace {
 
 constexpr std::uint64_t kSamples = 1000;
-constexpr std::uint64_t kUnits = 6000;    // of all samples; some 40 MB
-constexpr std::size_t kFewBlocks = 2000;  // a photo has 8,000: with fewer, statistics mean nothing
+constexpr std::uint64_t kUnits = 6000;    // limit for all samples; some 40 MB
+constexpr std::size_t kFewBlocks = 2000;  // a photo has 8,000; statistics of fewer are meaningless
 
 class Training {
  public:
@@ -28,7 +28,7 @@ class Training {
             std::max<std::uint64_t>(4, kUnits / std::max<std::uint64_t>(1, count_)))),
         samples_(count_) {}
 
-  // One thread's part: takes samples until none is left.
+  // Runs one thread: processes samples until none is left.
   void run() {
     try {
       lanes::Transcoder transcoder;
@@ -53,7 +53,7 @@ class Training {
     }
   }
 
-  // After all threads have ended.
+  // Requires that all threads have ended.
   const std::vector<lanes::ImageSample>& result() const {
     if (broke_) std::rethrow_exception(broke_);
     return samples_;
@@ -61,7 +61,7 @@ class Training {
   std::uint64_t count() const { return count_; }
 
  private:
-  // Of the image as it will be stored.
+  // Reads the image as it will be stored.
   void take(lanes::ImageSample& out, Bytes image, lanes::Transcoder& transcoder,
             PreprocessStep* step) {
     ImageHeader header;
@@ -90,7 +90,7 @@ class Training {
   WorkMemory memory_{kWorkBytes};
   std::atomic<std::uint64_t> next_{0};
   std::vector<lanes::ImageSample> samples_;  // each written by one thread
-  std::mutex mutex_;                         // guards what follows while threads run
+  std::mutex mutex_;                         // guards the members below while threads run
   std::exception_ptr broke_;
 };
 
@@ -116,7 +116,7 @@ std::shared_ptr<const lanes::Tables> make_tables(std::uint64_t& trained_on, cons
       try {
         threads.emplace_back([&] { training.run(); });
       } catch (const std::exception&) {
-        break;  // fewer will do
+        break;  // fewer threads suffice
       }
     }
     training.run();

@@ -1,4 +1,4 @@
-// The tables of the lanes codec for one pack.
+// Makes the tables of the lanes codec for one pack.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace tundish {
 
-// Built in, or trained on up to 1,000 samples that are evenly spaced in the source; their number
-// goes to `trained_on`. The same source gives the same tables for any number of threads.
+// Returns built-in tables, or tables trained on up to 1,000 samples evenly spaced in the source;
+// `trained_on` gets their number. A source gives equal tables for any number of threads.
 std::shared_ptr<const lanes::Tables> make_tables(std::uint64_t& trained_on, const Source& source,
                                                  const PackOptions& options);
 

@@ -15,7 +15,7 @@ namespace tundish {
 namespace {
 
 constexpr auto kProgressEvery = std::chrono::milliseconds(100);
-constexpr std::uint64_t kFirstRecords = 64;  // examined when sizes are not known beforehand
+constexpr std::uint64_t kFirstRecords = 64;  // records examined if sizes are unknown
 
 std::uint32_t alignment_for(std::uint64_t bytes, std::uint64_t records) {
   return records > 0 && bytes / records < kSmallRecord ? 8 : 64;
@@ -25,7 +25,7 @@ std::uint64_t cut(std::uint64_t samples, std::uint64_t number, std::uint64_t cou
   return static_cast<std::uint64_t>(static_cast<unsigned __int128>(samples) * number / count);
 }
 
-// A message as part of another one: its reason after a colon, and not its fix.
+// Embeds a message in another one: keeps its reason after a colon, drops its fix.
 std::string without_fix(std::string text) {
   constexpr std::string_view kWhy = "\n  why: ", kFix = "\n  fix: ";
   if (const std::size_t at = text.rfind(kFix); at != std::string::npos) text.resize(at);
@@ -55,7 +55,7 @@ PackRun::PackRun(const std::string& target, const Source& source, const PackOpti
                 "parts of it can be packed only when its number of samples is known");
   }
   if (!source.sizes_known()) return;
-  // All files of a data set have one alignment.
+  // All files of a data set share one alignment, so count the whole source.
   std::uint64_t all = 0;
   for (std::uint64_t i = 0; i < source.count(); ++i) {
     all += source.bytes(i);
@@ -70,7 +70,7 @@ PackReport PackRun::run() {
     begin();
     if (out_) records();
     if (report_.samples == 0) {
-      journal_.rewind({});  // nothing is worth keeping
+      journal_.rewind({});  // no progress to keep
       throw nothing_left();
     }
     finish();
@@ -119,11 +119,11 @@ void PackRun::sample(Prepared& prepared) {
   }
 }
 
-// Without known sizes the first records wait until their sizes decide the alignment.
+// If sizes are unknown, the first records wait until their sizes determine the alignment.
 void PackRun::hold_back(Prepared& prepared) {
   held_bytes_ += prepared.bytes;
   held_.push_back(std::move(prepared));
-  // More cannot lower the mean of kFirstRecords below the mark.
+  // Beyond these bytes, the mean of kFirstRecords records cannot be below kSmallRecord.
   const auto records = static_cast<std::uint64_t>(std::count_if(
       held_.begin(), held_.end(), [](const Prepared& held) { return !held.refusal; }));
   if (records == kFirstRecords || held_bytes_ >= kFirstRecords * kSmallRecord) release_first();
@@ -148,7 +148,7 @@ void PackRun::record(Prepared& prepared) {
       reserve();
     }
     const std::uint64_t number = out_->records();
-    // Checksums hold the record's number, which a refusal or a new file has changed.
+    // Checksums include the record's number, which changes after a refusal or in a new file.
     if (number != prepared.record) compute_checksums(prepared, schema_, number);
     torn_ = true;
     out_->add(prepared, row);
@@ -169,7 +169,7 @@ void PackRun::count(const Row& row) {
   count_preprocessed(file_preprocess_, row, schema_);
 }
 
-// Its records are in the journal before anything else: a pack that is killed here has them again.
+// Writes the rows to the journal first, so that a pack killed here recovers its records.
 void PackRun::finish_file() {
   write_block(false);
   const std::uint64_t records = out_->records();
@@ -183,7 +183,7 @@ void PackRun::finish_file() {
     journal_.append(encode_end(ends_.back()));
     journal_.sync();
   }
-  // Set before the file is visible, because afterwards nothing may fail.
+  // Set before the file is visible, because nothing may fail afterwards.
   report_.file_bytes += sealed.file_bytes;
   report_.id = sharded_ ? "" : hex(sealed.id);
   report_.files.push_back(out_->file().path());
@@ -194,7 +194,7 @@ void PackRun::finish_file() {
 }
 
 void PackRun::finish() {
-  // An interrupted run whose source had no further sample, which only the end of the scan tells.
+  // The interrupted run had read every sample, which is known only after the end of the scan.
   if (out_ && out_->records() == 0 && !ends_.empty()) {
     out_->file().discard();
     out_.reset();

@@ -1,4 +1,4 @@
-// What a PackRun keeps for the next one, and takes over from the one before.
+// The resumable state of a PackRun: saved for the next run, restored from the previous run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,12 +15,12 @@
 namespace tundish {
 namespace {
 
-// A block each time that so much is in the file, or in the rows: what a full disk or a kill loses.
+// Writes a block after this much data in the file or in the rows, to limit the loss after a kill.
 constexpr std::uint64_t kBlockDataBytes = 1 << 20;
 constexpr std::uint64_t kBlockRowBytes = 256 << 10;
-// Durable checkpoints take at most one part in so many of the time.
+// Durable checkpoints take at most one part in kSyncShare of the time.
 constexpr int kSyncShare = 20;
-constexpr std::uint64_t kMaxProvenance = 3000;  // bytes of the counts in the metadata
+constexpr std::uint64_t kMaxProvenance = 3000;  // limit of the counts in the metadata
 
 }  // namespace
 
@@ -70,10 +70,10 @@ bool PackRun::resume(std::string& why_not) {
 
 bool PackRun::restore_files() {
   struct Block {
-    Journal::Place place;  // before it
+    Journal::Place place;  // place before the block
     std::vector<std::byte> payload;
   };
-  std::vector<Block> blocks;  // of the file that has not ended
+  std::vector<Block> blocks;  // blocks of the unfinished file
   const std::size_t stored = stored_fields(schema_);
   for (Block block;;) {
     block.place = journal_.place();
@@ -97,7 +97,7 @@ bool PackRun::restore_files() {
     file_lanes_ = {};
     file_preprocess_ = {};
   }
-  // Killed before the manifest was written: no file is left to write.
+  // Killed before the manifest was written: all files are complete.
   if (!ends_.empty() && blocks.empty() && next_sample_ == end_) return true;
   open_file();
   for (const Block& block : blocks) {
@@ -118,7 +118,7 @@ bool PackRun::restore_files() {
   return next_sample_ > first_;
 }
 
-// A shard that somebody removed or replaced is packed again, and all that follow it.
+// Detects a removed or replaced shard: this shard and all following shards are packed again.
 bool PackRun::is_published(const EndBlock& end) const {
   if (!sharded_ || end.shard != ends_.size()) return false;
   try {
@@ -157,7 +157,7 @@ void PackRun::choose_tables() {
     if (tables_) compressed_tables_ = lanes::compress_tables(*tables_);
     if (tables_ || is_all_records(source_)) return;
   }
-  // Of the whole source, whatever part of it is wanted: all shards have the same tables.
+  // Samples the whole source, even if only a part is packed: all shards need equal tables.
   tables_ = make_tables(report_.lanes.trained_on, source_, options_);
   compressed_tables_ = lanes::compress_tables(*tables_);
 }
@@ -175,7 +175,7 @@ void PackRun::open_file() {
 }
 
 void PackRun::reserve() {
-  // Preprocessed images have sizes of their own.
+  // The sizes of preprocessed images are unknown.
   if (!out_ || !source_.sizes_known() || options_.preprocessor) return;
   if (sharded_) {
     std::uint64_t left = 0;
@@ -223,14 +223,14 @@ void PackRun::write_block_when_due() {
 
 bool PackRun::keep_what_is_good() noexcept {
   try {
-    if (resuming_ && !journal_.is_blank()) return true;  // all is as the earlier run left it
+    if (resuming_ && !journal_.is_blank()) return true;  // unchanged since the earlier run
     if (out_ && out_->file().is_published() && !sharded_) {
       journal_.remove();
-      return false;  // only the folder could not be made durable
+      return false;  // only the sync of the folder failed
     }
     if (out_ && alignment_ != 0 && !torn_ && !out_->is_sealed()) write_block(true);
   } catch (...) {
-    // The blocks before are good.
+    // The earlier blocks are valid.
   }
   try {
     const bool worth = journal_.place().blocks > 1;
@@ -239,7 +239,7 @@ bool PackRun::keep_what_is_good() noexcept {
     if (!worth) journal_.remove();
     return worth;
   } catch (...) {
-    return true;  // the next run takes what it finds
+    return true;  // the next run checks what is left
   }
 }
 

@@ -19,7 +19,7 @@ PartialFile::PartialFile(const std::string& target, bool replace, std::string le
   std::string name = target_.path();
   int descriptor = open(0);
   struct stat status;
-  // As a file of another user, or one with a second name: never written into.
+  // Never writes into a file of another user, or a file with a second name.
   if (descriptor >= 0 && (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode) ||
                           status.st_nlink != 1 || status.st_uid != ::geteuid())) {
     ::close(descriptor);
@@ -43,7 +43,7 @@ void PartialFile::reserve(std::uint64_t bytes) {
 }
 
 void PartialFile::sync() {
-  // Never tried again: after a failure the kernel calls the lost pages clean.
+  // Never retried: after a failure the kernel marks the lost pages as clean.
   if (::fsync(file_.descriptor()) != 0) throw_errno(path(), "fsync", true);
   if (!name_is_durable_ && !target_.sync_folder()) throw_errno(path(), "fsync its folder", true);
   name_is_durable_ = true;

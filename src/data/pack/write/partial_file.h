@@ -1,6 +1,6 @@
-// A pack that grows under a hidden name beside its target until it is complete; then it gets the
-// target's name. It outlives the process unless discard() is called: the journal beside it says
-// how much of it is good. Whoever has the journal's lock may use it. One thread.
+// A pack that grows under a hidden name beside its target and is renamed to the target when
+// complete. The file outlives the process unless discard() is called; the journal beside it
+// records the valid part. Only the owner of the journal's lock may use the file. One thread.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace tundish {
 
 class PartialFile {
  public:
-  // `leaf`: the hidden name. Throws what OutputTarget throws, and errors of the system.
+  // `leaf`: the hidden name. Throws what OutputTarget throws, and system errors.
   PartialFile(const std::string& target, bool replace, std::string leaf);
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;
 
   const std::string& path() const { return target_.path(); }
-  bool had_contents() const { return had_contents_; }  // when it was opened
+  bool had_contents() const { return had_contents_; }  // true if the file had contents when opened
 
-  // Takes the space from the disk now. Does nothing where the file system cannot.
+  // Reserves disk space. Does nothing where the file system does not support it.
   void reserve(std::uint64_t bytes);
 
   void write_at(Bytes bytes, std::uint64_t offset) { file_.write_at(bytes, offset); }
@@ -30,15 +30,15 @@ class PartialFile {
     return file_.read_at(out, offset);
   }
 
-  void sync();                         // of the contents; also of the name, the first time
-  void set_size(std::uint64_t bytes);  // what is cut off gives its space back; never of a
+  void sync();                         // syncs the contents; the first call also syncs the name
+  void set_size(std::uint64_t bytes);  // frees the space behind `bytes`; must not be called on a
                                        // published file
-  void seal(std::uint64_t bytes);      // set_size and sync: it is complete
-  // Gives the file its name. Throws; the target is then as it was before, unless only the folder
-  // could not be made durable: then it is the new file.
+  void seal(std::uint64_t bytes);      // set_size() and sync() of the complete file
+  // Renames the file to the target. If this throws, the target is unchanged, unless only the sync
+  // of the folder failed: then the target is the new file.
   void publish();
   bool is_published() const { return is_published_; }
-  void discard();  // removes it, unless it is published
+  void discard();  // removes the file unless it is published
 
  private:
   OutputTarget target_;

@@ -9,7 +9,7 @@
 namespace tundish {
 namespace {
 
-// The message has the name alone: the number counts the source, and that of the pack is another.
+// Names the sample only: the number counts samples of the source, and record numbers differ.
 Refusal refusal(std::uint64_t sample, const std::string& key, const Error& error) {
   Where where = error.where();
   if (!key.empty()) {
@@ -19,7 +19,7 @@ Refusal refusal(std::uint64_t sample, const std::string& key, const Error& error
   return {sample, key, error.code(), Error(error.code(), where, error.reason()).what()};
 }
 
-// A reader would refuse such a field before it takes memory for it.
+// Refuses a field that a reader would reject before it allocates memory.
 void refuse_too_large(Prepared& out, const Source& source, const Limits& limits) {
   for (const std::vector<std::byte>& field : out.sample.fields) {
     if (field.size() <= limits.max_bytes) continue;
@@ -33,7 +33,7 @@ void refuse_too_large(Prepared& out, const Source& source, const Limits& limits)
   }
 }
 
-// A reader would refuse the whole pack: arrays of one shape have one length.
+// Refuses an array that would make the pack unreadable: arrays of one shape have one length.
 void refuse_wrong_length(Prepared& out, const Source& source) {
   const std::vector<Field>& fields = source.schema().fields;
   for (std::size_t f = 0; f < fields.size() && !out.refusal; ++f) {
@@ -56,7 +56,7 @@ const Field& schema_image(const Source& source) {
   return source.schema().fields[static_cast<std::size_t>(source.schema().find(FieldType::image))];
 }
 
-// What kind of image it is and how large, from its first bytes.
+// Determines the kind and size of an image from its first bytes.
 void look_at_image(Prepared& out, Bytes image, const Source& source, const Limits& limits) {
   const Where where{.file = source.path(), .record = out.number, .key = out.key};
   if (image.empty()) {
@@ -65,7 +65,7 @@ void look_at_image(Prepared& out, Bytes image, const Source& source, const Limit
   }
   const bool raw = schema_image(source).array.has_value();
   const std::optional<Codec> codec = raw ? Codec::raw : sniff(image);
-  if (!codec || *codec == Codec::lanes) {  // which are in packs only
+  if (!codec || *codec == Codec::lanes) {  // lanes data exist only in packs
     out.refusal = refusal(out.number, out.key, Error(ErrorCode::not_an_image, where, ""));
     return;
   }
@@ -75,7 +75,7 @@ void look_at_image(Prepared& out, Bytes image, const Source& source, const Limit
   if (*codec == Codec::unknown) return;
   ImageHeader header;
   if (const auto fault = source.read_header(header, out.number, image, limits)) {
-    // Bad data is data: it is packed as it came, and loading it reports the error.
+    // Bad data is packed unchanged, and loading it reports the error.
     if (fault->code == ErrorCode::codec_unsupported) {
       out.info.codec = Codec::unknown;
     } else {
@@ -91,7 +91,7 @@ void look_at_image(Prepared& out, Bytes image, const Source& source, const Limit
       header.orientation >= 1 && header.orientation <= 8 ? header.orientation : std::uint8_t{1};
 }
 
-// A JPEG that can be proven to come back becomes a lanes record; others stay as they are.
+// Re-codes a JPEG if the result provably restores the same bytes; leaves other images unchanged.
 void recode(Prepared& out, std::vector<std::byte>& image, Recoder& recoder) {
   if (!recoder.tables) return;
   std::vector<std::byte> record;
@@ -106,7 +106,7 @@ void recode(Prepared& out, std::vector<std::byte>& image, Recoder& recoder) {
   image.swap(record);
 }
 
-// False: the transcoder stopped before it had read all coefficients, or met an error in them.
+// Returns false if the transcoder stopped before it had read all coefficients or met an error.
 bool was_read(lanes::Unfit unfit) {
   return unfit == lanes::Unfit::none || unfit == lanes::Unfit::range ||
          unfit == lanes::Unfit::not_restorable || unfit == lanes::Unfit::growth;
@@ -117,8 +117,8 @@ class NoSink : public StripSink {
   void push(const Strip&) override {}
 };
 
-// A JPEG that the transcoder did not read is decoded, so that a broken one is named with the fault
-// that a loader would report.
+// Decodes a JPEG that the transcoder did not read, so that a broken one is reported with the same
+// fault as a loader reports.
 void find_fault(Prepared& out, Bytes image, const Source& source, const Limits& limits,
                 Recoder& recoder) {
   if (was_read(out.unfit) || out.unfit == lanes::Unfit::too_large) return;
@@ -133,8 +133,8 @@ void find_fault(Prepared& out, Bytes image, const Source& source, const Limits& 
   if (fault) out.doubt = refusal(out.number, out.key, Error(*fault, where_of_image(out, source)));
 }
 
-// Whether the image was replaced by a new one. A JPEG that cannot be decoded is named by
-// find_fault(), any other image here.
+// Returns true if the image was replaced. find_fault() reports a JPEG that cannot be decoded; this
+// function reports other images.
 bool is_preprocessed(Prepared& out, std::vector<std::byte>& image, const Source& source,
                      const Limits& limits, Recoder& recoder) {
   if (!recoder.step || out.refusal) return false;
@@ -150,7 +150,7 @@ bool is_preprocessed(Prepared& out, std::vector<std::byte>& image, const Source&
   return false;
 }
 
-// The image as it will be stored.
+// Changes the image to its stored form.
 void change_image(Prepared& out, std::vector<std::byte>& image, const Source& source,
                   const Limits& limits, Recoder& recoder) {
   if (is_preprocessed(out, image, source, limits, recoder)) return;
@@ -163,7 +163,7 @@ void change_image(Prepared& out, std::vector<std::byte>& image, const Source& so
   }
 }
 
-// The same, when there is memory for an image of its size.
+// Waits for enough memory for an image of this size, then calls change_image().
 void change_image_within_budget(Prepared& out, std::vector<std::byte>& image, const Source& source,
                                 const Limits& limits, Recoder& recoder) {
   const std::uint64_t pixels = std::uint64_t{out.info.width} * out.info.height;

@@ -1,4 +1,4 @@
-// Everything about one sample that can be done away from the writing thread.
+// Prepares one sample outside of the writing thread.
 #pragma once
 
 #include "codec/decode/decode.h"
@@ -9,28 +9,28 @@
 
 namespace tundish {
 
-// How JPEGs are re-coded; one per thread.
+// Re-codes JPEGs; one per thread.
 struct Recoder {
-  const lanes::Tables* tables = nullptr;  // nullptr: not at all
+  const lanes::Tables* tables = nullptr;  // nullptr: no re-coding
   lanes::TranscodeOptions options = {};
   lanes::Transcoder transcoder = {};
-  DecodeScratch scratch = {};                 // of JPEGs that the transcoder cannot read
-  std::unique_ptr<PreprocessStep> step = {};  // nullptr: images stay as they are
+  DecodeScratch scratch = {};                 // for JPEGs that the transcoder cannot read
+  std::unique_ptr<PreprocessStep> step = {};  // nullptr: images stay unchanged
   NewImage new_image = {};
-  WorkMemory* memory = nullptr;  // of all threads; nullptr: only one works
+  WorkMemory* memory = nullptr;  // shared by all threads; nullptr: one thread
 };
 
-// Looks at the bytes in out.sample: fills info, key, checksums and digest, or refuses the sample.
-// `number` and `record` are set.
+// Examines the bytes in out.sample: fills info, key, checksums and digest, or refuses the sample.
+// Requires `number` and `record`.
 void prepare(Prepared& out, const Source& source, const Limits& limits, Recoder& recoder);
 
-// A sample whose bytes could not be read.
+// Refuses a sample whose bytes could not be read.
 void refuse(Prepared& out, const Source& source, const SampleError& error);
 
-// Checksums, digest and bytes of a sample whose info, key, fields and restore data are set.
+// Computes checksums, digest and bytes of a sample with info, key, fields and restore data set.
 void finish_sample(Prepared& out, const Schema& schema);
 
-// Checksum of each stored field, and of the restore data, as record `record`.
+// Computes checksums of each stored field and the restore data for record number `record`.
 void compute_checksums(Prepared& out, const Schema& schema, std::uint64_t record);
 
 }  // namespace tundish

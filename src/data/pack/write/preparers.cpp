@@ -31,7 +31,7 @@ void prepare_by_number(Handover& handover, const Source& source, const Wanted& w
         prepare(prepared, source, limits, recoder);
       }
     } catch (const SampleError& error) {
-      if (error.code() == ErrorCode::no_memory) throw;  // the machine's fault, not the sample's
+      if (error.code() == ErrorCode::no_memory) throw;  // fault of the machine, not of the sample
       refuse(prepared, source, error);
     }
     handover.deliver(*place, expected(*place), std::move(prepared));
@@ -49,7 +49,7 @@ void prepare_by_scan(Handover& handover, const Source& source, const Wanted& wan
     if (!place) return !(ended_early = true);
     places = *place + 1;
     handover.deliver(*place, bytes, std::move(prepared));
-    // To the end of the source, when that is wanted: it may be damaged there.
+    // Scans to the end of the source if the end is requested: damage may be there.
     return places < wanted.end || wanted.end == source.count();
   };
   source.scan(
@@ -101,7 +101,7 @@ Preparers::Preparers(Handover& handover, const Source& source, const Wanted& wan
       threads_.emplace_back(run);
     } catch (const std::exception&) {
       if (threads_.empty()) throw;
-      break;  // fewer will do
+      break;  // fewer threads suffice
     }
   }
 }

@@ -1,4 +1,4 @@
-// The threads that read and prepare the samples of a source, for one writer.
+// Threads that read and prepare the samples of a source for one writer.
 #pragma once
 
 #include <atomic>
@@ -10,19 +10,19 @@
 
 namespace tundish {
 
-// Which samples of the source are wanted.
+// The requested samples of the source.
 struct Wanted {
   std::uint64_t first = 0, end = 0;
-  // Sample i is expected to be record i - before. The writer changes it with every sample that is
-  // refused; a sample that was prepared with another number gets its checksums again.
+  // Sample i is expected to be record i - before. The writer updates `before` after every refused
+  // sample, and recomputes the checksums of a sample that was prepared with another number.
   const std::atomic<std::uint64_t>& before;
 };
 
-// Joins its threads when it goes. What a thread throws, the handover's take() throws.
+// The destructor joins the threads. The handover's take() rethrows exceptions of the threads.
 class Preparers {
  public:
-  // One thread for a source that can only be scanned. Without tables JPEGs are not re-coded. All
-  // arguments outlive the object. Throws std::system_error when not one thread can be started.
+  // Uses one thread for a source that can only be scanned. Re-codes no JPEGs without tables. All
+  // arguments must outlive the object. Throws std::system_error if no thread can be started.
   Preparers(Handover& handover, const Source& source, const Wanted& wanted,
             const PackOptions& options, const lanes::Tables* tables);
   ~Preparers();

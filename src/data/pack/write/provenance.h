@@ -1,4 +1,4 @@
-// What became of the JPEGs, as JSON for the provenance of a pack.
+// Describes the handling of the JPEGs as JSON for the provenance of a pack.
 #pragma once
 
 #include <string>
@@ -7,6 +7,6 @@
 
 namespace tundish {
 
-std::string provenance_of_lanes(const LanesReport& report);  // empty when there were no JPEGs
+std::string provenance_of_lanes(const LanesReport& report);  // empty without JPEGs
 
 }  // namespace tundish

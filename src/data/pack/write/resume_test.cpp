@@ -26,7 +26,7 @@ std::set<std::string> names_in(const TemporaryFolder& folder) {
   return names;
 }
 
-// With images of all sizes, refused samples and one that is broken.
+// A source with images of all sizes, refused samples and one broken image.
 MemorySource mixed_source(std::uint64_t count) {
   MemorySource source = image_source(count, 30);
   for (std::uint64_t i = 3; i < count; i += 11) source.items[i].fields[0].clear();
@@ -34,11 +34,11 @@ MemorySource mixed_source(std::uint64_t count) {
   return source;
 }
 
-// Training reads samples too, and would fail before the first record.
+// Training also reads samples, and would fail before the first record.
 constexpr auto kTables = LanesTables::builtin;
 
-// Packs, but reading sample `at` fails as if the machine had no memory left. Returns what the
-// run before had done.
+// Packs, but reading sample `at` fails as if the machine had no memory left. Returns the number
+// of samples that the earlier run had finished.
 std::uint64_t break_off(const std::string& target, MemorySource source, std::uint64_t at,
                         PackOptions options) {
   std::uint64_t resumed = 0;
@@ -75,7 +75,7 @@ TEST_CASE("a pack that broke off at random samples goes on and gives the same by
       for (std::uint64_t at = random.below(60); at < 150; at += 1 + random.below(60)) {
         const std::uint64_t now = break_off(folder / "a.tnd", source, at, options);
         CHECK(now <= at);
-        // Of unknown sizes the first records wait in memory until the alignment is decided.
+        // If sizes are unknown, the first records wait in memory until the alignment is decided.
         if (kind.threads == 1 && kind.knows_sizes) {
           CHECK(now == done);
           done = at;
@@ -136,7 +136,7 @@ TEST_CASE("shards that broke off go on, and finished shards are not written agai
       break_off(folder / "a.tnd", source, at, options);
       CHECK_FALSE(std::filesystem::exists(folder / "a.tnds"));
       if (!std::filesystem::exists(folder / "a-00000.tnd")) continue;
-      // Would be an error if the next run wanted to write it.
+      // The next run would fail if it tried to write this file.
       CHECK(contents(folder / "a-00000.tnd") == contents(whole / "a-00000.tnd"));
     }
     const PackReport report = pack_shards(folder / "a.tnd", source, options);

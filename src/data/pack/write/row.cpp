@@ -24,7 +24,7 @@ std::optional<Refusal> decode_refusal(WireReader& in, const Row& row) {
   return out;
 }
 
-// The image's column in Row::lengths.
+// Returns the image's column in Row::lengths.
 std::size_t image_column(const Schema& schema) {
   const int image = schema.find(FieldType::image);
   return static_cast<std::size_t>(columns_of(schema)[static_cast<std::size_t>(image)]);

@@ -1,5 +1,5 @@
-// What is kept of a sample once its bytes are in the file: enough for the index, the names, the
-// pack id and the report. The journal stores rows, so that an interrupted pack has them again.
+// Facts kept about a sample once its bytes are in the file: enough for the index, the names, the
+// pack id and the report. The journal stores rows, so that an interrupted pack can restore them.
 #pragma once
 
 #include <optional>
@@ -15,35 +15,35 @@ namespace tundish {
 struct Prepared;
 
 struct Row {
-  std::uint64_t number = 0;  // of the sample in the source
+  std::uint64_t number = 0;  // number of the sample in the source
   SampleInfo info = {};
   std::string key = {};
-  std::vector<std::uint64_t> lengths = {};  // of each stored field; empty when refused
-  std::uint64_t restore = 0;                // bytes of restore data of a lanes record
-  bool copied = false;                      // from another pack, as it was there
-  std::uint64_t jpeg_bytes = 0;             // of the file that became a lanes record
+  std::vector<std::uint64_t> lengths = {};  // per stored field; empty if refused
+  std::uint64_t restore = 0;                // restore data of a lanes record
+  bool copied = false;                      // copied unchanged from another pack
+  std::uint64_t jpeg_bytes = 0;             // size of the JPEG that became a lanes record
   lanes::Unfit unfit = lanes::Unfit::none;
   Preprocessed preprocessed = Preprocessed::fits;
-  std::uint64_t original_bytes = 0;  // of an image that was changed, before
+  std::uint64_t original_bytes = 0;  // size of a changed image before the change
   PackId digest{};
   std::optional<Refusal> refusal = {};
   std::optional<Refusal> doubt = {};
 
-  std::uint64_t stored_bytes() const;  // payloads, without their checksums
+  std::uint64_t stored_bytes() const;  // payload bytes, without checksums
 };
 
-// Takes key, refusal and doubt out of `prepared`.
+// Moves key, refusal and doubt out of `prepared`.
 Row take_row(Prepared& prepared, const Schema& schema);
 
 void encode_row(WireWriter& out, const Row& row);
 
-// The next row, with `stored` lengths when it is not refused. False when the bytes hold none.
+// Decodes the next row, with `stored` lengths unless refused. False if the bytes hold no row.
 bool decode_row(Row& out, WireReader& in, std::size_t stored);
 
-// Adds the row to the report: counts, bytes, refusals. `lanes` of the report too.
+// Adds the row to the report: counts, bytes, refusals and the report's `lanes`.
 void count_row(PackReport& report, const Row& row, const Schema& schema);
 void count_lanes(LanesReport& report, const Row& row, const Schema& schema);
-// Of a pack whose images are preprocessed.
+// For a pack with preprocessed images.
 void count_preprocessed(PreprocessReport& report, const Row& row, const Schema& schema);
 
 }  // namespace tundish

@@ -1,4 +1,4 @@
-// What the files of a data set in several packs are called.
+// Names of the files of a data set in several packs.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,12 +20,12 @@ inline std::string shard_base(std::string target) {
 
 inline std::string manifest_name(const std::string& target) { return shard_base(target) + ".tnds"; }
 
-// Of --shard-size: their number is known at the end only.
+// For --shard-size: the number of shards is known only at the end.
 inline std::string shard_name(const std::string& target, std::uint64_t shard) {
   return fmt::format("{}-{:05}.tnd", shard_base(target), shard);
 }
 
-// Of --shard I/N.
+// For --shard I/N.
 inline std::string shard_name(const std::string& target, std::uint64_t shard, std::uint64_t count) {
   return fmt::format("{}-{:05}-of-{:05}.tnd", shard_base(target), shard, count);
 }

@@ -3,15 +3,15 @@
 namespace tundish {
 namespace {
 
-// In a lanes record of so few pixels the head may outweigh what the coder saves, so the JPEG file
-// is made too, and the smaller one is stored. Larger images are never coded by Huffman's method.
+// In a lanes record of few pixels, the head may outweigh the savings of the coder. So the JPEG file
+// is made too, and the smaller one is stored. Larger images become a file only if lanes cannot.
 constexpr std::int64_t kFewPixels = 128 * 128;
 
 bool write_file(std::vector<std::byte>& file, const NewImage& image, const Recoder& recoder) {
   return !lanes::put_together(file, image.coefficients, image.restore, recoder.options.limits);
 }
 
-// A JPEG as it will be stored: a lanes record and its restore data, or a file. False: neither.
+// Encodes a JPEG as a lanes record with restore data, or as a file. False: neither is possible.
 bool store_jpeg(Codec& codec, std::vector<std::byte>& bytes, std::vector<std::byte>& restore,
                 const NewImage& image, Recoder& recoder) {
   codec = Codec::jpeg;
@@ -48,7 +48,7 @@ bool preprocess_image(Prepared& out, std::vector<std::byte>& image, const Limits
   if (codec != Codec::jpeg) {
     bytes = made.bytes;
   } else if (!store_jpeg(codec, bytes, restore, made, recoder)) {
-    out.preprocessed = Preprocessed::grows;  // over the limit of a file's bytes
+    out.preprocessed = Preprocessed::grows;  // exceeds the size limit of a file
     return false;
   }
   if (bytes.size() > limits.max_bytes ||

@@ -1,4 +1,4 @@
-// Words and texts in a block of the journal. The reader takes any bytes.
+// Numbers and texts in a block of the journal. The reader accepts any bytes.
 #pragma once
 
 #include <string>
@@ -30,8 +30,8 @@ class WireWriter {
   std::vector<std::byte> bytes_;
 };
 
-// After the first value that the bytes do not hold, every value is zero or empty and failed() says
-// so; callers ask once, at the end.
+// After the first value that the bytes do not hold, every value is zero or empty and failed() is
+// true; callers check failed() once, at the end.
 class WireReader {
  public:
   explicit WireReader(Bytes bytes) : rest_(bytes) {}

@@ -1,4 +1,4 @@
-// How much memory all threads together work with: large images are re-coded one after the other.
+// Limits the working memory of all threads together: large images are re-coded one at a time.
 #pragma once
 
 #include <condition_variable>
@@ -7,12 +7,12 @@
 
 namespace tundish {
 
-// Thread safety: any number of threads.
+// Thread-safe.
 class WorkMemory {
  public:
   explicit WorkMemory(std::uint64_t budget_bytes) : budget_(budget_bytes) {}
 
-  // Room that is given back at the end of the scope.
+  // Reserves room until the end of the scope.
   class Room {
    public:
     Room(WorkMemory& memory, std::uint64_t bytes) : memory_(memory), bytes_(bytes) {
@@ -28,7 +28,7 @@ class WorkMemory {
   };
 
  private:
-  // Waits until there is room. Whoever is alone has room: no image is too large.
+  // Waits until there is room. A single user always has room: no image is too large.
   void take(std::uint64_t bytes) {
     std::unique_lock lock(mutex_);
     room_.wait(lock, [&] { return taken_ == 0 || taken_ + bytes <= budget_; });
@@ -44,15 +44,15 @@ class WorkMemory {
   }
 
   const std::uint64_t budget_;
-  std::mutex mutex_;  // guards what follows
+  std::mutex mutex_;  // guards the members below
   std::condition_variable room_;
   std::uint64_t taken_ = 0;
 };
 
-// Two sets of coefficients, the file and its record: measured on 4:4:4 JPEGs of 24 megapixels.
+// Two sets of coefficients, the file and its record; measured on 24-megapixel 4:4:4 JPEGs.
 constexpr std::uint64_t kWorkBytesPerPixel = 16;
 constexpr std::uint64_t kWorkBytes = 352ull << 20;
-// A thread keeps the memory of smaller images for the next one.
+// Up to this size, a thread keeps the memory of an image for the next image.
 constexpr std::uint64_t kLargePixels = 4'000'000;
 
 }  // namespace tundish

@@ -34,7 +34,7 @@ PackReport run(const std::string& target, const Source& source, const PackOption
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::no_memory, {.file = target}, "while packing");
   } catch (const std::system_error& error) {
-    throw Error(ErrorCode::no_memory, {.file = target}, error.what());  // no thread could start
+    throw Error(ErrorCode::no_memory, {.file = target}, error.what());  // no thread started
   }
 }
 

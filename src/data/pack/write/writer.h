@@ -1,7 +1,7 @@
 // Packs any Source into .tnd files: many threads, bounded memory, the same bytes for any number of
-// threads. Crash-safe: written to a hidden file beside the target, space reserved first, fsync,
-// rename, fsync of the directory. A pack that is killed or fails leaves the old state, the hidden
-// file and a journal; the next pack of the same target goes on there and gives the same bytes.
+// threads. Crash-safe: writes a hidden file beside the target with space reserved first, then syncs
+// the file, renames it and syncs the directory. A killed or failed pack leaves the old target, the
+// hidden file and a journal; the next pack of the target resumes there and gives the same bytes.
 #pragma once
 
 #include <atomic>
@@ -19,51 +19,51 @@ namespace tundish {
 
 struct PackProgress {
   std::uint64_t samples = 0, samples_total = 0;
-  std::uint64_t bytes = 0, bytes_total = 0;  // of the source; total 0 where not known
+  std::uint64_t bytes = 0, bytes_total = 0;  // bytes of the source; total 0 if unknown
   std::uint64_t refused = 0;
 };
 
-// What the lanes codec is coded with. automatic: train where samples can be read by number.
+// Tables of the lanes codec. automatic: train if samples can be read by number.
 enum class LanesTables : std::uint8_t { automatic, builtin, train };
 
-// How a pack begins when a hidden file of an earlier one was there.
+// How a pack begins when a hidden file of an earlier pack exists.
 struct Resumption {
   std::uint64_t samples = 0, samples_total = 0;  // samples that need not be read again
-  std::string why_not = {};                      // not empty: it starts over, for this reason
+  std::string why_not = {};                      // not empty: starts over for this reason
 };
 
-// One part of so many: samples from n * number / count to n * (number + 1) / count.
+// One of `count` parts: samples from n * number / count to n * (number + 1) / count.
 struct SourcePart {
   std::uint64_t number = 0, count = 1;
 };
 
-// A new option that changes the bytes of a pack must be in add_options() of identity.cpp.
+// A new option that changes the bytes of a pack must be added to add_options() in identity.cpp.
 struct PackOptions {
-  const Preprocessor* preprocessor = nullptr;  // of every image; nullptr: they stay as they are
-  int threads = 0;                             // 0: as many as the process may use
-  std::uint64_t memory_bytes = 96ull << 20;    // samples in flight
-  bool replace = false;  // an existing file: replace it, or Error(output_exists)
-  bool lanes = true;     // re-code JPEGs without loss, so that they decode faster
+  const Preprocessor* preprocessor = nullptr;  // nullptr: images stay unchanged
+  int threads = 0;                             // 0: all usable CPUs
+  std::uint64_t memory_bytes = 96ull << 20;    // budget for samples in flight
+  bool replace = false;  // replace an existing file; else Error(output_exists)
+  bool lanes = true;     // re-code JPEGs losslessly, so that they decode faster
   LanesTables tables = LanesTables::automatic;
-  double max_growth = 1.10;     // a JPEG that would grow by more stays as it is
+  double max_growth = 1.10;     // keep a JPEG unchanged if it would grow by more
   bool strip_metadata = false;  // drop EXIF, ICC and comments of re-coded JPEGs
-  // Records of packs are taken as they are, but lanes records whose pack has other tables than the
-  // new one (those that most records have): these are coded again. For sources read by number.
+  // Copies records of packs unchanged, except lanes records whose pack has other tables than the
+  // new pack (the tables of most records): these are coded again. For sources read by number.
   bool copy_records = false;
   Limits limits = {};
   std::function<void(const PackProgress&)> progress =
       {};                                   // called by the calling thread, ~10 times/s
   const std::atomic<bool>* stop = nullptr;  // set: Error(interrupted)
-  std::string choice = {};                  // which samples of a larger source these are, in words
+  std::string choice = {};                  // describes which samples of a larger source these are
   SourcePart shard = {};                    // pack only this part of the source
-  std::uint64_t shard_bytes = 0;            // pack_shards(): the most that a file may have
-  bool resume = true;                       // go on where an earlier pack of the target stopped
+  std::uint64_t shard_bytes = 0;            // pack_shards(): maximum size of a file
+  bool resume = true;                       // resume an interrupted pack of the target
   double checkpoint_seconds = 5;            // between durable checkpoints; 0: after every sample
-  std::function<void(const Resumption&)> resumed = {};  // called when an earlier pack was there
+  std::function<void(const Resumption&)> resumed = {};  // called if an earlier pack existed
 };
 
-// A sample that is not in the pack, and why. What is an image but cannot be decoded here is
-// packed as it came; refused are only files that cannot be read, are empty or are no image.
+// A sample that is not in the pack, and the reason. An image that cannot be decoded here is packed
+// unchanged; only files that cannot be read, are empty or are no image are refused.
 struct Refusal {
   std::uint64_t sample;
   std::string key;
@@ -71,26 +71,26 @@ struct Refusal {
   std::string text;  // the whole message
 };
 
-// What became of the JPEGs.
+// Outcome of re-coding the JPEGs.
 struct LanesReport {
-  std::uint64_t images = 0;                  // re-coded
-  std::uint64_t jpeg_bytes = 0;              // of the JPEGs, before
-  std::uint64_t record_bytes = 0;            // of the lanes records, after
-  std::uint64_t restore_bytes = 0;           // restore data, in addition
-  std::uint64_t unfit[lanes::kUnfits] = {};  // JPEGs kept as they came, by reason
+  std::uint64_t images = 0;                  // number re-coded
+  std::uint64_t jpeg_bytes = 0;              // size of the JPEGs before re-coding
+  std::uint64_t record_bytes = 0;            // size of the lanes records
+  std::uint64_t restore_bytes = 0;           // additional restore data
+  std::uint64_t unfit[lanes::kUnfits] = {};  // JPEGs kept unchanged, by reason
   std::uint64_t trained_on = 0;              // images; 0 for built-in tables
 };
 
-// Labels that have no name, of samples that are packed, although the source names its classes.
+// Packed samples whose labels have no name although the source names its classes.
 struct UnnamedLabels {
   std::uint64_t samples = 0;
-  std::int64_t first = 0;  // label of the first of them
-  std::string key = {};    // its key
+  std::int64_t first = 0;  // label of the first such sample
+  std::string key = {};    // key of the first such sample
 };
 
 struct PackReport {
   std::uint64_t samples = 0;
-  std::uint64_t copied = 0;  // of them, records of other packs as they were there
+  std::uint64_t copied = 0;  // records copied unchanged from other packs
   std::uint64_t source_bytes = 0;
   std::uint64_t file_bytes = 0;
   std::uint64_t kept_as_they_came = 0;  // codec unknown
@@ -99,20 +99,20 @@ struct PackReport {
   std::vector<Refusal> doubtful;  // packed, but known to be broken: loading will fail
   UnnamedLabels unnamed_labels;
   std::string id;                  // hex; empty for several files
-  std::uint64_t resumed_at = 0;    // samples that an earlier, interrupted pack had done
-  std::vector<std::string> files;  // what was written, in order
-  LanesReport lanes;               // without the images that were preprocessed
+  std::uint64_t resumed_at = 0;    // samples done by an earlier, interrupted pack
+  std::vector<std::string> files;  // files written, in order
+  LanesReport lanes;               // without preprocessed images
   PreprocessReport preprocess;
 };
 
-// Blocks until the file is durable. Throws Error; then the target is as it was before (only when
-// fsync of the folder fails is it already the new, complete file). Error(source_empty) when
-// there is nothing to pack, Error(all_refused) when nothing is left, Error(output_busy) while
+// Blocks until the file is durable. Throws Error; then the target is unchanged (unless only the
+// sync of the folder failed: then the target is the complete new file). Error(source_empty) if
+// there is nothing to pack, Error(all_refused) if every sample was refused, Error(output_busy) if
 // another process packs the same target.
 PackReport pack(const std::string& target, const Source& source, const PackOptions& options = {});
 
-// The same into files of at most options.shard_bytes (one record at least), NAME-00000.tnd, ...,
-// and a manifest NAME.tnds, which is written last. Files that are finished stay finished.
+// Packs into files of at most options.shard_bytes (one record at least), NAME-00000.tnd, ..., and
+// writes a manifest NAME.tnds last. After a failure, finished files stay.
 PackReport pack_shards(const std::string& target, const Source& source, const PackOptions& options);
 
 }  // namespace tundish

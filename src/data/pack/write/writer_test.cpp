@@ -12,7 +12,7 @@
 namespace tundish {
 namespace {
 
-// Gives no sample until it is asked to stop, as an archive with one huge member does.
+// Yields no sample until it is asked to stop, like an archive with one huge member.
 class SlowSource : public MemorySource {
  public:
   explicit SlowSource(MemorySource source) : MemorySource(std::move(source)) { by_number = false; }
@@ -77,7 +77,7 @@ TEST_CASE("refused samples are named, the others are packed and keep their order
 TEST_CASE("an image that cannot be decoded here is packed as it came") {
   MemorySource source = image_source(2, 9);
   source.items[0].fields[0] = bytes_of({"II*\0 and so on", 14});
-  source.items[1].fields[0].resize(20);  // a .npy file that ends in its header
+  source.items[1].fields[0].resize(20);  // a .npy file truncated in its header
   const TemporaryFolder folder;
   const PackReport report = pack(folder / "a.tnd", source);
   CHECK(report.samples == 2);
@@ -105,7 +105,7 @@ TEST_CASE("arrays of one shape are packed as their elements, images among them")
         {fmt::format("{}", i), -1, {random_bytes(60, random), random_bytes(8, random)}});
   }
   source.items[3].fields[0].pop_back();
-  source.items[5].fields[1].clear();  // a sample may be without an array
+  source.items[5].fields[1].clear();  // a sample may lack an array
   const PackReport report = pack(folder / "a.tnd", source);
   CHECK(report.samples == 9);
   REQUIRE(report.refused.size() == 1);

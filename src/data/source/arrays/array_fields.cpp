@@ -15,7 +15,7 @@ namespace {
 
 bool channels(std::uint64_t side) { return side == 1 || side == 3 || side == 4; }
 
-// Fills `field` when samples of this type are pictures.
+// Fills `field` and returns true if samples of this type are pictures.
 bool picture(Field& field, const ArrayType& type) {
   const std::vector<std::uint64_t>& shape = type.shape;
   const bool deep = type.element == ArrayElement::uint16;
@@ -67,7 +67,7 @@ int choose(const ArraySet& set, FieldRole role, const std::string& wanted) {
   return out;
 }
 
-// How many samples there are: the image's, the label's, or the number that all arrays have.
+// Returns the number of samples: from the image, the label, or the length common to all arrays.
 std::uint64_t samples_of(const ArraySet& set, int image, int label) {
   if (image >= 0) return set.arrays[static_cast<std::size_t>(image)].count;
   if (label >= 0) return set.arrays[static_cast<std::size_t>(label)].count;
@@ -95,7 +95,7 @@ void warn_of_float_pictures(ArraySet& set) {
   }
 }
 
-// Weights of a model are arrays with a first side too, which counts no samples.
+// A model's weights also have a first axis, but that axis does not count samples.
 void refuse_model(const ArraySet& set) {
   const auto is_weight = [](const StoredArray& array) {
     constexpr std::array<std::string_view, 4> kEndings = {".weight", ".bias", ".running_mean",

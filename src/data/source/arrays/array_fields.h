@@ -1,4 +1,4 @@
-// Which array of a set is which field of the samples.
+// Assigns the arrays of a set to the fields of the samples.
 #pragma once
 
 #include "data/source/arrays/stored_array_source.h"
@@ -11,13 +11,13 @@ struct ArrayFields {
   std::uint64_t count = 0;
 };
 
-// As stored_array_source.h says; may add warnings to the set, and takes its arrays. Throws Error.
+// Follows stored_array_source.h; may add warnings to the set, and moves its arrays. Throws Error.
 ArrayFields choose_array_fields(ArraySet& set, const SourceOptions& options);
 
-// A number of any element type, as it lies in memory (little-endian).
+// Returns a little-endian number of any element type.
 double element_as_double(ArrayElement element, const std::byte* from);
-// Of integers and bool; empty over the range of 64 bits with a sign.
+// Supports integers and bool; empty if the value exceeds the signed 64-bit range.
 std::optional<std::int64_t> element_as_integer(ArrayElement element, const std::byte* from);
-bool is_integer(ArrayElement element);  // and bool
+bool is_integer(ArrayElement element);  // also true for bool
 
 }  // namespace tundish

@@ -30,7 +30,7 @@ std::string refusal(Open open) {
   return "opened";
 }
 
-// What sample i is, element by element: the obviously right way.
+// Reads sample i element by element: the reference implementation.
 std::vector<std::byte> slow_sample(const std::vector<std::byte>& store, std::uint64_t offset,
                                    const ArrayLayout& layout, std::size_t axis, std::uint64_t i) {
   const std::size_t width = element_bytes(layout.type.element);

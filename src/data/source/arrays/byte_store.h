@@ -1,4 +1,4 @@
-// Bytes that any thread may read at any place: a file, or memory that something was unpacked into.
+// Bytes that any thread may read at any offset: a file, or memory with unpacked bytes.
 #pragma once
 
 #include <cstdint>
@@ -20,30 +20,30 @@ class ByteStore {
   std::uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }
   bool in_memory() const { return !file_.is_open(); }
-  Bytes memory() const { return memory_; }  // empty of a file
-  // Changes whenever the file was written again; of a file as it was opened, of memory as the file
-  // is now. Throws Error if that file is missing.
+  Bytes memory() const { return memory_; }  // empty for a file
+  // Returns a value that changes whenever the file is rewritten: for a file as it was when opened,
+  // for memory as the file is now. Throws Error if the file is missing.
   std::uint64_t stamp() const;
 
-  // Fills `out`. Throws Error: io_read; source_changed when there are fewer bytes.
+  // Fills `out`. Throws Error: io_read, or source_changed if the store has fewer bytes.
   void read_at(std::span<std::byte> out, std::uint64_t offset) const;
 
  private:
   std::string path_;
   File file_;
   std::vector<std::byte> memory_;
-  std::uint64_t size_ = 0;   // when it was opened
-  std::uint64_t stamp_ = 0;  // of a file
+  std::uint64_t size_ = 0;   // size when the file was opened
+  std::uint64_t stamp_ = 0;  // for a file
 };
 
 using SharedStore = std::shared_ptr<const ByteStore>;
 
-// Whether `bytes` bytes from `offset` are inside of `size`.
+// Returns true if `bytes` bytes from `offset` lie inside `size`.
 constexpr bool range_fits(std::uint64_t offset, std::uint64_t bytes, std::uint64_t size) {
   return bytes <= size && offset <= size - bytes;
 }
 
-// What is unpacked or converted when a data set is opened has at most so many bytes.
+// Limit of the bytes that opening a data set unpacks or converts.
 inline constexpr std::uint64_t kMaxUnpackedBytes = 1ull << 30;
 
 }  // namespace tundish

@@ -1,6 +1,6 @@
-// Copies of a few kilobytes between places of any alignment. From 2 KB on memcpy takes `rep movsb`,
-// which AMD's processors do several times as slowly when the two are not aligned alike: a value
-// inside a record never is.
+// Copies a few kilobytes between places of any alignment. From 2 KB on, memcpy uses `rep movsb`,
+// which is several times slower on AMD processors if source and target are aligned differently.
+// Values inside a record are never aligned like their target.
 #pragma once
 
 #include <emmintrin.h>
@@ -11,9 +11,9 @@
 
 namespace tundish {
 
-// As memcpy.
+// Same contract as memcpy.
 inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
-  constexpr std::size_t kAtOnce = 64, kMost = 1 << 18;  // larger ones wait for memory anyway
+  constexpr std::size_t kAtOnce = 64, kMost = 1 << 18;  // larger copies are bound by memory
   std::size_t at = 0;
   if (bytes <= kMost) {
     for (; at + kAtOnce <= bytes; at += kAtOnce) {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kFormat = "NumPy .npy";
 
-// The same fault, with the codes of data sets instead of those of images.
+// Converts a fault from the codes of images to the codes of data sets.
 Fault fault_of_source(const Fault& fault) {
   return fault.code == ErrorCode::codec_unsupported
              ? unsupported_source(kFormat, fault.reason, fault.offset)

@@ -11,7 +11,7 @@
 namespace tundish {
 namespace {
 
-// From the first to behind the last element; empty over 64 bits; 0 without elements.
+// Returns the bytes from the first to behind the last element; empty over 64 bits; 0 if none.
 std::optional<std::uint64_t> span_of(const std::vector<std::uint64_t>& shape,
                                      const std::vector<std::uint64_t>& steps, std::uint64_t bytes) {
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -25,7 +25,7 @@ std::optional<std::uint64_t> span_of(const std::vector<std::uint64_t>& shape,
   return bytes;
 }
 
-// Whether the elements lie in C order; the step of an axis of one element means nothing.
+// Returns true if the elements are in C order; ignores the step of an axis with one element.
 bool in_c_order(const ArrayType& type, const std::vector<std::uint64_t>& steps) {
   std::uint64_t step = element_bytes(type.element);
   for (std::size_t axis = type.shape.size(); axis-- > 0;) {
@@ -35,7 +35,7 @@ bool in_c_order(const ArrayType& type, const std::vector<std::uint64_t>& steps) 
   return true;
 }
 
-// Copies a sample's elements from `from`, where they lie by steps, to C order.
+// Copies a sample's strided elements from `from` to C order.
 void gather(std::byte* to, const std::byte* from, const ArrayType& type,
             const std::vector<std::uint64_t>& steps) {
   const std::size_t width = element_bytes(type.element);
@@ -163,7 +163,7 @@ bool append_array(StoredArray& out, const StoredArray& more) {
   }
   if (out.sample_step != more.sample_step && more.count > 1) {
     if (out.count > 1) return false;
-    out.sample_step = more.sample_step;  // of a single sample it means nothing
+    out.sample_step = more.sample_step;  // the step of a single sample has no meaning
   }
   if (more.count == 0) return true;
   for (StoredArray::Piece piece : more.pieces) {
@@ -199,7 +199,7 @@ void gather_scattered(StoredArray& array, const char* format, std::uint64_t& lef
     if (piece.store->in_memory()) continue;
     const std::uint64_t end = p + 1 < array.pieces.size() ? array.pieces[p + 1].first : array.count;
     const std::uint64_t bytes =
-        (end - piece.first - 1) * array.sample_step + array.sample_span();  // inside of the store
+        (end - piece.first - 1) * array.sample_step + array.sample_span();  // inside the store
     const std::string& path = piece.store->path();
     if (bytes > left) {
       throw Error(unsupported_source(

@@ -14,7 +14,7 @@
 namespace tundish {
 namespace {
 
-// The stamps of all files that the arrays are read from: of images.npy also labels.npy.
+// Returns the stamps of all files with arrays: for images.npy also labels.npy.
 std::string stamps_of(const std::vector<StoredArray>& arrays) {
   std::map<std::string, std::uint64_t> stamps;  // by path
   for (const StoredArray& array : arrays) {
@@ -117,8 +117,8 @@ class StoredArraySource : public Source, public FileTimes {
     info_.codec = Codec::raw;
   }
 
-  // Calls use(i, whole number) for the array's elements: piece by piece in large reads where they
-  // lie side by side, else one by one.
+  // Calls use(i, whole number) for the array's elements. Reads contiguous elements in large
+  // pieces, and other elements one by one.
   template <class Use>
   void visit_elements(const StoredArray& array, Use use) const {
     const std::size_t width = element_bytes(array.type.element);
@@ -169,7 +169,7 @@ class StoredArraySource : public Source, public FileTimes {
     });
   }
 
-  // Of an array beside the label whose classes have names: each number has one.
+  // Checks a named-class array other than the label: each number must have a name.
   void check_classes(const ArraySet& set, const StoredArray& array) const {
     const auto same = [&](const ClassNames& classes) { return classes.array == array.name; };
     if (std::none_of(set.classes.begin(), set.classes.end(), same)) return;
@@ -195,10 +195,10 @@ class StoredArraySource : public Source, public FileTimes {
   Schema schema_;
   std::vector<StoredArray> arrays_;  // by field number
   std::uint64_t count_ = 0;
-  std::vector<std::int64_t> labels_;  // empty: none
-  SampleInfo info_;                   // of every sample, but for the label
-  std::string times_;                 // the stamps of the files when they were opened
-  std::uint64_t bytes_ = 0;           // of every sample
+  std::vector<std::int64_t> labels_;  // empty: no labels
+  SampleInfo info_;                   // for every sample, except the label
+  std::string times_;                 // stamps of the files when they were opened
+  std::uint64_t bytes_ = 0;           // per sample
   std::uint64_t memory_ = 0;
   std::vector<std::string> warnings_;
 };

@@ -21,7 +21,7 @@ SharedStore open_unpacked(const std::string& path, const char* format, std::uint
   constexpr std::uint64_t kStep = 4 << 20;
   std::vector<std::byte> memory;
   std::uint64_t most = std::min(left, kStep) + 1;
-  bool known = false;  // whether the declared size was asked for
+  bool known = false;  // true once the declared size was requested
   while (memory.size() < most) {
     const std::size_t done = memory.size();
     memory.resize(done + static_cast<std::size_t>(std::min(kStep, most - done)));

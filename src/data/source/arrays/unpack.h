@@ -1,4 +1,4 @@
-// A compressed file as bytes in memory, for small formats that are often kept so (.gz).
+// Unpacks a compressed file into memory, for small formats that are often compressed (.gz).
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace tundish {
 
-// How many bytes an unpacked file has, by its first bytes; nothing where they do not say it.
+// Returns the size of an unpacked file from its first bytes; empty if they do not contain it.
 using DeclaredBytes = std::function<std::optional<std::uint64_t>(Bytes first)>;
 
-// The file itself, or what it holds when it is compressed, at most `left` bytes, which become less.
-// Memory for the declared bytes is taken at once: a buffer that grows would hold them twice. One
-// byte more is read, so that the caller notices a file that goes on; without a declared size, the
-// first bytes alone. Throws Error: format_unsupported when it is more; compression_damaged.
+// Returns the file, or its unpacked bytes if compressed, and subtracts them from the budget `left`.
+// Allocates the declared bytes at once, because a growing buffer would hold them twice. Reads one
+// byte more, so that the caller can detect a longer file; without a declared size, reads only the
+// first bytes. Throws Error: format_unsupported if `left` is too small; compression_damaged.
 SharedStore open_unpacked(const std::string& path, const char* format, std::uint64_t& left,
                           const DeclaredBytes& declared);
 

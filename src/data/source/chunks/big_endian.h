@@ -1,5 +1,5 @@
-// Big-endian words in byte buffers, as base/bytes.h has little-endian ones; bounds are the
-// caller's.
+// Big-endian words in byte buffers, the counterpart of base/bytes.h. The caller checks
+// bounds.
 #pragma once
 
 #include <algorithm>

@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::size_t kHead = 16;
 constexpr std::size_t kMaxSplits = 16;   // blocks of wider elements have one stream
-constexpr std::size_t kMinStream = 128;  // nor are shorter streams made
+constexpr std::size_t kMinStream = 128;  // no shorter streams exist
 constexpr unsigned kShuffle = 0x1, kCopied = 0x2, kBitShuffle = 0x4, kOneStream = 0x10;
 
 struct Container {
   unsigned flags;
-  std::size_t element;  // bytes that are shuffled together
-  std::size_t block;    // bytes of every block but the last
-  Bytes bytes;          // all of it
+  std::size_t element;  // bytes shuffled together
+  std::size_t block;    // bytes of every block except the last
+  Bytes bytes;          // the whole container
 };
 
 using Decompress = std::optional<Fault> (*)(ByteSpan, Bytes);
@@ -40,7 +40,7 @@ Decompress codec_of(unsigned flags) {
   }
 }
 
-// The streams of one block, each with its size before it.
+// Reads the streams of one block, each preceded by its size.
 std::optional<Fault> read_streams(ByteSpan out, const Container& container, std::size_t at,
                                   std::size_t streams) {
   const Bytes in = container.bytes;
@@ -127,8 +127,8 @@ std::optional<Fault> decompress_blosc(ByteSpan out, Bytes in) {
   return std::nullopt;
 }
 
-// As lzf, but the first control byte is always literals, a length goes on in bytes of 255, lengths
-// count from 3, and the largest distance is followed by 16 more bits.
+// Differs from lzf: the first control byte is always literals, a length continues in bytes of 255,
+// lengths count from 3, and 16 more bits follow the largest distance.
 std::optional<Fault> decompress_blosclz(ByteSpan out, Bytes in) {
   constexpr std::size_t kFarthest = 8191;
   std::size_t at = 0, to = 0;

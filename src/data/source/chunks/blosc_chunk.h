@@ -1,5 +1,5 @@
 // Blosc 1 containers: blocks of blosclz, lz4, zlib or zstd, with byte or bit shuffle. The container
-// is read by own code, which checks every offset; only single blocks go to the libraries.
+// is parsed here, with a check of every offset; libraries only decompress single blocks.
 // Contract: data/source/chunks/decompress_chunk.h.
 #pragma once
 
@@ -9,7 +9,7 @@ namespace tundish {
 
 std::optional<Fault> decompress_blosc(ByteSpan out, Bytes in);
 
-// Blosc's own codec, a kin of FastLZ.
+// Decompresses Blosc's own codec, a relative of FastLZ.
 std::optional<Fault> decompress_blosclz(ByteSpan out, Bytes in);
 
 }  // namespace tundish

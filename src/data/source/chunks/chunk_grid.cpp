@@ -12,7 +12,7 @@ namespace {
 
 using Sides = std::vector<std::uint64_t>;
 
-// Distance of neighbors along every axis, in elements.
+// Returns the distance of neighbors along every axis, in elements.
 Sides strides_of(const Sides& shape, const std::vector<std::size_t>& order) {
   Sides out(shape.size());
   std::uint64_t step = 1;
@@ -24,7 +24,7 @@ Sides strides_of(const Sides& shape, const std::vector<std::size_t>& order) {
   return out;
 }
 
-// The same in a sample; 0 along the axis that it does not have.
+// The same for a sample; 0 along the sample axis.
 Sides sample_strides(const ChunkGrid& grid, std::size_t axis) {
   Sides shape = grid.shape;
   shape[axis] = 1;
@@ -33,8 +33,8 @@ Sides sample_strides(const ChunkGrid& grid, std::size_t axis) {
   return out;
 }
 
-// The box of the array that a chunk holds of a sample, from `first`, `size` elements along each
-// axis; and which part of the box the stored chunk covers.
+// The part of a sample that a chunk holds: a box of the array from `first`, with `size` elements
+// along each axis. `covered` is the part of the box inside the stored chunk.
 struct Box {
   Sides first, size, covered;
 };
@@ -128,7 +128,7 @@ std::optional<Fault> sample_type(ArrayType& out, const ChunkGrid& grid, std::siz
                     bytes ? with_commas(*bytes) : "too many", with_commas(Limits{}.max_bytes)),
         0);
   }
-  std::uint64_t chunks = 1;  // cannot overflow: it is limited at every step, counts by max_bytes
+  std::uint64_t chunks = 1;  // cannot overflow: limited at every step, counts by max_bytes
   const Sides counts = chunk_counts(grid);
   for (std::size_t a = 0; a < counts.size(); ++a) {
     if (a != axis) chunks *= counts[a];
@@ -166,7 +166,7 @@ void copy_part(ByteSpan out, const ChunkGrid& grid, std::size_t axis, std::uint6
                     chunk.bytes.data() + (from + n * from_step[last]) * bytes, bytes);
       }
     }
-    // Along `last` the sample is dense, but for an array whose only axis counts the samples.
+    // The sample is dense along `last`, except for an array whose only axis counts the samples.
     if (stored < box.size[last])
       fill_run(target + stored * bytes, grid.fill, box.size[last] - stored);
     std::size_t side = place.size();

@@ -1,5 +1,5 @@
-// An array cut into chunks of one shape, and which part of which chunk belongs to a sample. Pure
-// geometry: no files. Axes are those of a C-ordered array as Python shows it, slowest first.
+// Geometry of an array cut into chunks of one shape: finds the chunks of each sample. Accesses no
+// files. Axes are the axes of a C-ordered array as Python shows it, slowest first.
 #pragma once
 
 #include <cstdint>
@@ -17,40 +17,40 @@ struct ChunkGrid {
   std::vector<std::uint64_t> chunk = {};  // shape of a chunk; no side is 0
   std::vector<std::size_t> stored_axes =
       {};                            // axes inside a chunk, slowest first; empty: 0, 1, 2, ...
-  std::vector<std::byte> fill = {};  // one element, little-endian: of chunks that are missing
+  std::vector<std::byte> fill = {};  // one element for missing chunks, little-endian
 };
 
 inline constexpr std::uint64_t kMaxGridSamples = 50'000'000;
 inline constexpr std::uint64_t kMaxChunksPerSample = 1 << 20;
 
-// Whether sizes agree and fit: sides, chunks over Limits::max_bytes, products over 64 bits. Must
-// be called before anything below.
+// Checks that sizes agree and fit: sides, chunks over Limits::max_bytes, products over 64 bits.
+// Must be called before all functions below.
 std::optional<Fault> check_grid(const ChunkGrid& grid);
 
-std::uint64_t chunk_bytes(const ChunkGrid& grid);  // of one that is not cut off
+std::uint64_t chunk_bytes(const ChunkGrid& grid);  // size of a chunk that is not truncated
 
-// The number of chunks along every axis.
+// Returns the number of chunks along every axis.
 std::vector<std::uint64_t> chunk_counts(const ChunkGrid& grid);
 
-// Type and shape of one sample: the array without this axis. Faults: no such axis, too many
+// Gets type and shape of one sample: the array without this axis. Faults: no such axis, too many
 // samples, a sample that is too large or spread over too many chunks.
 std::optional<Fault> sample_type(ArrayType& out, const ChunkGrid& grid, std::size_t axis);
 
-// Elements of one chunk, little-endian. Its shape is grid.chunk, or smaller where it is cut off at
-// the array's edge (N5); without bytes it is missing.
+// Elements of one chunk, little-endian. Its shape is grid.chunk, or smaller if truncated at the
+// array's edge (N5). A chunk without bytes is missing.
 struct Chunk {
   std::vector<std::byte> bytes;
   std::vector<std::uint64_t> shape;
 };
 
-// Copies what the chunk at chunk coordinates `at` holds of sample i into `out`, the whole sample.
-// Elements that neither the chunk nor any other has become the fill value.
+// Copies the part of sample i in the chunk at chunk coordinates `at` to `out`, the whole sample.
+// Elements in no chunk get the fill value.
 void copy_part(ByteSpan out, const ChunkGrid& grid, std::size_t axis, std::uint64_t i,
                std::span<const std::uint64_t> at, const Chunk& chunk);
 void copy_part_reference(ByteSpan out, const ChunkGrid& grid, std::size_t axis, std::uint64_t i,
                          std::span<const std::uint64_t> at, const Chunk& chunk);
 
-// Calls visit(at) for every chunk that holds a part of sample i, in C order.
+// Calls visit(at) for every chunk with a part of sample i, in C order.
 template <class Visit>
 void for_each_chunk(const ChunkGrid& grid, std::size_t axis, std::uint64_t i, Visit&& visit) {
   const std::vector<std::uint64_t> counts = chunk_counts(grid);

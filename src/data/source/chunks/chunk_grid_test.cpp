@@ -21,7 +21,7 @@ std::uint64_t product(const Sides& sides) {
   return out;
 }
 
-// An array in memory: element n of the C-ordered array is n, as uint16.
+// An in-memory array: element n of the C-ordered array is n, as uint16.
 class CountingLoader : public ChunkLoader {
  public:
   CountingLoader(const ChunkGrid& grid, bool cut_off, int missing_every,
@@ -136,7 +136,7 @@ TEST_CASE("a chunk that holds many samples is loaded once, also by many threads"
 
 TEST_CASE("an epoch in random order loads each chunk once, where the unread ones fit") {
   constexpr std::uint64_t kSamples = 64 * 8 - 3,
-                          kChunkBytes = 8 * 4 * 2;  // the last one is cut off
+                          kChunkBytes = 8 * 4 * 2;  // the last chunk is truncated
   const ChunkGrid grid{.element = ArrayElement::uint16,
                        .shape = {kSamples, 4},
                        .chunk = {8, 4},
@@ -158,7 +158,7 @@ TEST_CASE("an epoch in random order loads each chunk once, where the unread ones
       }
       return loads.load();
     };
-    CHECK(epoch() == 64);  // in the order of the file, however few are kept
+    CHECK(epoch() == 64);  // in file order, with any cache size
     for (std::size_t i = kSamples - 1; i > 0; --i) std::swap(order[i], order[random.below(i + 1)]);
     CHECK((epoch() <= 64) == (kept == 64));
     CHECK((epoch() <= 64) == (kept == 64));

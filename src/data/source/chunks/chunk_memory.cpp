@@ -8,11 +8,11 @@
 namespace tundish {
 namespace {
 
-// SECURITY.md has this figure. The largest chunk that check_grid() allows, with its stored bytes
-// and the buffers of its steps, takes as much.
+// Documented in SECURITY.md. Fits the largest chunk that check_grid() allows, with its stored bytes
+// and the buffers of its steps.
 constexpr std::uint64_t kLimit = 1ull << 30;
 
-// A reader that is done with a chunk tells nobody; then the chunk can be dropped.
+// Readers do not announce that they are done with a chunk, so droppable chunks are polled for.
 constexpr std::chrono::milliseconds kLookAgain(2);
 
 }  // namespace
@@ -42,11 +42,11 @@ ChunkMemory::Charge ChunkMemory::take(std::uint64_t bytes) {
   return {*this, bytes, ::getpid()};
 }
 
-// Chunks are dropped only when nothing is being loaded: a load that ends frees most of its bytes.
+// Drops chunks only when nothing is being loaded: the end of a load frees most of its bytes.
 bool ChunkMemory::try_take(std::uint64_t bytes) {
   std::unique_lock lock(mutex_);
   if (process_ !=
-      ::getpid()) {  // a fork: the parent's threads, which release charges, are not here
+      ::getpid()) {  // after a fork: the parent's threads, which release charges, are missing
     process_ = ::getpid();
     loading_ = kept_ = 0;
   }

@@ -1,5 +1,5 @@
-// How much memory the chunks of all arrays of the process may take: while they are loaded, and
-// afterwards. Few stored bytes can unpack to large chunks, in every array and every thread.
+// Limits the memory for chunks of all arrays of the process, both during and after loading. A few
+// stored bytes can unpack to large chunks, in every array and every thread.
 #pragma once
 
 #include <sys/types.h>
@@ -12,18 +12,18 @@
 
 namespace tundish {
 
-// What keeps chunks so that they need not be loaded again. Any thread.
+// Keeps chunks so that they need not be loaded again. Any thread.
 class ChunkCache {
  public:
   virtual ~ChunkCache() = default;
-  // Drops the chunk that is needed last, of those that nobody reads. False: there is none.
+  // Drops the unread chunk that is needed last. Returns false if no chunk can be dropped.
   virtual bool drop_one() const = 0;
 };
 
-// Any thread. Outlives every charge.
+// Any thread. Must outlive every charge.
 class ChunkMemory {
  public:
-  // Bytes of one chunk that is loaded, or was. They are free when it is destroyed.
+  // Bytes charged for one chunk, during and after loading. The destructor frees the bytes.
   class Charge {
    public:
     Charge() = default;
@@ -36,7 +36,7 @@ class ChunkMemory {
     ~Charge() {
       if (memory_) memory_->release(*this);
     }
-    // The chunk is loaded, and takes so many bytes from now on: at most as many as before.
+    // Marks the chunk as loaded and reduces its charge to `bytes`, at most the charge before.
     void loaded(std::uint64_t bytes);
 
    private:
@@ -58,11 +58,11 @@ class ChunkMemory {
 
   explicit ChunkMemory(std::uint64_t limit) : limit_(limit) {}
 
-  // Of the process.
+  // Returns the instance of the process.
   static ChunkMemory& shared();
 
-  // Waits until so many bytes are free, for which chunks that nobody reads are dropped. One chunk
-  // is always loaded, however large it is. The thread must hold no other charge.
+  // Waits until `bytes` are free, and drops unread chunks to free them. A single chunk can always
+  // be loaded, however large it is. The thread must hold no other charge.
   Charge take(std::uint64_t bytes);
 
   void add(const ChunkCache& cache);
@@ -76,13 +76,13 @@ class ChunkMemory {
   void release(const Charge& charge);
 
   const std::uint64_t limit_;
-  mutable std::mutex mutex_;  // guards what follows; never held while a cache is called
+  mutable std::mutex mutex_;  // guards the members below; never held while a cache is called
   std::condition_variable freed_;
-  std::uint64_t loading_ = 0, kept_ = 0;  // bytes that this process has charged
+  std::uint64_t loading_ = 0, kept_ = 0;  // bytes charged by this process
   pid_t process_ = 0;
-  std::mutex caches_mutex_;  // before the mutexes of caches
+  std::mutex caches_mutex_;  // locked before the mutexes of caches
   std::set<const ChunkCache*> caches_;
-  const ChunkCache* last_ = nullptr;  // that dropped a chunk: they take turns
+  const ChunkCache* last_ = nullptr;  // cache that last dropped a chunk: caches take turns
 };
 
 }  // namespace tundish

@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 constexpr std::uint64_t kLimit = 1 << 20;
 constexpr std::uint64_t kSamples = 40;
 
-// Chunk n holds the byte n. Notes how much was in use while chunks were loaded.
+// Chunk n holds the byte n. Records the maximum memory in use while chunks are loaded.
 class SlowLoader : public ChunkLoader {
  public:
   SlowLoader(const ChunkMemory& memory, std::uint64_t bytes) : memory_(memory), bytes_(bytes) {}
@@ -42,7 +42,7 @@ class SlowLoader : public ChunkLoader {
   std::uint64_t bytes_;
 };
 
-// Arrays of 16 bytes a sample, each sample in a chunk of its own.
+// Makes arrays with 16 bytes per sample and one sample per chunk.
 std::vector<std::unique_ptr<ChunkedArray>> arrays_with(ChunkMemory& memory, std::uint64_t bytes) {
   SlowLoader::most_loading = 0;
   SlowLoader::most_used = 0;
@@ -55,7 +55,7 @@ std::vector<std::unique_ptr<ChunkedArray>> arrays_with(ChunkMemory& memory, std:
   return out;
 }
 
-// Eight threads read samples of all arrays at random.
+// Reads samples of all arrays at random in eight threads.
 void read_all(const std::vector<std::unique_ptr<ChunkedArray>>& arrays, int rounds) {
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;
@@ -105,7 +105,7 @@ TEST_CASE("chunk memory: a charge is free when it ends, and smaller once the chu
     CHECK(memory.used() == 1000);
     charge.loaded(400);
     CHECK(memory.used() == 400);
-    charge.loaded(1);  // it is loaded once
+    charge.loaded(1);  // loaded once
     ChunkMemory::Charge other = std::move(charge);
     CHECK(memory.used() == 400);
     other = memory.take(10);

@@ -21,7 +21,7 @@ bool is_checksum(ChunkCodec codec) {
   return codec == ChunkCodec::fletcher32 || codec == ChunkCodec::crc32c_at_end;
 }
 
-// HDF5 1.6.2 wrote the bytes of each half in the other order; both are right.
+// HDF5 1.6.2 swapped the bytes of each half; both orders are accepted.
 bool same_fletcher(std::uint32_t stored, std::uint32_t found) {
   const std::uint32_t swapped = (found & 0x00ff00ffu) << 8 | (found >> 8 & 0x00ff00ffu);
   return stored == found || stored == swapped;
@@ -93,7 +93,7 @@ std::uint32_t fletcher32(Bytes bytes) {
     a += std::to_integer<std::uint64_t>(bytes.back()) << 8;
     b += a;
   }
-  // HDF5 folds instead of dividing: a sum that is a multiple of 65535 but not 0 stays 65535.
+  // HDF5 folds instead of dividing: a sum that is a nonzero multiple of 65535 stays 65535.
   const auto fold = [](std::uint64_t sum, bool zero) {
     sum %= 65535;
     return static_cast<std::uint32_t>(sum == 0 && !zero ? 65535 : sum);
@@ -103,7 +103,7 @@ std::uint32_t fletcher32(Bytes bytes) {
   return fold(b, zero) << 16 | fold(a, zero);
 }
 
-// What a step gives: a decompressor the chunk with the checksums that were added before it.
+// Returns the output size of a step. A decompressor's output includes checksums added earlier.
 static std::size_t size_after(const ChunkStep& step, std::size_t in, std::size_t chunk,
                               std::size_t sums) {
   if (is_checksum(step.codec)) return in < kSum ? 0 : in - kSum;
@@ -113,7 +113,7 @@ static std::size_t size_after(const ChunkStep& step, std::size_t in, std::size_t
 
 std::optional<Fault> undo_steps(ByteSpan out, Bytes stored, std::span<const ChunkStep> steps) {
   if (steps.empty()) return copy_chunk(out, stored);
-  std::vector<std::byte> before, after;  // of a step, in the order of reading
+  std::vector<std::byte> before, after;  // input and output of a step, in reading order
   Bytes in = stored;
   auto sums = static_cast<std::size_t>(std::count_if(
       steps.begin(), steps.end(), [](const ChunkStep& step) { return is_checksum(step.codec); }));
@@ -127,7 +127,7 @@ std::optional<Fault> undo_steps(ByteSpan out, Bytes stored, std::span<const Chun
     }
     auto fault = undo_step(target, in, step);
     if (fault) {
-      if (left < steps.size()) fault->offset = 0;  // it counts in bytes that are not in the file
+      if (left < steps.size()) fault->offset = 0;  // its bytes are not in the file
       return fault;
     }
     std::swap(before, after);

@@ -51,7 +51,7 @@ std::vector<std::byte> from_hex(const std::string& hex) {
   return out;
 }
 
-// As tests/formats/chunks/make.py has it.
+// The same chunk as in tests/formats/chunks/make.py.
 std::vector<std::byte> chunk() {
   std::vector<std::byte> out(3000);
   for (int i = 0; i < 1500; ++i) {
@@ -148,7 +148,7 @@ TEST_CASE("shuffles are as their slow twins") {
   }
 }
 
-// By zlib; window_bits over 15: with the head of gzip.
+// Compresses with zlib; window_bits over 15 selects the gzip header.
 std::vector<std::byte> deflated(Bytes bytes, int level, int window_bits) {
   z_stream stream{};
   REQUIRE(deflateInit2(&stream, level, Z_DEFLATED, window_bits, 8, Z_DEFAULT_STRATEGY) == Z_OK);
@@ -173,7 +173,7 @@ TEST_CASE("gzip at once is what zlib gives, whole and damaged") {
     const int level = static_cast<int>(random.below(10));
     auto packed =
         deflated(plain, level, round % 2 ? 15 + 16 : 9 + static_cast<int>(random.below(7)));
-    if (random.below(2)) packed.resize(packed.size() + random.below(4));  // what follows is ignored
+    if (random.below(2)) packed.resize(packed.size() + random.below(4));  // ignored tail
     if (random.below(2)) packed[random.below(packed.size())] ^= std::byte{1} << random.below(8);
     if (random.below(8) == 0) packed.resize(random.below(packed.size()));
     std::vector<std::byte> out(plain.size() + (random.below(8) == 0)), twin(out.size());

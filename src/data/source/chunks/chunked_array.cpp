@@ -32,13 +32,13 @@ std::uint64_t ChunkedArray::memory() const {
   return kept_chunks_ * (chunk_bytes(grid_) + sizeof(Entry) + 128);
 }
 
-// The chunk, its stored bytes, and two buffers of its steps (chunk_steps.h).
+// Counts the chunk, its stored bytes, and two buffers of its steps (chunk_steps.h).
 std::uint64_t ChunkedArray::memory_while_reading() const { return 4 * chunk_bytes(grid_); }
 
 bool ChunkedArray::drop_one() const {
   const std::lock_guard lock(mutex_);
   const auto idle = std::find_if(recent_.rbegin(), recent_.rend(), [](const auto& kept) {
-    return kept.second.use_count() == 1;  // a reader gets one under the lock
+    return kept.second.use_count() == 1;  // readers get entries under the lock
   });
   if (idle == recent_.rend()) return false;
   places_.erase(idle->first);
@@ -67,7 +67,7 @@ std::shared_ptr<ChunkedArray::Entry> ChunkedArray::entry_of(std::uint64_t number
   while (recent_.size() > kept_chunks_ ||
          (recent_.size() > kept_with_read_ && recent_.back().second->is_read)) {
     places_.erase(recent_.back().first);
-    recent_.pop_back();  // whoever reads it still holds it
+    recent_.pop_back();  // readers still hold it
   }
   return entry;
 }

@@ -1,6 +1,6 @@
-// One array in chunks, read sample by sample. Any thread; chunks are kept, so that samples of one
-// chunk do not decompress it again. A chunk of which every sample was read is needed last: an epoch
-// has each sample once, in whatever order.
+// One array in chunks, read sample by sample from any thread. Caches chunks, so that samples of one
+// chunk do not decompress it again. A chunk whose samples were all read is needed last, because
+// an epoch visits each sample once, in any order.
 #pragma once
 
 #include <atomic>
@@ -18,24 +18,24 @@
 
 namespace tundish {
 
-// Where the chunks come from. Any thread.
+// Loads chunks. Any thread.
 class ChunkLoader {
  public:
   virtual ~ChunkLoader() = default;
-  // The chunk at these chunk coordinates, decompressed; without bytes when there is none. Its shape
-  // has every side set, and its bytes are as many as the shape says. Throws Error.
+  // Loads and decompresses the chunk at these chunk coordinates; `out` has no bytes if the chunk is
+  // missing. Sets every side of the shape, and as many bytes as it requires. Throws Error.
   virtual void load(Chunk& out, std::span<const std::uint64_t> at) const = 0;
 };
 
 class ChunkedArray : private ChunkCache {
  public:
-  // How much is kept: at most, and with chunks of which every sample was read.
+  // Limits of the cache in bytes. Above `bytes_with_read`, fully read chunks are dropped.
   struct Keep {
     std::uint64_t bytes = 256u << 20;
     std::uint64_t bytes_with_read = 64u << 20;
   };
 
-  // `grid` has passed check_grid(). All arrays share `memory`.
+  // Requires that `grid` has passed check_grid(). All arrays share `memory`.
   ChunkedArray(ChunkGrid grid, std::unique_ptr<const ChunkLoader> loader, Keep keep,
                ChunkMemory& memory = ChunkMemory::shared());
   ChunkedArray(ChunkGrid grid, std::unique_ptr<const ChunkLoader> loader)
@@ -46,31 +46,31 @@ class ChunkedArray : private ChunkCache {
 
   const ChunkGrid& grid() const { return grid_; }
 
-  // Sample i along this axis, for which sample_type() gave no fault. Throws Error.
+  // Reads sample i along this axis, for which sample_type() gave no fault. Throws Error.
   void read_sample(std::vector<std::byte>& out, std::size_t axis, std::uint64_t i) const;
 
-  // What is kept in memory at most: Keep::bytes, or one chunk where that is more.
+  // Returns the maximum size of the cache: Keep::bytes, or one chunk if larger.
   std::uint64_t memory() const;
-  // What a thread takes besides, while it loads a chunk.
+  // Returns the additional memory of a thread that loads a chunk.
   std::uint64_t memory_while_reading() const;
-  // Less than Keep::bytes from now on. Chunks that are kept already go with the next read.
+  // Lowers the limit of the cache to `bytes`. Excess chunks are dropped at the next read.
   void keep_at_most(std::uint64_t bytes) const;
 
  private:
   struct Entry {
-    std::mutex mutex;  // held while the chunk is loaded: a second thread waits and then has it
+    std::mutex mutex;  // held during loading: a second thread waits for the result
     bool loaded = false;
     ChunkMemory::Charge charge;
     Chunk chunk;
-    std::uint64_t reads = 0;  // of its samples, since it was all read; guarded by mutex_
-    bool is_read = false;     // all of it; guarded by mutex_
+    std::uint64_t reads = 0;  // reads of samples since the last full read; guarded by mutex_
+    bool is_read = false;     // every sample was read; guarded by mutex_
   };
   using Recent =
       std::list<std::pair<std::uint64_t, std::shared_ptr<Entry>>>;  // newest first, read ones last
 
   std::shared_ptr<const Entry> chunk_at(std::span<const std::uint64_t> at, std::size_t axis) const;
   bool drop_one() const override;
-  // `samples`: how many this chunk has a part of.
+  // `samples`: number of samples that have a part in this chunk.
   std::shared_ptr<Entry> entry_of(std::uint64_t number, std::uint64_t samples) const;
 
   const ChunkGrid grid_;
@@ -79,7 +79,7 @@ class ChunkedArray : private ChunkCache {
   const std::vector<std::uint64_t> counts_;
   mutable std::atomic<std::size_t> kept_chunks_, kept_with_read_;
 
-  mutable std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards the members below
   mutable Recent recent_;
   mutable std::unordered_map<std::uint64_t, Recent::iterator> places_;
 };

@@ -15,7 +15,7 @@
 namespace tundish {
 namespace {
 
-constexpr std::uint64_t kMaxMemory = 256u << 20;  // of a decompressor
+constexpr std::uint64_t kMaxMemory = 256u << 20;  // limit of a decompressor
 
 unsigned to_unsigned(std::size_t size) {
   return static_cast<unsigned>(
@@ -30,14 +30,14 @@ Fault ends_early(const char* codec, std::size_t offset) {
   return chunk_damaged(fmt::format("{}: the compressed data end too early", codec), offset);
 }
 
-// The whole chunk at once, by libdeflate. False: zlib must say what is wrong, if anything is.
+// Inflates the whole chunk with libdeflate. False: zlib must retry to find the fault, if any.
 bool inflate_at_once(ByteSpan out, Bytes in) {
-  // Kept by the thread, as zstd's below.
+  // Kept per thread, like the zstd context below.
   thread_local std::unique_ptr<libdeflate_decompressor, void (*)(libdeflate_decompressor*)>
       inflater(libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
   if (!inflater || in.size() < 2) return false;
   const bool is_gzip = in[0] == std::byte{0x1f} && in[1] == std::byte{0x8b};
-  // Of a smaller window zlib minds distances beyond it; libdeflate does not look.
+  // For a smaller window, zlib rejects distances beyond it; libdeflate does not check them.
   if (!is_gzip && in[0] != std::byte{0x78}) return false;
   const auto decompress = is_gzip ? libdeflate_gzip_decompress_ex : libdeflate_zlib_decompress_ex;
   std::size_t read = 0, written = 0;
@@ -76,7 +76,7 @@ std::optional<Fault> decompress_gzip_reference(ByteSpan out, Bytes in) {
   if (inflateInit2(&stream, 15 + 32) != Z_OK) throw std::bad_alloc();
   const std::unique_ptr<z_stream, int (*)(z_stream*)> owner(&stream, inflateEnd);
   std::size_t read = 0, written = 0;
-  std::byte spare{};  // never written to `out`: tells a full chunk from one that goes on
+  std::byte spare{};  // detects a chunk that is too long; never written to `out`
   for (;;) {
     const bool full = written == out.size();
     stream.next_in =
@@ -102,7 +102,7 @@ std::optional<Fault> decompress_gzip_reference(ByteSpan out, Bytes in) {
 }
 
 std::optional<Fault> decompress_zstd(ByteSpan out, Bytes in) {
-  // Kept by the thread: making a context costs more than a small chunk does.
+  // Kept per thread: making a context costs more than decompressing a small chunk.
   thread_local std::unique_ptr<ZSTD_DCtx, std::size_t (*)(ZSTD_DCtx*)> context(ZSTD_createDCtx(),
                                                                                ZSTD_freeDCtx);
   if (!context) throw std::bad_alloc();
@@ -169,8 +169,8 @@ std::optional<Fault> decompress_bzip2(ByteSpan out, Bytes in) {
   return std::nullopt;
 }
 
-// A control byte below 32 announces that many literals and one more; otherwise its upper three bits
-// are a length (7: the next byte adds to it), the lower five and the next byte a distance.
+// A control byte below 32 announces a run of that many literals plus one. In other control bytes,
+// the upper 3 bits are a length (7: the next byte adds to it), the lower 5 and the next a distance.
 std::optional<Fault> decompress_lzf(ByteSpan out, Bytes in) {
   std::size_t at = 0, to = 0;
   while (at < in.size()) {
@@ -194,7 +194,7 @@ std::optional<Fault> decompress_lzf(ByteSpan out, Bytes in) {
     const std::size_t back = ((control & 31) << 8) + std::to_integer<std::size_t>(in[at++]) + 1;
     if (back > to) return chunk_damaged("lzf: a copy begins before the chunk", at);
     if (length > out.size() - to) return more_than_wanted("lzf", out.size(), at);
-    for (; length > 0; --length, ++to) out[to] = out[to - back];  // the two may overlap
+    for (; length > 0; --length, ++to) out[to] = out[to - back];  // the ranges may overlap
   }
   if (to != out.size()) return chunk_size_differs("lzf", to, out.size());
   return std::nullopt;

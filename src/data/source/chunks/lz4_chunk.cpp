@@ -27,7 +27,7 @@ std::optional<Fault> decompress_lz4_block(ByteSpan out, Bytes in) {
   if (in.size() > LZ4_MAX_INPUT_SIZE || out.size() > LZ4_MAX_INPUT_SIZE) {
     return chunk_unsupported("lz4: a block of more than 2 GB", 0);
   }
-  char spare = 0;  // LZ4 wants an address also for an empty chunk
+  char spare = 0;  // LZ4 needs an address even for an empty chunk
   const int got = LZ4_decompress_safe(reinterpret_cast<const char*>(in.data()),
                                       out.empty() ? &spare : reinterpret_cast<char*>(out.data()),
                                       static_cast<int>(in.size()), static_cast<int>(out.size()));
@@ -48,7 +48,7 @@ std::optional<Fault> decompress_lz4_sized(ByteSpan out, Bytes in) {
 std::optional<Fault> decompress_lz4_stream(ByteSpan out, Bytes in) {
   std::size_t at = 0, to = 0;
   for (;;) {
-    if (at == in.size() && to == out.size()) return std::nullopt;  // without an end mark
+    if (at == in.size() && to == out.size()) return std::nullopt;  // no end mark
     if (!is_stream(in.subspan(at)))
       return chunk_damaged("lz4: a part of the stream has no head", at);
     const auto method = std::to_integer<unsigned>(in[at + 8]) & 0xf0u;
@@ -80,7 +80,7 @@ std::optional<Fault> decompress_lz4_stream(ByteSpan out, Bytes in) {
   return std::nullopt;
 }
 
-// N5 does not say who wrote the chunk: the stream has a magic, numcodecs a size.
+// N5 does not specify the writer of a chunk: a stream has a magic, numcodecs stores a size.
 std::optional<Fault> decompress_lz4_n5(ByteSpan out, Bytes in) {
   if (is_stream(in)) return decompress_lz4_stream(out, in);
   if (in.size() >= 4 && load<std::uint32_t>(in.data()) == out.size() &&

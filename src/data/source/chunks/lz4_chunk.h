@@ -1,5 +1,5 @@
-// The four ways in which chunks hold LZ4 blocks: numcodecs (Zarr), LZ4BlockOutputStream (N5 of
-// Java), a bare block (N5 of z5), HDF5's filter 32004. Contract:
+// The four layouts of LZ4 blocks in chunks: numcodecs (Zarr), LZ4BlockOutputStream (N5 of Java), a
+// bare block (N5 of z5), HDF5's filter 32004. Contract:
 // data/source/chunks/decompress_chunk.h.
 #pragma once
 

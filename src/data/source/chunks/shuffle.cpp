@@ -7,7 +7,7 @@
 namespace tundish {
 namespace {
 
-// The element's size is a constant here, so that the compiler unrolls and vectorizes the inner
+// The constant element size lets the compiler unroll and vectorize the inner
 // loop.
 template <std::size_t kElement>
 void unshuffle_fixed(std::byte* out, const std::byte* in, std::size_t count) {

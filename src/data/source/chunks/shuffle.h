@@ -1,6 +1,6 @@
-// Elements whose bytes or bits were regrouped so that they compress better, put back in order; and
-// elements turned from big-endian to little-endian. `out` and `in` have one size and do not
-// overlap. What is left after the last whole element is copied. `element` is not 0.
+// Restores elements whose bytes or bits were regrouped for better compression, and converts
+// big-endian elements to little-endian. `out` and `in` have one size and do not overlap. Bytes
+// behind the last whole element are copied. `element` is not 0.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +9,16 @@
 
 namespace tundish {
 
-// HDF5's shuffle filter, numcodecs' Shuffle, Blosc: first all first bytes, then all second bytes.
+// HDF5's shuffle filter, numcodecs' Shuffle, Blosc: all first bytes, then all second bytes, etc.
 void unshuffle_bytes(ByteSpan out, Bytes in, std::size_t element);
 void unshuffle_bytes_reference(ByteSpan out, Bytes in, std::size_t element);
 
-// Blosc's bit shuffle: first the lowest bits of all first bytes, eight elements to a byte. A block
-// whose number of elements is no multiple of 8 is stored as it is.
+// Blosc's bit shuffle: the lowest bits of all first bytes come first, eight elements to a byte. A
+// block whose number of elements is no multiple of 8 is stored unshuffled.
 void unshuffle_bits(ByteSpan out, Bytes in, std::size_t element);
 void unshuffle_bits_reference(ByteSpan out, Bytes in, std::size_t element);
 
-// The other byte order, in place.
+// Swaps the byte order in place.
 void swap_elements(ByteSpan bytes, std::size_t element);
 
 }  // namespace tundish

@@ -23,7 +23,7 @@ constexpr std::string_view kPart = ".part";
 constexpr std::string_view kComplete = ".records";
 constexpr int kFlags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
 
-// Only its owner may write what all of the owner's processes believe.
+// Only the owner may write files that all processes of the owner trust.
 File open_or_make(const std::string& path) {
   const int descriptor = ::open(path.c_str(), kFlags, 0600);
   if (descriptor < 0) throw_errno(path, "open", true);
@@ -35,7 +35,7 @@ void make_folder(const std::string& path) {
   throw_errno(path, "make the folder", true);
 }
 
-// Refuses a folder into which another user could have put samples. Links to the root are followed.
+// Refuses a folder where another user could have put samples. Links to the root are followed.
 void check_owner(const std::string& path, const std::string& root) {
   struct stat folder, above;
   if (::stat(root.c_str(), &above) != 0) throw_errno(root, "look at the folder", true);
@@ -53,8 +53,8 @@ void check_owner(const std::string& path, const std::string& root) {
                   path == root ? "take the permission away: chmod o-w" : "remove this one"));
 }
 
-// Where the file system has no locks, everyone goes on: counting is then a little wrong, data are
-// not.
+// On a file system without locks, every process proceeds: counts are slightly wrong then, but data
+// are correct.
 bool try_lock(const File& file, int how) {
   int result;
   do {
@@ -118,7 +118,7 @@ void sync_folder(const std::string& path) {
   ::close(folder);
 }
 
-// The system allocates the blocks now, so that a full disk is found before records are written.
+// Allocates the blocks now, so that a full disk is detected before records are written.
 void allocate(File& file, std::uint64_t bytes) {
   const auto size = static_cast<off_t>(bytes);
   if (::fallocate(file.descriptor(), 0, 0, size) == 0) return;
@@ -153,7 +153,7 @@ CacheFolder::CacheFolder(const std::string& root, const CacheId& id, std::uint64
   while (root_.size() > 1 && root_.ends_with('/')) root_.pop_back();
   own_ = join_path(root_, id.hex());
   const std::string parent = std::filesystem::path(root_).parent_path().string();
-  std::filesystem::create_directories(parent, failed);  // make_folder() says what is wrong
+  std::filesystem::create_directories(parent, failed);  // make_folder() reports the fault
   make_folder(root_);
   check_owner(root_, root_);
   lock_ = open_or_make(join_path(root_, "lock"));
@@ -221,7 +221,7 @@ std::string CacheFolder::complete(File& file, std::uint64_t end,
 
 void CacheFolder::remove(const std::string& path) const { ::unlink(path.c_str()); }
 
-// Bytes that may be added; data sets that nobody uses go until there are as many as wanted.
+// Returns the bytes that may be added; removes unused data sets until `wanted` bytes are available.
 std::uint64_t CacheFolder::make_room(std::uint64_t wanted) {
   for (;;) {
     const std::uint64_t used = cache_folder_bytes(root_);
@@ -249,7 +249,7 @@ bool CacheFolder::evict_another() {
   return false;
 }
 
-// The limit may be lower than it was.
+// The limit may be lower than in an earlier run.
 void CacheFolder::shrink_own() {
   while (cache_folder_bytes(root_) > limit_) {
     if (evict_another()) continue;
@@ -264,12 +264,12 @@ void CacheFolder::complete_left_files() {
     try {
       complete_left_file(file.path);
     } catch (const Error&) {
-      ::unlink(file.path.c_str());  // it holds copies only
+      ::unlink(file.path.c_str());  // holds only copies
     }
   }
 }
 
-// Its records up to the first that was not written, or not whole.
+// Completes the file with its records up to the first missing or incomplete one.
 void CacheFolder::complete_left_file(const std::string& path) {
   File file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), path);
   if (!file.is_open() || !try_lock(file, LOCK_EX)) return;

@@ -1,18 +1,18 @@
-// The folder of a disk cache, which processes share:
+// The folder of a disk cache, shared by processes:
 //
 //   ROOT/lock             locked while files are added, counted or removed
-//   ROOT/ID/used          locked (shared) by everyone who has this data set open; its time is that
-//   of
-//                         the last opening
-//   ROOT/ID/NAME.part     a file that a process fills; locked by it; at its full size from the
-//   start ROOT/ID/NAME.records  a complete file; never changed again
+//   ROOT/ID/used          locked (shared) by every process with this data set open; its time is
+//                         the time of the last opening
+//   ROOT/ID/NAME.part     a file being filled, locked by its process; at its full size from the
+//                         start
+//   ROOT/ID/NAME.records  a complete file; never changed again
 //
-// The sizes of all .part and .records files together never exceed the limit: whoever adds one holds
-// the lock and counts first. Data sets that nobody has open make room, the one that was not used
-// longest first. A data set never makes room for itself: in epochs without end, whatever is kept is
-// worth the same.
+// The total size of all .part and .records files never exceeds the limit: a process that adds one
+// holds the lock and counts first. Data sets that are not open make room, the least recently used
+// first. A data set never evicts its own records: over endless epochs, all records are worth the
+// same.
 //
-// Thread safety: add_file() in one thread at a time, everything else in any.
+// Thread safety: add_file() in one thread at a time, all other methods in any.
 #pragma once
 
 #include <sys/stat.h>
@@ -29,20 +29,20 @@ namespace tundish {
 
 class CacheFolder {
  public:
-  // Makes the folders; files that a killed process left are completed. Throws Error: argument when
-  // another user could have planted samples, see cache_folder_risk().
+  // Makes the folders and completes files of killed processes. Throws Error: argument if another
+  // user could have planted samples, see cache_folder_risk().
   CacheFolder(const std::string& root, const CacheId& id, std::uint64_t limit);
 
-  // Paths of the complete files of this data set.
+  // Returns the paths of the complete files of this data set.
   std::vector<std::string> complete_files() const;
 
-  // A new locked .part file of between `least` and `wanted` bytes, its head written. Nothing when
-  // there is no room, or when another process holds the lock just now. Throws Error(disk_full,
+  // Makes a locked .part file of between `least` and `wanted` bytes and writes its head. Empty if
+  // there is no room, or if another process currently holds the lock. Throws Error(disk_full,
   // io_write).
   std::optional<File> add_file(std::uint64_t wanted, std::uint64_t least);
 
-  // Writes the index behind the records, which end at `end`; the file gets its final size and name,
-  // which is returned. Throws Error.
+  // Writes the index behind the records, which end at `end`. Sets the file's final size and name,
+  // and returns the name. Throws Error.
   std::string complete(File& file, std::uint64_t end, const std::vector<RecordPlace>& places) const;
 
   void remove(const std::string& path) const;
@@ -58,15 +58,15 @@ class CacheFolder {
   CacheId id_;
   std::uint64_t limit_;
   File lock_, used_;
-  std::uint64_t made_ = 0;  // files of this object, for their names
+  std::uint64_t made_ = 0;  // files made by this object, for their names
 };
 
-// Why samples in a folder could come from another user: every user may write to it, or its owner is
-// neither `user` nor `owner`; empty when neither holds. In a folder with the sticky bit, such as
-// /tmp, users cannot replace what belongs to others.
+// Returns why samples in a folder could come from another user: every user may write to the folder,
+// or its owner is neither `user` nor `owner`. Empty if neither holds. In a folder with the sticky
+// bit, such as /tmp, users cannot replace files of other users.
 std::string cache_folder_risk(const struct stat& folder, uid_t user, uid_t owner);
 
-// Bytes of all files in the folder of a disk cache, of every data set.
+// Returns the bytes of all files in the folder of a disk cache, for all data sets.
 std::uint64_t cache_folder_bytes(const std::string& root);
 
 }  // namespace tundish

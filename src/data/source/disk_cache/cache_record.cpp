@@ -14,7 +14,7 @@ constexpr std::string_view kFileMark = "TND disk";
 constexpr std::string_view kIndexMark = "TND indx";
 constexpr std::uint32_t kRecordMark = 0x72444e54;  // "TNDr"
 constexpr std::uint32_t kVersion = 1;
-constexpr std::size_t kChecked = 16;  // offset in a record of what its checksum covers
+constexpr std::size_t kChecked = 16;  // offset in a record where its checksum starts to apply
 
 std::uint64_t checksum_of(Bytes bytes, const CacheId& id) {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), id.low ^ std::rotl(id.high, 32));
@@ -121,7 +121,7 @@ std::uint64_t index_bytes(Bytes foot, std::uint64_t file_bytes) {
   if (foot.size() != kIndexFoot || file_bytes > kMaxCacheFile) return 0;
   if (std::memcmp(foot.data(), kIndexMark.data(), kIndexMark.size()) != 0) return 0;
   const std::uint64_t count = load<std::uint64_t>(foot.data() + 8);
-  // Every entry is of a record: that bounds the memory that a lie can ask for.
+  // Every entry has a record: this bounds the memory that a forged count can request.
   if (count > file_bytes / (kRecordHead + kIndexEntry)) return 0;
   const std::uint64_t bytes = count * kIndexEntry + kIndexFoot;
   return bytes + kCacheHead <= file_bytes ? bytes : 0;
@@ -136,7 +136,7 @@ bool read_index(std::vector<RecordPlace>& out, Bytes bytes, std::uint64_t file_b
   if (load<std::uint64_t>(foot.data() + 16) != checksum_of(bytes.first(bytes.size() - 8), id)) {
     return false;
   }
-  const std::uint64_t end = file_bytes - bytes.size();  // of the records
+  const std::uint64_t end = file_bytes - bytes.size();  // end of the records
   const std::size_t entries = (bytes.size() - kIndexFoot) / kIndexEntry;
   out.reserve(entries);
   for (std::size_t n = 0; n < entries; ++n) {

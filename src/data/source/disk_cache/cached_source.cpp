@@ -20,8 +20,8 @@ CachedSource::CachedSource(std::shared_ptr<const Source> source, const std::stri
     : source_(std::move(source)),
       cache_(std::make_unique<DiskCache>(folder, cache_id(*source_), limit, source_->count(),
                                          source_->schema().fields.size())) {
-  // Two writes within one tick of the file system's clock leave the same stamp. What is read after
-  // the tick is what the last of them wrote.
+  // Two writes within one clock tick of the file system leave the same stamp. Reads after the tick
+  // see the result of the last write.
   std::this_thread::sleep_for(kFileClockTick);
 }
 

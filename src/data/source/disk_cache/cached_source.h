@@ -1,4 +1,4 @@
-// A source whose samples are kept on a local disk once they were read:
+// A source that keeps samples on a local disk after reading them once; see
 // data/source/disk_cache/disk_cache.h.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace tundish {
 
 class CachedSource : public Source, public ReadMemory, public FileTimes {
  public:
-  // Throws Error when the folder cannot be used.
+  // Throws Error if the folder cannot be used.
   CachedSource(std::shared_ptr<const Source> source, const std::string& folder,
                std::uint64_t limit);
 
@@ -58,7 +58,7 @@ class CachedSource : public Source, public ReadMemory, public FileTimes {
   const std::unique_ptr<DiskCache> cache_;
 };
 
-// Changes when the data set does: names, labels, sizes, fields, and the times of its files.
+// Changes with the data set: names, labels, sizes, fields, and the times of its files.
 CacheId cache_id(const Source& source);
 
 }  // namespace tundish

@@ -8,10 +8,10 @@ namespace tundish {
 namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
-constexpr std::uint64_t kLookEvery = 2 * kSecond;  // for files of other processes
-constexpr std::uint64_t kTryEvery = 10 * kSecond;  // for room, when there was none
-constexpr std::uint64_t kLeastFile = 1ull << 20;   // of a file, where the limit allows
-constexpr std::uint64_t kMostFile = 256ull << 20;  // lost at most, when the machine fails
+constexpr std::uint64_t kLookEvery = 2 * kSecond;  // interval of looking for files of others
+constexpr std::uint64_t kTryEvery = 10 * kSecond;  // interval of retries after there was no room
+constexpr std::uint64_t kLeastFile = 1ull << 20;   // minimum file size, if the limit allows
+constexpr std::uint64_t kMostFile = 256ull << 20;  // maximum loss when the machine fails
 constexpr std::uint64_t kFilesOfLimit = 64;
 
 std::uint64_t usual_bytes(std::uint64_t limit) {
@@ -76,16 +76,16 @@ bool DiskCache::read(Sample& out, const Place& place, const std::string& path, s
     record.resize(place.bytes);
     if (file.read_at(record, place.offset) == record.size()) {
       if (unpack_record(out, record, id_, number, fields, field_count_)) return true;
-      if (is_intact(record, id_)) return false;  // it has other fields than these
+      if (is_intact(record, id_)) return false;  // the record has other fields
     }
     damaged_.fetch_add(1, std::memory_order_relaxed);
-  } catch (const Error&) {  // removed by another process, or a disk that fails
+  } catch (const Error&) {  // removed by another process, or disk failure
   }
   return false;
 }
 
-// A file that could not be read may have got its final name, or the sample another place,
-// meanwhile: it is worth another look. Otherwise the sample is forgotten.
+// Returns true if another read may succeed: meanwhile, the file may have got its final name, or the
+// sample another place. Otherwise forgets the sample.
 bool DiskCache::is_moved(std::uint64_t number, const Place& place, const std::string& path) {
   const std::lock_guard lock(places_mutex_);
   Place& now = places_[number];
@@ -98,11 +98,11 @@ bool DiskCache::is_moved(std::uint64_t number, const Place& place, const std::st
   return false;
 }
 
-// --- files of other processes, and of runs before this one ---------------------------------------
+// --- files of other processes and of earlier runs ------------------------------------------------
 
 void DiskCache::look_for_files() {
   const std::unique_lock lock(look_mutex_, std::try_to_lock);
-  if (!lock) return;  // another thread does
+  if (!lock) return;  // another thread checks
   look_again_ns_.store(now_ns() + kLookEvery, std::memory_order_relaxed);
   for (const std::string& path : folder_.complete_files()) {
     if (seen_.insert(path).second) take_file(path);
@@ -125,11 +125,11 @@ void DiskCache::take_file(const std::string& path) {
         return add_places(path, found);
       }
     }
-  } catch (const Error&) {  // removed meanwhile, or it cannot be read
+  } catch (const Error&) {  // removed meanwhile, or unreadable
     return;
   }
   damaged_.fetch_add(1, std::memory_order_relaxed);
-  folder_.remove(path);  // it only takes room
+  folder_.remove(path);  // the file only wastes room
 }
 
 void DiskCache::add_places(const std::string& path, const std::vector<RecordPlace>& places) {
@@ -158,7 +158,7 @@ void DiskCache::keep(std::uint64_t number, FieldSet fields, const Sample& sample
   } catch (const Error&) {
     broken_.store(true, std::memory_order_relaxed);
   }
-  if (full) complete(*full);  // while others write
+  if (full) complete(*full);  // outside the lock, while other threads write
 }
 
 // Throws Error.
@@ -177,7 +177,7 @@ void DiskCache::write(std::uint64_t number, Bytes record, std::optional<Filling>
   now = place;
 }
 
-// Whether filling_ has room for a record and its entry in the index. A file that is full goes to
+// Returns true if filling_ has room for a record and its entry in the index. Moves a full file to
 // `full`. Throws Error.
 bool DiskCache::has_room(std::uint64_t record_bytes, std::optional<Filling>& full) {
   const std::uint64_t more = record_bytes + kIndexEntry;

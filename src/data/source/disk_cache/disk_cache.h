@@ -1,8 +1,8 @@
-// Samples of one data set kept on a local disk, for sources that are slow to read. Processes on the
-// same machine share them; so do runs that come later, whatever became of those before.
+// Samples of one data set kept on a local disk, for sources that are slow to read. Shared by the
+// processes of a machine, and by later runs, even after a crash.
 //
-// It never fails a run once it is made: what cannot be read, or is not exactly what was written, is
-// not here; what cannot be written is left out.
+// Never fails a run after construction. A record that cannot be read, or that differs from what was
+// written, is a miss. A record that cannot be written is skipped.
 //
 // Thread safety: any method may be called from any thread.
 #pragma once
@@ -22,36 +22,36 @@ namespace tundish {
 
 struct DiskCacheCounts {
   std::uint64_t hits = 0, misses = 0;
-  std::uint64_t damaged = 0;  // records that were not what was written; they count as misses
-  std::uint64_t bytes = 0;    // of the samples in known files
+  std::uint64_t damaged = 0;  // records that differ from what was written; counted as misses
+  std::uint64_t bytes = 0;    // size of the samples in known files
 };
 
 class DiskCache {
  public:
-  // `count` samples of `field_count` fields; `limit` bytes for the whole folder. Throws Error when
+  // `count` samples of `field_count` fields; `limit` bytes for the whole folder. Throws Error if
   // the folder cannot be used.
   DiskCache(const std::string& root, const CacheId& id, std::uint64_t limit, std::uint64_t count,
             std::size_t field_count);
-  ~DiskCache();  // completes the file that it was filling
+  ~DiskCache();  // completes the file being filled
   DiskCache(const DiskCache&) = delete;
   DiskCache& operator=(const DiskCache&) = delete;
 
   bool find(Sample& out, std::uint64_t number, FieldSet fields);
   void keep(std::uint64_t number, FieldSet fields, const Sample& sample);
   DiskCacheCounts counts() const;
-  std::uint64_t memory() const;  // bytes, about
+  std::uint64_t memory() const;  // approximate bytes
 
  private:
   struct Place {
-    std::uint32_t file = 0;  // 0: not here; else number in files_ + 1
+    std::uint32_t file = 0;  // 0: no record; otherwise index in files_ + 1
     std::uint32_t offset = 0, bytes = 0;
   };
 
-  // A file that is being filled.
+  // A file being filled.
   struct Filling {
     File file;
-    std::uint64_t bytes = 0, end = 0;  // that it may have; of its records
-    std::uint32_t number = 0;          // in files_, + 1
+    std::uint64_t bytes = 0, end = 0;  // allowed size; end of the records
+    std::uint32_t number = 0;          // index in files_ + 1
     std::vector<RecordPlace> written = {};
   };
 
@@ -69,20 +69,20 @@ class DiskCache {
   const std::uint64_t limit_, count_;
   const std::size_t field_count_;
 
-  mutable std::mutex places_mutex_;  // guards the next three
-  std::vector<Place> places_;        // by number of the sample
+  mutable std::mutex places_mutex_;  // guards the next three members
+  std::vector<Place> places_;        // by sample number
   std::vector<std::string> files_;   // paths
   std::uint64_t bytes_ = 0;
 
-  std::mutex look_mutex_;  // guards the next two
+  std::mutex look_mutex_;  // guards the next two members
   std::set<std::string> seen_;
   std::atomic<std::uint64_t> look_again_ns_ = 0;
 
-  CacheFolder folder_;      // its add_file() is guarded by the next one
-  std::mutex write_mutex_;  // guards the next two; taken before places_mutex_
+  CacheFolder folder_;      // add_file() is guarded by write_mutex_
+  std::mutex write_mutex_;  // guards the next two members; locked before places_mutex_
   std::optional<Filling> filling_;
   std::uint64_t try_again_ns_ = 0;
-  std::atomic<bool> broken_ = false;  // the disk refuses: nothing is written any more
+  std::atomic<bool> broken_ = false;  // a write failed: nothing more is written
 
   std::atomic<std::uint64_t> hits_ = 0, misses_ = 0, damaged_ = 0;
 };

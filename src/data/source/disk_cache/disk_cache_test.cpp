@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kMiB = 1ull << 20;
 constexpr std::uint64_t kCount = 40;
 
-// The slow twin: what a sample is, without a cache; it counts how often it is asked.
+// Reference implementation without a cache; counts the reads.
 class Asked : public MemorySource {
  public:
   explicit Asked(std::uint64_t seed, std::size_t bytes = 20'000) {

@@ -13,16 +13,16 @@
 namespace tundish {
 namespace {
 
-constexpr std::size_t kMaxLevels = 64;  // groups, and a folder per axis of an array in chunks
-constexpr std::uint64_t kMaxLinkedFolders = 100'000;  // more is a maze of links, not a data set
+constexpr std::size_t kMaxLevels = 64;  // groups, and a folder per axis of a chunked array
+constexpr std::uint64_t kMaxLinkedFolders = 100'000;  // more indicates a maze of links
 
 bool is_link(const std::string& path) {
   struct stat status;
   return ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
 }
 
-// The stamp of a file that a folder lists: a link to nowhere has the stamp of the link. Throws
-// Error if the file has gone since.
+// Returns the stamp of a listed file; a dangling link has the stamp of the link itself. Throws
+// Error if the file was removed since.
 std::uint64_t listed_stamp(const std::string& path) {
   struct stat status;
   if (::stat(path.c_str(), &status) == 0) return content_stamp(status);
@@ -30,8 +30,8 @@ std::uint64_t listed_stamp(const std::string& path) {
   return content_stamp(status);
 }
 
-// All files below a folder. Links to folders are followed: a group of arrays may link to an array,
-// and the time of a folder does not say that a file in it was written again.
+// Visits all files below a folder. Follows links to folders, because a group of arrays may link to
+// an array. The time of a folder does not change when a file inside is rewritten.
 class FolderStamp {
  public:
   std::uint64_t read(const std::string& path, bool is_linked) {
@@ -43,7 +43,7 @@ class FolderStamp {
     struct stat status;
     if (::stat(path.c_str(), &status) != 0) throw_errno(path, "stat", false);
     above_.emplace_back(status.st_dev, status.st_ino);
-    std::uint64_t sum = 0;  // a folder has no order
+    std::uint64_t sum = 0;  // entries are unordered
     const int error = visit_folder(path, [&](const FolderEntry& entry) {
       const std::array words = {
           std::uint64_t{XXH3_64bits(entry.name.data(), entry.name.size())},
@@ -70,7 +70,7 @@ class FolderStamp {
   }
 
   using Identity = std::pair<dev_t, ino_t>;
-  std::vector<Identity> above_;  // the folders that are open
+  std::vector<Identity> above_;  // the open folders
   std::uint64_t linked_ = 0;     // folders reached through links
 };
 

@@ -1,4 +1,4 @@
-// When the files of a data set were changed.
+// Detects changes of the files of a data set.
 #pragma once
 
 #include <string>
@@ -7,23 +7,23 @@
 
 namespace tundish {
 
-// A source of several files implements it beside Source.
+// Implemented, besides Source, by a source of several files.
 class FileTimes {
  public:
   virtual ~FileTimes() = default;
   virtual std::string file_times() const = 0;
-  // Whether the file of sample i was not there when the source was opened. No time says which file
-  // is there when it is read, so a cache does not keep it.
+  // Returns true if the file of sample i was missing when the source was opened. A cache skips such
+  // a sample, because no recorded time identifies the file that a later read finds.
   virtual bool was_missing(std::uint64_t) const { return false; }
 };
 
-// Changes when a file of the data set is written again, also where fingerprint() does not: with
-// other bytes, as many, and with any modification time. A source without FileTimes is described by
+// Changes when a file of the data set is rewritten, even where fingerprint() does not: if the new
+// file has the same size and any modification time. A source without FileTimes is described by
 // path(): the file, or all files below the folder at any depth. Links to folders are
-// followed. Throws Error when the file is missing.
+// followed. Throws Error if the file is missing.
 std::string file_times(const Source& source);
 
-// The same of a file, or of all files below a folder.
+// Returns the same text for a file, or for all files below a folder.
 std::string stamp_below(const std::string& path);
 
 bool was_missing(const Source& source, std::uint64_t i);

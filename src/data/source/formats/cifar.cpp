@@ -12,14 +12,14 @@ namespace {
 constexpr const char* kFormat = "CIFAR";
 constexpr std::uint64_t kPixels = 3 * 32 * 32;
 constexpr std::uint64_t kRecord10 = 1 + kPixels, kRecord100 = 2 + kPixels;
-constexpr std::uint64_t kMaxNames = 1 << 20;  // bytes of a file of class names
+constexpr std::uint64_t kMaxNames = 1 << 20;  // maximum bytes of a file with class names
 
 bool exists(const std::string& path) {
   struct stat status;
   return ::stat(path.c_str(), &status) == 0;
 }
 
-// By its name where it has the usual one, else by its size. A size can be both: 3073 * 3074 * n.
+// Decides by a usual name, else by the size. The size 3073 * 3074 * n fits both formats.
 bool is_hundred(const std::string& path, std::uint64_t size) {
   const std::string name = path.substr(path.rfind('/') + 1);
   if (name == "train.bin" || name == "test.bin") return true;
@@ -27,7 +27,7 @@ bool is_hundred(const std::string& path, std::uint64_t size) {
   return size % kRecord10 != 0;
 }
 
-// The lines of the file that are not empty.
+// Returns the nonempty lines of the file.
 std::vector<std::string> read_names(const std::string& path) {
   std::vector<std::byte> bytes;
   if (!exists(path)) return {};
@@ -43,7 +43,7 @@ std::vector<std::string> read_names(const std::string& path) {
   return out;
 }
 
-// CIFAR-100's files have names that others have too: its class names are there, or its size fits.
+// The names of CIFAR-100's files are common: requires its file of class names, or a fitting size.
 bool fits_hundred(const std::string& folder) {
   struct stat status;
   for (const char* name : {"train.bin", "test.bin"}) {

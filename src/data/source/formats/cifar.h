@@ -1,5 +1,5 @@
 // CIFAR-10 and CIFAR-100, the binary version: records of one or two label bytes and 3 x 32 x 32
-// pixels, red first. Class names are in batches.meta.txt or fine_label_names.txt beside them.
+// pixels, red first. The same folder has class names in batches.meta.txt or fine_label_names.txt.
 #pragma once
 
 #include <memory>
@@ -10,15 +10,15 @@
 
 namespace tundish {
 
-// A folder with files of the training set or the test set; a .bin file of whole records, or with
-// the name of one of CIFAR-10.
+// Matches a folder with files of the training or test set, and a .bin file of whole records or with
+// a name used by CIFAR-10.
 bool looks_like_cifar(const Probe& probe);
 
-// The arrays image, label and, of CIFAR-100, coarse_label. Fault: no whole number of records.
+// Gets the arrays image, label and, for CIFAR-100, coarse_label. Fault: no whole number of records.
 std::optional<Fault> read_cifar(std::vector<StoredArray>& out, const SharedStore& store,
                                 bool hundred);
 
-// A file, or a folder, of which the training set is opened. Throws Error.
+// Opens a file, or the training set of a folder. Throws Error.
 std::shared_ptr<const Source> open_cifar(const std::string& path, const SourceOptions& options);
 
 }  // namespace tundish

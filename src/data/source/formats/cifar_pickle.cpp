@@ -32,7 +32,7 @@ struct PickleFile {
   }
 };
 
-// Read where they lie: (N, 3072) as (N, 3, 32, 32).
+// Reads the images in place: (N, 3072) as (N, 3, 32, 32).
 StoredArray read_images(const PickleFile& file, const SharedStore& whole) {
   const PickleValue* data = file.pickle.find(file.pickle.root(), "data");
   const auto array = data ? read_numpy(file.pickle, *data) : std::nullopt;
@@ -61,7 +61,7 @@ StoredArray read_images(const PickleFile& file, const SharedStore& whole) {
   return out;
 }
 
-// Empty when the file has no such list.
+// Returns empty if the file has no such list.
 std::optional<StoredArray> read_labels(const PickleFile& file, const char* key, const char* name,
                                        std::uint64_t count) {
   const PickleValue* list = file.pickle.find(file.pickle.root(), key);
@@ -108,7 +108,7 @@ bool begins_as_pickle(const std::string& path) {
   try {
     return File::open(path).read_at(first, 0) == 1 && first[0] == std::byte{0x80};
   } catch (const Error&) {
-    return false;  // a file of a folder of another kind
+    return false;  // a file in an unrelated folder
   }
 }
 

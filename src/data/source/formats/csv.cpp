@@ -33,7 +33,7 @@ bool CsvReader::at_line_end() const {
 
 bool CsvReader::next(CsvRow& row) {
   if (fault_) return false;
-  while (at_ < text_.size() && at_line_end()) {  // blank lines
+  while (at_ < text_.size() && at_line_end()) {  // skip blank lines
     at_ += text_[at_] == '\r' ? 2 : 1;
     ++line_;
   }

@@ -1,7 +1,7 @@
-// Rows of a CSV or TSV text as RFC 4180 has them: cells may be in double quotes, in which a
-// doubled quote stands for one and separators and line ends are plain characters. Lines end in LF
-// or CRLF. Blank lines and a UTF-8 mark at the start are passed over. A quote inside a cell that
-// does not begin with one is a plain character.
+// Rows of a CSV or TSV text according to RFC 4180. Inside double quotes, a doubled quote is one
+// quote, and separators and line ends are plain characters. Lines end in LF or CRLF. Blank lines
+// and a UTF-8 mark at the start are skipped. A quote inside a cell that does not begin with a quote
+// is a plain character.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@
 namespace tundish {
 
 struct CsvRow {
-  std::uint64_t line = 0;    // 1, 2, ...: where the row begins
-  std::uint64_t offset = 0;  // of its first byte
+  std::uint64_t line = 0;    // 1, 2, ...: line where the row begins
+  std::uint64_t offset = 0;  // offset of the first byte
   std::vector<std::string> cells;
 };
 
@@ -25,7 +25,7 @@ class CsvReader {
   // Keeps a view of the text. A row of more than max_cells cells is a fault.
   CsvReader(std::string_view text, char separator, std::size_t max_cells);
 
-  // False at the end, and after a fault: fault().
+  // Reads the next row. Returns false at the end and after a fault: see fault().
   bool next(CsvRow& row);
   const std::optional<Fault>& fault() const { return fault_; }
 

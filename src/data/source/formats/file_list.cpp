@@ -158,7 +158,7 @@ class FileList : public Source, public FileTimes {
     }
   }
 
-  // A list without labels is fine; one whose labels have another name would train on nothing.
+  // Lists without labels are valid, but a misnamed label column would silently be lost.
   void warn_about_labels() {
     if (list_.schema.find(FieldType::label) >= 0 || vector_field_ >= 0) return;
     for (const Field& field : list_.schema.fields) {
@@ -172,15 +172,15 @@ class FileList : public Source, public FileTimes {
   }
 
   std::string path_;
-  std::string folder_;  // "" or with a slash at the end
+  std::string folder_;  // empty, or ends with a slash
   List list_;
-  int vector_field_ = -1;  // of labels that are vectors
+  int vector_field_ = -1;  // field of labels that are vectors
   StringTable keys_;
-  std::vector<std::uint64_t> sizes_;  // of the images; 0: empty, or not known
-  std::vector<bool> missing_;         // files that were not there when the list was opened
+  std::vector<std::uint64_t> sizes_;  // image sizes; 0: empty or unknown
+  std::vector<bool> missing_;         // files that were missing when the list was opened
   std::vector<std::string> warnings_;
   std::uint64_t text_digest_ = 0;
-  std::uint64_t times_ = 0;  // a digest of the times of all files, in order
+  std::uint64_t times_ = 0;  // digest of the times of all files, in order
 };
 
 }  // namespace

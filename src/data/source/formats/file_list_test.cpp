@@ -71,7 +71,7 @@ TEST_CASE("labels with their numbers in label:number, and classes without files"
   const List plain = list_of("image,Label:Number,class\na.jpg,7,\n");  // no class has a name
   CHECK(plain.labels == std::vector<std::int64_t>{7});
   CHECK(plain.schema.classes.empty());
-  const List vectors = list_of("path,label:number\na.jpg,1\n");  // without a column `label`
+  const List vectors = list_of("path,label:number\na.jpg,1\n");  // no column `label`
   CHECK(vectors.schema.classes == Texts{"number"});
   CHECK(vectors.label_vectors == std::vector<float>{1});
 }

@@ -1,4 +1,4 @@
-// The text of a list: which column is what, and the rows.
+// Parses the text of a list: the roles of its columns, and the rows.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -18,7 +18,7 @@ namespace tundish {
 namespace {
 
 constexpr std::size_t kNone = ~std::size_t{0};
-constexpr std::size_t kMaxColumns = 20'000;  // most of them are parts of a label
+constexpr std::size_t kMaxColumns = 20'000;  // mostly parts of a label
 constexpr std::string_view kVectorColumn = "label:";
 constexpr const char* kOffsetColumn = "path:offset";
 constexpr const char* kBytesColumn = "path:bytes";
@@ -30,16 +30,16 @@ Fault row_fault(const CsvRow& row, const std::string& column, const std::string&
           fmt::format("line {}, column '{}': {}", row.line, printable(column), reason), row.offset};
 }
 
-// What each column of the head is for.
+// The roles of the columns in the header.
 struct Head {
   std::vector<std::string> names;
   std::size_t path = kNone;
   std::size_t label = kNone;
-  std::size_t number = kNone;                 // of the label, whose column has its name
+  std::size_t number = kNone;                 // number of the label whose name is in `label`
   std::size_t offset = kNone, bytes = kNone;  // both or none
-  std::vector<std::size_t> vector = {};       // columns of a label that is a vector
-  std::vector<std::string> classes = {};      // their names
-  std::vector<std::size_t> others = {};       // each gives a field
+  std::vector<std::size_t> vector = {};       // columns of a vector label
+  std::vector<std::string> classes = {};      // class names of these columns
+  std::vector<std::size_t> others = {};       // each becomes a field
 };
 
 std::size_t find_column(const Head& head, std::initializer_list<const char*> wanted) {
@@ -51,10 +51,10 @@ std::size_t find_column(const Head& head, std::initializer_list<const char*> wan
   return kNone;
 }
 
-// The columns of a vector, and all that remain.
+// Finds the columns of a vector, and all remaining columns.
 std::optional<Fault> find_vector(Head& out, const CsvRow& row) {
   std::unordered_set<std::string_view> seen;
-  out.classes.reserve(out.names.size());  // `seen` keeps views of them
+  out.classes.reserve(out.names.size());  // `seen` keeps views of the names
   for (std::size_t c = 0; c < out.names.size(); ++c) {
     const std::string& name = out.names[c];
     if (c == out.path || c == out.label || c == out.number || c == out.offset || c == out.bytes) {
@@ -103,7 +103,7 @@ std::optional<Fault> parse_head(Head& out, const CsvRow& row) {
   std::unordered_set<std::string> seen;
   for (std::size_t c = 0; c < row.cells.size(); ++c) {
     std::string name(trim(row.cells[c], kBlanks));
-    if (name.empty()) name = fmt::format("column_{}", c + 1);  // an index that pandas wrote
+    if (name.empty()) name = fmt::format("column_{}", c + 1);  // an index written by pandas
     if (name.size() > kMaxKeyBytes) {
       return row_fault(row, name.substr(0, 60) + "...",
                        fmt::format("its name is longer than {} bytes", with_commas(kMaxKeyBytes)));
@@ -154,14 +154,14 @@ std::optional<Fault> check_path(const CsvRow& row, const Head& head) {
   return {};
 }
 
-// One end of the part of a file that a row names.
+// Adds the offset or the size of the file part that a row names.
 std::optional<Fault> add_whole(std::vector<std::uint64_t>& out, const CsvRow& row, const Head& head,
                                std::size_t column, std::uint64_t least) {
   const std::string_view cell = trim(row.cells[column], kBlanks);
   std::uint64_t value = 0;
   const char* end = cell.data() + cell.size();
   const auto [at, error] = std::from_chars(cell.data(), end, value);
-  // An offset and a size of a file are signed for the system.
+  // The system requires signed file offsets and sizes.
   if (error != std::errc{} || at != end || value < least || value > kMaxFileOffset) {
     return row_fault(row, head.names[column],
                      fmt::format("'{}' is no whole number from {} to {}",
@@ -172,7 +172,7 @@ std::optional<Fault> add_whole(std::vector<std::uint64_t>& out, const CsvRow& ro
   return {};
 }
 
-// Which file, and which part of it.
+// Adds the file of a row, and the part of the file.
 std::optional<Fault> add_place(List& out, const CsvRow& row, const Head& head) {
   if (auto fault = check_path(row, head)) return fault;
   out.paths.add(row.cells[head.path]);
@@ -181,7 +181,7 @@ std::optional<Fault> add_place(List& out, const CsvRow& row, const Head& head) {
   return add_whole(out.sizes, row, head, head.bytes, 1);
 }
 
-// The numbers of one row, as float32.
+// Adds the numbers of one row as float32.
 std::optional<Fault> add_vector(std::vector<float>& out, const CsvRow& row, const Head& head) {
   for (const std::size_t c : head.vector) {
     const std::string_view cell = trim(row.cells[c], kBlanks);
@@ -210,7 +210,7 @@ FieldType column_type(const StringTable& column) {
   return numbers ? FieldType::number : text ? FieldType::text : FieldType::bytes;
 }
 
-// A label that has its number in a column and its name in another.
+// Adds a label that has its number in one column and its name in another.
 std::optional<Fault> add_numbered(List& out, NumberedClasses& classes, const CsvRow& row,
                                   const Head& head, bool is_sample) {
   const std::string_view cell = trim(row.cells[head.number], kBlanks);
@@ -234,7 +234,7 @@ std::optional<Fault> add_numbered(List& out, NumberedClasses& classes, const Csv
 
 using Places = std::vector<std::pair<std::uint64_t, std::uint64_t>>;  // line and offset, for faults
 
-// The classes and numbers of the column with labels, where there is one.
+// Takes classes and numbers from the label column, if there is one.
 std::optional<Fault> take_labels(List& out, const Head& head, const StringTable& labels,
                                  const Places& places) {
   if (head.label == kNone) return std::nullopt;

@@ -21,7 +21,7 @@ bool exists(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0;
 }
 
-// Two zero bytes, a known type, 1 to 4 axes, and sides that are not 0.
+// Matches two zero bytes, a known type, 1 to 4 axes, and nonzero sides.
 bool begins_as_idx(Bytes first) {
   if (first.size() < 8 || first[0] != std::byte{0} || first[1] != std::byte{0}) return false;
   const auto type = std::to_integer<int>(first[2]), axes = std::to_integer<int>(first[3]);
@@ -29,8 +29,8 @@ bool begins_as_idx(Bytes first) {
   return known && axes >= 1 && axes <= 4 && load<std::uint32_t>(&first[4]) != 0;
 }
 
-// The images of a set in a folder: NAME-images-idx3-ubyte, as its files are called; empty when it
-// is not there.
+// Finds the images of a set in a folder: NAME-images-idx3-ubyte, or its usual variants. Empty if
+// missing.
 std::string find_images(const std::string& folder, const std::string& set) {
   for (const char* name : {"-images-idx3-ubyte", "-images.idx3-ubyte"}) {
     for (const char* ending : kEndings) {
@@ -43,7 +43,7 @@ std::string find_images(const std::string& folder, const std::string& set) {
 
 std::string training_images(const std::string& folder) { return find_images(folder, "train"); }
 
-// Of a folder without "train": the other sets of MNIST and EMNIST that it has.
+// Returns other sets of MNIST and EMNIST in a folder without "train".
 std::vector<std::string> other_sets(const std::string& folder) {
   std::vector<std::string> out;
   for (const char* set :
@@ -54,8 +54,8 @@ std::vector<std::string> other_sets(const std::string& folder) {
   return out;
 }
 
-// Of .../emnist-letters-train-images-idx3-ubyte.gz the file of its labels; empty when there is
-// none.
+// Returns the labels file for .../emnist-letters-train-images-idx3-ubyte.gz; empty if
+// missing.
 std::string labels_beside(const std::string& images) {
   const std::size_t name = images.rfind('/') + 1;  // npos + 1 is 0
   for (const std::string_view tail : {"images-idx3-ubyte", "images.idx3-ubyte"}) {
@@ -115,7 +115,7 @@ bool looks_like_idx(const Probe& probe) {
 }
 
 std::optional<Fault> read_idx_layout(ArrayLayout& out, std::size_t& data, Bytes first) {
-  // By the type's byte; 0x0a is none.
+  // Indexed by the type's byte; 0x0a is unused.
   constexpr std::array<std::optional<ArrayElement>, 7> kTypes = {
       ArrayElement::uint8, ArrayElement::int8,    std::nullopt,         ArrayElement::int16,
       ArrayElement::int32, ArrayElement::float32, ArrayElement::float64};

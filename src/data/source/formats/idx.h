@@ -1,6 +1,6 @@
-// MNIST, Fashion-MNIST and EMNIST: IDX files, plain or compressed. NAME-images-idx3-ubyte has its
-// labels in NAME-labels-idx1-ubyte beside it. EMNIST stores its images transposed; they stay so,
-// as torchvision gives them.
+// MNIST, Fashion-MNIST and EMNIST: IDX files, plain or compressed. The labels of
+// NAME-images-idx3-ubyte are in NAME-labels-idx1-ubyte in the same folder. EMNIST stores its images
+// transposed; they stay transposed, as in torchvision.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,12 @@
 
 namespace tundish {
 
-// The type and place of an IDX file's array. `first`: its first bytes, 260 or all.
+// Reads type and place of an IDX file's array. `first`: the first bytes of the file, 260 or all.
 std::optional<Fault> read_idx_layout(ArrayLayout& out, std::size_t& data, Bytes first);
 
-bool looks_like_idx(const Probe& probe);  // also a folder of MNIST or EMNIST
+bool looks_like_idx(const Probe& probe);  // also matches a folder of MNIST or EMNIST
 
-// A file, or a folder, of which the training set is opened. Throws Error.
+// Opens a file, or the training set of a folder. Throws Error.
 std::shared_ptr<const Source> open_idx(const std::string& path, const SourceOptions& options);
 
 }  // namespace tundish

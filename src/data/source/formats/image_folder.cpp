@@ -21,26 +21,26 @@
 namespace tundish {
 namespace {
 
-// Folders reached through links; more than this is a maze of links, not a data set.
+// Maximum number of folders reached through links; more indicates a maze of links.
 constexpr std::uint64_t kMaxLinkedFolders = 1'000'000;
-constexpr std::size_t kMaxNamed = 20;  // warnings of one kind that are written out
+constexpr std::size_t kMaxNamed = 20;  // warnings of one kind that are listed
 
 using Identity = std::pair<dev_t, ino_t>;
 
 struct FileEntry {
   std::string name;
-  std::optional<std::uint64_t> size;  // empty: missing or no regular file; reading it will fail
+  std::optional<std::uint64_t> size;  // empty: missing or not a regular file; reading it will fail
   std::uint64_t changed = 0;
 };
 
 struct Listing {
   std::vector<FileEntry> files;      // with an image ending
-  std::vector<std::string> folders;  // links to folders as well
+  std::vector<std::string> folders;  // includes links to folders
   std::uint64_t left_out = 0;        // files without an image ending
 };
 
 struct ClassFolder {
-  std::string path;  // relative to the class folder, "" for itself
+  std::string path;  // relative to the class folder, "" for the class folder
   std::vector<FileEntry> files;
 };
 
@@ -83,7 +83,7 @@ Listing list_folder(const std::string& path) {
                    : std::nullopt,
            known ? content_stamp(status) : 0});
     } else if (!known && errno != ENOENT && errno != ELOOP) {
-      throw_errno(join_path(path, name), "stat", false);  // it may be a folder full of images
+      throw_errno(join_path(path, name), "stat", false);  // may be a folder full of images
     } else {
       ++out.left_out;
     }
@@ -95,7 +95,7 @@ Listing list_folder(const std::string& path) {
   return out;
 }
 
-// All files below one class folder.
+// Visits all files below one class folder.
 class Walk {
  public:
   explicit Walk(std::string root) : root_(std::move(root)) {
@@ -135,16 +135,16 @@ class Walk {
 
   std::string root_;
   std::vector<ClassFolder> folders_;
-  std::vector<Identity> above_;  // the folders we are in, to see loops
+  std::vector<Identity> above_;  // open folders, to detect loops
   std::vector<std::string> loops_;
   std::uint64_t linked_folders_ = 0;
   std::uint64_t left_out_ = 0;
 };
 
-// The format of a folder below `path` that has its file: of a group of arrays whose own file is
-// missing. Empty when there is none among the first folders.
+// Returns a hint if a folder below `path` has the file of an array format: `path` may be a group of
+// arrays whose own file is missing. Empty if none of the first folders has such a file.
 std::string arrays_below(const std::string& path, const Listing& listing, int levels) {
-  constexpr std::size_t kTried = 100;  // of each folder
+  constexpr std::size_t kTried = 100;  // per folder
   constexpr std::pair<const char*, const char*> kFiles[] = {
       {"attributes.json", "n5"}, {".zarray", "zarr"}, {"zarr.json", "zarr"}};
   for (std::size_t n = 0; n < std::min(listing.folders.size(), kTried); ++n) {
@@ -237,11 +237,11 @@ class ImageFolder : public Source, public FileTimes {
   }
 
   struct Entry {
-    std::uint64_t size;  // 0: empty, or not known
+    std::uint64_t size;  // 0: empty or unknown
     std::int32_t label;
   };
 
-  // False when the class has no image.
+  // Returns false if the class has no image.
   bool add_class(const std::string& name, std::int32_t label) {
     const Walk walk(join_path(path_, name));
     left_out_ += walk.left_out();
@@ -278,7 +278,7 @@ class ImageFolder : public Source, public FileTimes {
   std::vector<Entry> entries_;
   StringTable keys_;
   std::vector<std::string> warnings_;
-  std::uint64_t times_ = 0;  // a digest of the times of all files, in order
+  std::uint64_t times_ = 0;  // digest of the times of all files, in order
   std::uint64_t left_out_ = 0;
 };
 

@@ -55,8 +55,8 @@ ErrorCode code_of_open(const std::string& path) {
 
 TEST_CASE("an image folder has torchvision's order and labels") {
   const TemporaryFolder folder;
-  // What torchvision 0.28's make_dataset gives for these files: the path of the folder is
-  // compared as a whole, so "x-y" comes before "x/y", and capitals before small letters.
+  // The result of torchvision 0.28's make_dataset for these files: it compares whole folder paths,
+  // so "x-y" comes before "x/y", and capitals before small letters.
   const Keys expected = {"Z/1.jpg",          "a/2.JPG",         "a/b.jpg",
                          "a/x/1.png",        "a/x-y/1.png",     "a/x/y/0.tiff",
                          "d e\n/n\xff.jpeg", "\xc3\xa4/1.webp", "\xff/1.ppm"};

@@ -109,14 +109,14 @@ class Joined : public Source, public ReadMemory, public FileTimes {
   const Source* at(std::uint64_t i) const { return sources_[number(i)].get(); }
   std::uint64_t local(std::uint64_t i) const { return i - begins_[number(i)]; }
 
-  std::vector<std::shared_ptr<const Source>> sources_;  // second owner: whoever opened them
-  std::string path_;                                    // empty: those of the sources
-  std::vector<std::uint64_t> begins_;                   // number of each one's first sample
+  std::vector<std::shared_ptr<const Source>> sources_;  // second owner: the caller that opened them
+  std::string path_;                                    // empty: the paths of the sources
+  std::vector<std::uint64_t> begins_;                   // per source, number of its first sample
   std::uint64_t count_ = 0;
   std::vector<std::string> warnings_;
 };
 
-// How the second list differs from the first; empty when it does not.
+// Describes how the second list differs from the first; empty if equal.
 std::string difference(const char* what, const std::vector<std::string>& first,
                        const std::vector<std::string>& second) {
   for (std::size_t i = 0; i < std::max(first.size(), second.size()); ++i) {
@@ -130,7 +130,7 @@ std::string difference(const char* what, const std::vector<std::string>& first,
   return {};
 }
 
-// Names and types: elements of one source would be read with the type of another.
+// Includes types: elements of one source would otherwise be read with the type of another.
 std::vector<std::string> field_texts(const Schema& schema) {
   std::vector<std::string> names;
   for (const Field& field : schema.fields) {

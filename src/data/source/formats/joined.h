@@ -1,5 +1,5 @@
-// Several sources concatenated to one: sample 0 of the second follows the last of the
-// first. For mixtures.
+// Concatenates several sources: sample 0 of the second source follows the last sample of the
+// first. Used for mixtures.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 namespace tundish {
 
 // All must have the same fields and class names. Throws Error(argument) that names the difference.
-// `path`: what they are called together; empty: the names of all.
+// `path`: name of the joined source; empty: the names of all sources.
 std::shared_ptr<const Source> join_sources(std::vector<std::shared_ptr<const Source>> sources,
                                            const std::string& path = {});
 

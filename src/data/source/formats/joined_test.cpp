@@ -61,7 +61,7 @@ TEST_CASE("sources that differ in classes or fields are not joined, and the erro
   CHECK(why(give_array(ArrayElement::float32, true)) ==
         "it cannot be joined to memory: field 0 is 'image (image of float32 (2, 3))' in the first "
         "and 'image (image of float32 (2, 3), channels first)' here (2 and 2 of them)");
-  CHECK(why([](Schema&) {}).starts_with("it cannot be joined"));  // a file of images of any size
+  CHECK(why([](Schema&) {}).starts_with("it cannot be joined"));  // a file with images of any size
 }
 
 }  // namespace tundish

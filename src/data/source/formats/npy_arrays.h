@@ -1,5 +1,5 @@
-// A .npy file of N samples. NAME.npy has its labels in NAME_labels.npy, labels.npy, label.npy or
-// y.npy beside it, the first of them that exists, when it has N entries.
+// A .npy file of N samples. The labels of NAME.npy are in NAME_labels.npy, labels.npy, label.npy or
+// y.npy in the same folder: the first existing file is used if it has N entries.
 #pragma once
 
 #include <memory>

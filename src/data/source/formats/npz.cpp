@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kFormat = "NumPy .npz";
 
-// Where a member's bytes are: a part of the file, or memory.
+// Place of a member's bytes: part of the file, or memory.
 struct Place {
   SharedStore store;
   std::uint64_t offset = 0, bytes = 0;

@@ -78,7 +78,7 @@ TEST_CASE("zip: what lies is refused") {
   CHECK(changed(entry + 42, "\xff\xff\xff\x0f").find("leaves the file") != std::string::npos);
   CHECK(changed(end + 16, "\xff\xff\xff\x0f").find("the directory leaves") != std::string::npos);
   CHECK(changed(end + 10, "\xf0\xff").find("the directory leaves") != std::string::npos);
-  // The second entry becomes the first again: the same member twice.
+  // The second entry becomes a copy of the first: the same member twice.
   CHECK(changed(second, good.substr(entry, second - entry)).find("overlap") != std::string::npos);
 }
 

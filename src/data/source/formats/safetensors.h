@@ -12,7 +12,7 @@ namespace tundish {
 
 bool looks_like_safetensors(const Probe& probe);
 
-// Adds every tensor; such as cannot be fields are left out with a warning. Throws Error.
+// Adds every tensor; omits tensors that cannot be fields with a warning. Throws Error.
 void read_safetensors(ArraySet& set, const SharedStore& store, std::int64_t axis);
 
 std::shared_ptr<const Source> open_safetensors(const std::string& path,

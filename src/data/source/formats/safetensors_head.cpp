@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kFormat = "safetensors";
 
-// Receives the JSON piece by piece, so that no tree of it is ever in memory.
+// Receives the JSON in events, so that no tree is ever in memory.
 //   { NAME: {"dtype": TEXT, "shape": [N...], "data_offsets": [A, B]}, "__metadata__": {TEXT: TEXT}
 //   }
 class Head {
@@ -109,9 +109,9 @@ class Head {
   }
 
   std::vector<SafeTensor>& out_;
-  int depth_ = 0;  // objects and lists that are open
+  int depth_ = 0;  // open objects and lists
   bool in_list_ = false, metadata_ = false;
-  int numbers_ = 0;  // of data_offsets
+  int numbers_ = 0;  // numbers seen in data_offsets
   std::string key_;
   std::set<std::string> names_, keys_;
 };

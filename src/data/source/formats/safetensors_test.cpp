@@ -57,7 +57,7 @@ TEST_CASE(".safetensors: what lies is refused") {
   CHECK(one("U8", "[[4]]", "[0,4]").find("a list in a wrong place") != std::string::npos);
   CHECK(one("U8", "{}", "[0,4]").find("an object in a wrong place") != std::string::npos);
   CHECK(one("U8", "4", "[0,4]").find("a number in a wrong place") != std::string::npos);
-  CHECK(one("F8_E4M3", "[4]", "[0,4]").starts_with("TND-302"));  // left out: nothing is left
+  CHECK(one("F8_E4M3", "[4]", "[0,4]").starts_with("TND-302"));  // omitted: no tensor remains
   CHECK(one("U8", "[18446744073709551615,2]", "[0,4]").starts_with("TND-314"));
   const std::string again = R"(,"x":{"dtype":"U8","shape":[0],"data_offsets":[4,4]})";
   CHECK(one("U8", "[4]", "[0,4]", again).find("the key 'x' twice") != std::string::npos);

@@ -51,7 +51,7 @@ std::string_view Pickle::calls(const PickleValue& value) const {
 const PickleValue* Pickle::find(const PickleValue& dict, std::string_view key) const {
   if (!dict.is(PickleKind::dict)) return nullptr;
   const std::vector<PickleValue>& pairs = items(dict);
-  for (std::size_t i = pairs.size() / 2 * 2; i > 0;) {  // of equal keys Python keeps the last one
+  for (std::size_t i = pairs.size() / 2 * 2; i > 0;) {  // among equal keys, Python keeps the last
     i -= 2;
     const bool named = pairs[i].is(PickleKind::text) || pairs[i].is(PickleKind::bytes);
     if (named && text(pairs[i]) == key) return &pairs[i + 1];

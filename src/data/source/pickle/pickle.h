@@ -1,7 +1,7 @@
-// Python pickles, protocols 0 to 5, as values. Nothing is ever executed: the only names that a
-// pickle may use are those of a list (pickle_names.h), and what they would build is kept as data.
-// Total: any bytes give values or a fault, in memory within the limits below. Values may contain
-// themselves: whoever walks through them needs a limit of depth.
+// Decodes Python pickles, protocols 0 to 5, to values. Never executes code: a pickle may only use
+// the names on a list (pickle_names.h), and the objects that they would build are kept as data.
+// Any bytes give values or a fault, in memory within the limits below. Values may contain
+// themselves: code that walks through values needs a depth limit.
 //
 //   Pickle pickle;
 //   if (auto fault = pickle.read(bytes, "LMDB")) return fault;     // (image bytes, label)
@@ -27,7 +27,7 @@ enum class PickleKind : std::uint8_t {
   none,
   boolean,  // integer()
   integer,  // of at most 64 bits
-  big,      // a longer one: its bytes, little-endian, or its digits
+  big,      // more than 64 bits: bytes, little-endian, or digits
   real,
   text,   // UTF-8
   bytes,  // also a str of Python 2
@@ -35,51 +35,51 @@ enum class PickleKind : std::uint8_t {
   tuple,
   dict,  // items(): key, value, key, value, ...
   set,
-  global,      // a name of the list: text() is "module.name"
-  object,      // what calling a global would build: object()
-  persistent,  // a reference that the file's own format resolves: items() has its id
+  global,      // a name on the list: text() is "module.name"
+  object,      // the result that calling a global would have: object()
+  persistent,  // a reference resolved by the file's format: items() has its id
 };
 
 class PickleValue {
  public:
   PickleKind kind = PickleKind::none;
-  std::int64_t number = 0;  // the integer, or where the value is kept in its Pickle
+  std::int64_t number = 0;  // the integer, or the index of the value in its Pickle
   bool is(PickleKind wanted) const { return kind == wanted; }
 };
 
 class Pickle {
  public:
   Pickle() = default;
-  Pickle(Pickle&&) = default;  // not copied: texts are views of its own strings
+  Pickle(Pickle&&) = default;  // not copied: texts view its own strings
   Pickle& operator=(Pickle&&) = default;
 
   struct Object {
     PickleValue name;       // a global
     PickleValue arguments;  // a tuple
-    PickleValue state;      // what Python's BUILD would set; none without
+    PickleValue state;      // argument of Python's BUILD; none if absent
   };
 
-  // The first pickle in `bytes`, which must outlive the values: texts are views of them. Faults:
+  // Reads the first pickle in `bytes`, which must outlive the values: texts are views. Faults:
   // source_damaged; format_unsupported for names that are not on the list and for more than
-  // `max_values`. `format` names the format in them; offsets count from the first of `bytes`.
+  // `max_values`. `format` names the format in faults; offsets count from the start of `bytes`.
   std::optional<Fault> read(Bytes bytes, const char* format,
                             std::size_t max_values = kMaxPickleValues);
 
   const PickleValue& root() const { return root_; }
-  std::size_t end() const { return end_; }  // of the pickle in the bytes
+  std::size_t end() const { return end_; }  // end of the pickle in the bytes
 
   std::string_view text(const PickleValue& value) const;  // of text, bytes, big, global; else empty
   double real(const PickleValue& value) const;
-  // Of a list, tuple, dict, set or persistent; empty of all others.
+  // Returns the items of a list, tuple, dict, set or persistent; empty for others.
   const std::vector<PickleValue>& items(const PickleValue& value) const;
-  const Object& object(const PickleValue& value) const;  // of an object
-  // The name that an object calls: "torch._utils._rebuild_tensor_v2"; empty of all others.
+  const Object& object(const PickleValue& value) const;  // requires an object
+  // Returns the name that an object calls: "torch._utils._rebuild_tensor_v2"; empty for others.
   std::string_view calls(const PickleValue& value) const;
-  // The value of a text key of a dict; nullptr when there is none.
+  // Returns the value of a text key of a dict; nullptr if missing.
   const PickleValue* find(const PickleValue& dict, std::string_view key) const;
-  // Where a text or bytes value lies in the bytes; empty when it had to be decoded.
+  // Returns the offset of a text or bytes value in the bytes; empty if it had to be decoded.
   std::optional<std::size_t> place(const PickleValue& value) const;
-  // Every persistent value, in the order of the bytes.
+  // Returns every persistent value, in byte order.
   const std::vector<PickleValue>& persistents() const { return persistents_; }
 
  private:
@@ -88,7 +88,7 @@ class Pickle {
   std::size_t end_ = 0;
   Bytes bytes_;
   std::vector<std::string_view> texts_;
-  std::deque<std::string> decoded_;  // what texts_ show that is not in the bytes
+  std::deque<std::string> decoded_;  // texts that are not in the bytes
   std::vector<std::vector<PickleValue>> items_;
   std::vector<Object> objects_;
   std::vector<PickleValue> persistents_;

@@ -8,7 +8,7 @@
 namespace tundish {
 namespace {
 
-// numpy.dtype("u1", False, True) with the state (3, "<", None, ...).
+// Parses numpy.dtype("u1", False, True) with the state (3, "<", None, ...).
 bool read_dtype(ArrayLayout& out, const Pickle& pickle, const PickleValue& value) {
   if (pickle.calls(value) != "numpy.dtype") return false;
   const auto& arguments = pickle.items(pickle.object(value).arguments);

@@ -1,4 +1,4 @@
-// NumPy's arrays in pickles.
+// NumPy arrays in pickles.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@ namespace tundish {
 
 struct PickledArray {
   ArrayLayout layout;
-  PickleValue bytes;  // as many as the layout has
+  PickleValue bytes;  // as many bytes as the layout has
 };
 
-// Empty for other values, and for arrays of types that are not plain.
+// Returns empty for other values, and for arrays of structured types.
 std::optional<PickledArray> read_numpy(const Pickle& pickle, const PickleValue& value);
 
-// An integer, a boolean, or NumPy's scalar of such a type.
+// Returns an integer, a boolean, or a NumPy scalar of such a type.
 std::optional<std::int64_t> read_integer(const Pickle& pickle, const PickleValue& value);
 
-// A tuple or list of integers that are not negative.
+// Returns a tuple or list of nonnegative integers.
 std::optional<std::vector<std::uint64_t>> read_sides(const Pickle& pickle,
                                                      const PickleValue& value);
 

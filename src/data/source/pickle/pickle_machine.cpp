@@ -235,7 +235,7 @@ PickleMachine::Step PickleMachine::calls(char code) {
       return protocol.has_value();
     }
     case '\x95':
-      return length(8).has_value();  // a frame: only a hint for readers
+      return length(8).has_value();  // a frame: only a hint
     case 'c':
     case 'i': {
       const auto module = line();

@@ -1,4 +1,4 @@
-// The stack machine that a pickle is a program of. It builds values and calls nothing.
+// The stack machine that runs a pickle. It builds values and calls nothing.
 #pragma once
 
 #include <unordered_map>
@@ -15,7 +15,7 @@ class PickleMachine {
   std::optional<Fault> run();
 
  private:
-  // Whether the step was carried out; empty: the opcode is of another group.
+  // Success of a step; empty: the opcode is in another group.
   using Step = std::optional<bool>;
   Step numbers(char code);
   Step texts(char code);
@@ -24,7 +24,7 @@ class PickleMachine {
   Step memory(char code);
   Step calls(char code);
 
-  // Input. False or nothing: a fault is set.
+  // Input. On false or empty, a fault is set.
   bool need(std::size_t bytes);
   std::optional<std::string_view> line();
   std::optional<std::uint64_t> length(std::size_t bytes);      // little-endian
@@ -42,7 +42,7 @@ class PickleMachine {
   PickleValue make_items(PickleKind kind, std::vector<PickleValue> items);
   std::optional<PickleValue> pop();
   std::optional<std::vector<PickleValue>> pop_to_mark();
-  bool pack(std::size_t count);  // the last values become a tuple
+  bool pack(std::size_t count);  // packs the last values into a tuple
   // Adds to the container on top of the stack: `pairs` to a dict, otherwise to a list or set.
   bool add(std::vector<PickleValue> values, bool pairs);
   bool encode(const PickleValue& text, const std::vector<PickleValue>& arguments);
@@ -58,11 +58,11 @@ class PickleMachine {
   const char* format_;
   std::size_t max_values_;
   std::size_t at_ = 0;
-  std::size_t step_at_ = 0;  // the opcode that is carried out
-  std::size_t values_ = 0;   // made so far
+  std::size_t step_at_ = 0;  // offset of the current opcode
+  std::size_t values_ = 0;   // number made so far
   std::size_t decoded_bytes_ = 0;
   std::vector<PickleValue> stack_;
-  std::vector<std::size_t> marks_;  // sizes of the stack
+  std::vector<std::size_t> marks_;  // stack sizes
   std::unordered_map<std::uint64_t, PickleValue> memo_;
   std::optional<Fault> fault_;
 };

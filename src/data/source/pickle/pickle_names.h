@@ -1,11 +1,11 @@
-// The names that a pickle may use, as data: nothing is looked up or called in Python.
+// The names allowed in a pickle, as data: nothing is looked up or called in Python.
 #pragma once
 
 #include <string_view>
 
 namespace tundish {
 
-// "module.name" of containers, NumPy's arrays, torch's tensors, storages and types.
+// "module.name" of containers, NumPy arrays, torch tensors, storages and types.
 bool pickle_name_allowed(std::string_view name);
 
 }  // namespace tundish

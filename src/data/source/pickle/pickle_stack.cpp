@@ -63,7 +63,7 @@ bool PickleMachine::push(PickleValue value) {
 
 bool PickleMachine::push_integer(std::int64_t value) { return push({PickleKind::integer, value}); }
 
-// Two's complement, little-endian.
+// Decodes two's complement, little-endian.
 bool PickleMachine::push_long(std::string_view bytes) {
   if (bytes.size() > 8) return push_view(PickleKind::big, bytes);
   std::uint64_t value = 0;
@@ -156,8 +156,8 @@ bool PickleMachine::add(std::vector<PickleValue> values, bool pairs) {
   return true;
 }
 
-// bytes that Python 3 wrote for protocols 0 to 2: encode(text, "latin1"). The text is decoded once
-// more each time that a pickle uses it: all that is decoded counts.
+// Decodes bytes that Python 3 wrote for protocols 0 to 2: encode(text, "latin1"). Each use in the
+// pickle decodes the text again, so each use counts toward the limit.
 bool PickleMachine::encode(const PickleValue& text, const std::vector<PickleValue>& arguments) {
   if (text.is(PickleKind::bytes)) return push(text);
   if (!text.is(PickleKind::text)) return damaged("a text is missing");
@@ -169,7 +169,7 @@ bool PickleMachine::encode(const PickleValue& text, const std::vector<PickleValu
   return push_decoded(PickleKind::bytes, encode_latin1(from));
 }
 
-// Containers and bytes become values at once.
+// Converts containers and bytes to values at once.
 std::optional<bool> PickleMachine::reduce_container(std::string_view name,
                                                     const PickleValue& arguments) {
   const bool empty = out_.items(arguments).empty();
@@ -190,7 +190,7 @@ std::optional<bool> PickleMachine::reduce_container(std::string_view name,
     return std::nullopt;
   }
   if (empty) return push_items(kind, {});
-  // Each copy counts, so that few bytes cannot copy much many times.
+  // Each copy counts, so that a few bytes cannot make many large copies.
   values_ += out_.items(first).size();
   if (values_ > max_values_) return refused("too many values");
   std::vector<PickleValue> items = out_.items(first);
@@ -215,7 +215,7 @@ bool PickleMachine::reduce() {
   return push({PickleKind::object, static_cast<std::int64_t>(out_.objects_.size() - 1)});
 }
 
-// State that is set on a container (the _metadata of a model's weights) is not kept.
+// Ignores state set on a container (the _metadata of a model's weights).
 bool PickleMachine::build() {
   const auto state = pop();
   if (!state) return false;

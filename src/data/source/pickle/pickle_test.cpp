@@ -122,17 +122,17 @@ TEST_CASE("pickle: what would be executed is refused by its name") {
   CHECK(refusal("\200\004\214\010builtins\214\004eval\223\214\0011\205R.") ==
         names("builtins.eval"));
   CHECK(refusal("(S'echo hi'\nios\nsystem\n.") == names("os.system"));
-  // A name that is on the list is not a way to one that is not.
+  // An allowed name does not give access to attributes that are not allowed.
   CHECK(refusal("ccollections\nOrderedDict.__init__\n.") ==
         names("collections.OrderedDict.__init__"));
   CHECK(refusal("\200\004\214\005numpy\214\010dtype\nos\223.").starts_with("TND-315"));
   CHECK(refusal("c\nos\n.") == names(".os"));
-  // Names that are not texts, or that are made by a call.
+  // Names that are not texts, or that result from a call.
   CHECK(refusal("\200\004K\001K\002\223.").starts_with("TND-314"));
   CHECK(refusal("\200\004C\002os\214\006system\223.").starts_with("TND-314"));
   CHECK(refusal("c_codecs\nencode\n(Vsystem\nVlatin1\ntRVos\n\223.").starts_with("TND-314"));
   CHECK(refusal("\200\004\214\002os\223.").starts_with("TND-314"));
-  // Classes, extensions, calls of values that are not names.
+  // Classes, extensions, and calls of values that are not names.
   CHECK(refusal("(ccollections\nOrderedDict\no.").starts_with("TND-315"));
   CHECK(refusal("\x82\x01.").starts_with("TND-315"));
   CHECK(refusal("](Vos\nl)R.").starts_with("TND-314"));
@@ -141,7 +141,7 @@ TEST_CASE("pickle: what would be executed is refused by its name") {
 }
 
 TEST_CASE("pickle: bombs are refused before they take memory") {
-  // Lengths over the bytes: 2 GiB, 2^64 - 1, and of a number.
+  // Lengths beyond the bytes: 2 GiB, 2^64 - 1, and the length of a number.
   CHECK(refusal("T\xff\xff\xff\x7f.").starts_with("TND-314"));
   CHECK(refusal("\x8e" + std::string(8, '\xff') + ".").starts_with("TND-314"));
   CHECK(refusal("\x8b" + std::string(4, '\xff') + ".").starts_with("TND-314"));
@@ -154,11 +154,11 @@ TEST_CASE("pickle: bombs are refused before they take memory") {
   std::string copies = "cbuiltins\nlist\nq\001(" + std::string(100'000, 'N') + "lq\002";
   for (int i = 0; i < 60; ++i) copies += "h\001h\002\x85R";
   CHECK(refusal(copies + ".").starts_with("TND-315"));
-  // The same text, decoded over and over.
+  // The same text, decoded repeatedly.
   std::string decoded = "c_codecs\nencode\nq\001V" + std::string(1000, 'x') + "\nq\002";
   for (int i = 0; i < 1000; ++i) decoded += "h\001h\002\x85R";
   CHECK(refusal(decoded + ".").starts_with("TND-315"));
-  // A list that holds itself, and one of 2^60 entries in 60 steps, are values like others.
+  // A list that contains itself, and one of 2^60 entries in 60 steps, are ordinary values.
   CHECK(refusal("]q\001h\001a.") == "read");
   std::string doubling = "]q" + std::string(1, '\0');
   for (char i = 0; i < 60; ++i) {

@@ -6,7 +6,7 @@
 namespace tundish {
 namespace {
 
-// Exactly `digits` hexadecimal digits at the front.
+// Parses exactly `digits` hexadecimal digits at the front.
 std::optional<std::uint32_t> hex(std::string_view text, std::size_t digits) {
   if (text.size() < digits) return std::nullopt;
   std::uint32_t value = 0;

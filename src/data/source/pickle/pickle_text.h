@@ -1,4 +1,4 @@
-// Texts of pickles of protocol 0, and bytes that were pickled as text.
+// Decodes texts of protocol 0 pickles, and bytes that were pickled as text.
 #pragma once
 
 #include <optional>
@@ -7,13 +7,13 @@
 
 namespace tundish {
 
-// 'a\n\x00' in quotes, as Python 2's repr() writes a str; empty for what is none.
+// Decodes 'a\n\x00' in quotes, as written by Python 2's repr() of a str; empty if invalid.
 std::optional<std::string> unquote_python(std::string_view line);
 
-// Latin-1 with escapes of 4 or 8 hexadecimal digits (Python's raw-unicode-escape) to UTF-8.
+// Converts Latin-1 with 4- or 8-digit hexadecimal escapes (Python's raw-unicode-escape) to UTF-8.
 std::optional<std::string> unescape_unicode(std::string_view line);
 
-// UTF-8 of code points below 256 to one byte each, as _codecs.encode(text, "latin1") does.
+// Converts UTF-8 of code points below 256 to one byte each, like _codecs.encode(text, "latin1").
 std::optional<std::string> encode_latin1(std::string_view utf8);
 
 }  // namespace tundish

@@ -32,7 +32,7 @@ std::vector<FilterClause> clauses_of(const Choice& choice) {
   return all;
 }
 
-// "1000": count; "10%": share.
+// A parsed size: "1000" is a count; "10%" is a share.
 struct SampleSize {
   std::uint64_t count = 0;
   double share = 0;
@@ -76,7 +76,7 @@ void filter(Numbers& numbers, const Source& source, const std::vector<FilterClau
   work.visit = [&](std::size_t k, std::uint64_t i, Sample& sample) {
     takes[places[k]] = filter.takes(source, i, &sample);
   };
-  // Whoever packs it names its fault.
+  // Keeps a bad sample: a later read, as in packing, reports its fault.
   work.bad = [&](std::size_t k, std::uint64_t, const SampleError&) { takes[places[k]] = 1; };
   read_samples(source, to_read, work);
   std::size_t kept = 0;

@@ -48,7 +48,7 @@ std::string refusal(const std::shared_ptr<MemorySource>& source, const Choice& c
   return "";
 }
 
-// A pattern as a regular expression: the slow twin of matches_glob(), for letters and * ? only.
+// Reference implementation of matches_glob() by a regular expression, for letters and * ? only.
 bool matches_reference(const std::string& pattern, const std::string& text) {
   std::string expression;
   for (const char c : pattern)

@@ -4,7 +4,7 @@
 
 #include "data/source/views/read_samples.h"
 
-// The last include: it changes how the compiler treats what follows.
+// Must be the last include: it changes how the compiler treats the code below.
 #include <xxhash.h>
 
 namespace tundish {
@@ -13,7 +13,7 @@ namespace {
 struct ImageDigest {
   std::uint64_t high = 0, low = 0;
   std::uint64_t sample = kNone;
-  static constexpr std::uint64_t kNone = ~std::uint64_t{0};  // it could not be read
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};  // unreadable
 
   bool same(const ImageDigest& other) const { return high == other.high && low == other.low; }
   auto order() const { return std::tuple(high, low, sample); }

@@ -1,4 +1,4 @@
-// The clauses of a filter against samples.
+// Evaluates the clauses of a filter for samples.
 #include "data/source/views/filter.h"
 
 #include <fmt/format.h>
@@ -74,7 +74,7 @@ double number_of(const FilterClause& clause, const Source& source) {
                              printable(clause.value)));
 }
 
-// Codec, width and height of an image from its bytes; 0 where they cannot be read.
+// Gets codec, width and height of an image from its bytes; 0 if they cannot be read.
 void look_at(SampleInfo& info, const Source& source, std::uint64_t i, const Sample& sample) {
   const auto field = static_cast<std::size_t>(source.schema().find(FieldType::image));
   ImageHeader header;
@@ -82,7 +82,7 @@ void look_at(SampleInfo& info, const Source& source, std::uint64_t i, const Samp
   any_size.max_pixels = ~std::uint64_t{0};
   const bool raw = source.schema().fields[field].array.has_value();
   info.codec = raw ? Codec::raw : sniff(sample.fields[field]).value_or(Codec::unknown);
-  // The bytes are the original's: those of a lanes record are a JPEG again.
+  // The bytes are the original bytes: a lanes record has become a JPEG again.
   const auto fault = raw ? source.read_header(header, i, sample.fields[field], any_size)
                          : read_header(header, sample.fields[field], any_size);
   if (fault) return;
@@ -149,7 +149,7 @@ void Filter::compile_label(Test& test, const FilterClause& clause, const Source&
   const int field = schema.find(FieldType::label);
   if (field < 0) refuse(source, "filter: the samples have no label");
   test.kind = Kind::label;
-  // The label itself has no bytes, but reading the sample makes it known.
+  // The label has no bytes, but reading the sample makes the label available.
   if (!source.labels_known()) needs_ |= FieldSet{1} << field;
   if (!is_order(clause.comparison)) {
     for (const std::string& name : schema.classes) {
@@ -201,7 +201,7 @@ bool Filter::fits(const Test& test, const Source& source, std::uint64_t i, const
       const bool inverted = is_inverted(test.comparison);
       const bool by_number = test.classes.empty();
       if (by_number && !is_order(test.comparison)) return number(static_cast<double>(label));
-      if (label < 0) return inverted;  // no label is neither more nor less than a number
+      if (label < 0) return inverted;  // a missing label is neither more nor less than a number
       if (by_number) return number(static_cast<double>(label));
       const auto place = static_cast<std::size_t>(label);
       return (place < test.classes.size() && test.classes[place]) != inverted;
@@ -220,7 +220,7 @@ bool Filter::fits(const Test& test, const Source& source, std::uint64_t i, const
     case Kind::codec: {
       const bool fits = text(codec_name(info.codec));
       if (info.codec != Codec::lanes) return fits;
-      // A lanes record is a JPEG in other words: it has both names.
+      // A lanes record is a re-coded JPEG: both codec names match.
       const bool as_jpeg = text(codec_name(Codec::jpeg));
       return is_inverted(test.comparison) ? fits && as_jpeg : fits || as_jpeg;
     }

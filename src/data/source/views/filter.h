@@ -1,9 +1,9 @@
-// Which samples are wanted, as a short text:
+// A filter of samples, written as a short text:
 //
 //   label=cat and width>=64        key~*.png        camera!="left and right"
 //
-// Clauses NAME OPERATOR VALUE, joined by "and". A value with " and " in it, or with blanks at its
-// ends, is put between quotes (" or ').
+// Clauses NAME OPERATOR VALUE, joined by "and". A value that contains " and ", or has blanks at its
+// ends, must be quoted with " or '.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace tundish {
 enum class Comparison : std::uint8_t {
   equal,
   unequal,
-  matches,  // ~: a pattern as data/source/views/glob.h has it
+  matches,  // ~: a pattern as in data/source/views/glob.h
   differs,  // !~
   less,
   at_most,
@@ -34,23 +34,23 @@ struct FilterClause {
   bool operator==(const FilterClause&) const = default;
 };
 
-// Any bytes: one clause at least, or a fault (argument) with the place in the text.
+// Parses any bytes: at least one clause, or a fault (argument) with the place in the text.
 std::optional<Fault> parse_filter(std::vector<FilterClause>& out, std::string_view text);
 
-// The clauses for the samples of one source. Names: key, label, width, height, bytes, codec, and
-// the text and number fields of the schema. A label is a class name, or a number.
+// The clauses, bound to the samples of one source. Names: key, label, width, height, bytes, codec,
+// and the text and number fields of the schema. A label is a class name or a number.
 class Filter {
  public:
-  // Throws Error(argument) for a name that the source has not, or a value that fits no sample of
+  // Throws Error(argument) for a name that the source lacks, or a value that fits no sample of
   // any data set: width=wide, a class that does not exist.
   Filter(const std::vector<FilterClause>& clauses, const Source& source);
 
-  // What must be read of a sample to judge it; 0: nothing.
+  // Fields needed to evaluate the filter; 0: none.
   FieldSet needs() const { return needs_; }
-  bool needs(const Source& source, std::uint64_t i) const;  // the same, for sample i
+  bool needs(const Source& source, std::uint64_t i) const;  // fields needed for sample i
 
-  // Any thread. `sample`: what needs() asks for, or nullptr when it asks for nothing. True also for
-  // an image whose width and height cannot be read: whoever reads the sample names its fault.
+  // Any thread. `sample`: the fields from needs(), or nullptr if needs() is 0. Also returns true
+  // for an image whose width and height cannot be read: a later read reports its fault.
   bool takes(const Source& source, std::uint64_t i, const Sample* sample) const;
 
  private:
@@ -60,8 +60,8 @@ class Filter {
     Comparison comparison;
     std::string text = {};
     double number = 0;
-    std::vector<bool> classes = {};  // of a label by name: which labels fit
-    std::size_t field = 0;           // of text and number
+    std::vector<bool> classes = {};  // for a label by name: classes that fit
+    std::size_t field = 0;           // for text and number
   };
   Test compile(const FilterClause& clause, const Source& source);
   void compile_label(Test& test, const FilterClause& clause, const Source& source);

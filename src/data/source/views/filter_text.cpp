@@ -1,4 +1,4 @@
-// The text of a filter to its clauses.
+// Parses the text of a filter into clauses.
 #include <fmt/format.h>
 
 #include <array>
@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kBlanks = " \t\r\n";
 constexpr std::string_view kAnd = " and ", kOr = " or ";
 
-// Longer ones first.
+// Longer operators precede their prefixes.
 constexpr std::array<std::pair<std::string_view, Comparison>, 9> kComparisons = {
     {{"!=", Comparison::unequal},
      {"!~", Comparison::differs},

@@ -1,6 +1,6 @@
-// Patterns of names as a shell has them, over bytes: * any bytes (also slashes), ? one byte, [a-z]
-// one byte of a set, [!a-z] one byte that is not of it. No pattern takes more than the product of
-// both lengths in time.
+// Shell patterns for names, over bytes: * matches any bytes (also slashes), ? one byte, [a-z] one
+// byte of a set, [!a-z] one byte outside a set. Time is at most proportional to the product of
+// both lengths.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct Step {
   std::size_t next;  // place in the pattern behind the step
 };
 
-// One step of the pattern that is no '*', against one byte. A '[' without its ']' is a plain byte.
+// Matches one pattern step other than '*' against a byte. A '[' without its ']' is a plain byte.
 inline Step match_one(std::string_view pattern, std::size_t at, char byte) {
   if (pattern[at] == '?') return {true, at + 1};
   if (pattern[at] != '[') return {pattern[at] == byte, at + 1};
@@ -41,8 +41,8 @@ inline Step match_one(std::string_view pattern, std::size_t at, char byte) {
 
 inline bool matches_glob(std::string_view pattern, std::string_view text) {
   std::size_t p = 0, t = 0;
-  std::optional<std::size_t> star;  // behind the last one
-  std::size_t star_text = 0;        // where the text goes on behind what the star took
+  std::optional<std::size_t> star;  // behind the last star
+  std::size_t star_text = 0;        // end of the text that the last star matches
   while (t < text.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
       star = ++p;
@@ -58,7 +58,7 @@ inline bool matches_glob(std::string_view pattern, std::string_view text) {
       }
     }
     if (!star) return false;
-    p = *star;  // the star takes one byte more
+    p = *star;  // the star matches one more byte
     t = ++star_text;
   }
   while (p < pattern.size() && pattern[p] == '*') ++p;

@@ -1,5 +1,5 @@
-// A number drawn from a sample's key: the same wherever, whenever and beside whatever other samples
-// the key is.
+// A number derived from a sample's key: the same on every machine, at any time, and independent of
+// other samples.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,19 @@
 
 #include "base/bytes.h"
 
-// The last include: it changes how the compiler treats what follows.
+// Must be the last include: it changes how the compiler treats the code below.
 #include <xxhash.h>
 
 namespace tundish {
 
-// Uniform over 64 bits. Each purpose ("sample", "split") has numbers of its own, so that a part of
+// Uniform over 64 bits. Each purpose ("sample", "split") has independent numbers, so that a part of
 // a data set can be split again without bias.
 inline std::uint64_t key_hash(std::string_view purpose, std::uint64_t seed, std::string_view key) {
   return XXH3_64bits_withSeed(key.data(), key.size(),
                               XXH3_64bits_withSeed(purpose.data(), purpose.size(), seed));
 }
 
-// The least number that is not below `share` (0 to 1) of all 64-bit numbers; share 1: the largest.
+// Returns the fraction `share` (0 to 1) of the range of 64-bit hashes; share 1: the largest hash.
 inline std::uint64_t share_of_hashes(double share) {
   constexpr double kAll = 18446744073709551616.0;  // 2^64
   if (share <= 0) return 0;

@@ -12,7 +12,7 @@
 #include "data/source/label_vector.h"
 #include "data/source/views/relabeled.h"
 
-// The last include: it changes how the compiler treats what follows.
+// Must be the last include: it changes how the compiler treats the code below.
 #include <xxhash.h>
 
 namespace tundish {
@@ -42,7 +42,7 @@ void check_fields(const Source& here, const Source& first) {
   }
 }
 
-// The classes of all sources, and for each source the new number of each of its classes.
+// The classes of all sources, and per source the new number of each class.
 struct JoinedClasses {
   std::vector<std::string> names;
   std::vector<std::vector<std::int64_t>> numbers;
@@ -71,7 +71,7 @@ JoinedClasses join_classes(const Sources& sources) {
   return out;
 }
 
-// A label without a name keeps its number, which must not be that of another source's class.
+// A label without a name keeps its number, which must not be the number of another source's class.
 void check_unnamed(const Source& here, const Source& first, std::uint64_t i,
                    const std::vector<std::string>& merged) {
   const std::int64_t label = here.info(i).label;
@@ -96,7 +96,7 @@ KeyPlace place_of(const std::string& key) {
   return {hash.high64, hash.low64, 0, 0};
 }
 
-// "cat/1.jpg", 2 -> "cat/1-2.jpg"
+// Returns "cat/1-2.jpg" for "cat/1.jpg" and 2.
 std::string numbered(const std::string& key, int number) {
   const std::size_t slash = key.rfind('/');
   const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
@@ -121,7 +121,7 @@ class KeyTable {
               [](const auto& a, const auto& b) { return a.order() < b.order(); });
   }
 
-  // Every place whose key an earlier place has, with the first of them; in the order of samples.
+  // Returns every place whose key occurs earlier, with the first such place; in sample order.
   std::vector<std::pair<KeyPlace, KeyPlace>> repeated() const {
     std::vector<std::pair<KeyPlace, KeyPlace>> out;
     const KeyPlace* first = nullptr;
@@ -138,7 +138,7 @@ class KeyTable {
     return out;
   }
 
-  // A name that no sample has.
+  // Returns a name that no sample has.
   std::string free_name(const std::string& key) {
     for (int number = 2;; ++number) {
       std::string name = numbered(key, number);
@@ -156,10 +156,10 @@ class KeyTable {
  private:
   const Sources& sources_;
   std::vector<KeyPlace> places_;
-  std::set<std::string> taken_;  // by new names
+  std::set<std::string> taken_;  // new names already used
 };
 
-// New names by source and number.
+// Returns new names by source and number.
 std::vector<std::map<std::uint64_t, std::string>> new_names(Merge& out, const Sources& sources,
                                                             bool rename) {
   std::vector<std::map<std::uint64_t, std::string>> names(sources.size());

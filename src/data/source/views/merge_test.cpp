@@ -65,7 +65,7 @@ TEST_CASE("a label without a name is not given the name of another source's clas
   const auto first = some(4, "a"), second = some(4, "b");
   const auto classes = static_cast<std::int64_t>(first->schema_.classes.size());
   first->items[1].label = classes;
-  CHECK(refusal({first, second}).empty());  // no source has a name for it
+  CHECK(refusal({first, second}).empty());  // no source names the label
   second->schema_.classes = {"emu", "fox", "cat"};
   for (const auto& sources : {std::vector<std::shared_ptr<const Source>>{first, second},
                               std::vector<std::shared_ptr<const Source>>{second, first}}) {
@@ -116,7 +116,7 @@ TEST_CASE("the part of a sample depends on its key alone, and the shares are kep
   }
   CHECK(sum == 3000);
   CHECK(split_numbers(*few, parts, 6) != a);
-  // Written down: a split must never change between versions.
+  // Constants: a split must never change between versions.
   CHECK(key_hash("split", 0, "cat/1.jpg") == 0x32db867e5af8c797u);
   CHECK(key_hash("split", 7, "cat/1.jpg") == 0x9d4e072492d2bc0fu);
   CHECK(part_of_key(parse_split("a=0.5,b=0.5"), 0, "cat/1.jpg") ==

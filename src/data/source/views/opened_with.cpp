@@ -61,7 +61,7 @@ std::shared_ptr<const Source> opened_with(std::shared_ptr<const Source> source,
     return field >= 0 && schema.fields[static_cast<std::size_t>(field)].name == name;
   };
   std::string text;
-  // With its length: a name may hold anything.
+  // Includes the length, because a name may contain any bytes.
   const auto add = [&](const char* option, const std::string& value) {
     text += fmt::format(" {}={}:{}", option, value.size(), value);
   };

@@ -1,4 +1,4 @@
-// A source and the options that it was opened with.
+// A source with the options that opened it.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@
 
 namespace tundish {
 
-// The same source, whose fingerprint tells the options that its own does not: the axis, and an
-// image or label that the schema does not name. Given back as it is when there are none, so a
-// default that is given explicitly changes nothing. `format`: options.format, or empty when the
-// bytes say the same.
+// Returns a source whose fingerprint includes options that its own fingerprint lacks: the axis, and
+// an image or label that the schema does not name. Returns `source` unchanged without such
+// options, so an explicit default has no effect. `format`: options.format, or empty if the bytes
+// give the same format.
 std::shared_ptr<const Source> opened_with(std::shared_ptr<const Source> source,
                                           const SourceOptions& options, const std::string& format);
 

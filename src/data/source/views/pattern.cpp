@@ -33,7 +33,7 @@ bool exists(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0;
 }
 
-// What is between braces: "000..012" or "a,b"; nothing when it is neither. Throws Error.
+// Expands the text between braces: "000..012" or "a,b"; empty for other texts. Throws Error.
 std::vector<std::string> alternatives(std::string_view inside) {
   std::vector<std::string> out;
   if (const std::size_t dots = inside.find(".."); dots != inside.npos) {
@@ -65,12 +65,12 @@ struct Braces {
   std::vector<std::string> texts;
 };
 
-// The first ones that stand for several texts.
+// Finds the first braces that expand to several texts.
 std::optional<Braces> find_braces(std::string_view path) {
   for (std::size_t open = path.find('{'); open != path.npos; open = path.find('{', open + 1)) {
     const std::size_t close = path.find('}', open);
     if (close == path.npos) return {};
-    if (path.find('{', open + 1) < close) return {};  // one inside of another
+    if (path.find('{', open + 1) < close) return {};  // nested braces
     Braces out{open, close, alternatives(path.substr(open + 1, close - open - 1))};
     if (!out.texts.empty()) return out;
   }
@@ -80,7 +80,7 @@ std::optional<Braces> find_braces(std::string_view path) {
 std::vector<std::string> expand_braces(const std::string& path) {
   std::vector<std::string> out = {path};
   while (true) {
-    const auto braces = find_braces(out.front());  // all have the same ones left
+    const auto braces = find_braces(out.front());  // all have the same braces left
     if (!braces) return out;
     std::vector<std::string> next;
     if (out.size() > kMostPaths / braces->texts.size()) {
@@ -98,7 +98,7 @@ std::vector<std::string> expand_braces(const std::string& path) {
   }
 }
 
-// Files of a folder whose names match.
+// Returns files of a folder whose names match.
 std::vector<std::string> list_matches(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string folder = slash == path.npos ? "" : path.substr(0, slash + 1);
@@ -124,7 +124,7 @@ bool is_pattern(const std::string& path) {
   try {
     return has_glob(path) || find_braces(path).has_value();
   } catch (const Error&) {
-    return true;  // expand_pattern() says what is wrong with it
+    return true;  // expand_pattern() reports the fault
   }
 }
 

@@ -34,7 +34,7 @@ class ThreadedRead {
       } catch (const std::exception&) {
         running_.fetch_sub(1);
         if (threads.empty()) throw;
-        break;  // fewer will do
+        break;  // fewer threads suffice
       }
     }
     watch();
@@ -82,7 +82,7 @@ class ThreadedRead {
   const ReadWork& work_;
   std::atomic<std::size_t> next_{0};
   std::atomic<std::size_t> running_{0};
-  std::mutex mutex_;  // guards what follows while threads run
+  std::mutex mutex_;  // guards the members below while threads run
   std::condition_variable ended_;
   std::exception_ptr error_;
 };

@@ -1,4 +1,4 @@
-// Samples of a source, each once, on several threads where the source can be read by number.
+// Reads samples of a source once each, on several threads if it can be read by number.
 #pragma once
 
 #include <functional>
@@ -10,15 +10,15 @@ namespace tundish {
 
 struct ReadWork {
   FieldSet fields = kAllFields;
-  int threads = 0;  // 0: as many as may be used
+  int threads = 0;  // 0: all usable CPUs
   std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};  // calling thread
-  // Any thread, in any order; k is the place of sample i in `numbers`. Different k at one time.
+  // Any thread, in any order; k is the index of sample i in `numbers`, distinct per call.
   std::function<void(std::size_t k, std::uint64_t i, Sample& sample)> visit;
   std::function<void(std::size_t k, std::uint64_t i, const SampleError& error)> bad;
 };
 
-// `numbers`: ascending. The bytes are those of read_original(). Throws Error, and what visit() or
-// bad() throws; Error(interrupted) when the calling thread is asked to stop.
+// `numbers`: ascending. Returns bytes as read_original() does. Throws Error, and exceptions of
+// visit() or bad(); Error(interrupted) if the calling thread is asked to stop.
 void read_samples(const Source& source, std::span<const std::uint64_t> numbers,
                   const ReadWork& work);
 

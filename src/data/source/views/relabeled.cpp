@@ -47,7 +47,7 @@ class Relabeled : public Source, public FileTimes {
   }
   const lanes::Tables* tables(std::uint64_t i) const override { return source_->tables(i); }
   void scan(const SampleSink& sink, const BadSink& bad) const override { source_->scan(sink, bad); }
-  // With the labels and keys that are the view's own.
+  // Includes the labels and keys of the view.
   std::string fingerprint() const override {
     return source_->fingerprint() + " " + Source::fingerprint();
   }

@@ -1,4 +1,4 @@
-// A source whose labels have other numbers, and some of whose samples have other keys.
+// A source with new label numbers, and with new keys for some samples.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace tundish {
 
-// `schema`: fields as those of the source. `labels`: the new number of each label; a label beyond
-// the list, or none, stays. `keys`: new keys by number.
+// `schema`: fields must match the source. `labels`: new number of each label; a label beyond the
+// list, or none, is kept. `keys`: new keys by number.
 std::shared_ptr<const Source> relabel(std::shared_ptr<const Source> source, Schema schema,
                                       std::vector<std::int64_t> labels,
                                       std::map<std::uint64_t, std::string> keys);

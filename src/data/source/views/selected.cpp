@@ -42,7 +42,7 @@ class Selected : public Source, public FileTimes {
   const lanes::Tables* tables(std::uint64_t i) const override { return source_->tables(at(i)); }
 
   void scan(const SampleSink& sink, const BadSink& bad) const override {
-    std::size_t next = 0;  // of numbers_
+    std::size_t next = 0;  // index in numbers_
     const auto wanted = [&](std::uint64_t i) { return next < count() && numbers_[next] == i; };
     source_->scan(
         [&](std::uint64_t i, Sample& sample) {

@@ -1,4 +1,4 @@
-// Some samples of a source, in the source's order, as a source.
+// A view of some samples of a source, in the source's order.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace tundish {
 
-// `numbers`: ascending, each below source->count(). Fields and classes stay those of the source,
-// also classes that no chosen sample has. Takes 8 bytes per chosen sample.
+// `numbers`: ascending, each below source->count(). Keeps fields and classes of the source, even
+// classes that no chosen sample has. Takes 8 bytes per chosen sample.
 std::shared_ptr<const Source> select_samples(std::shared_ptr<const Source> source,
                                              std::vector<std::uint64_t> numbers);
 

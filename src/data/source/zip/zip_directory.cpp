@@ -58,7 +58,7 @@ class Reader {
     return damaged_source(format_, std::string("zip: ") + reason, offset);
   }
 
-  // The end record is the last one in the file whose comment reaches to the end of the file.
+  // Finds the last end record in the file whose comment extends to the end of the file.
   std::optional<Fault> find_end(Directory& out) {
     const std::uint64_t size = store_.size();
     const auto tail = static_cast<std::size_t>(std::min<std::uint64_t>(size, kEndBytes + 0xffff));
@@ -81,7 +81,7 @@ class Reader {
     return damaged("no end of the archive's directory; the file may be cut short", size);
   }
 
-  // Where there is no zip64 record the values are meant as they are.
+  // Without a zip64 record, the values are final.
   std::optional<Fault> find_end64(Directory& out) {
     if (end_ < kLocatorBytes) return std::nullopt;
     std::vector<std::byte> locator(kLocatorBytes);
@@ -105,7 +105,7 @@ class Reader {
     return std::nullopt;
   }
 
-  // The next entry of the directory, whose bytes begin at `base` in the file.
+  // Reads the next entry of the directory, whose bytes begin at `base` in the file.
   std::optional<Fault> read_entry(ZipMember& out, const std::vector<std::byte>& bytes,
                                   std::size_t& from, std::uint64_t base) const {
     const std::uint64_t here = base + from;
@@ -143,7 +143,7 @@ class Reader {
     while (extras.size() >= 4) {
       const auto id = load<std::uint16_t>(extras.data());
       const std::size_t bytes = load<std::uint16_t>(&extras[2]);
-      if (bytes > extras.size() - 4) return true;  // padding of writers that do not care
+      if (bytes > extras.size() - 4) return true;  // padding of careless writers
       Bytes field = extras.subspan(4, bytes);
       extras = extras.subspan(4 + bytes);
       if (id != 1) continue;
@@ -157,7 +157,7 @@ class Reader {
     return true;
   }
 
-  // From the member's own header, which must agree, to its data.
+  // Finds the data behind the member's own header, which must match the directory.
   std::optional<Fault> find_data(ZipMember& member, std::uint64_t directory) {
     const std::uint64_t begin = member.offset;
     if (!range_fits(begin, kLocalBytes, directory)) {
@@ -183,7 +183,7 @@ class Reader {
     return std::nullopt;
   }
 
-  // Overlaps would let a small file hold any number of large members.
+  // Overlaps would allow a small file to hold any number of large members.
   std::optional<Fault> check_members(const std::vector<ZipMember>& members) {
     std::sort(ranges_.begin(), ranges_.end());
     for (std::size_t i = 1; i < ranges_.size(); ++i) {
@@ -204,8 +204,8 @@ class Reader {
 
   const ByteStore& store_;
   const char* format_;
-  std::uint64_t end_ = 0;                                        // of what the directory may fill
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges_;  // of members with their headers
+  std::uint64_t end_ = 0;                                        // upper bound of the directory
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges_;  // members with their headers
 };
 
 }  // namespace

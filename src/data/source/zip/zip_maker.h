@@ -1,4 +1,4 @@
-// For tests and fuzzers: zip archives of members that are stored.
+// For tests and fuzzers: makes zip archives with stored members.
 #pragma once
 
 #include <zlib.h>
@@ -11,7 +11,7 @@ namespace tundish {
 
 class ZipMaker {
  public:
-  // A member as it is; `packed` is what is written where the method is not 0.
+  // Adds a member; `packed` is written instead of `bytes` if the method is not 0.
   void add(const std::string& name, const std::string& bytes, int method = 0,
            const std::string& packed = "") {
     const std::string& data = method == 0 ? bytes : packed;
@@ -32,7 +32,7 @@ class ZipMaker {
            number(0, 2);
   }
 
-  // Raw deflate.
+  // Compresses to raw deflate.
   static std::string deflated(const std::string& bytes) {
     z_stream stream = {};
     deflateInit2(&stream, 9, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY);

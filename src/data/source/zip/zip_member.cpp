@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::size_t kStep = 256 << 10;
 
-// zlib's state, given back whatever happens.
+// zlib's state, always freed.
 struct Inflate {
   z_stream stream = {};
-  bool ready = inflateInit2(&stream, -15) == Z_OK;  // -15: without zlib's own header
+  bool ready = inflateInit2(&stream, -15) == Z_OK;  // -15: without zlib's header
   Inflate() = default;
   ~Inflate() {
     if (ready) inflateEnd(&stream);
@@ -26,14 +26,14 @@ struct Inflate {
   Inflate& operator=(const Inflate&) = delete;
 };
 
-// Whether the deflated bytes give exactly out.size() bytes.
+// Returns true if the deflated bytes give exactly out.size() bytes.
 bool inflate_into(std::span<std::byte> out, const ByteStore& store, const ZipMember& member) {
   Inflate state;
   if (!state.ready) throw Error(ErrorCode::no_memory, {.file = store.path()}, "");
   std::vector<std::byte> input(kStep);
   std::uint64_t read = 0;
   std::size_t done = 0;
-  std::array<std::byte, 1> behind;  // a byte more than there may be shows up here
+  std::array<std::byte, 1> behind;  // detects excess bytes
   for (;;) {
     check_stop(store.path());
     if (state.stream.avail_in == 0) {
@@ -68,7 +68,7 @@ std::optional<Fault> read_zip_member(std::vector<std::byte>& out, const ByteStor
     return damaged_source(
         format, fmt::format("zip: member '{}' {}", printable(member.name), reason), member.offset);
   };
-  // No deflated byte gives more than 1,032.
+  // Each deflated byte gives at most 1,032 bytes.
   if (!member.stored() && member.size / 1032 > member.packed + 1) {
     return fault("cannot be as large as its header says");
   }

@@ -1,4 +1,4 @@
-// Caffe's Datum, written: an image with its label.
+// Writes Caffe's Datum: an image with its label.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 namespace tundish {
 
 struct DatumMessage {
-  std::uint64_t channels = 0, height = 0, width = 0;  // 0: not known
+  std::uint64_t channels = 0, height = 0, width = 0;  // 0: unknown
   std::string_view data = {};
   std::int64_t label = -1;  // -1: none
-  bool encoded = false;     // data is a JPEG, PNG, ...; otherwise channels x height x width bytes
+  bool encoded = false;     // data: a JPEG, PNG, ...; otherwise channels x height x width bytes
   std::string_view floats = {};  // instead of data: float32, little-endian
 };
 

@@ -10,9 +10,9 @@
 namespace tundish {
 namespace {
 
-constexpr unsigned kBytesList = 1, kFloatList = 2, kIntegerList = 3;  // of a Feature
+constexpr unsigned kBytesList = 1, kFloatList = 2, kIntegerList = 3;  // fields of a Feature
 
-// A Feature with one list, whose content is in `packed` as field 1.
+// Returns a Feature with one list, whose content is in `packed` as field 1.
 std::string feature(unsigned kind, std::string_view packed) {
   std::string list;
   put_bytes(list, 1, packed);
@@ -79,7 +79,7 @@ void Example::add_array(const std::string& name, const ArrayType& type, Bytes el
 std::string Example::serialize() const {
   std::string features;
   for (const auto& [name, message] : features_) {
-    std::string entry;  // of a map: key 1, value 2
+    std::string entry;  // map entry: key 1, value 2
     put_bytes(entry, 1, name);
     put_bytes(entry, 2, message);
     put_bytes(features, 1, entry);

@@ -1,4 +1,4 @@
-// tf.train.Example: named lists of bytes, floats or whole numbers.
+// Writes tf.train.Example: named lists of bytes, floats or whole numbers.
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,12 @@ class Example {
   void add_integers(const std::string& name, std::span<const std::int64_t> values);
   void add_integer(const std::string& name, std::int64_t value) { add_integers(name, {&value, 1}); }
 
-  // Values that a list holds exactly: floats of up to 32 bits as float_list, whole numbers of up to
-  // 63 bits and truth values as int64_list, others (float64, uint64) as their bytes, for
-  // tf.io.decode_raw. With more sides than one the shape is in NAME/shape.
+  // Stores values exactly: floats of up to 32 bits as float_list, whole numbers of up to 63 bits
+  // and booleans as int64_list, other types (float64, uint64) as their bytes, for
+  // tf.io.decode_raw. An array with several sides also stores its shape in NAME/shape.
   void add_array(const std::string& name, const ArrayType& type, Bytes elements);
 
-  // The message; features in the order of their names, so that its bytes are always the same.
+  // Returns the message. Features are sorted by name, so that the bytes are deterministic.
   std::string serialize() const;
 
  private:
@@ -33,7 +33,7 @@ class Example {
   std::map<std::string, std::string> features_;  // name to Feature message
 };
 
-// A record of a TFRecord file: length, checksums and the message.
+// The parts of a TFRecord record around the message: length and checksums.
 std::string tfrecord_head(std::uint64_t bytes);
 std::string tfrecord_tail(std::string_view message);
 

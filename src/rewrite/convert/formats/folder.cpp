@@ -12,7 +12,7 @@
 namespace tundish {
 namespace {
 
-// A name that is no file of the data set.
+// Returns a name that no file of the data set has.
 std::string free_list_name(const std::set<std::string>& taken) {
   std::string name = "list.csv";
   for (int n = 2; taken.contains(name); ++n) name = fmt::format("list-{}.csv", n);
@@ -46,7 +46,7 @@ class FolderWriter : public TargetWriter {
  private:
   void write(const SampleFile& file) {
     if (!folder_.write(file.name, file.content)) ++report_.unchanged;
-    const std::string top = file.name.substr(0, file.name.find('/'));  // also a folder's name
+    const std::string top = file.name.substr(0, file.name.find('/'));  // or a folder's name
     if (top.starts_with("list") && top.ends_with(".csv")) like_lists_.insert(top);
     ++report_.files;
     report_.bytes += file.content.size();
@@ -56,8 +56,8 @@ class FolderWriter : public TargetWriter {
   const Schema& schema_;
   OutputFolder folder_;
   SampleFiles files_;
-  std::optional<ListText> list_;      // empty when none can be needed
-  std::set<std::string> like_lists_;  // names that the list may not have
+  std::optional<ListText> list_;      // empty if no list can be needed
+  std::set<std::string> like_lists_;  // names that may collide with the list
 };
 
 }  // namespace

@@ -56,7 +56,7 @@ class Hdf5Writer : public TargetWriter {
     return field.type == FieldType::text ? Hdf5Entry::text() : Hdf5Entry::bytes();
   }
 
-  // Before anything is written.
+  // Must be called before anything is written.
   void check(const ConvertSample& sample, std::size_t f) const {
     const Field& field = schema_.fields[f];
     if (field.type == FieldType::label) return;
@@ -77,7 +77,7 @@ class Hdf5Writer : public TargetWriter {
     const std::size_t classes =
         file_.add_dataset("classes", Hdf5Entry::text(), schema_.classes.size());
     for (std::size_t c = 0; c < schema_.classes.size(); ++c) {
-      const std::string name = schema_.classes[c].c_str();  // up to a zero byte
+      const std::string name = schema_.classes[c].c_str();  // truncated at a zero byte
       file_.write(classes, c, std::as_bytes(std::span(name)));
     }
   }

@@ -9,7 +9,7 @@
 namespace tundish {
 namespace {
 
-constexpr std::uint64_t kChunkBytes = 64 << 10;  // of small entries; a larger one has a chunk alone
+constexpr std::uint64_t kChunkBytes = 64 << 10;  // for small entries; a larger entry is one chunk
 
 hid_t short_float(std::size_t exponent_bits, std::size_t mantissa_bits, std::size_t bias) {
   const hid_t type = H5Tcopy(H5T_IEEE_F32LE);
@@ -19,7 +19,7 @@ hid_t short_float(std::size_t exponent_bits, std::size_t mantissa_bits, std::siz
   return type;
 }
 
-// As h5py writes bool.
+// Matches h5py's type for bool.
 hid_t boolean() {
   const hid_t type = H5Tenum_create(H5T_STD_I8LE);
   for (const auto& [name, value] : {std::pair{"FALSE", std::int8_t{0}}, {"TRUE", std::int8_t{1}}}) {
@@ -87,9 +87,9 @@ bool Hdf5Id::reset() {
 Hdf5File::Hdf5File(const std::string& target, bool replace)
     : target_(target), output_(target, replace) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  H5PLset_loading_state(0);  // no plug-in is ever loaded
+  H5PLset_loading_state(0);  // never load a plug-in
   const Hdf5Id access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  H5Pset_file_locking(access, false, true);  // the temporary file is locked by its owner, us
+  H5Pset_file_locking(access, false, true);  // the temporary file is already locked by this process
   file_ = Hdf5Id(H5Fcreate(output_.temporary_path().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access),
                  H5Fclose);
   if (file_ < 0) fail("make the file");
@@ -105,7 +105,7 @@ void Hdf5File::fail(const char* doing) const {
 std::size_t Hdf5File::add_dataset(const std::string& name, const Hdf5Entry& kind,
                                   std::uint64_t entries) {
   Dataset dataset{.kind = kind, .sides = {entries}, .type = {}, .id = {}, .space = {}, .one = {}};
-  std::uint64_t bytes = 16;  // of an entry
+  std::uint64_t bytes = 16;  // per entry
   if (kind.type) {
     dataset.sides.insert(dataset.sides.end(), kind.type->shape.begin(), kind.type->shape.end());
     bytes = std::max<std::uint64_t>(array_bytes(*kind.type).value_or(1), 1);

@@ -1,4 +1,4 @@
-// An HDF5 file that is written by libhdf5 and appears complete or not at all. One thread.
+// An HDF5 file written by libhdf5 that appears completely or not at all. One thread.
 #pragma once
 
 #include <hdf5.h>
@@ -14,7 +14,7 @@
 
 namespace tundish {
 
-// An identifier of libhdf5 that closes itself.
+// An identifier of libhdf5, closed by the destructor.
 class Hdf5Id {
  public:
   Hdf5Id() = default;
@@ -23,16 +23,16 @@ class Hdf5Id {
   Hdf5Id& operator=(Hdf5Id&& other) noexcept;
   ~Hdf5Id() { reset(); }
   operator hid_t() const { return id_; }
-  bool reset();  // closes now; false when that failed
+  bool reset();  // closes now; false on failure
 
  private:
   hid_t id_ = -1;
   herr_t (*close_)(hid_t) = nullptr;
 };
 
-// What the entries of a data set are.
+// The type of a data set's entries.
 struct Hdf5Entry {
-  std::optional<ArrayType> type;  // of one entry; empty: of variable length
+  std::optional<ArrayType> type;  // type of one entry; empty: variable length
   bool is_text = false;
   static Hdf5Entry array(ArrayType type) { return {std::move(type), false}; }
   static Hdf5Entry bytes() { return {}; }
@@ -41,22 +41,22 @@ struct Hdf5Entry {
 
 class Hdf5File {
  public:
-  Hdf5File(const std::string& target, bool replace);  // throws as OutputFile does
+  Hdf5File(const std::string& target, bool replace);  // throws like OutputFile
 
-  // The number of the data set. Without time stamps, so that the same data give the same bytes.
+  // Returns the number of the data set. Omits time stamps, so that equal data give equal bytes.
   std::size_t add_dataset(const std::string& name, const Hdf5Entry& kind, std::uint64_t entries);
 
-  // An array has all its elements; a text has no zero byte. Throws Error(io_write, disk_full).
+  // An array needs all its elements; a text has no zero byte. Throws Error(io_write, disk_full).
   void write(std::size_t dataset, std::uint64_t entry, Bytes bytes);
 
-  void shorten(std::size_t dataset, std::uint64_t entries);  // to so many
+  void shorten(std::size_t dataset, std::uint64_t entries);  // reduces the number of entries
 
-  std::uint64_t commit();  // the file's bytes
+  std::uint64_t commit();  // returns the size of the file
 
  private:
   struct Dataset {
     Hdf5Entry kind;
-    std::vector<hsize_t> sides;  // of all entries
+    std::vector<hsize_t> sides;  // shape of the whole data set
     Hdf5Id type, id, space, one;
   };
 

@@ -13,7 +13,7 @@
 namespace tundish {
 namespace {
 
-// Without an image: an array of float32 with three sides is Datum's float_data.
+// Matches a source without an image: a float32 array with three sides is Datum's float_data.
 bool is_float_datum(const Field& field) {
   return field.type == FieldType::array && field.array && field.array->shape.size() == 3 &&
          field.array->element == ArrayElement::float32;
@@ -63,7 +63,7 @@ class LmdbWriter : public TargetWriter {
     const Bytes bytes = sample.field(data_);
     check_elements(field, sample, bytes);
     std::string key = fmt::format("{:08}_{}", sample.number, sample.key);
-    if (key.size() > kMaxLmdbKey) key.resize(kMaxLmdbKey);  // the number keeps it unique
+    if (key.size() > kMaxLmdbKey) key.resize(kMaxLmdbKey);  // the number in front keeps it unique
     if (labels_ || field.array) {
       tree_.add(key, datum_of(sample, field, bytes));
     } else {
@@ -97,7 +97,7 @@ class LmdbWriter : public TargetWriter {
       datum.channels = layout.channels, datum.height = layout.height, datum.width = layout.width;
       datum.data = as_text(buffer_);
     } else {
-      datum.data = as_text(image_file(buffer_, field, bytes));  // raw pixels of 16 bits: a PNG
+      datum.data = as_text(image_file(buffer_, field, bytes));  // 16-bit raw pixels: a PNG
       datum.encoded = true;
     }
     return datum_bytes(datum);

@@ -8,12 +8,12 @@ namespace tundish {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kHead = 16;     // of a page: number, padding, flags, bounds
-constexpr std::size_t kNodeHead = 8;  // of an entry: size of the value or page, flags, key's size
+constexpr std::size_t kHead = 16;     // page head: number, padding, flags, bounds
+constexpr std::size_t kNodeHead = 8;  // entry head: size of the value or page, flags, key's size
 constexpr std::uint16_t kBranch = 1, kLeaf = 2, kOverflow = 4, kMeta = 8;
-constexpr std::uint16_t kBigData = 1;  // the value is in pages of its own
+constexpr std::uint16_t kBigData = 1;  // the value has its own pages
 constexpr std::uint64_t kNoPage = ~std::uint64_t{0};
-// A larger entry has its value in pages of its own: at least two fit into a page.
+// The value of a larger entry gets its own pages, so that at least two entries fit into a page.
 constexpr std::size_t kMaxNode = (((kPage - kHead) / 2) & ~std::size_t{1}) - 2;
 
 template <class T>
@@ -32,7 +32,7 @@ std::string page_head(std::uint64_t number, std::uint16_t flags, std::uint32_t b
   return out;
 }
 
-// An entry of a leaf, or of a branch, whose page number is in the place of size and flags.
+// Encodes an entry of a leaf or a branch; a branch stores a page number as size and flags.
 std::string node(std::uint64_t head, std::string_view key, std::string_view data) {
   std::string out;
   append(out, static_cast<std::uint32_t>(head));
@@ -40,11 +40,11 @@ std::string node(std::uint64_t head, std::string_view key, std::string_view data
   append(out, static_cast<std::uint16_t>(key.size()));
   out += key;
   out += data;
-  if (out.size() % 2 != 0) out += '\0';  // entries begin at even places
+  if (out.size() % 2 != 0) out += '\0';  // entries begin at even offsets
   return out;
 }
 
-// Entries in the order of their keys, as a whole page.
+// Encodes entries, sorted by key, as a whole page.
 std::string page_of(std::uint64_t number, std::uint16_t flags,
                     const std::vector<std::string>& entries) {
   std::string data;
@@ -105,8 +105,8 @@ void LmdbTreeWriter::write_leaf() {
   used_ = 0;
 }
 
-// One level of the tree above `children`. The first entry of a page needs no key. Each page has two
-// entries at least, as liblmdb expects.
+// Writes one tree level above `children`. The first entry of a page needs no key. Each page has at
+// least two entries, as liblmdb expects.
 std::vector<LmdbTreeWriter::Child> LmdbTreeWriter::write_branches(
     const std::vector<Child>& children) {
   std::vector<Child> out;
@@ -120,7 +120,7 @@ std::vector<LmdbTreeWriter::Child> LmdbTreeWriter::write_branches(
       used += entry.size() + 2;
       entries.push_back(std::move(entry));
     }
-    if (next + 1 == children.size()) {  // the last one would be alone
+    if (next + 1 == children.size()) {  // the last entry would be alone
       entries.pop_back();
       --next;
     }
@@ -141,7 +141,7 @@ void LmdbTreeWriter::write_heads(std::uint64_t root, std::uint16_t depth) {
     append(page, std::uint32_t{1});  // data version
     append(page, std::uint64_t{0});  // address
     append(page, next_page_ * kPage);
-    // Two tables: free pages (none; their keys are numbers), and the data.
+    // Two tables: free pages (empty; its keys are numbers), and the data.
     append(page, static_cast<std::uint32_t>(kPage));
     append(page, std::uint16_t{8});
     append(page, std::uint16_t{0});

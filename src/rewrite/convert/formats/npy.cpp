@@ -15,9 +15,9 @@
 namespace tundish {
 namespace {
 
-constexpr std::uint64_t kManySamples = 99'999'999'999;  // no data set has more digits
+constexpr std::uint64_t kManySamples = 99'999'999'999;  // no data set has a number with more digits
 
-// Rows of a decoded image, one after the other.
+// Collects consecutive rows of a decoded image.
 class RowSink : public StripSink {
  public:
   RowSink(std::vector<std::byte>& out, std::size_t width) : out_(out), row_(3 * width) {}
@@ -33,11 +33,11 @@ class RowSink : public StripSink {
   std::size_t row_;
 };
 
-// One file: the head is written again at the end, when the number of samples is known.
+// One file. The head is rewritten at the end, when the number of samples is known.
 struct Column {
   std::size_t field = 0;
   std::unique_ptr<OutputStream> out = {};
-  std::optional<ArrayType> type = {};  // of one sample; empty before the first
+  std::optional<ArrayType> type = {};  // type of one sample; empty before the first sample
   std::size_t head = 0;                // bytes
 };
 
@@ -142,7 +142,7 @@ class NpyWriter : public TargetWriter {
   ArrayType decode_image(std::vector<std::byte>& out, const ConvertSample& sample, Bytes bytes) {
     const Where where = sample.where();
     ImageHeader header;
-    // The bytes are the original file's, also of a pack that re-coded it.
+    // The bytes are the bytes of the original file, even from a pack that re-coded the file.
     if (const auto fault = read_header(header, bytes)) throw SampleError(*fault, where);
     out.clear();
     out.reserve(std::size_t{3} * header.width * header.height);
@@ -168,9 +168,9 @@ class NpyWriter : public TargetWriter {
   const Schema& schema_;
   ConvertReport& report_;
   const std::string target_;
-  TargetFolder folder_;  // before the files, which are removed first
+  TargetFolder folder_;  // declared before the files, which are removed first
   std::vector<Column> columns_;
-  std::vector<std::vector<std::byte>> values_;  // of one sample, by column
+  std::vector<std::vector<std::byte>> values_;  // values of one sample, by column
   std::uint64_t count_ = 0;
   DecodeScratch scratch_;
 };

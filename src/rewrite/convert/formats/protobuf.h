@@ -1,4 +1,4 @@
-// Writes Google's protocol buffers: fields of a message, one after the other.
+// Writes Google's protocol buffers: consecutive fields of a message.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ inline void put_number(std::string& out, unsigned field, std::uint64_t value) {
   put_varint(out, value);
 }
 
-// The head of a field of bytes, text or a message; its content follows.
+// Appends the head of a field of bytes, text or a message; its content follows.
 inline void put_length(std::string& out, unsigned field, std::uint64_t bytes) {
   put_varint(out, field << 3 | 2);
   put_varint(out, bytes);

@@ -16,7 +16,7 @@
 namespace tundish {
 namespace {
 
-// "train.tar" -> "train-000000.tar", ...: WebDataset's "train-{000000..000003}.tar".
+// Returns "train-000000.tar", ... for "train.tar": WebDataset's "train-{000000..000003}.tar".
 std::vector<std::string> shard_names(const std::string& target, std::uint64_t shards) {
   if (shards == 1) return {target};
   const bool has_ending = target.ends_with(".tar");
@@ -75,7 +75,7 @@ class TarWriter : public TargetWriter {
   }
 
  private:
-  // The name up to its first dot. Every sample has its own.
+  // Returns the name up to its first dot. Every sample gets a distinct stem.
   std::string stem_of(const ConvertSample& sample) {
     const std::size_t base = sample.key.rfind('/') + 1;  // npos + 1 is 0
     std::string wanted, stem;
@@ -97,16 +97,16 @@ class TarWriter : public TargetWriter {
     return stem;
   }
 
-  // 64 bits are enough: two names with one hash only cost the second one its name.
+  // 64 bits suffice: if two names have one hash, only the second sample loses its name.
   bool insert(const std::string& stem) {
     return stems_.insert(XXH3_64bits(stem.data(), stem.size())).second;
   }
 
-  static constexpr std::size_t kMaxComment = 1 << 20;  // that readers of archives take
+  static constexpr std::size_t kMaxComment = 1 << 20;  // limit accepted by readers of archives
 
   ConvertReport& report_;
   const Schema& schema_;
-  std::string comment_;  // before the first file of a shard: the names of the classes
+  std::string comment_;  // precedes the first file of a shard: the class names
   ShardedOutput output_;
   SampleFiles files_;
   std::unordered_set<std::uint64_t> stems_;

@@ -1,13 +1,13 @@
-// A .tar archive as WebDataset reads it: files of one sample have one name up to the first dot and
-// are next to each other.
+// Writes a .tar archive for WebDataset: files of one sample share one name up to the first dot and
+// are adjacent.
 #pragma once
 
 #include "rewrite/convert/target_writer.h"
 
 namespace tundish {
 
-// NAME.jpg the image, NAME.cls the number of the label, NAME.FIELD others;
-// rewrite/convert/sample_files.h. A name that has further dots, or that another sample has, is
+// NAME.jpg is the image, NAME.cls the label's number, NAME.FIELD other fields; see
+// rewrite/convert/sample_files.h. A name that has further dots, or that is already used, is
 // changed: docs/edit-packs.md.
 std::unique_ptr<TargetWriter> make_tar_writer(const Conversion& conversion);
 

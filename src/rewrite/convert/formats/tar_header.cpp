@@ -24,7 +24,7 @@ std::string header(std::string_view name, std::uint64_t size, char type) {
   return out;
 }
 
-// "LENGTH KEY=VALUE\n", where LENGTH counts itself.
+// Returns "LENGTH KEY=VALUE\n", where LENGTH includes itself.
 std::string pax_record(std::string_view key, std::string_view value) {
   const std::size_t rest = key.size() + value.size() + 3;
   std::size_t length = rest + 1;

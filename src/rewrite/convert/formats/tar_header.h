@@ -1,4 +1,4 @@
-// Headers of a .tar archive (POSIX pax), without owner and time.
+// Writes headers of a .tar archive (POSIX pax), without owner and time.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace tundish {
 
-// What comes before the data of a file: 512 bytes, or three blocks and more for a long name.
+// Returns the header before a file's data: 512 bytes, or three or more blocks for a long name.
 std::string tar_file_head(std::string_view name, std::uint64_t size);
 
-// A header for the whole archive: a comment that other programs pass over.
+// Returns a header for the whole archive: a comment that other programs ignore.
 std::string tar_comment(std::string_view text);
 
 inline constexpr std::size_t kTarBlock = 512;

@@ -53,7 +53,7 @@ class TfRecordWriter : public TargetWriter {
     const Bytes bytes = sample.field(f);
     check_elements(field, sample, bytes);
     if (field.type == FieldType::image) return add_image(sample, field, bytes);
-    if (bytes.empty()) return;  // the sample has no such field
+    if (bytes.empty()) return;  // the sample lacks this field
     if (field.type == FieldType::number) {
       example_.add_bytes(field.name, number_text(bytes));
     } else if (field.array) {
@@ -67,7 +67,7 @@ class TfRecordWriter : public TargetWriter {
     }
   }
 
-  // Shortest decimal text that gives the same double again: a float_list would round it.
+  // Returns the shortest decimal text that parses to the same double: a float_list would round it.
   static std::string number_text(Bytes bytes) {
     double number = 0;
     if (bytes.size() == sizeof number) std::memcpy(&number, bytes.data(), sizeof number);

@@ -17,7 +17,7 @@ constexpr int kMaxDepth = 32;
 
 Fault damaged(std::string reason) { return {ErrorCode::source_damaged, std::move(reason), 0}; }
 
-// Before a parser builds anything: how deep brackets are nested outside of texts.
+// Checks the nesting of brackets outside of strings before a parser allocates memory.
 bool is_too_deep(std::string_view text) {
   int depth = 0;
   bool quoted = false;
@@ -37,7 +37,7 @@ bool is_too_deep(std::string_view text) {
   return false;
 }
 
-// IEEE half, rounded towards zero: fill values are 0, 1, NaN, ...
+// Converts to IEEE half, rounded towards zero: fill values are 0, 1, NaN, ...
 std::uint16_t to_half(double value) {
   const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   if (std::isnan(value)) return 0x7e00;

@@ -1,4 +1,4 @@
-// JSON of array formats, parsed with limits, and what these formats have in common: lists of sides,
+// Parses the JSON of array formats with limits, and reads common elements: lists of sides,
 // types, fill values. Faults are source_damaged; reasons do not name the format.
 #pragma once
 
@@ -13,20 +13,20 @@
 
 namespace tundish {
 
-inline constexpr std::uint64_t kMaxArrayJson = 16u << 20;  // bytes of one file
+inline constexpr std::uint64_t kMaxArrayJson = 16u << 20;  // bytes per file
 
-// At most kMaxArrayJson bytes and 32 levels; the outermost value is an object.
+// Accepts at most kMaxArrayJson bytes and 32 levels; the outermost value must be an object.
 std::optional<Fault> parse_array_json(nlohmann::json& out, Bytes text);
 
-// A list of at most kMaxArraySides whole numbers, none negative.
+// Reads a list of at most kMaxArraySides whole numbers, none negative.
 std::optional<Fault> read_sides(std::vector<std::uint64_t>& out, const nlohmann::json& object,
                                 const char* name);
 
-// The text of a member, or of its "id", "name" or "type" when it is an object; empty otherwise.
+// Returns the text of a member, or of its "id", "name" or "type" if it is an object; else empty.
 std::string text_of(const nlohmann::json& object, const char* name);
 
-// One element with this value: a number, true or false, null (0), "NaN", "Infinity", "-Infinity",
-// or the element's bits as "0x7fc00000".
+// Reads one element with this value: a number, true, false, null (0), "NaN", "Infinity",
+// "-Infinity", or the element's bits as "0x7fc00000".
 std::optional<Fault> read_fill(std::vector<std::byte>& out, ArrayElement element,
                                const nlohmann::json& value);
 

@@ -16,7 +16,7 @@
 namespace tundish {
 namespace {
 
-// One array with what the samples' axis makes of it.
+// One array, with the facts that follow from its sample axis.
 struct Column {
   NamedArray named;
   std::size_t axis = 0;
@@ -24,7 +24,7 @@ struct Column {
   ArrayType sample = {};
   bool channels_first = false;
   bool is_image = false;
-  bool is_label = false;  // may be
+  bool is_label = false;  // true for a possible label
 };
 
 bool is_integer(ArrayElement element) {
@@ -33,7 +33,7 @@ bool is_integer(ArrayElement element) {
 
 bool is_channels(std::uint64_t side) { return side == 1 || side == 3 || side == 4; }
 
-// What codec/decode/raw.h can show. (3, 32, 3) is read as (H, W, C).
+// Finds a layout that codec/decode/raw.h supports. (3, 32, 3) is read as (H, W, C).
 void find_image_layout(Column& column) {
   const auto& shape = column.sample.shape;
   column.channels_first = shape.size() == 3 && !is_channels(shape[2]) && is_channels(shape[0]);
@@ -48,10 +48,10 @@ std::size_t axis_of(const ChunkGrid& grid, std::int64_t axis) {
   const auto axes = static_cast<std::int64_t>(grid.shape.size());
   if (axes == 1) return 0;
   const std::int64_t place = axis < 0 ? axis + axes : axis;
-  return place < 0 ? grid.shape.size() : static_cast<std::size_t>(place);  // none such: refused
+  return place < 0 ? grid.shape.size() : static_cast<std::size_t>(place);  // refused later
 }
 
-// A label as it lies in memory, sign-extended; false when it is no int64.
+// Reads a label from memory, sign-extended; false if it does not fit int64.
 bool label_of(std::int64_t& out, Bytes bytes, ArrayElement element) {
   switch (element) {
     case ArrayElement::int8:
@@ -168,7 +168,7 @@ class ChunkedArraySource : public Source, public ReadMemory, public FileTimes {
     }
     column.count = grid.shape[column.axis];
     if (column.named.resolve) {
-      column.is_image = true;  // coded, as the bytes will say
+      column.is_image = true;  // encoded; the bytes are checked on reading
       columns.push_back(std::move(column));
       return;
     }
@@ -264,7 +264,7 @@ class ChunkedArraySource : public Source, public ReadMemory, public FileTimes {
     info_.codec = Codec::raw;
   }
 
-  // "image" and "label" are ours; an array beside them that is called so gets a "_" more.
+  // The names "image" and "label" are reserved; another array with such a name gets a "_" suffix.
   std::string field_name(std::string name, FieldType type) const {
     if (type == FieldType::image) return "image";
     const auto taken = [&](const Field& field) { return field.name == name; };
@@ -292,7 +292,7 @@ class ChunkedArraySource : public Source, public ReadMemory, public FileTimes {
     schema_.fields.push_back({.name = "label", .type = FieldType::label});
   }
 
-  // Texts that cannot be names of classes are left out.
+  // Omits texts that cannot be names of classes.
   void name_classes(const NamedArray& named) {
     const char* wrong = nullptr;
     std::vector<std::string> names;
@@ -314,7 +314,7 @@ class ChunkedArraySource : public Source, public ReadMemory, public FileTimes {
                                     printable(named.name), wrong));
   }
 
-  // What is wrong with the names; nullptr: nothing.
+  // Returns the fault of the names; nullptr if there is none.
   const char* read_classes(std::vector<std::string>& out, const NamedArray& named) const {
     constexpr std::uint64_t kMaxClasses = 1'000'000;
     constexpr std::size_t kMaxBytes = 16 << 20;
@@ -328,7 +328,7 @@ class ChunkedArraySource : public Source, public ReadMemory, public FileTimes {
       named.array->read_sample(bytes, 0, c);
       named.resolve(bytes);
       std::string name(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-      name.resize(name.find_last_not_of('\0') + 1);  // some writers count the zero at the end
+      name.resize(name.find_last_not_of('\0') + 1);  // some writers include the terminating zero
       if ((sum += name.size()) > kMaxBytes) return "they are over 16 MiB long";
       if (name.empty() || !is_utf8(name)) return "one is empty or not UTF-8";
       if (!known.insert(name).second) return "one occurs twice";
@@ -341,9 +341,9 @@ class ChunkedArraySource : public Source, public ReadMemory, public FileTimes {
   std::string path_;
   std::string times_;  // empty: see open_chunked_arrays()
   Schema schema_;
-  std::vector<Column> columns_;  // of the fields with bytes, in their order
+  std::vector<Column> columns_;  // for the fields with bytes, in field order
   std::vector<std::int64_t> labels_;
-  SampleInfo info_;  // of every sample, but for the label
+  SampleInfo info_;  // for every sample, except the label
   std::vector<std::string> warnings_;
   std::uint64_t count_ = 0;
   std::uint64_t sample_bytes_ = 0;

@@ -1,4 +1,4 @@
-// A data set of named arrays, whose samples lie along one axis: N5, Zarr, HDF5.
+// A data set of named arrays whose samples are along one axis: N5, Zarr, HDF5.
 #pragma once
 
 #include <functional>
@@ -13,21 +13,21 @@
 namespace tundish {
 
 struct NamedArray {
-  std::string name;  // "train/image"; of a single array the folder's or file's own name
+  std::string name;  // "train/image"; for a single array, the name of its folder or file
   std::shared_ptr<const ChunkedArray> array;
-  // Of byte strings, which the array only refers to: a sample of the array becomes its bytes. Any
-  // thread; throws Error. The samples lie along axis 0.
+  // Set for an array of references to byte strings: replaces a sample by the referenced bytes. Any
+  // thread; throws Error. The sample axis is 0.
   std::function<void(std::vector<std::byte>& bytes)> resolve = {};
-  bool names_classes = false;  // byte strings that are no field: the name of class 0, 1, ...
-  std::uint64_t max_samples = kMaxGridSamples;  // an array with more is left out with a warning
+  bool names_classes = false;  // byte strings that name class 0, 1, ...; no field
+  std::uint64_t max_samples = kMaxGridSamples;  // an array with more is omitted with a warning
 };
 
-// Which array is the image and which the label: options, then usual names
-// (data/source/field_names.h). Every other array of the same length is a field; one of another
-// length is left out with a warning. options.axis counts in every array that has more than one
-// axis. Reads the labels and the names of classes. `warnings`: what the format noticed, without the
-// path. `times`: the stamp of the file when it was opened; empty: that of all files below the
-// folder, when it is asked for. Throws Error: field_unclear, format_unsupported, label_unreadable,
+// Chooses image and label by options, then by usual names (data/source/field_names.h). Every other
+// array of the same length becomes a field; an array of another length is omitted with a warning.
+// options.axis applies to every array with more than one axis. Reads the labels and the names of
+// classes. `warnings`: warnings of the format, without the path. `times`: stamp of the file when it
+// was opened; if empty, the stamp of all files below the folder is computed on demand. Throws
+// Error: field_unclear, format_unsupported, label_unreadable,
 // source_empty.
 std::shared_ptr<const Source> open_chunked_arrays(const char* format, const std::string& path,
                                                   std::vector<NamedArray> arrays,

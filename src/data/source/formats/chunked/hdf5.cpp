@@ -46,7 +46,7 @@ class Hdf5Loader : public ChunkLoader {
       throw Error(ErrorCode::source_changed, {.file = file_->path(), .offset = found->offset},
                   "the file became shorter after it was opened");
     }
-    // The last rows of a block that is not chunked in the file.
+    // The last rows of a block are missing if the file does not chunk the array.
     if (array_.filters.empty() && stored.size() < wanted) stored.resize(wanted);
     out.shape = array_.grid.chunk;
     out.bytes.resize(wanted);
@@ -62,12 +62,12 @@ class Hdf5Loader : public ChunkLoader {
     throw Error(fault, {.file = file_->path(), .offset = offset});
   }
 
-  std::shared_ptr<const File> file_;  // of all arrays of the file
+  std::shared_ptr<const File> file_;  // shared by all arrays of the file
   Hdf5Array array_;
   std::vector<std::uint64_t> counts_;
 };
 
-// A reference of 16 bytes becomes the bytes that it refers to.
+// Replaces a 16-byte reference by the referenced bytes.
 void resolve(std::vector<std::byte>& bytes, const File& file) {
   const Hdf5Reference reference = load_hdf5_reference(bytes.data());
   bytes.clear();
@@ -109,7 +109,7 @@ Hdf5Description describe(const std::string& path, std::uint64_t size) {
   return out;
 }
 
-// Values in other files are never read. Who has not chosen may mean them, so the file is refused.
+// Values in other files are never read. Refuses the file if the user may expect such values.
 std::vector<std::string> warnings_of(const std::vector<Hdf5Omission>& omissions,
                                      const std::string& path, const SourceOptions& options) {
   std::vector<std::string> warnings;
@@ -127,8 +127,8 @@ std::vector<std::string> warnings_of(const std::vector<Hdf5Omission>& omissions,
   return warnings;
 }
 
-// Samples of a data set are numbered, and labels are read, so there are not many more samples than
-// the file has bytes.
+// Limits the number of samples in proportion to the bytes of the file, because samples are
+// numbered and labels are read.
 std::uint64_t most_samples(std::uint64_t file_size) {
   return std::clamp<std::uint64_t>(std::min(file_size, kMaxGridSamples) * 8, 1'000'000,
                                    kMaxGridSamples);
@@ -143,7 +143,7 @@ std::shared_ptr<const Source> open_hdf5(const std::string& path, const SourceOpt
   Hdf5Description description = describe(path, file->size());
   const std::vector<std::string> warnings = warnings_of(description.omissions, path, options);
   for (Hdf5Array& array : description.arrays) {
-    std::vector<ChunkStep> steps;  // refused here rather than at every sample
+    std::vector<ChunkStep> steps;  // refuse the filters here rather than at every sample
     if (const auto fault = hdf5_steps(steps, array, 0)) throw Error(*fault, {.file = path});
     const ChunkGrid grid = array.grid;
     const bool texts = array.kind == Hdf5Kind::texts;

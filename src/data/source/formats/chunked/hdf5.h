@@ -1,4 +1,4 @@
-// HDF5: the structure by a helper process (source/formats/hdf5_index.h), the chunks by own code.
+// HDF5: a helper process reads the structure (source/formats/hdf5_index.h), own code the chunks.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace tundish {
 
-// The word behind which the program describes a file for the library.
+// The verb with which the program describes a file for the library.
 inline constexpr const char* kHdf5Verb = "read-hdf5-structure";
 
 std::shared_ptr<const Source> open_hdf5(const std::string& path, const SourceOptions& options);

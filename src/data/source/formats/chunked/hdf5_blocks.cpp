@@ -9,7 +9,7 @@
 namespace tundish {
 namespace {
 
-constexpr std::uint64_t kSpare = 1 << 20;  // of small files whose blocks overlap by accident
+constexpr std::uint64_t kSpare = 1 << 20;  // for small files whose blocks overlap by accident
 
 struct Mixer {
   std::uint32_t a, b, c;

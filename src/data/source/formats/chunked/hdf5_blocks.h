@@ -1,4 +1,4 @@
-// Blocks of metadata in an HDF5 file, read with bounds: every block lies inside the file, and all
+// Reads blocks of metadata in an HDF5 file with bounds: every block is inside the file, and all
 // blocks together have little more bytes than the file. So a cycle of addresses ends in a fault.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace tundish {
 
-inline constexpr std::uint64_t kHdf5Nowhere = ~0ull;  // the address of what was never stored
+inline constexpr std::uint64_t kHdf5Nowhere = ~0ull;  // address of data that were never stored
 
 class Hdf5Blocks {
  public:
@@ -25,22 +25,22 @@ class Hdf5Blocks {
   // Reads a block; nothing is allocated before its bounds are checked.
   std::optional<Fault> read(std::vector<std::byte>& out, std::uint64_t offset, std::uint64_t bytes);
 
-  // The same, of a block that starts with `signature` and ends with a checksum.
+  // Reads a block that starts with `signature` and ends with a checksum.
   std::optional<Fault> read_checked(std::vector<std::byte>& out, std::uint64_t offset,
                                     std::uint64_t bytes, std::string_view signature);
 
  private:
   std::uint64_t file_size_;
-  std::uint64_t left_;  // bytes that may still be read
+  std::uint64_t left_;  // remaining budget
   ReadAt read_;
 };
 
 Fault hdf5_damaged(const char* reason, std::uint64_t offset);
 
-// Jenkins' lookup3 with the initial value 0, as HDF5 stores it behind metadata.
+// Jenkins' lookup3 with initial value 0, which HDF5 stores behind metadata.
 std::uint32_t hdf5_checksum(Bytes bytes);
 
-// An integer of 1 to 8 bytes, little-endian.
+// Loads a little-endian integer of 1 to 8 bytes.
 std::uint64_t load_sized(const std::byte* from, std::size_t bytes);
 
 }  // namespace tundish

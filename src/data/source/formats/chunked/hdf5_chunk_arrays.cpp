@@ -1,4 +1,4 @@
-// Chunk indexes that are arrays of entries: fixed, and extensible along one unlimited axis.
+// Chunk indexes that are arrays of entries: fixed, or extensible along one unlimited axis.
 #include <algorithm>
 #include <bit>
 
@@ -7,12 +7,12 @@
 namespace tundish {
 namespace {
 
-// The first bit is the highest one of the first byte.
+// Bit 0 is the highest bit of the first byte.
 bool bit_at(const std::byte* bits, std::uint64_t n) {
   return (bits[n / 8] & (std::byte{0x80} >> static_cast<int>(n % 8))) != std::byte{0};
 }
 
-// What both arrays have in common: entries of one size in blocks, which all name the header.
+// Common to both arrays: entries of one size in blocks, each with the address of the header.
 class ArrayReader {
  public:
   ArrayReader(Hdf5ChunkList& list, Hdf5Blocks& blocks) : list_(list), blocks_(blocks) {}
@@ -36,7 +36,7 @@ class ArrayReader {
     }
   }
 
-  // A page: entries and a checksum.
+  // Reads a page: entries and a checksum.
   std::optional<Fault> read_page(std::uint64_t at, std::uint64_t first, std::uint64_t count) {
     std::vector<std::byte> page;
     if (auto fault = blocks_.read_checked(page, at, count * entry_ + 4, "")) return fault;
@@ -44,7 +44,7 @@ class ArrayReader {
     return std::nullopt;
   }
 
-  // Whether so many entries fit into the file, so that products with their size are small.
+  // Returns true if the file can hold so many entries, so that products with their size are small.
   bool fits(std::uint64_t entries) const { return entries <= blocks_.file_size() / entry_; }
 
   Hdf5ChunkList& list_;
@@ -55,7 +55,7 @@ class ArrayReader {
 
 // Header: "FAHD", version, client, bytes of an entry, bits of a page's entries, entries and address
 // of the block (64 bits each), checksum. Block: "FADB", version, client, address of the header;
-// either the entries and a checksum, or a bit for every page, a checksum and the pages.
+// then either the entries and a checksum, or a bit for every page, a checksum and the pages.
 class FixedArrayReader : ArrayReader {
  public:
   using ArrayReader::ArrayReader;
@@ -98,7 +98,7 @@ class FixedArrayReader : ArrayReader {
 };
 
 // Super block s has 2^(s / 2) data blocks of 2^((s + 1) / 2) times the least entries. The first
-// ones are not stored: the index block has the addresses of their data blocks.
+// super blocks are not stored: the index block has the addresses of their data blocks.
 class ExtensibleArrayReader : ArrayReader {
  public:
   using ArrayReader::ArrayReader;
@@ -162,7 +162,7 @@ class ExtensibleArrayReader : ArrayReader {
       if (s >= direct_) {
         if (auto fault = read_super_block(load<std::uint64_t>(from), s, first)) return fault;
         from += 8;
-        first += data_blocks(s) * entries(s);  // wraps only behind every chunk
+        first += data_blocks(s) * entries(s);  // overflows only behind every chunk
         continue;
       }
       for (std::uint64_t d = 0; d < data_blocks(s); ++d, from += 8, first += entries(s)) {
@@ -205,7 +205,7 @@ class ExtensibleArrayReader : ArrayReader {
     return std::nullopt;
   }
 
-  // 0: the entries are not in pages.
+  // Returns 0 if the entries are not in pages.
   std::uint64_t pages_of(unsigned super) const {
     return entries(super) > in_page_ ? entries(super) / in_page_ : 0;
   }
@@ -231,7 +231,7 @@ class ExtensibleArrayReader : ArrayReader {
   std::uint64_t least_ = 1;             // entries in the smallest data block
   std::uint64_t in_index_ = 0;          // entries in the index block
   std::uint64_t in_page_ = 1;
-  std::size_t offset_bytes_ = 0;  // of an entry's number
+  std::size_t offset_bytes_ = 0;  // size of an entry's number
   unsigned super_blocks_ = 0;
   unsigned direct_ = 0;  // super blocks whose data blocks are in the index block
 };

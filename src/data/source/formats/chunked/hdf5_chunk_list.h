@@ -1,4 +1,4 @@
-// What the readers of chunk indexes share (hdf5_chunks.h): the grid, and the list that they fill.
+// Shared by the readers of chunk indexes (hdf5_chunks.h): the grid, and the list of chunks.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,26 @@ namespace tundish {
 
 class Hdf5ChunkList {
  public:
-  // Checks the sizes. Must come first.
+  // Checks the sizes. Must be called first.
   std::optional<Fault> start(const Hdf5Layout& layout, const Hdf5Extent& extent);
 
   std::size_t axes() const { return counts_.size(); }
   std::uint64_t chunk_bytes() const { return chunk_bytes_; }  // without filters
   const Hdf5Layout& layout() const { return *layout_; }
-  const std::vector<std::uint64_t>& counts() const { return counts_; }  // of chunks, by axis
-  // The number of chunks in the largest shape; empty when it is unlimited or over 64 bits.
+  const std::vector<std::uint64_t>& counts() const { return counts_; }  // chunks per axis
+  // Returns the number of chunks in the largest shape; empty if unlimited or over 64 bits.
   std::optional<std::uint64_t> max_chunks() const;
 
-  // `at`: chunk coordinates. Ignores what was never stored and what is outside of the shape.
+  // `at`: chunk coordinates. Ignores chunks that were never stored or are outside of the shape.
   void add(std::span<const std::uint64_t> at, std::uint64_t offset, std::uint64_t bytes,
            std::uint32_t mask);
 
-  // For the indexes that number the chunks of the largest shape in C order; with `moved_first`, the
-  // order in which that axis is the slowest.
+  // For indexes that number the chunks of the largest shape in C order. With `moved_first`, that
+  // axis becomes the slowest in the order.
   std::optional<Fault> number_by_max_shape(std::optional<std::size_t> moved_first);
   void add(std::uint64_t number, std::uint64_t offset, std::uint64_t bytes, std::uint32_t mask);
 
-  // An entry of an array: the address, and with filters the bytes and the mask.
+  // Size of an array entry: the address, and with filters also the bytes and the mask.
   std::size_t entry_bytes(bool filtered) const { return filtered ? 12 + size_bytes_ : 8; }
   void add_entry(std::uint64_t number, const std::byte* entry, bool filtered);
   void add_entry(std::span<const std::uint64_t> at, const std::byte* entry, bool filtered);
@@ -48,10 +48,10 @@ class Hdf5ChunkList {
   const Hdf5Layout* layout_ = nullptr;
   std::vector<std::uint64_t> counts_, max_counts_;
   std::vector<std::size_t> order_;      // axes, slowest first
-  std::vector<std::uint64_t> strides_;  // of the axes of order_, in numbers
+  std::vector<std::uint64_t> strides_;  // per axis of order_, in numbers
   std::vector<std::uint64_t> place_;
   std::uint64_t chunk_bytes_ = 0;
-  std::size_t size_bytes_ = 0;  // how the size of a filtered chunk is stored
+  std::size_t size_bytes_ = 0;  // bytes that store the size of a filtered chunk
   std::vector<Hdf5Chunk> chunks_;
 };
 

@@ -9,14 +9,14 @@ namespace tundish {
 namespace {
 
 // A node: "TREE", type 1, level, number of children (16 bits), two siblings (64 bits each), then
-// key, child, key, child, ..., key. A key: bytes of the chunk and filter mask (32 bits each), and a
-// 64-bit offset for every axis and for the element.
+// key, child, key, child, ..., key. A key: bytes of the chunk and filter mask (32 bits each), and
+// 64-bit offsets for every axis and for the element.
 class TreeReader {
  public:
   TreeReader(Hdf5ChunkList& list, Hdf5Blocks& blocks)
       : list_(list), blocks_(blocks), key_(8 + 8 * (list.axes() + 1)), place_(list.axes()) {}
 
-  // `level`: the one that the parent says; -1: any.
+  // `level`: level according to the parent; -1: any.
   std::optional<Fault> read(std::uint64_t at, int level) {
     constexpr std::size_t kHead = 24;
     std::vector<std::byte> node;
@@ -32,7 +32,7 @@ class TreeReader {
     for (std::size_t c = 0; c < children; ++c) {
       const std::byte* key = node.data() + c * (key_ + 8);
       const auto child = load<std::uint64_t>(key + key_);
-      // Levels fall by one, so the recursion is at most 256 deep.
+      // Levels decrease by one, so the recursion is at most 256 deep.
       auto fault = found > 0 ? read(child, found - 1) : add(key, child, at);
       if (fault) return fault;
     }
@@ -57,7 +57,7 @@ class TreeReader {
   std::vector<std::uint64_t> place_;
 };
 
-// How many bytes a number up to `limit` takes.
+// Returns the bytes that store a number up to `limit`.
 std::size_t bytes_for(std::uint64_t limit) {
   return (static_cast<std::size_t>(std::bit_width(std::max<std::uint64_t>(limit, 1))) - 1) / 8 + 1;
 }
@@ -69,9 +69,9 @@ std::uint64_t saturated(std::uint64_t a, std::uint64_t b, std::uint64_t more) {
 }
 
 // Nodes have one size. A leaf: "BTLF", version, type, records, checksum. An inner node: "BTIN",
-// version, type, records, and for one child more than records its address, its number of records,
-// and, where the child is no leaf, the number of all records below it; checksum. A record is an
-// entry of an array (hdf5_chunk_list.h) and the 64-bit chunk coordinates.
+// version, type, records. For each child, of which there is one more than records: its address, its
+// number of records and, unless it is a leaf, the number of all records below; then a checksum. A
+// record is an array entry (hdf5_chunk_list.h) and the 64-bit chunk coordinates.
 class Tree2Reader {
  public:
   Tree2Reader(Hdf5ChunkList& list, Hdf5Blocks& blocks)
@@ -92,10 +92,10 @@ class Tree2Reader {
       return hdf5_damaged("a chunk index has unknown records", at);
     }
     if (node < kOverhead + record_) return hdf5_damaged("a chunk index has small nodes", at);
-    std::uint64_t most = (node - kOverhead) / record_;  // records in a node
+    std::uint64_t most = (node - kOverhead) / record_;  // records per node
     count_bytes_ = bytes_for(most);
     below_.push_back(0);
-    std::uint64_t all = most;  // records in a node and below it
+    std::uint64_t all = most;  // records in a node and below
     for (std::size_t level = 1; level <= depth; ++level) {
       const std::uint64_t pointer = 8 + count_bytes_ + below_.back();
       if (node < kOverhead + pointer) return hdf5_damaged("a chunk index has small nodes", at);
@@ -114,8 +114,8 @@ class Tree2Reader {
 
   std::optional<Fault> read_node(std::uint64_t at, std::uint64_t records, std::size_t level) {
     const std::size_t pointer = level == 0 ? 0 : 8 + count_bytes_ + below_[level - 1];
-    // No number here is over 64 bits: records come from at most 8 bytes, checked by the file's
-    // size.
+    // No number here exceeds 64 bits: records are numbers of at most 8 bytes, checked against the
+    // file's size.
     if (records > blocks_.file_size() / record_) {
       return hdf5_damaged("a node has more records than the file", at);
     }
@@ -147,8 +147,8 @@ class Tree2Reader {
   std::byte type_{};
   bool filtered_ = false;
   std::size_t record_ = 0;          // bytes
-  std::size_t count_bytes_ = 0;     // of a child's number of records
-  std::vector<std::size_t> below_;  // by level, the bytes of the number of all records below
+  std::size_t count_bytes_ = 0;     // size of a child's number of records
+  std::vector<std::size_t> below_;  // by level: size of the number of all records below
   std::vector<std::uint64_t> place_;
 };
 

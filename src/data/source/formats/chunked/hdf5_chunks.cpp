@@ -9,7 +9,7 @@
 namespace tundish {
 namespace {
 
-constexpr std::uint64_t kMaxChunks = 1ull << 40;  // numbers, not chunks that are stored
+constexpr std::uint64_t kMaxChunks = 1ull << 40;  // limit of chunk numbers, not of stored chunks
 
 std::uint64_t chunks_along(std::uint64_t side, std::uint64_t chunk) {
   return side == 0 ? 0 : (side - 1) / chunk + 1;
@@ -21,7 +21,7 @@ std::optional<std::uint64_t> product(std::uint64_t a, std::uint64_t b) {
   return out;
 }
 
-// The values lie one chunk behind the other.
+// The values are stored chunk after chunk, without an index.
 std::optional<Fault> read_implicit(Hdf5ChunkList& list, Hdf5Blocks& blocks) {
   const std::uint64_t start = list.layout().offset;
   const auto count = list.max_chunks();
@@ -68,7 +68,7 @@ std::optional<Fault> Hdf5ChunkList::start(const Hdf5Layout& layout, const Hdf5Ex
     }
     all *= counts_[a];
   }
-  // As many bytes as the size needs, and one more for data that filters enlarge.
+  // The bytes that the size needs, and one more for data that filters enlarge.
   const auto bits = static_cast<std::size_t>(std::bit_width(chunk_bytes_)) - 1;
   size_bytes_ = std::min<std::size_t>(1 + (bits + 8) / 8, 8);
   return std::nullopt;

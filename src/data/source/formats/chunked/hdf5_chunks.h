@@ -1,6 +1,6 @@
-// The chunks of one data set of an HDF5 file, from its chunk index: one pass over the index, whose
-// cost is bounded by the bytes that it has in the file. libhdf5 1.10 passes over the whole index
-// for every chunk it is asked for. `tundish read-hdf5-structure FILE compare` compares both.
+// Reads the chunks of one HDF5 data set from its chunk index in one pass, whose cost is bounded by
+// the size of the index in the file. libhdf5 1.10 walks over the whole index for every requested
+// chunk. `tundish read-hdf5-structure FILE compare` compares both.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,11 @@ struct Hdf5Extent {
   std::vector<std::uint64_t> max_shape = {};  // kHdf5Nowhere: unlimited
 };
 
-// Sorted by number; no chunk has 0 bytes or lies outside the shape. `layout` is chunked. Any bytes.
+// Sorted by number; no chunk is empty or outside the shape. `layout` must be chunked. Any bytes.
 std::optional<Fault> read_hdf5_chunks(std::vector<Hdf5Chunk>& out, Hdf5Blocks& blocks,
                                       const Hdf5Layout& layout, const Hdf5Extent& extent);
 
-// Marks the chunks that have no filters because they reach over the edge.
+// Marks the chunks without filters because they extend over the edge.
 void mark_unfiltered_edges(std::vector<Hdf5Chunk>& chunks, const Hdf5Layout& layout,
                            const Hdf5Extent& extent);
 

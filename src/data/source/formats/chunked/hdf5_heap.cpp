@@ -10,7 +10,7 @@ namespace tundish {
 namespace {
 
 constexpr const char* kName = "HDF5";
-constexpr std::uint64_t kHead = 16;  // of a collection, and of an object
+constexpr std::uint64_t kHead = 16;  // head of a collection and of an object
 
 }  // namespace
 

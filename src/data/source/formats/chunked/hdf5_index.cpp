@@ -21,7 +21,7 @@ void put(std::vector<std::byte>& out, T value) {
   store(out.data() + out.size() - sizeof value, value);
 }
 
-// Reads from the front; after the end it gives zeros and remembers.
+// Reads from the front; behind the end, returns zeros and records the failure.
 class Cursor {
  public:
   explicit Cursor(Bytes bytes) : left_(bytes) {}
@@ -205,7 +205,7 @@ std::optional<Fault> hdf5_steps(std::vector<ChunkStep>& out, const Hdf5Array& ar
       return unsupported_source(
           kName, fmt::format("{}: filter {}", printable(array.name), array.filters[f].id));
     }
-    // Shuffle has the size that it took for an element; a reference to the heap is one of 16 bytes.
+    // Shuffle stores the element size that it used; a heap reference has an element of 16 bytes.
     const std::uint32_t given = array.filters[f].value;
     const bool shuffle = known->second == ChunkCodec::shuffle;
     out.push_back({known->second, shuffle && given > 0 ? given : element});

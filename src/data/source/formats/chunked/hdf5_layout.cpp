@@ -9,9 +9,9 @@
 namespace tundish {
 namespace {
 
-constexpr unsigned kExternalFiles = 7, kLayout = 8, kContinuation = 16;  // types of messages
+constexpr unsigned kExternalFiles = 7, kLayout = 8, kContinuation = 16;  // message types
 
-// A part of an object header: messages of version 1 or 2.
+// Part of an object header: messages of version 1 or 2.
 struct Part {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
@@ -20,11 +20,11 @@ struct Part {
 struct Message {
   unsigned type = 0;
   unsigned flags = 0;
-  std::uint64_t offset = 0;  // of the content, in the file
+  std::uint64_t offset = 0;  // file offset of the content
   Bytes content;
 };
 
-// Reads a message from the front; after the end it gives zeros and remembers.
+// Reads a message from the front; behind the end, returns zeros and records the failure.
 class Fields {
  public:
   explicit Fields(Bytes bytes) : left_(bytes) {}
@@ -51,7 +51,7 @@ class Fields {
   bool short_ = false;
 };
 
-// The sides of a chunk, the last of which is the size of an element.
+// Reads the sides of a chunk, the last of which is the size of an element.
 std::optional<Fault> read_sides(Hdf5Layout& out, Fields& in, std::size_t sides, std::size_t bytes,
                                 std::uint64_t at) {
   if (sides < 2 || sides > kMaxArraySides + 1 || bytes < 1 || bytes > 8) {
@@ -63,7 +63,7 @@ std::optional<Fault> read_sides(Hdf5Layout& out, Fields& in, std::size_t sides, 
   return std::nullopt;
 }
 
-// Versions 1 and 2.
+// Reads a layout of version 1 or 2.
 std::optional<Fault> read_old_layout(Hdf5Layout& out, Fields& in, std::uint64_t at) {
   const std::size_t sides = in.next(1);
   const std::uint64_t storage = in.next(1);
@@ -89,7 +89,7 @@ std::optional<Fault> read_chunked_4(Hdf5Layout& out, Fields& in, std::uint64_t a
     out.single_bytes = in.next(8);
     out.single_mask = static_cast<std::uint32_t>(in.next(4));
   }
-  // The parameters of the other indexes are also in their headers.
+  // The parameters of the other indexes are repeated in their headers.
   static constexpr std::size_t kParameters[] = {0, 0, 0, 1, 5, 6};
   in.skip(kParameters[kind]);
   out.offset = in.next(8);
@@ -144,7 +144,7 @@ class HeaderReader {
     } else {
       fault = hdf5_damaged("there is no object header", header);
     }
-    // Ends: each part is charged to the blocks.
+    // Terminates, because each part is charged to the blocks.
     for (std::size_t p = 0; !fault && p < parts_.size(); ++p) fault = read_part(parts_[p]);
     if (fault) return fault;
     if (!found_) return hdf5_damaged("a data set has no layout", header);
@@ -198,7 +198,7 @@ class HeaderReader {
     if (message.type != kContinuation) return std::nullopt;
     Fields in(message.content);
     Part part{in.next(8), in.next(8)};
-    // Version 2 has a signature before and a checksum behind the messages.
+    // Version 2 has a signature before the messages and a checksum behind them.
     if (in.ended_early() || (version_ == 2 && part.bytes < 8)) {
       return hdf5_damaged("a continuation of an object header is cut off", message.offset);
     }
@@ -214,7 +214,7 @@ class HeaderReader {
   Hdf5Layout& out_;
   Hdf5Blocks& blocks_;
   unsigned version_ = 1;
-  bool has_order_ = false;  // messages of version 2 have a creation order
+  bool has_order_ = false;  // messages of version 2 with a creation order
   bool found_ = false;
   std::vector<Part> parts_;
 };

@@ -87,7 +87,7 @@ std::optional<Fault> read_n5_attributes(N5Array& out, bool& is_array, Bytes text
   return named(check_grid(grid));
 }
 
-// Two words of 16 bits (kind, axes), the sides of this block in N5's order; then the elements.
+// Format: two 16-bit words (kind, axes), the sides of the block in N5's order, then the elements.
 std::optional<Fault> read_n5_block(Chunk& out, const N5Array& array, Bytes file) {
   const std::size_t axes = array.grid.shape.size();
   if (file.size() < 4 + 4 * axes) return damaged_source(kName, "the block's head is cut off", 0);

@@ -1,5 +1,5 @@
-// N5: a folder with attributes.json and a file per block. N5 writes the fastest axis first; the
-// axes here are reversed, as z5py and zarr show them: axis 0 is the last of "dimensions".
+// N5: a folder with attributes.json and a file per block. N5 stores the fastest axis first. Axes
+// here are reversed, as in z5py and zarr: axis 0 is the last of "dimensions".
 #pragma once
 
 #include <memory>
@@ -14,15 +14,15 @@ namespace tundish {
 
 std::shared_ptr<const Source> open_n5(const std::string& path, const SourceOptions& options);
 
-// attributes.json of an array. Any bytes.
+// Contents of an array's attributes.json. Any bytes.
 struct N5Array {
   ChunkGrid grid;  // checked
   std::vector<ChunkStep> steps;
 };
-// `is_array` becomes false for the attributes of a group, which has no dimensions.
+// Sets `is_array` to false for the attributes of a group, which has no dimensions.
 std::optional<Fault> read_n5_attributes(N5Array& out, bool& is_array, Bytes json);
 
-// The file of one block: head and compressed elements. Any bytes.
+// Reads the file of a block: head and compressed elements. Accepts any bytes.
 std::optional<Fault> read_n5_block(Chunk& out, const N5Array& array, Bytes file);
 
 }  // namespace tundish

@@ -55,7 +55,7 @@ class ZarrLoader : public ChunkLoader {
   bool read_from_shard(std::vector<std::byte>& out, std::string& path,
                        std::span<const std::uint64_t> at) const {
     std::vector<std::uint64_t> shard;
-    std::uint64_t number = 0;  // of the chunk in the shard
+    std::uint64_t number = 0;  // index of the chunk in the shard
     for (std::size_t a = 0; a < at.size(); ++a) {
       const std::uint64_t count = array_.shards->chunks[a];
       shard.push_back(at[a] / count);
@@ -85,7 +85,7 @@ class ZarrLoader : public ChunkLoader {
     throw Error(damaged_source(kName, "the shard became shorter", entry.offset), {.file = path});
   }
 
-  // The table of a shard is checked when the shard is first used.
+  // Checks the table of a shard at its first use.
   std::optional<Fault> check_once(const ShardTable& table, const std::vector<std::uint64_t>& shard,
                                   const ReadShard& read) const {
     {
@@ -101,10 +101,10 @@ class ZarrLoader : public ChunkLoader {
   std::string folder_;
   ZarrArray array_;
   mutable std::mutex mutex_;
-  mutable std::set<std::vector<std::uint64_t>> checked_;  // shards whose tables are good
+  mutable std::set<std::vector<std::uint64_t>> checked_;  // shards with verified tables
 };
 
-// True when the folder is an array, which `out` then describes.
+// Returns true if the folder is an array, and describes the array in `out`.
 bool read_metadata(ZarrArray& out, const std::string& folder) {
   std::vector<std::byte> text;
   std::optional<Fault> fault;

@@ -19,7 +19,7 @@ std::optional<Fault> named(std::optional<Fault> fault) {
   return fault;
 }
 
-// NumPy's short names: "<u2", "|b1", ">f4".
+// Reads NumPy's short names: "<u2", "|b1", ">f4".
 std::optional<Fault> read_type(ZarrArray& out, const Json& json) {
   const std::string text = text_of(json, "dtype");
   static constexpr std::pair<const char*, ArrayElement> kTypes[] = {

@@ -23,7 +23,7 @@ std::optional<Fault> named(std::optional<Fault> fault) {
 Fault damaged(std::string reason) { return damaged_source(kName, std::move(reason), 0); }
 Fault unsupported(std::string reason) { return unsupported_source(kName, std::move(reason)); }
 
-// "configuration" of a codec or grid; an empty object when there is none.
+// Returns "configuration" of a codec or grid; an empty object if missing.
 Json configuration(const Json& object) {
   const auto found = object.is_object() ? object.find("configuration") : object.end();
   return object.is_object() && found != object.end() && found->is_object() ? *found
@@ -41,7 +41,7 @@ const Json* list_of(const Json& object, const char* name) {
   return good ? &*found : nullptr;
 }
 
-// Whether `codecs` is what a shard's table is written with: little-endian, perhaps a checksum.
+// Returns true for codecs supported for a shard's table: little-endian, optionally a checksum.
 bool read_table_codecs(ZarrShards& out, const Json& codecs) {
   if (codecs.empty() || codecs.size() > 2 || name_of(codecs[0]) != "bytes") return false;
   if (text_of(configuration(codecs[0]), "endian") == "big") return false;
@@ -107,7 +107,7 @@ std::optional<Fault> add_codec(ZarrArray& out, const std::string& name, const Js
   return unsupported(fmt::format("codec '{}'", printable(name)));
 }
 
-// Recursive, but `inside` a shard no further shards are read.
+// Recursive, but refuses shards `inside` a shard.
 std::optional<Fault> read_codecs(ZarrArray& out, const Json& codecs, bool inside) {
   int compressors = 0;
   for (const Json& codec : codecs) {

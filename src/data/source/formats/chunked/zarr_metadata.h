@@ -1,4 +1,4 @@
-// What .zarray (version 2) and zarr.json (version 3) say about an array. Any bytes.
+// Metadata of an array, from .zarray (version 2) or zarr.json (version 3). Accepts any bytes.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace tundish {
 
 // Version 3: a file holds several chunks and a table of (offset, bytes), 64 bits each.
 struct ZarrShards {
-  std::vector<std::uint64_t> chunks;  // per shard, along every axis
+  std::vector<std::uint64_t> chunks;  // chunks per shard along every axis
   bool table_at_end = true;
   bool table_has_checksum = false;
 };
@@ -26,10 +26,10 @@ struct ZarrArray {
 };
 
 std::optional<Fault> read_zarr_2(ZarrArray& out, Bytes json);
-// `is_array` becomes false for a group.
+// Sets `is_array` to false for a group.
 std::optional<Fault> read_zarr_3(ZarrArray& out, bool& is_array, Bytes json);
 
-// The file of a chunk or shard, relative to the array's folder.
+// Returns the file of a chunk or shard, relative to the array's folder.
 std::string zarr_key(const ZarrArray& array, std::span<const std::uint64_t> at);
 
 }  // namespace tundish

@@ -24,7 +24,7 @@ std::optional<Fault> find_shard_table(ShardTable& out, const ZarrShards& shards,
   const std::uint64_t checksum = shards.table_has_checksum ? kChecksum : 0;
   out = {.shard_bytes = shard_bytes, .chunks = 1, .offset = 0};
   for (const std::uint64_t count : shards.chunks) {
-    // More entries than a shard has bytes: its table does not fit.
+    // More entries than a shard has bytes: such a table does not fit.
     if (count == 0 || out.chunks > shard_bytes / count) out.chunks = shard_bytes + 1;
     if (out.chunks <= shard_bytes) out.chunks *= count;
   }

@@ -1,4 +1,4 @@
-// Tensors that torch.save() wrote, as a source: pth_columns.h says which of them are samples.
+// A source of tensors written by torch.save(); see pth_columns.h for how samples are found.
 #pragma once
 
 #include <memory>

@@ -20,7 +20,7 @@ std::string name_of(std::size_t number) {
   return number == 0 ? "image" : number == 1 ? "label" : fmt::format("field_{}", number);
 }
 
-// Python's number, or NumPy's whole one; empty for other values.
+// Returns a Python number, or NumPy's integer; empty for other values.
 std::optional<PickleValue> number_of(const Pickle& pickle, const PickleValue& value) {
   if (value.is(PickleKind::real)) return value;
   const auto whole = read_integer(pickle, value);
@@ -67,7 +67,7 @@ class Columns {
     fail(unsupported_source(kPthFormat, fmt::format("over {} values", with_commas(kMaxArrays))));
   }
 
-  // A key of a dict as a name; other keys would all have the same one.
+  // Returns a dict key as a name; other types of keys would all get the same name.
   std::string key_of(const PickleValue& key) const {
     if (key.is(PickleKind::integer)) return std::to_string(key.number);
     if (key.is(PickleKind::boolean)) return key.number != 0 ? "True" : "False";
@@ -78,11 +78,11 @@ class Columns {
     return std::string(pickle_.text(key));
   }
 
-  // Keys and values of a dict as Python builds it: of equal keys the last value counts, at the
-  // place of the first.
+  // Returns keys and values of a dict as Python builds it: among equal keys, the last value counts,
+  // at the place of the first key.
   Values entries_of(const PickleValue& dict) const {
     const Values& items = pickle_.items(dict);
-    std::map<std::pair<PickleKind, std::string>, std::size_t> places;  // of values in `out`
+    std::map<std::pair<PickleKind, std::string>, std::size_t> places;  // indexes of values in `out`
     Values out;
     for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
       const auto [found, is_new] =
@@ -96,13 +96,13 @@ class Columns {
     return out;
   }
 
-  // Samples, unless the list is [images, labels, ...]. Throws Error for tensors that differ in
-  // their sides alone: images of several sizes would become the rows of the first one.
+  // Returns true unless the list is [images, labels, ...]. Throws Error for tensors that differ
+  // only in their sides: images of several sizes would become the rows of the first one.
   bool one_per_sample(const Values& items) const {
     PlacedTensor first, other;
     if (!is_tensor(file_, items[0]) || find_tensor(first, file_, items[0])) return true;
     const ArrayType& type = first.layout.type;
-    std::size_t differs = 0;  // the first tensor that does
+    std::size_t differs = 0;  // first tensor with another type
     bool same_count = true, columns = false;
     for (std::size_t i = 1; i < items.size(); ++i) {
       other = {};
@@ -111,14 +111,14 @@ class Columns {
       if (differs == 0 && here != type) differs = i;
       same_count = same_count && count_of(here) == count_of(type);
       columns = columns || here.element != type.element || here.shape.size() != type.shape.size() ||
-                (here.shape.size() == 2 && here.shape[1] == 1);  // a number per sample
+                (here.shape.size() == 2 && here.shape[1] == 1);  // one number per sample
     }
     if (differs == 0) return true;
     if (!same_count || !columns) refuse_differing(items, differs);
     return false;
   }
 
-  // Of a column, how many samples it is for.
+  // Returns the number of samples of a column.
   std::uint64_t count_of(const ArrayType& type) const {
     const auto axes = static_cast<std::int64_t>(type.shape.size());
     const std::int64_t axis = axes == 1 ? 0 : axis_ < 0 ? axis_ + axes : axis_;
@@ -147,7 +147,7 @@ class Columns {
     set_.arrays.push_back(std::move(array));
   }
 
-  // A tensor whose axis counts the samples, or a list with a number for each.
+  // Adds a tensor whose axis counts the samples, or a list with a number for each sample.
   void add_array(const std::string& name, const PickleValue& value) {
     check_stop(file_.store->path());
     StoredArray array{.name = name};
@@ -169,7 +169,7 @@ class Columns {
     set_.warnings.push_back(fmt::format("'{}' is left out: {}", printable(name), fault->reason));
   }
 
-  // Of a list that holds nothing else; empty for other values.
+  // Returns the numbers of a list that holds nothing else; empty for other values.
   Values numbers_of(const PickleValue& value) const {
     Values out;
     if (!value.is(PickleKind::list)) return out;
@@ -181,7 +181,7 @@ class Columns {
     return out;
   }
 
-  // Whole numbers as int64, otherwise doubles.
+  // Uses int64 for whole numbers, otherwise doubles.
   StoredArray numbers_array(const std::string& name, const Values& numbers) {
     const bool real = std::any_of(numbers.begin(), numbers.end(), [](const PickleValue& value) {
       return value.is(PickleKind::real);
@@ -200,7 +200,7 @@ class Columns {
     return out;
   }
 
-  // The values of one sample, and what they are called.
+  // Returns the values of one sample, and their names.
   Values values_of(const PickleValue& sample, std::vector<std::string>* names) const {
     const Values& items = pickle_.items(sample);
     Values out;
@@ -252,7 +252,7 @@ class Columns {
     }
   }
 
-  // One sample more.
+  // Appends one sample.
   void append(StoredArray& to, const PickleValue& value, std::size_t i) {
     if (!is_tensor(file_, value)) return;
     PlacedTensor tensor;

@@ -1,4 +1,4 @@
-// Which values of a torch.save() file, or of a pickle, are arrays with one entry per sample.
+// Finds values of a torch.save() file, or of a pickle, that are arrays with one entry per sample.
 #pragma once
 
 #include "data/source/arrays/stored_array_source.h"
@@ -6,7 +6,7 @@
 
 namespace tundish {
 
-// The array that a value stands for, as it lies in the file: a tensor of torch or NumPy.
+// The array of a value, in place in the file: a tensor of torch or NumPy.
 struct PlacedTensor {
   ArrayLayout layout;
   SharedStore store;

@@ -12,7 +12,7 @@
 namespace tundish {
 namespace {
 
-// 0x1950a86a20f9469cfc6c as pickles of protocol 2 and later have it.
+// 0x1950a86a20f9469cfc6c as encoded by pickle protocol 2 and later.
 constexpr std::string_view kMagic("\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 10);
 
 constexpr std::string_view kUntyped = "torch.storage.UntypedStorage";
@@ -33,7 +33,7 @@ void unpickle(PthFile& out, const ByteStore& store) {
   fail(*fault, store);
 }
 
-// NAME/data.pkl, NAME/data/KEY, NAME/byteorder.
+// Reads NAME/data.pkl, NAME/data/KEY, NAME/byteorder.
 void read_zip(PthFile& out, std::uint64_t& left) {
   const ByteStore& store = *out.store;
   std::vector<ZipMember> members;
@@ -77,14 +77,14 @@ void read_zip(PthFile& out, std::uint64_t& left) {
   unpickle(out, store);
 }
 
-// In this order: a magic number, a version, facts about the machine, the object, the keys of its
+// Layout: a magic number, a version, facts about the machine, the object, the keys of its
 // storages; then, for each key, the number of elements and the elements.
 class Legacy {
  public:
   explicit Legacy(PthFile& out) : out_(out), store_(*out.store) {}
 
   void read() {
-    // Most are small; what ends early is read again with more.
+    // Most are small; if the bytes end early, read again with more.
     for (std::uint64_t bytes = 1 << 20;; bytes *= 16) {
       bytes = std::min({bytes, kMaxPickleBytes, store_.size()});
       out_.pickle_bytes.resize(bytes);
@@ -136,7 +136,7 @@ class Legacy {
     return std::nullopt;
   }
 
-  // A storage's place depends on the sizes of those before, and these on the types of elements.
+  // A storage's place depends on the sizes of earlier storages, and sizes depend on element types.
   void find_types() {
     for (const PickleValue& persistent : out_.pickle.persistents()) {
       const auto& id = out_.pickle.items(out_.pickle.items(persistent)[0]);
@@ -180,8 +180,8 @@ class Legacy {
   const ByteStore& store_;
   Pickle keys_;
   std::size_t object_at_ = 0;
-  std::uint64_t data_ = 0;                                 // where the storages begin
-  std::unordered_map<std::string, std::uint64_t> widths_;  // bytes of an element, by key
+  std::uint64_t data_ = 0;                                 // offset of the first storage
+  std::unordered_map<std::string, std::uint64_t> widths_;  // bytes per element, by key
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What torch.save() writes: a pickle, and the storages of its tensors. The zip form and the legacy
-// form are read; the form of 2016, a tar archive, is refused.
+// A file of torch.save(): a pickle, and the storages of its tensors. Reads the zip form and the
+// legacy form; refuses the form of 2016, a tar archive.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ inline constexpr const char* kPthFormat = "torch.save";
 inline constexpr std::uint64_t kMaxPickleBytes = 256ull << 20;
 
 struct PthFile {
-  // Elements of tensors, in the file or, when they were compressed, in memory.
+  // Elements of tensors, in the file or, if they were compressed, in memory.
   struct Storage {
     SharedStore store;
     std::uint64_t offset = 0, bytes = 0;
@@ -23,12 +23,12 @@ struct PthFile {
 
   SharedStore store;
   Pickle pickle;
-  std::vector<std::byte> pickle_bytes;  // that the pickle's texts are views of
-  // Where the same bytes are kept as long as the data set: in the file, or in memory when they were
+  std::vector<std::byte> pickle_bytes;  // referenced by views in the pickle's texts
+  // Keeps the same bytes as long as the data set: in the file, or in memory if they were
   // compressed.
   SharedStore pickle_store;
   std::uint64_t pickle_offset = 0;
-  // Bytes of NumPy's arrays that were pickled as text, by the number of their value.
+  // Bytes of NumPy arrays that were pickled as text, by the number of their value.
   std::unordered_map<std::int64_t, SharedStore> decoded;
   std::unordered_map<std::string, Storage> storages;  // by key
   bool big_endian = false;
@@ -36,11 +36,11 @@ struct PthFile {
 
 bool begins_as_legacy_pth(Bytes first);
 
-// `left`: bytes that may still be unpacked into memory. Throws Error.
+// `left`: remaining budget of bytes to unpack into memory. Throws Error.
 void read_pth_file(PthFile& out, SharedStore store, std::uint64_t& left);
 
-// The type of a storage from the name of its class, "torch.FloatStorage", or of torch's type,
-// "torch.float32".
+// Returns the type of a storage from the name of its class, "torch.FloatStorage", or from torch's
+// type, "torch.float32".
 std::optional<ArrayElement> torch_element(std::string_view name);
 
 }  // namespace tundish

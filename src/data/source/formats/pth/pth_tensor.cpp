@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kRebuild = "torch._utils._rebuild_tensor";
 
-// The call that builds a tensor; a parameter's is inside of it.
+// Returns the call that builds a tensor; for a parameter, this call is nested.
 PickleValue inner(const Pickle& pickle, PickleValue value) {
   if (pickle.calls(value) == "torch._utils._rebuild_parameter") {
     const auto& arguments = pickle.items(pickle.object(value).arguments);
@@ -21,7 +21,7 @@ PickleValue inner(const Pickle& pickle, PickleValue value) {
 
 Fault damaged(const char* reason) { return damaged_source(kPthFormat, reason, 0); }
 
-// ("storage", class, key, place, number of elements)
+// Parses ("storage", class, key, place, number of elements).
 std::optional<Fault> find_storage(const PthFile::Storage*& out,
                                   std::optional<ArrayElement>& element, const PthFile& file,
                                   const PickleValue& value) {
@@ -40,7 +40,7 @@ std::optional<Fault> find_storage(const PthFile::Storage*& out,
   return std::nullopt;
 }
 
-// Metadata say how torch reads the elements: negated or conjugated. Only empty metadata are read.
+// Metadata change how torch reads the elements: negated or conjugated. Only empty ones are read.
 bool has_metadata(const Pickle& pickle, const std::vector<PickleValue>& arguments,
                   std::size_t place) {
   if (arguments.size() <= place || arguments[place].is(PickleKind::none)) return false;
@@ -104,7 +104,7 @@ std::optional<Fault> find_tensor(PlacedTensor& out, PthFile& file, const PickleV
     out.offset = file.pickle_offset + *place;
     return std::nullopt;
   }
-  SharedStore& decoded = file.decoded[array->bytes.number];  // once, however often it is used
+  SharedStore& decoded = file.decoded[array->bytes.number];  // decoded once, then reused
   if (!decoded) {
     const std::string_view text = file.pickle.text(array->bytes);
     const Bytes bytes = std::as_bytes(std::span(text));

@@ -20,7 +20,7 @@ std::string tuple(const std::vector<int>& values) {
   return out + "t";
 }
 
-// A tensor of torch.save(): opcodes that leave it on the stack.
+// Returns opcodes that leave a tensor of torch.save() on the stack.
 std::string tensor(const std::string& type, const std::string& key, int offset,
                    const std::vector<int>& sides, const std::vector<int>& strides) {
   return "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "ctorch\n" + type +
@@ -87,7 +87,7 @@ TEST_CASE(".pth: a list of tensors that differ in size is refused, [images, labe
       reason.starts_with("TND-315 torch.save: a list of tensors that differ: 0 is uint8 "
                          "(1, 2, 4), 2 is uint8 (1, 2, 2); the samples of a file have one"));
   CHECK(reason.find("tundish.pack(torch.load(FILE), \"train.tnd\")") != std::string::npos);
-  CHECK(refusal(folder, "(" + wide + small + "t") == "opened");  // a tuple is of columns
+  CHECK(refusal(folder, "(" + wide + small + "t") == "opened");  // a tuple holds columns
 
   const std::string images = tensor("Byte", "0", 0, {2, 3, 4}, {12, 4, 1});
   const std::string masks = tensor("Byte", "0", 0, {2, 3}, {3, 1});
@@ -225,5 +225,5 @@ TEST_CASE("CIFAR of Python: data and labels of pickles") {
   CHECK(first_field(*source, 3).substr(0, 2) == "zb");
   CHECK(source->schema().fields[0].array->shape == std::vector<std::uint64_t>{3, 32, 32});
   Extent extent;
-  CHECK(source->extent(3, 0, extent));  // read where it lies, not from memory
+  CHECK(source->extent(3, 0, extent));  // read in place, not from memory
 }

@@ -14,7 +14,7 @@
 namespace tundish {
 namespace {
 
-constexpr int kPollMilliseconds = 100;  // between two looks at the request to stop
+constexpr int kPollMilliseconds = 100;  // interval of polling for a stop request
 
 }  // namespace
 

@@ -12,15 +12,15 @@ namespace tundish {
 // One thread at a time. Owns the descriptor.
 class Connection {
  public:
-  // `name`: of the data set, for messages. Throws Error(argument) when it is no socket.
+  // `name`: name of the data set, for messages. Throws Error(argument) if it is not a socket.
   Connection(int socket, std::string name);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // The payload replaces what is in `payload`. Throws Error: worker_ended at the end of the
-  // connection and for what is no answer, interrupted when this thread is asked to stop; such a
-  // connection is of no further use.
+  // Replaces `payload` by the payload of the answer. Throws Error: worker_ended at the end of the
+  // connection and for an invalid answer; interrupted if this thread is asked to stop. After an
+  // error, the connection is unusable.
   AnswerKind ask(std::vector<std::byte>& payload, std::uint64_t number);
 
  private:

@@ -16,7 +16,7 @@ Fault wrong(std::string reason, std::uint64_t offset) {
   return {ErrorCode::worker_ended, "it sent no valid answer: " + std::move(reason), offset};
 }
 
-// Reads from the front; after the end it gives zeros and remembers.
+// Reads from the front; behind the end, returns zeros and records the failure.
 class Cursor {
  public:
   explicit Cursor(Bytes bytes) : bytes_(bytes) {}
@@ -79,7 +79,7 @@ std::optional<Fault> parse_field(Field& out, Cursor& in) {
   return parse_array(out.array.emplace(), in);
 }
 
-// A pack has at most one image and one label, and at least one field with bytes.
+// Checks limits of a pack: at most one image and one label, and at least one field with bytes.
 std::optional<Fault> check_fields(const Schema& schema, std::uint64_t offset) {
   std::set<std::string> names;
   int images = 0, labels = 0;
@@ -97,7 +97,7 @@ std::optional<Fault> check_fields(const Schema& schema, std::uint64_t offset) {
   return std::nullopt;
 }
 
-// How many bytes the field must have; empty: any number.
+// Returns the required bytes of the field; empty: any number.
 std::optional<std::uint64_t> fixed_bytes(const Field& field) {
   if (field.type == FieldType::number) return 8;
   return field.array ? array_bytes(*field.array) : std::nullopt;

@@ -1,11 +1,11 @@
-// What a Python data set and the program that packs it say to each other. The program asks on a
-// socket, Python (python/tundish/samples/messages.py) answers; all words are little-endian.
+// The protocol between a Python data set and the program that packs it. The program sends questions
+// on a socket, Python (python/tundish/samples/messages.py) answers; all words are little-endian.
 //
 //   question: u64 number of a sample, or kAskDescription
 //   answer:   u32 kAnswerMagic | u32 AnswerKind | u64 payload bytes | payload
 //
 // Payloads; a text is u32 bytes and UTF-8:
-//   sample       for each field: of a label its i64, of any other u64 bytes and the bytes
+//   sample       for each field: a label as i64, any other as u64 bytes and the bytes
 //   description  u8 random access | u64 count (0 without random access) | text identity |
 //                u32 fields, each: text name | u8 FieldType | u8 has array |
 //                  with array: u8 ArrayElement | u8 sides | u64 of each side
@@ -33,10 +33,10 @@ inline constexpr std::uint64_t kMaxPythonSamples = 50'000'000;
 enum class AnswerKind : std::uint32_t {
   sample,
   raised,   // the data set raised an exception for this sample
-  differs,  // the sample is not as the description says
-  end,      // there is no such sample: an iterator is at its end
+  differs,  // the sample does not match the description
+  end,      // no such sample: an iterator is exhausted
   description,
-  failed,  // nothing more will come
+  failed,  // no further answers follow
 };
 
 struct AnswerHead {
@@ -47,15 +47,15 @@ struct AnswerHead {
 struct PythonDescription {
   bool random_access = false;
   std::uint64_t count = 0;  // kUnknownCount without random access
-  std::string identity;     // another one: other samples
+  std::string identity;     // changes with the samples
   Schema schema;
 };
 
-// Any bytes. Faults: worker_ended, with what is wrong.
+// Accepts any bytes. Faults: worker_ended, with the reason.
 std::optional<Fault> parse_answer_head(AnswerHead& out,
                                        const std::array<std::byte, kAnswerHeadBytes>& bytes);
 std::optional<Fault> parse_description(PythonDescription& out, Bytes payload);
-// `label`: -1 when the schema has none. Fields are as long as the schema says.
+// Sets `label` to -1 if the schema has none. Field lengths match the schema.
 std::optional<Fault> parse_sample(Sample& out, std::int64_t& label, const Schema& schema,
                                   Bytes payload);
 

@@ -14,12 +14,12 @@
 namespace tundish {
 namespace {
 
-// Connections that no thread uses now.
+// Connections that no thread currently uses.
 class FreeConnections {
  public:
   explicit FreeConnections(std::vector<std::unique_ptr<Connection>> all) : free_(std::move(all)) {}
 
-  // Waits until there is one. Throws Error(interrupted), and worker_ended once one was lost.
+  // Waits for a connection. Throws Error(interrupted), and worker_ended if a connection was lost.
   std::unique_ptr<Connection> take(const std::string& name) {
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -46,7 +46,7 @@ class FreeConnections {
   }
 
  private:
-  std::mutex mutex_;  // guards everything below
+  std::mutex mutex_;  // guards all members
   std::condition_variable returned_;
   std::vector<std::unique_ptr<Connection>> free_;
   bool lost_ = false;
@@ -80,17 +80,17 @@ class PythonSamples : public Source, public FileTimes {
   std::string path() const override { return name_; }
   std::string key(std::uint64_t i) const override { return fmt::format("{:08}", i); }
 
-  // The label is known once the sample was read.
+  // The label is known after the sample was read.
   SampleInfo info(std::uint64_t i) const override {
     return {.label = labels_[about_.random_access ? i : 0].load(std::memory_order_relaxed)};
   }
 
-  // Python made it of the schema and of some samples; docs/formats/python.md.
+  // Python computes the identity from the schema and some samples; docs/formats/python.md.
   std::string fingerprint() const override {
     return fmt::format("{} {}", about_.count, about_.identity);
   }
 
-  std::string file_times() const override { return ""; }  // the path is a name, not that of a file
+  std::string file_times() const override { return ""; }  // the path is a name, not a file
 
   void read(Sample& out, std::uint64_t i, FieldSet fields) const override {
     if (!random_access()) throw Error(ErrorCode::no_random_access, {.file = name_}, "");
@@ -134,7 +134,7 @@ class PythonSamples : public Source, public FileTimes {
     }
   }
 
-  // False at the end of the data set.
+  // Returns false at the end of the data set.
   bool fetch(Sample& out, std::uint64_t i) const {
     std::vector<std::byte> payload;
     switch (const AnswerKind kind = ask(payload, i)) {
@@ -167,7 +167,7 @@ class PythonSamples : public Source, public FileTimes {
   std::string name_;
   mutable FreeConnections connections_;
   PythonDescription about_;
-  mutable std::vector<std::atomic<std::int64_t>> labels_;  // one where samples come in order
+  mutable std::vector<std::atomic<std::int64_t>> labels_;  // a single one if samples come in order
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A data set of Python, whose samples come over connections to Python processes. Used by
-// tundish.pack(dataset, ...) only: it is in no table of formats, and no path opens it.
+// A data set of Python whose samples come over connections to Python processes. Used only by
+// tundish.pack(dataset, ...): no format table lists it, and no path opens it.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace tundish {
 
-// Takes over the sockets, which are closed also when it throws. `name`: of the data set, for
-// messages. Asks for the description. Throws Error.
+// Takes ownership of the sockets, and closes them even if it throws. `name`: name of the data set,
+// for messages. Requests the description. Throws Error.
 std::shared_ptr<const Source> open_python_samples(const std::string& name,
                                                   const std::vector<int>& sockets);
 

@@ -17,7 +17,7 @@ namespace {
 
 using Answer = std::function<TestMessage(std::uint64_t number)>;
 
-// A thread at the other end of a socket, which answers until the socket is closed or an answer is
+// A thread at the other end of a socket that answers until the socket is closed or an answer is
 // empty.
 class Worker {
  public:

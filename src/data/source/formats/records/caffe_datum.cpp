@@ -9,13 +9,13 @@
 namespace tundish {
 namespace {
 
-constexpr std::uint64_t kMaxDatumSide = 1u << 20;  // three of them fit into 64 bits
+constexpr std::uint64_t kMaxDatumSide = 1u << 20;  // the product of three fits into 64 bits
 
 Fault damaged(std::string reason, std::uint64_t offset) {
   return damaged_source("LMDB", "no Caffe Datum: " + std::move(reason), offset);
 }
 
-// False: the field has another type than it should.
+// Returns false if the field has the wrong type.
 bool take_field(CaffeDatum& out, const WireField& field) {
   const bool number = field.type == WireType::varint;
   const bool bytes = field.type == WireType::bytes;

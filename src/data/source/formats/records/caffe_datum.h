@@ -13,12 +13,12 @@ namespace tundish {
 struct CaffeDatum {
   std::uint64_t channels = 0, height = 0, width = 0;
   std::int64_t label = -1;  // -1: none
-  bool encoded = false;     // data is a JPEG, PNG, ...; otherwise channels x height x width bytes
+  bool encoded = false;     // data: a JPEG, PNG, ...; otherwise channels x height x width bytes
   Bytes data;               // a view
-  std::vector<std::byte> floats;  // float_data
+  std::vector<std::byte> floats;  // the values of float_data
 };
 
-// Any bytes; faults: source_damaged, also when the numbers of pixels and of bytes differ.
+// Accepts any bytes. Faults: source_damaged, also if the numbers of pixels and bytes differ.
 std::optional<Fault> parse_caffe_datum(CaffeDatum& out, Bytes value);
 
 }  // namespace tundish

@@ -1,4 +1,4 @@
-// For tests: an index beside a file of records, with right checksums and other labels.
+// For tests: forges an index beside a file of records, with valid checksums but other labels.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -10,7 +10,7 @@
 
 namespace tundish {
 
-// Adds 1 to the label of the first record. Version 1 is that of record_index.cpp.
+// Adds 1 to the label of the first record. Version 1 is the version in record_index.cpp.
 inline void forge_first_label(const std::string& path, std::string_view format) {
   const FileStamp stamp = stamp_of(path);
   auto payload = load_side_index(path, stamp, format, 1);

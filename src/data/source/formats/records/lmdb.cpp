@@ -19,14 +19,14 @@
 namespace tundish {
 namespace {
 
-// What a value is, by the first one.
+// The kind of all values, detected from the first value.
 enum class Values : std::uint8_t { images, encoded_datums, pixel_datums, float_datums, pairs };
 
 bool has_labels(Values values) { return values != Values::images; }
 
-// What a value is that is not read.
+// Returns the reason why a value of another kind is not supported.
 const char* name_of_other(Bytes value) {
-  // No tensors, arrays or buffers beside a stream of Arrow.
+  // An Arrow stream without tensors, arrays or buffers.
   const auto no = [&](std::size_t at) { return load<std::uint32_t>(value.data() + at) == 0; };
   if (value.size() > 20 && no(0) && no(4) && no(8) && no(12) &&
       load<std::uint32_t>(value.data() + 16) == ~0u) {
@@ -41,7 +41,7 @@ ArrayType datum_type(const CaffeDatum& datum) {
           {datum.channels, datum.height, datum.width}};
 }
 
-// Of a value only the part that was found in it, or what was made of it.
+// Replaces a value by the part that was found in it, or by data made from it.
 void keep_part(std::vector<std::byte>& value, Bytes part) {
   const std::less_equal<> not_after;
   const bool inside = not_after(value.data(), part.data()) &&
@@ -129,7 +129,7 @@ class Lmdb : public RecordSource {
           "older",
           index_.note.empty() ? "" : "; ");
     }
-    bool clean = found.keys_ascend;  // otherwise samples are called by their numbers
+    bool clean = found.keys_ascend;  // otherwise keys are the numbers of the samples
     for (const std::size_t i : samples.order) {
       clean = clean && is_clean_key(found.keys[i]) && is_utf8(found.keys[i]);
       index_.add(found.offsets[i], found.sizes[i], -1, found.sizes[i]);
@@ -138,7 +138,7 @@ class Lmdb : public RecordSource {
     for (const std::size_t i : samples.order) index_.names.add(found.keys[i]);
   }
 
-  // Of the first value; the others must be of its kind.
+  // Detects the kind of the first value; all values must have this kind.
   void find_kind() {
     std::vector<std::byte> value;
     read_value(value, 0);
@@ -162,7 +162,7 @@ class Lmdb : public RecordSource {
                 {.file = data_path(), .record = 0, .key = key(0)});
   }
 
-  // Labels and sizes. A value that is damaged is reported when it is read.
+  // Reads labels and sizes. A damaged value is reported when it is read.
   void measure_values() {
     if (!has_labels(values_)) return;
     std::vector<std::byte> value;
@@ -181,7 +181,7 @@ class Lmdb : public RecordSource {
     }
   }
 
-  // The value outlives what is parsed out of it.
+  // The value must outlive the result.
   std::optional<Fault> parse(LmdbValue& out, Bytes value) const {
     if (values_ == Values::pairs) {
       auto fault = parse_pickled_pair(out.pair.emplace(), value);
@@ -244,9 +244,9 @@ class Lmdb : public RecordSource {
     if (fault) throw Error(*fault, {.file = given_});
   }
 
-  std::string given_;  // by the user: the folder, or the file
+  std::string given_;  // path given by the user: the folder, or the file
   Values values_ = Values::images;
-  ArrayType type_;  // of pixel_datums and float_datums
+  ArrayType type_;  // for pixel_datums and float_datums
   Schema schema_;
   std::vector<std::string> warnings_;
 };

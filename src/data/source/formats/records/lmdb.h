@@ -1,10 +1,10 @@
-// An LMDB data file (data.mdb, or the folder that holds it) whose values are coded images, Caffe
-// Datums, or pickles of an image and its label. Our own reader (lmdb_tree.h): liblmdb maps the file
-// into memory and trusts what its pages say, so a damaged or hostile file can end the process; it
+// An LMDB data file (data.mdb, or the folder with it) whose values are encoded images, Caffe
+// Datums, or pickles of an image and its label. Uses its own reader (lmdb_tree.h): liblmdb maps the
+// file into memory and trusts its pages, so a damaged or hostile file can terminate the process; it
 // also writes a lock file. This reader checks every page, takes no lock, and needs no library.
 //
-// The file must not be written to while it is read. Opening walks the tree once and keeps what it
-// found beside the file.
+// The file must not be written to while it is read. Opening walks the tree once and stores an index
+// beside the file.
 #pragma once
 
 #include <memory>

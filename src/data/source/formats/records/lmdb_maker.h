@@ -1,4 +1,4 @@
-// For tests: an LMDB data file of 512-byte pages, page by page.
+// For tests: makes an LMDB data file of 512-byte pages, page by page.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ class LmdbMaker {
  public:
   static constexpr std::size_t kPage = 512;
   struct Node {
-    std::string key = {}, value = {};  // of a leaf
-    std::uint64_t page = 0;            // of a branch, or the first one of a long value
-    std::uint32_t long_value = 0;      // its bytes
+    std::string key = {}, value = {};  // in a leaf
+    std::uint64_t page = 0;            // child of a branch, or first page of a long value
+    std::uint32_t long_value = 0;      // bytes of a long value
     std::uint16_t flags = 0;
   };
 
-  // Both heads; the second is newer. The root's page follows as page 2.
+  // Writes both heads; the second is newer. The first page added next is page 2.
   LmdbMaker(std::uint64_t entries, std::uint64_t root, std::uint64_t last_page) {
     for (std::uint64_t number : {0u, 1u}) {
       std::string page(kPage, '\0');

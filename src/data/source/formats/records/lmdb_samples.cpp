@@ -12,7 +12,7 @@ namespace tundish {
 namespace {
 
 constexpr std::size_t kMaxListed = 2'000'000;        // names in __keys__
-constexpr std::uint32_t kMaxListBytes = 256u << 20;  // of __keys__
+constexpr std::uint32_t kMaxListBytes = 256u << 20;  // limit of the size of __keys__
 
 bool is_bookkeeping(std::string_view key) {
   return key.size() > 4 && key.starts_with("__") && key.ends_with("__");
@@ -25,10 +25,10 @@ std::optional<std::size_t> find_key(const LmdbValues& values, std::string_view k
   return std::nullopt;
 }
 
-// Whether the last byte is the opcode STOP. Pickles of protocols 0 and 1 have no head.
+// Tests whether the last byte is the opcode STOP. Pickles of protocols 0 and 1 have no head.
 bool ends_pickle(Bytes value) { return !value.empty() && value.back() == std::byte{'.'}; }
 
-// A value about the data set. Not `done`: it is no pickle, or a longer one than is read.
+// A value about the data set. `done` is false if it is no pickle, or longer than the limit.
 struct About {
   std::vector<std::byte> bytes;
   Pickle pickle;
@@ -71,7 +71,7 @@ std::optional<Fault> follow_list(LmdbSamples& out, const LmdbValues& values, con
   return std::nullopt;
 }
 
-// With the offset of the list in the file.
+// Offsets in faults include the offset of the list in the file.
 std::optional<Fault> take_listed(LmdbSamples& out, const LmdbValues& values, std::size_t list,
                                  std::size_t samples, const ReadValue& read) {
   About about;

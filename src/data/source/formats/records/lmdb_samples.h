@@ -1,5 +1,5 @@
-// Which values of an LMDB file are samples, and in which order: __keys__ and __len__, which
-// ImageFolder2LMDB and others write, are about the data set and are no samples.
+// Chooses the samples among the values of an LMDB file, and their order. __keys__ and __len__,
+// written by ImageFolder2LMDB and others, describe the data set and are no samples.
 #pragma once
 
 #include <functional>
@@ -13,16 +13,16 @@
 namespace tundish {
 
 struct LmdbSamples {
-  std::vector<std::size_t> order;  // numbers of values
+  std::vector<std::size_t> order;  // indexes of values
   std::string note;                // a warning, or empty
 };
 
-// The bytes of value i; a throw passes through.
+// Reads the bytes of value i; exceptions pass through.
 using ReadValue = std::function<void(std::vector<std::byte>& out, std::size_t i)>;
 
-// A pickled list __keys__ says which values are samples and in which order; without one all values
-// are, in the order of the tree. Faults: source_damaged for keys that are missing or listed twice,
-// and all of Pickle::read(); offsets count from the first byte of the file.
+// A pickled list __keys__ specifies the samples and their order. Without the list, all values are
+// samples, in tree order. Faults: source_damaged for keys that are missing or listed twice, and all
+// faults of Pickle::read(); offsets count from the first byte of the file.
 std::optional<Fault> choose_lmdb_samples(LmdbSamples& out, const LmdbValues& values,
                                          const ReadValue& read);
 

@@ -17,7 +17,7 @@ namespace {
 const std::string kPng = std::string("\x89PNG\r\n\x1a\n") + "pixels";
 const std::string kLong = kPng + std::string(900, 'x');
 
-// A branch, two leaves, a long value, a key of the writer's own.
+// A branch, two leaves, a long value, and a key added by the writing tool.
 LmdbMaker good() {
   LmdbMaker out(4, 2, 6);
   out.add(false, {{.key = "", .page = 3}, {.key = "c", .page = 4}});
@@ -42,7 +42,7 @@ std::string walk(const std::string& bytes) {
   return fault ? error_name(fault->code) + " " + fault->reason : "good";
 }
 
-// The good file with a number changed.
+// Walks the good file with a number changed.
 template <class T>
 std::string walk_changed(std::size_t at, T value) {
   LmdbMaker file = good();
@@ -60,7 +60,7 @@ std::string text_of(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// A pickle of protocol 3.
+// Makes a pickle of protocol 3.
 std::string pickled_pair(const std::string& image, char label) {
   return std::string(
              "\x80\x03"
@@ -72,7 +72,7 @@ const std::string kListOfKeys =
     "\x80\x03](X\x01" + std::string(3, '\0') + "bX\x01" + std::string(3, '\0') + "aC\x01" + "ce.";
 const std::string kThree = "\x80\x03K\x03.";
 
-// Four values of which __keys__ may list three.
+// Makes four values, of which __keys__ may list three.
 std::string pairs_with(const std::string& keys) {
   const std::string old = "(S'\\x89PNG\\r\\n\\x1a\\nold'\nI9\nt.";  // protocol 0
   LmdbMaker out(6, 2, 2);
@@ -90,7 +90,7 @@ std::string pairs_with(const std::string& keys) {
 TEST_CASE("lmdb: every value by its key, without the writer's own keys") {
   const TemporaryFolder folder;
   folder.write("d/data.mdb", good().bytes);
-  for (int round = 0; round < 2; ++round) {  // the second by the index beside the file
+  for (int round = 0; round < 2; ++round) {  // the second round uses the index beside the file
     const auto source = open_loose(folder / "d");
     REQUIRE(source->count() == 3);
     CHECK(source->key(0) == "a/1");
@@ -110,9 +110,9 @@ TEST_CASE("lmdb: every value by its key, without the writer's own keys") {
 TEST_CASE("lmdb: the newer of two good heads counts") {
   CHECK(walk(good().bytes) == "good");
   CHECK(
-      walk_changed(kPage + 16, 0u) ==  // the other one is of an empty file
+      walk_changed(kPage + 16, 0u) ==  // the other head belongs to an empty file
       "TND-314 LMDB: one of its two heads is damaged or cut off, and the other one has no values");
-  CHECK(walk_changed(0 + 16, 0u) == "good");  // the first one damaged
+  CHECK(walk_changed(0 + 16, 0u) == "good");  // the first head damaged
   LmdbMaker both = good();
   LmdbMaker::put(both.bytes, 16, 0u);
   LmdbMaker::put(both.bytes, kPage + 16, 0u);
@@ -137,13 +137,13 @@ TEST_CASE("lmdb: pages out of range, cycles, overlaps and lies are refused") {
         "TND-314 LMDB: page 3 is no branch or leaf of the tree");
   CHECK(walk_changed(5 * kPage + 12, 1u) ==
         "TND-314 LMDB: page 5 does not begin a value of 914 bytes");
-  // The last entry of page 3 lies before the first: a longer value would reach into it.
+  // The last entry of page 3 lies before the first: a longer value would overlap the first.
   const std::string bytes = good().bytes;
   const std::size_t entry = 3 * kPage + load<std::uint16_t>(as_bytes(bytes) + 3 * kPage + 18);
   CHECK(walk_changed(entry, static_cast<std::uint32_t>(kPng.size() + 1)) == "good");  // padding
   CHECK(walk_changed(entry, static_cast<std::uint32_t>(kPng.size() + 2)) ==
         "TND-314 LMDB: entry 0 of page 3 is outside the page, or overlaps another");
-  // A page whose entries are all the same one, with a long key.
+  // A page whose entries are all the same entry, with a long key.
   LmdbMaker shared(3, 2, 2);
   shared.add(true, {{.key = std::string(200, 'k')}});
   LmdbMaker::put(shared.bytes, 2 * kPage + 12, std::uint16_t{16 + 2 * 3});
@@ -176,7 +176,7 @@ TEST_CASE("lmdb: what is not read is named") {
 TEST_CASE("lmdb: pickles of an image and its label, in the order of __keys__") {
   const TemporaryFolder folder;
   const std::string path = folder.write("d", pairs_with(kListOfKeys));
-  for (int round = 0; round < 2; ++round) {  // the second by the index beside the file
+  for (int round = 0; round < 2; ++round) {  // the second round uses the index beside the file
     const auto source = open_loose(path);
     REQUIRE(source->count() == 3);
     CHECK(source->key(0) == "b");

@@ -14,16 +14,16 @@ namespace tundish {
 namespace {
 
 constexpr std::uint32_t kMagic = 0xbeefc0de;
-constexpr std::size_t kHead = 16;     // of a page: number, padding, flags, bounds
-constexpr std::size_t kNodeHead = 8;  // of an entry: size or page, flags, bytes of the key
+constexpr std::size_t kHead = 16;     // page head: number, padding, flags, bounds
+constexpr std::size_t kNodeHead = 8;  // entry head: size or page, flags, bytes of the key
 constexpr std::size_t kMetaBytes = 152;
 constexpr std::uint16_t kBranch = 1, kLeaf = 2, kOverflow = 4, kMeta = 8, kLeaf2 = 0x20;
 constexpr std::uint16_t kBigData = 1, kSubData = 2, kDupData = 4;
-constexpr std::uint16_t kDupFlags = 0x04 | 0x10 | 0x20 | 0x40;  // DUPSORT and what needs it
+constexpr std::uint16_t kDupFlags = 0x04 | 0x10 | 0x20 | 0x40;  // DUPSORT and flags that require it
 constexpr std::uint64_t kNoPage = ~std::uint64_t{0};
-constexpr std::size_t kMaxDepth = 32;                      // of LMDB itself
-constexpr std::uint32_t kMinPage = 256, kMaxPage = 32768;  // LMDB's own limit is the second
-constexpr std::uint64_t kMaxPages = 1ull << 31;            // 8 TiB of the usual 4,096 bytes
+constexpr std::size_t kMaxDepth = 32;                      // limit of LMDB itself
+constexpr std::uint32_t kMinPage = 256, kMaxPage = 32768;  // kMaxPage is LMDB's own limit
+constexpr std::uint64_t kMaxPages = 1ull << 31;            // 8 TiB with the usual 4,096 bytes
 
 Fault damaged(std::string reason, std::uint64_t offset) {
   return damaged_source("LMDB", std::move(reason), offset);
@@ -99,8 +99,8 @@ class LmdbWalk {
     return parse_meta(bytes);
   }
 
-  // The newer one of the two heads that are good. The second is one page after the first; when the
-  // first is damaged, every size of a page is tried.
+  // Finds the newer of the two heads that are valid. The second is one page after the first. If the
+  // first is damaged, tries every page size.
   std::optional<Fault> find_meta() {
     const std::optional<Meta> first = meta_at(0);
     std::optional<Meta> second;
@@ -128,7 +128,7 @@ class LmdbWalk {
 
   std::uint64_t offset_of(std::uint64_t page) const { return page * meta_.page_size; }
 
-  // Pages [first, first + count) are met for the first time.
+  // Marks pages [first, first + count) as visited; each may be visited only once.
   std::optional<Fault> claim(std::uint64_t first, std::uint64_t count, std::uint64_t from) {
     if (first < 2 || first >= pages_ || count > pages_ - first) {
       return damaged(
@@ -190,8 +190,8 @@ class LmdbWalk {
     return std::nullopt;
   }
 
-  // Every node is inside the page, and no two share a byte: otherwise a small page could hold
-  // many large values.
+  // Checks that every node is inside the page and that no two share a byte. Otherwise a small page
+  // could hold many large values.
   std::optional<Fault> check_nodes(const Level& level) {
     nodes_.clear();
     const Bytes page = level.page;
@@ -214,7 +214,7 @@ class LmdbWalk {
     return std::nullopt;
   }
 
-  // The next node's bytes up to the end of the page; check_nodes() has seen it.
+  // Returns the bytes of the next node up to the end of the page; check_nodes() has checked it.
   static Bytes next_node(Level& level) {
     const std::size_t at = load<std::uint16_t>(level.page.data() + kHead + 2 * level.next++);
     return Bytes(level.page).subspan(at);
@@ -286,7 +286,7 @@ class LmdbWalk {
   std::uint64_t pages_ = 0;
   std::vector<bool> seen_;
   std::vector<Level> stack_;
-  std::vector<std::array<std::size_t, 3>> nodes_;  // of one page: begin, end, number
+  std::vector<std::array<std::size_t, 3>> nodes_;  // nodes of one page: begin, end, number
 };
 
 }  // namespace

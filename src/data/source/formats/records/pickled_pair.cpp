@@ -5,7 +5,7 @@
 
 namespace tundish {
 
-// A pair has about 20 values, with a label of NumPy's; more would only take memory.
+// A pair with a NumPy label has about 20 values; more would only waste memory.
 constexpr std::size_t kMaxPairValues = 1000;
 
 bool starts_pickle(Bytes value) {

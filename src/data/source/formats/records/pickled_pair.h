@@ -1,4 +1,4 @@
-// A value of ImageFolder2LMDB: the pickle of (bytes of an image file, label). Nothing is executed
+// A value of ImageFolder2LMDB: the pickle of (bytes of an image file, label). No code is executed
 // (data/source/pickle/pickle.h).
 #pragma once
 
@@ -13,15 +13,15 @@ namespace tundish {
 
 struct PickledPair {
   Pickle pickle;
-  Bytes image;  // part of the value, or kept by the pickle
+  Bytes image;  // part of the value, or owned by the pickle
   std::int64_t label = -1;
 };
 
-// Whether these bytes begin as a pickle of protocol 2 or later does. Older ones have no head.
+// Returns true if the bytes begin as a pickle of protocol 2 or later. Older pickles have no head.
 bool starts_pickle(Bytes value);
 
-// Any bytes, which must outlive `out`. Faults: source_damaged; format_unsupported for names that
-// are not on the list, and for a pickle of something else.
+// Accepts any bytes, which must outlive `out`. Faults: source_damaged; format_unsupported for names
+// that are not on the list, and for a pickle of something else.
 std::optional<Fault> parse_pickled_pair(PickledPair& out, Bytes value);
 
 }  // namespace tundish

@@ -1,6 +1,6 @@
-// The wire format of protocol buffers: a message is a list of numbered fields. Nothing is known
-// here about messages, and nothing recurses: whoever reads a message opens a reader for each inner
-// one, so the depth is that of the code.
+// The wire format of protocol buffers: a message is a list of numbered fields. This reader is
+// independent of message types and does not recurse. Callers open a reader for each inner message,
+// so the depth is bounded by the code of the caller.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@ enum class WireType : std::uint8_t { varint = 0, fixed64 = 1, bytes = 2, fixed32
 struct WireField {
   std::uint32_t number = 0;  // 1 to 2^29 - 1
   WireType type = WireType::varint;
-  std::uint64_t value = 0;   // of varint, fixed64, fixed32
-  Bytes bytes;               // of bytes: a view
-  std::uint64_t offset = 0;  // of the value or the bytes: base + their place in the message
+  std::uint64_t value = 0;   // for varint, fixed64, fixed32
+  Bytes bytes;               // for bytes: a view
+  std::uint64_t offset = 0;  // offset of the value or the bytes: base + place in the message
 };
 
-// Any bytes. After an error there are no more fields.
+// Accepts any bytes. Yields no fields after an error.
 class WireReader {
  public:
   explicit WireReader(Bytes message, std::uint64_t base = 0) : message_(message), base_(base) {}
 
-  // False at the end, and at an error.
+  // Reads the next field. Returns false at the end and at an error.
   bool next(WireField& out);
 
-  // Null while there is none: "a length of 12 bytes where 3 are left".
+  // Null without error: "a length of 12 bytes where 3 are left".
   const char* error() const { return error_; }
-  std::uint64_t offset() const { return base_ + at_; }  // of the error, or of the next field
+  std::uint64_t offset() const { return base_ + at_; }  // offset of the error, or of the next field
 
  private:
   bool fail(const char* reason);
@@ -40,8 +40,8 @@ class WireReader {
   const char* error_ = nullptr;
 };
 
-// A number of 1 to 10 bytes at `at`, which moves behind it; false when it ends early or has more
-// than 64 bits.
+// Reads a number of 1 to 10 bytes and moves `at` behind it. Returns false if the number is cut
+// off or has more than 64 bits.
 bool read_varint(std::uint64_t& out, Bytes bytes, std::size_t& at);
 
 }  // namespace tundish

@@ -20,7 +20,7 @@ void put(std::vector<std::byte>& out, std::uint64_t value) {
   put(out, std::span<const std::uint64_t>(&value, 1));
 }
 
-// Takes values off the front; false when there are fewer.
+// Takes values from the front; returns false if too few bytes are left.
 class Reader {
  public:
   explicit Reader(Bytes bytes) : left_(bytes) {}
@@ -119,7 +119,7 @@ void save_record_index(const IndexedFile& file, const RecordIndex& index) noexce
   try {
     save_side_index(file.path, file.stamp, file.format, kVersion,
                     encode_record_index(file.settings, index));
-  } catch (...) {  // no memory: the next opening scans again
+  } catch (...) {  // no memory: the next opening scans the file
   }
 }
 

@@ -1,5 +1,5 @@
-// Where the records of a data file are, what their labels are and how long they are once read:
-// 24 bytes per record. Kept beside the data file (side_index.h).
+// Places, labels and sizes of the records of a data file: 24 bytes per record. Stored beside the
+// data file (side_index.h).
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@
 namespace tundish {
 
 struct RecordIndex {
-  std::vector<std::uint64_t> offsets;  // of the stored bytes
-  std::vector<std::uint32_t> lengths;  // of the stored bytes; kTooLong for more than fit
+  std::vector<std::uint64_t> offsets;  // offsets of the stored bytes
+  std::vector<std::uint32_t> lengths;  // sizes of the stored bytes; kTooLong for more than fit
   std::vector<std::int64_t> labels;
-  std::vector<std::uint32_t> bytes;  // of all fields as read; 0 for a record that cannot be read
+  std::vector<std::uint32_t> bytes;  // size of all fields as read; 0 for an unreadable record
   StringTable names;                 // one per record, or none
-  std::string note;                  // what else the format found
+  std::string note;                  // other findings of the format
 
   static constexpr std::uint32_t kTooLong = ~std::uint32_t{0};
-  static constexpr std::uint64_t kBytesPerRecord = 24;  // of memory, without names
+  static constexpr std::uint64_t kBytesPerRecord = 24;  // memory, without names
   std::size_t size() const { return offsets.size(); }
   std::uint64_t memory() const { return kBytesPerRecord * size() + names.memory(); }
   void add(std::uint64_t offset, std::uint64_t length, std::int64_t label,
@@ -32,7 +32,7 @@ struct RecordIndex {
 
 inline constexpr std::uint64_t kMaxRecords = 50'000'000;
 
-// What was indexed: `settings` is all that the index depends on beside the file (options, schema).
+// The indexed file. `settings` contains all other inputs of the index (options, schema).
 struct IndexedFile {
   std::string path;
   FileStamp stamp;
@@ -40,12 +40,12 @@ struct IndexedFile {
   std::string settings;
 };
 
-// Empty when there is none that fits, or when it has places outside the file or names that are not
-// clean.
+// Returns empty if no index fits, or if the index has places outside the file or names that are
+// not clean.
 std::optional<RecordIndex> load_record_index(const IndexedFile& file);
 void save_record_index(const IndexedFile& file, const RecordIndex& index) noexcept;
 
-// Any bytes; for the two above, tests and fuzzers.
+// Accepts any bytes. For the functions above, tests and fuzzers.
 std::vector<std::byte> encode_record_index(const std::string& settings, const RecordIndex& index);
 std::optional<RecordIndex> decode_record_index(Bytes bytes, const std::string& settings,
                                                std::uint64_t file_size);

@@ -20,13 +20,13 @@ constexpr std::uint64_t kMaxKeysBytes = 1ull << 30;
 
 bool is_whole_label(float label) { return std::floor(label) == label && std::abs(label) < 1e9f; }
 
-// What is before the image.
+// The kind of labels before the image.
 enum class Labels : char { none = 'n', whole = 'w', vectors = 'v', ragged = 'r' };
 
-// Seen in all records: "w", "v5" (vectors of five), ...
+// The kind of labels in all records: "w", "v5" (vectors of five), ...
 struct RecordIoKind {
   Labels labels = Labels::whole;
-  std::uint32_t length = 0;  // of vectors; 0: one number
+  std::uint32_t length = 0;  // length of vectors; 0: one number
 
   std::string text() const { return fmt::format("{}{}", static_cast<char>(labels), length); }
   static std::optional<RecordIoKind> parse(const std::string& text) {
@@ -41,7 +41,7 @@ struct RecordIoKind {
     }
     return std::nullopt;
   }
-  // One label more.
+  // Updates the kind by the label of one more record.
   void add(const IrHeader& header, bool first) {
     const bool is_whole = header.flag == 0 && is_whole_label(header.label);
     if (first) {
@@ -100,7 +100,7 @@ class RecordIo : public RecordSource {
   }
 
  private:
-  // All that the index depends on beside the .rec file.
+  // Returns all inputs of the index other than the .rec file.
   std::string stamp_of_keys() {
     const std::size_t dot = data_path().rfind('.');
     if (dot == data_path().npos || data_path().find('/', dot) != data_path().npos) return "no idx";
@@ -129,7 +129,7 @@ class RecordIo : public RecordSource {
       add(record);
     }
     if (reader.fault()) throw Error(*reader.fault(), {.file = data_path()});
-    // The shape of label vectors is known only now.
+    // The shape of label vectors is known only after all records.
     const std::uint64_t fixed = element_bytes(ArrayElement::float32) * std::max(1u, kind_.length);
     for (std::size_t i = 0; i < index_.size() && kind_.labels != Labels::none; ++i) {
       if (index_.bytes[i] == 0) continue;
@@ -144,7 +144,7 @@ class RecordIo : public RecordSource {
     flags_ = {};
   }
 
-  // Whether records have the header of mx.recordio.pack(), by the first one.
+  // Detects from the first record whether records have the header of mx.recordio.pack().
   void find_kind(const RecordIoRecord& record) {
     std::vector<std::byte> stored(
         static_cast<std::size_t>(std::min<std::uint64_t>(record.stored, Limits{}.max_bytes))),
@@ -166,7 +166,7 @@ class RecordIo : public RecordSource {
                 {.file = data_path()});
   }
 
-  // A record without a whole header, or without all of its labels, is bad when it is read.
+  // A record with a truncated header, or without all of its labels, is bad when it is read.
   void add(const RecordIoRecord& record) {
     if (kind_.labels == Labels::none) {
       flags_.push_back(0);
@@ -183,14 +183,14 @@ class RecordIo : public RecordSource {
                good ? record.size - before : 0);
   }
 
-  // What the index has of a good record.
+  // Returns the label that the index has for a good record.
   std::int64_t label_of(Bytes data) const {
     if (kind_.labels != Labels::whole) return -1;
     const float label = read_ir_header(data).label;
     return is_whole_label(label) ? static_cast<std::int64_t>(label) : -1;
   }
 
-  // The samples that the .idx file names, in its order.
+  // Selects the samples listed in the .idx file, in its order.
   void apply_keys() {
     std::vector<std::byte> file;
     read_file(file, keys_path_, kMaxKeysBytes);
@@ -286,13 +286,13 @@ class RecordIo : public RecordSource {
     out.insert(out.end(), values.begin(), values.end());
   }
 
-  std::string keys_path_;   // of the .idx file; empty: there is none
-  std::string keys_stamp_;  // of the .idx file when it was opened
+  std::string keys_path_;   // path of the .idx file; empty: none
+  std::string keys_stamp_;  // stamp of the .idx file when it was opened
   RecordIoKind kind_;
   Schema schema_;
   std::vector<std::string> warnings_;
-  std::vector<std::uint32_t> flags_;  // while the index is built
-  bool seen_ = false;                 // a good record, while the index is built
+  std::vector<std::uint32_t> flags_;  // only while the index is built
+  bool seen_ = false;                 // true after a good record, while the index is built
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
-// MXNet's RecordIO: a .rec file of images that mx.recordio.pack() wrote, or of plain images.
+// MXNet's RecordIO: a .rec file of images written by mx.recordio.pack(), or of plain images.
 //
-// With NAME.idx beside NAME.rec the samples are those that the .idx file names, in its order;
-// without it all records in the order of the file. Opening reads the heads of all records once and
-// keeps what it found beside the file.
+// With NAME.idx beside NAME.rec, the samples are the records listed in the .idx file, in its order.
+// Without it, all records are samples, in file order. Opening reads the heads of all records once
+// and stores an index beside the file.
 #pragma once
 
 #include <memory>

@@ -21,7 +21,7 @@ Fault damaged(std::string reason, std::uint64_t offset) {
   return damaged_source("RecordIO", std::move(reason), offset);
 }
 
-// Appends to the first bytes of the data, as far as they are wanted.
+// Appends to the first bytes of the data, up to the size of a header.
 void append_head(RecordIoRecord& out, Bytes bytes) {
   if (out.size >= kIrHeaderBytes) return;
   const std::size_t room = kIrHeaderBytes - static_cast<std::size_t>(out.size);
@@ -83,7 +83,7 @@ bool RecordIoReader::read_part(RecordIoRecord& out, unsigned& kind) {
   }
   append_head(out, Bytes(first).first(wanted));
   out.size += length;
-  out.stored += words.size() + present;  // the padding of the last record may be missing
+  out.stored += words.size() + present;  // the last record may lack its padding
   return true;
 }
 

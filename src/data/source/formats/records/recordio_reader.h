@@ -1,8 +1,8 @@
-// The records of an MXNet RecordIO file (.rec), and what is in them.
+// Reads the records of an MXNet RecordIO file (.rec) and their headers.
 //
-// A record is one part, or several (first, middle..., last) whose data were separated by the magic
-// number, which the writer took out. A part: magic, kind and length in one word, data, zeros up to
-// a multiple of 4 bytes.
+// A record has one or more parts (first, middle..., last). The writer splits data at every magic
+// number, and removes the magic number. A part: magic, kind and length in one word, data, zeros up
+// to a multiple of 4 bytes.
 #pragma once
 
 #include <array>
@@ -23,17 +23,17 @@ inline constexpr std::uint32_t kRecordIoMagic = 0xced7230a;
 inline constexpr std::size_t kIrHeaderBytes = 24;  // flag, label, id, id2
 
 struct RecordIoRecord {
-  std::uint64_t offset = 0;                         // of the first part
-  std::uint64_t stored = 0;                         // bytes of all parts, with heads and padding
-  std::uint64_t size = 0;                           // of the data, joined
-  std::array<std::byte, kIrHeaderBytes> head = {};  // the data's first bytes
+  std::uint64_t offset = 0;                         // offset of the first part
+  std::uint64_t stored = 0;                         // size of all parts, with heads and padding
+  std::uint64_t size = 0;                           // size of the joined data
+  std::array<std::byte, kIrHeaderBytes> head = {};  // first bytes of the data
 };
 
 class RecordIoReader {
  public:
   explicit RecordIoReader(ByteStream& in) : in_(in) {}  // keeps a reference
 
-  // False at the end, and at a fault (source_damaged), after which there are no more records.
+  // Reads the next record. Returns false at the end and at a fault (source_damaged): it is final.
   bool next(RecordIoRecord& out);
   const std::optional<Fault>& fault() const { return fault_; }
 
@@ -45,20 +45,20 @@ class RecordIoReader {
   std::optional<Fault> fault_;
 };
 
-// Joins the parts of one record, `stored` bytes as the reader counts them. Any bytes; faults:
+// Joins the parts of one record, `stored` bytes as counted by the reader. Any bytes; faults:
 // source_damaged.
 std::optional<Fault> join_recordio(std::vector<std::byte>& out, Bytes stored);
 
-// What mx.recordio.pack() puts before an image.
+// The header that mx.recordio.pack() writes before an image.
 struct IrHeader {
-  std::uint32_t flag = 0;  // > 0: so many labels follow the header
+  std::uint32_t flag = 0;  // > 0: number of labels that follow the header
   float label = 0;
   std::uint64_t id = 0, id2 = 0;
 };
-IrHeader read_ir_header(Bytes head);  // kIrHeaderBytes at least
+IrHeader read_ir_header(Bytes head);  // at least kIrHeaderBytes
 
-// Lines "KEY<tab>OFFSET" of an .idx file. Any text; faults: source_damaged with the line, also when
-// a key occurs twice; format_unsupported over kMaxRecords.
+// Parses lines "KEY<tab>OFFSET" of an .idx file. Accepts any text. Faults: source_damaged with the
+// line, also for a repeated key; format_unsupported over kMaxRecords.
 struct RecordIoKeys {
   StringTable names;  // clean
   std::vector<std::uint64_t> offsets;

@@ -24,7 +24,7 @@ std::string head(std::uint32_t flag, float label) {
   return raw(flag) + raw(label) + raw(std::uint64_t{1}) + raw(std::uint64_t{0});
 }
 
-// As the writer does: split where the magic is at a multiple of 4 bytes.
+// Splits data as the writer does: where the magic is at a multiple of 4 bytes.
 std::string record(const std::string& data) {
   std::vector<std::string> parts(1);
   for (std::size_t at = 0; at < data.size();) {
@@ -83,7 +83,7 @@ TEST_CASE("recordio: images and whole labels") {
   const std::string image = kPng + std::string(2, 'x') + kMagic + kMagic + "end";
   const std::string path =
       folder.write("a.rec", record(head(0, 3) + kPng) + record(head(0, 250) + image));
-  for (int round = 0; round < 2; ++round) {  // the second by the index beside the file
+  for (int round = 0; round < 2; ++round) {  // the second round uses the index beside the file
     const auto source = open_loose(path);
     REQUIRE(source->count() == 2);
     CHECK(source->info(0).label == 3);

@@ -1,5 +1,5 @@
-// Names of classes out of TFRecord files: image/class/text beside image/class/label in every
-// record, as TensorFlow's scripts for ImageNet write them.
+// Class names from TFRecord files: image/class/text beside image/class/label in every
+// record, as written by TensorFlow's scripts for ImageNet.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ inline constexpr std::string_view kTfClassText = "image/class/text";
 
 class TfClassNames {
  public:
-  // What one record says: a label from 0 on and its name, any bytes. Bounded: over kMaxNames
-  // labels, or over kMaxTextBytes of names, none are kept.
+  // Adds the label (from 0 on) and name of one record; the name may be any bytes. Drops all names
+  // if there are over kMaxNames labels, or over kMaxTextBytes of names.
   void add(std::int64_t label, std::string_view name);
   void add(const TfClassNames& others);
 
-  // By label; a label without a name has its number as its name. Empty when there are no names;
-  // `reason` then says why, or is empty when no record has one.
+  // Returns names by label; a label without a name is named by its number. Returns empty without
+  // names: `reason` is then the reason, or empty if no record has a name.
   std::vector<std::string> names(std::string& reason) const;
 
-  // For the index beside the file; parse() takes any text.
+  // Serialization for the index beside the file; parse() accepts any text.
   std::string text() const;
   static std::optional<TfClassNames> parse(std::string_view text);
 
@@ -37,7 +37,7 @@ class TfClassNames {
 
   std::map<std::int64_t, std::string> names_;
   std::size_t bytes_ = 0;
-  std::string refused_;  // why there are none
+  std::string refused_;  // reason why there are none
 };
 
 }  // namespace tundish

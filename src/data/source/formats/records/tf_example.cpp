@@ -31,7 +31,7 @@ std::optional<Fault> check_type(const WireField& field, const char* what) {
   return damaged(fmt::format("{} is a number", what), field.offset);
 }
 
-// How many varints; false when the last one is cut off or one is too long.
+// Counts varints; returns false if the last one is truncated or any is too long.
 bool count_varints(std::uint64_t& count, Bytes packed) {
   std::uint64_t value = 0;
   for (std::size_t at = 0; at < packed.size(); ++count) {
@@ -40,7 +40,7 @@ bool count_varints(std::uint64_t& count, Bytes packed) {
   return true;
 }
 
-// BytesList, FloatList or Int64List.
+// Counts the values of a BytesList, FloatList or Int64List.
 std::optional<Fault> count_list(TfFeature& feature, const WireField& list) {
   WireReader reader(list.bytes, list.offset);
   WireField field;
@@ -70,7 +70,7 @@ std::optional<Fault> count_list(TfFeature& feature, const WireField& list) {
   return end_of(reader);
 }
 
-// A Feature: one of three lists.
+// Counts the values of a Feature: one of three lists.
 std::optional<Fault> count_feature(TfFeature& feature, Bytes message, std::uint64_t offset) {
   WireReader reader(message, offset);
   WireField field;
@@ -87,7 +87,7 @@ std::optional<Fault> count_feature(TfFeature& feature, Bytes message, std::uint6
   return end_of(reader);
 }
 
-// A FeatureList: a Feature per step.
+// Counts the steps of a FeatureList: a Feature per step.
 std::optional<Fault> count_steps(TfFeature& feature, Bytes message, std::uint64_t offset) {
   feature.is_sequence = true;
   feature.steps = 0;
@@ -121,7 +121,7 @@ class ExampleParser {
   }
 
  private:
-  // Features or FeatureLists: a map, that is a repeated message of key and value.
+  // Parses Features or FeatureLists: a map, encoded as a repeated message of key and value.
   std::optional<Fault> parse_map(const WireField& map, bool sequences) {
     WireReader reader(map.bytes, map.offset);
     WireField field;
@@ -158,7 +158,7 @@ class ExampleParser {
   }
 
   std::optional<Fault> keep(const TfFeature& feature) {
-    // A search from the front is quicker for the few features that records have.
+    // A linear search is faster for the few features that records usually have.
     constexpr std::size_t kFew = 16;
     if (out_.size() < kFew) {
       for (TfFeature& other : out_) {
@@ -183,7 +183,7 @@ class ExampleParser {
   }
 
   std::vector<TfFeature>& out_;
-  std::unordered_map<std::string_view, std::size_t> places_;  // filled when there are many
+  std::unordered_map<std::string_view, std::size_t> places_;  // filled only if there are many
   std::size_t indexed_ = 0;
 };
 
@@ -264,7 +264,7 @@ std::optional<std::vector<std::uint64_t>> read_tf_shape(const TfFeature& feature
   std::vector<std::uint64_t> shape;
   std::uint64_t product = 1;
   for (std::size_t at = 0; at + sizeof(std::int64_t) <= bytes.size(); at += sizeof(std::int64_t)) {
-    const auto side = load<std::uint64_t>(&bytes[at]);  // a negative one is larger than any product
+    const auto side = load<std::uint64_t>(&bytes[at]);  // a negative side exceeds any product
     if (side == 0 || side > values / product) return std::nullopt;
     product *= side;
     shape.push_back(side);

@@ -20,28 +20,28 @@ struct TfFeature {
   std::string_view name;
   FeatureKind kind = FeatureKind::empty;
   bool is_sequence = false;
-  bool ragged = false;       // of a sequence: steps differ in their numbers of values
-  std::uint64_t steps = 1;   // of a sequence: how many
-  std::uint64_t values = 0;  // of all steps together
+  bool ragged = false;       // for a sequence: numbers of values differ between steps
+  std::uint64_t steps = 1;   // for a sequence: number of steps
+  std::uint64_t values = 0;  // total over all steps
   Bytes message;             // Feature or FeatureList
-  Bytes first;               // of bytes: the first value
-  std::uint64_t offset = 0;  // of `first`, or of the message, in the record
+  Bytes first;               // for bytes: the first value
+  std::uint64_t offset = 0;  // offset in the record of `first`, or of the message
 };
 
-// Any bytes. Of two features of one name the last counts, as protocol buffers have it. Faults:
-// source_damaged, when the bytes are no such message; format_unsupported over kMaxFeatures.
+// Accepts any bytes. Among features with equal names the last counts, as in protocol buffers.
+// Faults: source_damaged if the bytes are no such message; format_unsupported over kMaxFeatures.
 std::optional<Fault> parse_tf_example(std::vector<TfFeature>& out, Bytes record);
 inline constexpr std::size_t kMaxFeatures = 1024;
 
-// A list of numbers has no shape: the feature NAME/shape holds the sides of the array NAME, where
-// it has several. tundish convert writes it.
+// A list of numbers has no shape. For an array NAME with several sides, the feature NAME/shape
+// holds the sides. Written by tundish convert.
 inline constexpr const char* kTfShapeEnding = "/shape";
 
-// The sides that a feature lists, when an array of `values` values has them. Any feature.
+// Returns the sides that a feature lists, if an array of `values` values can have them.
 std::optional<std::vector<std::uint64_t>> read_tf_shape(const TfFeature& feature,
                                                         std::uint64_t values);
 
-// Appends the values of a feature that parse_tf_example() gave: float32 or int64.
+// Appends the values of a feature from parse_tf_example(): float32 or int64.
 void append_values(std::vector<std::byte>& out, const TfFeature& feature);
 
 }  // namespace tundish

@@ -20,8 +20,8 @@ std::string_view text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// (values) of a feature, () of one value; (steps, values per step) of a feature list, without the
-// second side where it is 1.
+// Returns (values) for a feature, () for one value; (steps, values per step) for a feature list,
+// without the second side if it is 1.
 std::vector<std::uint64_t> shape_of(bool is_sequence, std::uint64_t steps, std::uint64_t values) {
   if (!is_sequence) return values == 1 ? std::vector<std::uint64_t>{} : std::vector{values};
   if (steps == 0 || values == steps) return {steps};
@@ -63,7 +63,7 @@ constexpr int kOther = 0, kImage = 1, kLabel = 2;
 
 void TfSurvey::note(Seen& seen, const TfFeature& feature) {
   const bool first = seen.kind == FeatureKind::empty;
-  if (feature.kind == FeatureKind::empty) {  // a list without values says nothing of its type
+  if (feature.kind == FeatureKind::empty) {  // a list without values has no type
     seen.single = seen.same_shape = false;
     return;
   }
@@ -149,7 +149,7 @@ std::optional<Fault> TfLayout::decide(const TfSurvey& survey, const SourceOption
   const auto name_of = [](int at, const std::vector<FieldCandidate>& of) {
     return at < 0 ? std::string() : of[static_cast<std::size_t>(at)].name;
   };
-  std::set<std::string> told;  // features that say no more than the shape of another, or the image
+  std::set<std::string> told;  // shapes of other features, and descriptions of the image
   if (!keep_descriptions) {
     told = find_descriptions(survey, name_of(image, images), name_of(label, labels));
   }
@@ -279,7 +279,7 @@ std::optional<Fault> TfLayout::convert_array(std::vector<std::byte>* out, std::u
         fmt::format("is {}, in the first records it is {}", array_text(here), array_text(*fixed)),
         offset);
   }
-  if (!fixed && here.shape.empty()) here.shape = {1};  // as many sides as its neighbors
+  if (!fixed && here.shape.empty()) here.shape = {1};  // as many sides as in other records
   const std::string head = fixed ? std::string() : npy_head(here);
   const std::uint64_t values = feature ? feature->values : 0;
   bytes += head.size() + values * element_bytes(here.element);

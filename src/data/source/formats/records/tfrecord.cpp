@@ -22,7 +22,7 @@
 namespace tundish {
 namespace {
 
-// The records from the front, of a plain or a compressed file.
+// Reads the records of a plain or compressed file from the front.
 class RecordStream {
  public:
   RecordStream(const File& file, Compression compression)
@@ -36,7 +36,7 @@ class RecordStream {
     check_stop(path_);
     return records_.next() || end();
   }
-  // The data of a record that is not too long; false for one that is.
+  // Reads the data of a record; returns false if the record is too long.
   bool read(std::vector<std::byte>& stored) {
     if (records_.length() > Limits{}.max_bytes) {
       if (!records_.skip()) end();
@@ -75,7 +75,7 @@ class TfRecord : public RecordSource {
     compression_ = compression_of(file_);
   }
 
-  // From the index beside the file; false when there is none that fits.
+  // Loads the index beside the file; returns false if none fits.
   bool load_index() {
     auto known = load_record_index(about());
     auto classes = known ? TfClassNames::parse(known->note) : std::nullopt;
@@ -85,7 +85,7 @@ class TfRecord : public RecordSource {
     return true;
   }
 
-  // Reads the file through.
+  // Reads the whole file.
   void make_index() {
     const IndexedFile file = about();
     build_index();
@@ -93,8 +93,8 @@ class TfRecord : public RecordSource {
     if (compression_ == Compression::none) save_record_index(file, index_);
   }
 
-  const StringTable& names() const { return index_.names; }  // empty: no record has one
-  void forget_names() { index_.names = {}; }                 // the keys are numbers
+  const StringTable& names() const { return index_.names; }  // empty: records have no names
+  void forget_names() { index_.names = {}; }                 // keys become numbers
 
   const Schema& schema() const override { return layout_->schema(); }
   const std::vector<std::string>& warnings() const override { return warnings_; }
@@ -140,7 +140,7 @@ class TfRecord : public RecordSource {
   void build_index() {
     RecordStream records(file_, compression_);
     std::vector<std::byte> stored;
-    // Few compressed bytes can hold many empty records: a decompression bomb.
+    // A few compressed bytes can hold many empty records: a decompression bomb.
     const std::uint64_t bytes = std::min(file_.size(), kMaxRecords);
     const std::uint64_t most =
         std::min(kMaxRecords, ((8 << 20) + 64 * bytes) / RecordIndex::kBytesPerRecord);
@@ -157,7 +157,7 @@ class TfRecord : public RecordSource {
       std::uint64_t read_bytes = 0;
       const std::uint64_t offset = records.at().offset(), length = records.at().length();
       TfNames names;
-      // A record that is damaged is reported when it is read.
+      // A damaged record is reported when it is read.
       const bool good = records.read(stored) && !check_tfrecord(stored) &&
                         !layout_->measure(label, read_bytes, data_of(stored), &names);
       if (good) classes_.add(label, names.class_text);
@@ -167,7 +167,7 @@ class TfRecord : public RecordSource {
     if (!named || !any_name_) index_.names = {};
   }
 
-  // False when the records' names cannot be their keys: one has none, or they take too much memory.
+  // Returns false if names cannot be keys: a record has none, or they take too much memory.
   bool add_name(std::string_view name, bool good, std::uint64_t most) {
     const std::string key = clean_path(name);
     const bool usable = !name.empty() && is_clean_key(key);
@@ -186,16 +186,16 @@ class TfRecord : public RecordSource {
   Compression compression_ = Compression::none;
   std::shared_ptr<const TfLayout> layout_;
   TfClassNames classes_;
-  bool any_name_ = false;  // while the index is made
+  bool any_name_ = false;  // only while the index is made
   std::vector<std::string> warnings_;
 };
 
-// The first good records of these files.
+// Surveys the first good records of these files.
 TfSurvey survey_files(const std::string& path, const std::vector<std::string>& files) {
   TfSurvey survey;
   std::size_t good = 0, tried = 0;
   std::optional<Fault> first_fault;
-  std::string faulty;  // the file of the first fault
+  std::string faulty;  // file of the first fault
   std::vector<std::byte> stored;
   const auto enough = [&] { return good >= kSampledRecords || tried >= 10 * kSampledRecords; };
   for (std::size_t f = 0; f < files.size() && !enough(); ++f) {
@@ -231,13 +231,13 @@ std::shared_ptr<TfLayout> decide_layout(const std::string& path, const TfSurvey&
   return layout;
 }
 
-// The files of a data set, opened by one layout.
+// The files of a data set, opened with one layout.
 struct OpenedFiles {
   std::shared_ptr<TfLayout> layout;
   std::vector<std::shared_ptr<TfRecord>> files;
   std::vector<std::string> classes;
-  std::string why_no_classes;  // empty: there are, or no record names one
-  bool named = false;          // every record has a name of its own
+  std::string why_no_classes;  // empty: there are classes, or no record names one
+  bool named = false;          // every record has a distinct name
 };
 
 bool have_own_names(const std::vector<std::shared_ptr<TfRecord>>& files) {
@@ -253,8 +253,8 @@ bool have_own_names(const std::vector<std::shared_ptr<TfRecord>>& files) {
   return std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end();
 }
 
-// `prefixes`: of keys that are numbers, for each file. Empty when a file without an index would
-// have to be read through, and `read_through` is false.
+// `prefixes`: prefix of numeric keys for each file. Returns empty if `read_through` is false and a
+// file without an index would need a full read.
 std::optional<OpenedFiles> open_files(std::shared_ptr<TfLayout> layout,
                                       const std::vector<std::string>& files,
                                       const std::vector<std::string>& prefixes, bool read_through) {
@@ -276,9 +276,9 @@ std::optional<OpenedFiles> open_files(std::shared_ptr<TfLayout> layout,
   return out;
 }
 
-// Features that only describe the image are no fields, unless they say more than keys and classes
-// do: names that occur twice, a label with two names. That is known when the files have been read
-// through; their indexes keep it.
+// Features that only describe the image become fields only if they add information to keys and
+// classes: repeated names, or a label with two names. This is known after a full read of the files,
+// and stored in their indexes.
 OpenedFiles open_described(const std::string& path, const std::vector<std::string>& files,
                            const std::vector<std::string>& prefixes, const SourceOptions& options) {
   const TfSurvey survey = survey_files(path, files);

@@ -26,7 +26,7 @@ bool is_note(const std::string& name) {
   return false;
 }
 
-// "train" of "train-00003-of-00010", with the "00010"; of a name of another form nothing.
+// "train" and "00010" from "train-00003-of-00010"; empty for names of another form.
 struct ShardName {
   std::string set, count;
   std::uint64_t shards = 0;
@@ -48,8 +48,8 @@ ShardName parse_shard_name(const std::string& name) {
   return out;
 }
 
-// A set as a pattern: "train-*-of-00010"; of other names all but their numbers: "train*-*.tfrec" of
-// "train07-2071.tfrec".
+// Returns the pattern of a set: "train-*-of-00010". Other names keep all but their numbers:
+// "train*-*.tfrec" for "train07-2071.tfrec".
 std::string set_of(const std::string& name) {
   const ShardName shard = parse_shard_name(name);
   if (shard.shards > 0) return shard.set + "-*-of-" + shard.count;
@@ -64,8 +64,8 @@ std::string set_of(const std::string& name) {
   return out;
 }
 
-// Calls visit(name, size) for all files but notes, until it gives false; false then, and for a
-// folder inside.
+// Calls visit(name, size) for all files except notes, until visit() returns false. Returns false
+// then, and for a folder inside.
 template <class Visit>
 bool visit_files(const std::string& path, Visit&& visit) {
   bool all = true;
@@ -128,7 +128,7 @@ std::vector<std::string> warnings_of_missing(const std::string& path,
 
 TfRecordFolder list_tfrecords(const std::string& path) {
   TfRecordFolder out;
-  std::vector<std::string> all;  // also those without a record
+  std::vector<std::string> all;  // includes files without a record
   std::set<std::string> sets;
   visit_files(path, [&](const std::string& name, std::uint64_t size) {
     sets.insert(set_of(name));

@@ -1,4 +1,4 @@
-// For tests: TFRecord files and their messages, written plainly.
+// For tests: TFRecord files and their messages, written in a simple way.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ std::string raw(T value) {
   return out;
 }
 
-// A field of a message whose value is a message, text or packed list.
+// Encodes a field of a message whose value is a message, text or packed list.
 inline std::string inner(int number, const std::string& value) {
   return varint(static_cast<std::uint64_t>(number) << 3 | 2) + varint(value.size()) + value;
 }

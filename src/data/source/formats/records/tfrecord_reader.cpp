@@ -65,7 +65,7 @@ bool TfRecordReader::next() {
     return false;
   }
   const std::optional<std::uint64_t> left = in_.left();
-  if (length_ > ~std::uint64_t{0} - kTfRecordTail) length_ -= kTfRecordTail;  // no file has these
+  if (length_ > ~std::uint64_t{0} - kTfRecordTail) length_ -= kTfRecordTail;  // no file is so long
   if (left && length_ + kTfRecordTail > *left) return cut_off(*left);
   return true;
 }
@@ -73,7 +73,7 @@ bool TfRecordReader::next() {
 bool TfRecordReader::read(std::vector<std::byte>& stored) {
   const std::uint64_t wanted = length_ + kTfRecordTail;
   stored.clear();
-  // Without a known end, memory grows with the bytes that were read, not with the length.
+  // Without a known end, memory grows with the bytes read, not with the claimed length.
   std::uint64_t step = in_.left() ? wanted : std::uint64_t{1} << 20;
   while (stored.size() < wanted) {
     const std::size_t before = stored.size();

@@ -1,5 +1,5 @@
-// The records of a TFRecord file, one after another: length, its masked CRC32C, data, their masked
-// CRC32C.
+// Reads the consecutive records of a TFRecord file: length, masked CRC32C of the length, data,
+// masked CRC32C of the data.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@ namespace tundish {
 inline constexpr std::size_t kTfRecordHead = 12;
 inline constexpr std::size_t kTfRecordTail = 4;
 
-// Whether the file's first bytes are the head of a record: the CRC of the length is right.
+// Returns true if the first bytes of a file are the head of a record with a correct CRC.
 bool starts_tfrecord(Bytes first);
 
-// Of `stored`, the data and the CRC behind them. Faults: source_damaged, counted from the data.
+// `stored`: the data and their CRC. Faults: source_damaged, with offsets from the data.
 std::optional<Fault> check_tfrecord(Bytes stored);
 
 class TfRecordReader {
  public:
   explicit TfRecordReader(ByteStream& in) : in_(in) {}  // keeps a reference
 
-  // False at the end, and at a fault of the file: a length whose CRC is wrong, a record cut off.
+  // Returns false at the end and at a fault of the file: a wrong CRC of a length, a cut-off record.
   bool next();
-  std::uint64_t offset() const { return offset_; }  // of the data
+  std::uint64_t offset() const { return offset_; }  // offset of the data
   std::uint64_t length() const { return length_; }
 
-  // Once after next(): data and CRC, unchecked, or passes over them. False at a fault.
+  // Once after next(): reads data and CRC unchecked, or skips them. Both return false at a fault.
   bool read(std::vector<std::byte>& stored);
   bool skip();
 

@@ -27,7 +27,7 @@ std::string sample_with(std::int64_t label, const std::string& png = kPng) {
                                {"raw", bytes_list({"\xff\xfe"})}}));
 }
 
-// Field `name` of sample i.
+// Reads field `name` of sample i.
 std::string field(const Source& source, std::uint64_t i, const std::string& name) {
   Sample sample;
   source.read(sample, i);
@@ -74,7 +74,7 @@ TEST_CASE("tfrecord: names of classes") {
   REQUIRE(again);
   CHECK(again->names(reason) == wanted);
   const std::string text = names.text();
-  for (std::size_t size = 1; size < text.size(); ++size) {  // cut off: fewer names, or none
+  for (std::size_t size = 1; size < text.size(); ++size) {  // truncated: fewer names, or none
     const auto part = TfClassNames::parse(text.substr(0, size));
     if (part) CHECK(part->names(reason).size() <= 1);
   }
@@ -99,7 +99,7 @@ TEST_CASE("tfrecord: names of classes") {
 TEST_CASE("tfrecord: features become fields, packed or not") {
   const TemporaryFolder folder;
   const std::string path = folder.write("a", sample_with(4) + sample_with(7));
-  for (int round = 0; round < 2; ++round) {  // the second by the index beside the file
+  for (int round = 0; round < 2; ++round) {  // the second round uses the index beside the file
     const auto source = open_loose(path);
     REQUIRE(source->count() == 2);
     const std::vector<Field> fields = {
@@ -152,7 +152,7 @@ TEST_CASE("tfrecord: lists that differ in length carry their shape; sequences ha
   CHECK(field(*source, 0, "track") == raw(1.0f) + raw(2.0f) + raw(3.0f) + raw(4.0f));
   CHECK(field(*source, 0, "t") == raw(std::int64_t{-1}) + raw(std::int64_t{9}));
   CHECK(source->bytes(1) == field(*source, 1, "ids").size() + kPng.size() + 32);
-  // Steps of different widths are left out with a warning.
+  // Steps of different widths are omitted with a warning.
   const auto ragged = open_loose(folder.write("b", record({1}, step(float_list({5})))));
   REQUIRE(ragged->warnings().size() == 2);
   CHECK(ragged->warnings()[0].find("its samples have no labels") != std::string::npos);
@@ -186,7 +186,7 @@ TEST_CASE("tfrecord: NAME/shape is the shape of NAME") {
   CHECK(field(*own, 1, "x").starts_with(npy_head({ArrayElement::float32, {4, 1}})));
   CHECK(field(*own, 2, "x").starts_with(npy_head({ArrayElement::float32, {1, 3}})));
   CHECK(own->bytes(2) == field(*own, 2, "x").size() + 32 + 16);
-  // Shapes that no array of so many values has: NAME/shape is a feature of its own.
+  // Shapes that do not match the number of values: NAME/shape stays a feature.
   for (const std::vector<std::int64_t>& shape :
        {std::vector<std::int64_t>{2, 3}, {-2, -2}, {0}, {1ll << 62, 4}, {4, 0}}) {
     const auto plain = open_loose(folder.write("c", record({1, 2, 3, 4}, shape)));
@@ -270,7 +270,7 @@ TEST_CASE("tfrecord: a damaged file is refused with the place") {
   wrong[one.size() + 3] = 1;
   CHECK(error_of(folder.write("c", wrong))
             .starts_with("TND-314 TFRecord: the checksum of a record's length is wrong"));
-  // A length that lies, with the right checksum.
+  // A forged length with a correct checksum.
   const std::string huge = raw(~std::uint64_t{0});
   CHECK(error_of(folder.write("d", huge + raw(masked_crc(huge)) + "abc"))
             .starts_with("TND-314 TFRecord: the last record is cut off"));
@@ -315,14 +315,14 @@ TEST_CASE("tfrecord: names of files are keys, descriptions of the image are no f
     return out;
   };
   const std::string path = folder.write("a", record("c/1.png", "dog") + record("c/2.png", "dog"));
-  for (int again = 0; again < 2; ++again) {  // the second time from the index
+  for (int again = 0; again < 2; ++again) {  // the second round uses the index
     const auto source = open_tfrecord(path, {});
     CHECK(names(*source) == "image label score ");
     CHECK(source->key(1) == "c/2.png");
     CHECK(source->schema().classes.back() == "dog");
   }
   folder.write("b", record("c/1.png", "dog") + record("./c/1.png", "dog"));  // the same name
-  folder.write("c", record("1.png", "dog") + record("2.png", "cat"));        // two names of a label
+  folder.write("c", record("1.png", "dog") + record("2.png", "cat"));        // two names, one label
   folder.write("d", record("1.png", "dog", false) + record("2.png", "dog", false));
   folder.write("e", record("1.png", "dog") + record("", "dog"));
   const std::string all =

@@ -23,11 +23,11 @@ namespace {
 struct Archive {
   std::string path;
   Compression compression = Compression::none;
-  std::uint64_t stamp = 0;   // when it was opened
+  std::uint64_t stamp = 0;   // stamp when opened
   std::optional<File> file;  // kept open
 };
 
-// The bytes of an archive from the front.
+// Reads the bytes of an archive from the front.
 class ArchiveStream : public ByteStream {
  public:
   explicit ArchiveStream(const Archive& archive)
@@ -72,7 +72,7 @@ class Tar : public Source, public FileTimes {
     }
     const auto open = [&](std::uint32_t number) {
       check_stop(path_);
-      index_.archive = number;  // what a decompressor throws names its file by itself
+      index_.archive = number;  // names the file in faults; decompressors throw it themselves
       return std::make_unique<ArchiveStream>(archives_[number]);
     };
     const std::vector<std::string> names = archive_names(files);
@@ -173,7 +173,7 @@ class Tar : public Source, public FileTimes {
     return std::span(index_.parts).subspan(from, index_.first_part[i + 1] - from);
   }
 
-  // Every sample has an image, and so a part.
+  // Every sample has an image, and so at least one part.
   const Archive& archive_of(std::uint64_t i) const { return archives_[parts(i)[0].archive]; }
 
   static File open_again(const Archive& archive, std::uint64_t i) {
@@ -206,7 +206,7 @@ class Tar : public Source, public FileTimes {
     }
   }
 
-  // Brings the reader to the member that was at this place when the archive was opened.
+  // Moves the reader to the member that was at this place when the archive was opened.
   static void find(TarReader& reader, const TarIndex::Part& part, const Archive& archive) {
     TarMember member;
     while (reader.next(member)) {
@@ -230,7 +230,7 @@ class Tar : public Source, public FileTimes {
 
   std::string path_;
   std::vector<Archive> archives_;
-  bool compressed_ = false;  // one of them at least
+  bool compressed_ = false;  // at least one archive is compressed
   TarIndex index_;
 };
 

@@ -35,7 +35,7 @@ bool file_is_tar(const std::string& folder, const std::string& name) {
   }
 }
 
-// "train-000" of "train-000.tar.gz".
+// Returns "train-000" for "train-000.tar.gz".
 std::string without_ending(const std::string& name) {
   const std::string small = lower(name);
   const std::size_t base = name.rfind('/') + 1;  // npos + 1 == 0
@@ -46,7 +46,7 @@ std::string without_ending(const std::string& name) {
   return name;
 }
 
-// "train-" of "train-000003.tar".
+// Returns "train-" for "train-000003.tar".
 std::string set_of(const std::string& name) {
   std::string stem = without_ending(name);
   while (!stem.empty() && stem.back() >= '0' && stem.back() <= '9') stem.pop_back();

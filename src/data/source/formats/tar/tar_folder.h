@@ -1,4 +1,4 @@
-// Which files of a folder are the .tar archives (shards) of one data set.
+// Finds the .tar archives (shards) of one data set in a folder.
 #pragma once
 
 #include <span>
@@ -9,19 +9,19 @@
 
 namespace tundish {
 
-// Whether a file is an archive, by its first 512 bytes and its name. Archives without tar's mark
-// are known by their name, and so is what a compressed file holds.
+// Detects an archive by its first 512 bytes and its name. Archives without tar's mark are detected
+// by name, and so is the content of a compressed file.
 bool is_tar_file(Bytes first, const std::string& name);
 
-// Whether all files are archives, beside hidden files and notes (.json, .txt, .md, .idx).
+// Returns true if all files are archives, except hidden files and notes (.json, .txt, .md, .idx).
 bool is_tar_folder(const std::string& path);
 
-// Their names, sorted. Throws Error: format_unsupported when they are of several sets (train-0.tar
-// and val-0.tar).
+// Returns sorted names. Throws Error: format_unsupported if they belong to several sets
+// (train-0.tar and val-0.tar).
 std::vector<std::string> list_tars(const std::string& path);
 
-// What distinguishes archives, for keys: "train-000" of "train-000.tar.gz", with folders where two
-// have one name, and with endings where only those differ.
+// Returns the distinguishing parts of archive names, for keys: "train-000" for "train-000.tar.gz".
+// Includes folders if two names are equal, and endings if only these differ.
 std::vector<std::string> archive_names(std::span<const std::string> files);
 
 }  // namespace tundish

@@ -32,7 +32,7 @@ class Indexer {
     out_.schema.source = "tar";
   }
 
-  // The archives in order, then finish().
+  // Call add() for the archives in order, then finish().
   std::optional<Fault> add(ByteStream& stream) {
     out_.archive = archives_;
     auto fault = read_members(stream);
@@ -40,7 +40,7 @@ class Indexer {
     return fault;
   }
 
-  // `names`: of the archives; only where one key is in several of them.
+  // `names`: names of the archives, used only if several archives contain one key.
   std::optional<Fault> finish(std::span<const std::string> names) {
     groups_.push_back({members_.size()});  // ends the last one
     choose_images();
@@ -56,19 +56,19 @@ class Indexer {
   struct Member {
     std::uint64_t offset;
     std::uint64_t size;
-    std::uint32_t kind;   // in kinds_
-    std::uint32_t label;  // in label_texts_, or kNone
+    std::uint32_t kind;   // index in kinds_
+    std::uint32_t label;  // index in label_texts_, or kNone
   };
 
   struct Kind {
     std::string name;
-    bool picture;                              // ends as an image does
+    bool picture;                              // has an image ending
     std::tuple<bool, bool, std::size_t> rank;  // the lowest is the image
     std::size_t last_member = kNoMember;
   };
 
   struct Group {
-    std::size_t first;  // member; the next group's first ends it
+    std::size_t first;  // member; the next group's `first` ends this group
     std::uint32_t archive = 0;
     std::size_t image = kNoMember;
     std::size_t label = kNoMember;
@@ -169,7 +169,7 @@ class Indexer {
     return split_name(paths_[groups_[group].first])->stem;
   }
 
-  // A sample whose files are not next to each other would lose some of them.
+  // Detects samples with files that are not adjacent, because such a sample would be incomplete.
   std::optional<Fault> find_repeats() {
     std::vector<std::uint32_t> order(groups_.size() - 1);
     std::iota(order.begin(), order.end(), 0u);
@@ -185,7 +185,7 @@ class Indexer {
       const std::uint32_t b = order[n];
       if (stem(a) != stem(b) || (!groups_[a].kept() && !groups_[b].kept())) continue;
       if (groups_[a].archive != groups_[b].archive) {
-        in_several_ = true;  // two samples: archives of one data set know nothing of each other
+        in_several_ = true;  // two samples: archives are independent of each other
         continue;
       }
       const Member& again = members_[groups_[b].first];
@@ -219,7 +219,7 @@ class Indexer {
       out_.warnings.push_back(fmt::format("{} links are left out", with_commas(links_)));
     }
     if (samples_.empty()) {
-      const bool long_names = too_long_ > 0;  // then the first warning is about them
+      const bool long_names = too_long_ > 0;  // then the first warning explains the long names
       return Fault{ErrorCode::source_empty, long_names ? out_.warnings.front() : "", 0};
     }
     return {};
@@ -266,7 +266,7 @@ class Indexer {
     return {};
   }
 
-  // A kind as the name of a field. Those of the image and the label are taken.
+  // Returns the field name for a kind. The names of image and label are reserved.
   static std::string field_name(const std::string& kind) {
     const bool taken = kind.empty() || kind == "image" || kind == "label";
     return printable(taken ? '.' + kind : kind);
@@ -274,7 +274,7 @@ class Indexer {
 
   std::optional<Fault> add_field(const std::string& kind, std::uint64_t offset) {
     std::vector<Field>& fields = out_.schema.fields;
-    if (fields.size() + 1 == kMaxFields) {  // one is kept for the label
+    if (fields.size() + 1 == kMaxFields) {  // reserve one for the label
       return Fault{ErrorCode::tar_damaged,
                    fmt::format("its samples have more than {} kinds of files; what follows the "
                                "first dot of a name is the kind",
@@ -325,7 +325,7 @@ class Indexer {
     return {};
   }
 
-  // Numbers get the names that the archive gives them, when it has one for each.
+  // Gives numbers the names listed in the archive, if each number has one.
   void name_classes(Labels& labels) const {
     const auto unnamed = [&](std::int64_t label) {
       return label >= static_cast<std::int64_t>(classes_.size());
@@ -344,14 +344,14 @@ class Indexer {
   }
 
   void take(Labels& labels) {
-    // The label is second, as in the other sources.
+    // The label is the second field, as in other sources.
     out_.schema.fields.insert(out_.schema.fields.begin() + 1, {"label", FieldType::label});
     for (TarIndex::Part& part : out_.parts) part.field += part.field > 0;
     out_.labels = std::move(labels.values);
     out_.schema.classes = std::move(labels.classes);
   }
 
-  // One key in two archives: all keys get the names of theirs, so that none is there twice.
+  // If two archives share a key, prefixes all keys with the names of their archives.
   void add_names(std::span<const std::string> names) {
     StringTable keys;
     for (std::size_t i = 0; i < out_.keys.size(); ++i) {
@@ -363,16 +363,16 @@ class Indexer {
 
   TarIndex& out_;
   std::uint32_t archives_ = 0;
-  bool in_several_ = false;  // a name is in several archives
+  bool in_several_ = false;  // a key is in several archives
   std::vector<Member> members_;
-  StringTable paths_;  // of the members
+  StringTable paths_;  // paths of the members
   std::vector<Group> groups_;
   std::vector<std::size_t> samples_;  // groups that are kept
   std::vector<Kind> kinds_;
   std::map<std::string, std::uint32_t> kind_numbers_;
   StringTable label_texts_;
   std::vector<std::byte> label_bytes_;
-  std::vector<std::string> classes_;  // that the archive names
+  std::vector<std::string> classes_;  // listed in the archive
   std::uint64_t links_ = 0;
   std::uint64_t without_kind_ = 0, without_image_ = 0, respelled_ = 0, empty_ = 0, too_long_ = 0;
   std::string first_without_kind_, first_without_image_, first_respelled_, first_empty_,

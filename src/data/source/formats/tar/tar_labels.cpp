@@ -7,7 +7,7 @@
 namespace tundish {
 namespace {
 
-// Length with slash of the folder that every key has at `from` with another one below it, or 0.
+// Length with slash of the folder that every key has at `from`, above another folder; or 0.
 std::size_t common_folder(const StringTable& keys, std::size_t from) {
   const std::string_view first = keys[0].substr(from);
   const std::size_t length = first.find('/') + 1;  // npos + 1 == 0
@@ -23,7 +23,7 @@ std::size_t common_folder(const StringTable& keys, std::size_t from) {
 
 FolderLabels label_by_folders(const StringTable& keys) {
   FolderLabels out;
-  std::size_t skip = 0;  // bytes of the folders that all samples have in common
+  std::size_t skip = 0;  // bytes of the folders common to all samples
   while (const std::size_t common = common_folder(keys, skip)) skip += common;
   StringTable texts;
   for (std::size_t i = 0; i < keys.size(); ++i) {

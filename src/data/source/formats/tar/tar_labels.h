@@ -1,4 +1,4 @@
-// Labels of the samples of a tar that has no .cls files: by their folders.
+// Labels the samples of a tar without .cls files by their folders.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 namespace tundish {
 
 struct FolderLabels {
-  Labels labels;        // without values when the samples have none
+  Labels labels;        // without values if the samples have none
   std::string warning;  // empty: none
 };
 
-// The first folder is the class, below the folders that all keys have in common. Keys: at least
-// one.
+// The class is the first folder below the folders common to all keys. Requires at least one
+// key.
 FolderLabels label_by_folders(const StringTable& keys);
 
 }  // namespace tundish

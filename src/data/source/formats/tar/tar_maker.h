@@ -1,4 +1,4 @@
-// For tests: tar archives made by hand, right or wrong.
+// For tests: makes tar archives, valid or invalid.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ class TarMaker {
 
   explicit TarMaker(Format format = Format::ustar) : format_(format) {}
 
-  // `size_field`: 12 bytes to write instead of the true size.
+  // `size_field`: 12 bytes that replace the true size.
   TarMaker& add(std::string_view name, std::string_view data, char type = '0',
                 std::string_view size_field = {}) {
     std::string header(512, '\0');

@@ -1,4 +1,4 @@
-// Names of the members of a tar: which sample they belong to, and what they are of it.
+// Splits the names of tar members into sample and kind.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace tundish {
 
-// "a/b.mask.png" -> "a/b" and "mask.png"; nothing for names that belong to no sample.
+// "a/b.mask.png" -> "a/b" and "mask.png"; empty for names that belong to no sample.
 struct SplitName {
   std::string_view stem;
   std::string_view kind;
@@ -24,11 +24,11 @@ inline std::optional<SplitName> split_name(std::string_view path) {
 }
 
 inline std::string member_path(const std::string& name) {
-  std::string path = clean_path("/" + name);  // nothing leads above the root of an absolute path
+  std::string path = clean_path("/" + name);  // an absolute path cannot lead above the root
   return path.substr(1);
 }
 
-// Not "quoted": with <iomanip>, a call with a std::string would mean std::quoted.
+// Not named "quoted": with <iomanip>, a call with a std::string would select std::quoted.
 inline std::string in_quotes(std::string_view text) {
   return '\'' + printable(std::string(text)) + '\'';
 }

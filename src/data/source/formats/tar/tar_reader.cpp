@@ -12,10 +12,10 @@ namespace tundish {
 namespace {
 
 constexpr std::uint64_t kBlock = 512;
-constexpr std::uint64_t kMaxText = 1 << 20;         // of a long name or a pax header
-constexpr std::uint64_t kMaxSize = ~0ull >> 1;      // of a member
-constexpr std::uint64_t kMaxZeros = 1 << 20;        // looked through after an end mark
-constexpr std::uint64_t kMaxHeadersInARow = 1'000;  // extended ones that no member follows
+constexpr std::uint64_t kMaxText = 1 << 20;         // bytes of a long name or a pax header
+constexpr std::uint64_t kMaxSize = ~0ull >> 1;      // bytes of a member
+constexpr std::uint64_t kMaxZeros = 1 << 20;        // searched after an end mark
+constexpr std::uint64_t kMaxHeadersInARow = 1'000;  // extended headers without a member
 
 std::uint64_t padding_of(std::uint64_t size) { return (kBlock - size % kBlock) % kBlock; }
 
@@ -24,7 +24,7 @@ std::string_view text_at(Bytes block, std::size_t from, std::size_t length) {
   return text.substr(0, text.find('\0'));
 }
 
-// Octal digits between spaces and zeros, or base 256 when the first bit is set (GNU).
+// Parses octal digits between spaces and zeros, or base 256 if the first bit is set (GNU).
 std::optional<std::uint64_t> parse_field(Bytes field) {
   std::uint64_t value = 0;
   if ((field[0] & std::byte{0x80}) != std::byte{0}) {
@@ -50,7 +50,7 @@ bool is_zero(Bytes block) {
   return std::all_of(block.begin(), block.end(), [](std::byte b) { return b == std::byte{0}; });
 }
 
-// The sum of the header's bytes, its own field taken as spaces. Old programs summed signed bytes.
+// Sums the header's bytes, with its own field as spaces. Old programs summed signed bytes.
 bool checksum_fits(Bytes block) {
   const std::optional<std::uint64_t> stored = parse_field(block.subspan(148, 8));
   std::int64_t plain = 8 * ' ';
@@ -89,7 +89,7 @@ bool TarReader::check_size(std::uint64_t size, const std::string& name) {
   return true;
 }
 
-// The next header that is not an end mark.
+// Finds the next header that is not an end mark.
 bool TarReader::find_header(Header& header) {
   header_at_ = stream_.offset();
   if (!read_block()) return fail("the archive ends without an end mark: it was cut short");
@@ -103,7 +103,7 @@ bool TarReader::find_header(Header& header) {
   header.size = *size;
   header.type = static_cast<char>(block_[156]);
   header.name = text_at(block_, 0, 100);
-  // GNU headers keep other things where ustar has the first part of a long name.
+  // In GNU headers, the place of ustar's name prefix holds other data.
   if (text_at(block_, 257, 6) == "ustar" && block_[262] == std::byte{0}) {
     const std::string_view prefix = text_at(block_, 345, 155);
     if (!prefix.empty()) header.name = std::string(prefix) + '/' + header.name;
@@ -112,7 +112,7 @@ bool TarReader::find_header(Header& header) {
   return true;
 }
 
-// After an end mark come zeros, and then nothing, another archive, or what is not ours.
+// Skips the zeros after an end mark. The archive may end there, or continue with another archive.
 bool TarReader::pass_end() {
   for (std::uint64_t zeros = 0; zeros < kMaxZeros; zeros += kBlock) {
     header_at_ = stream_.offset();
@@ -141,7 +141,7 @@ bool TarReader::read_text(std::string& out, const Header& header) {
   return true;
 }
 
-// Records "LENGTH KEY=VALUE\n", where LENGTH counts the whole record.
+// Parses records "LENGTH KEY=VALUE\n", where LENGTH counts the whole record.
 bool TarReader::parse_pax(Extended& out, const std::string& text) {
   for (std::string_view rest = text; !rest.empty();) {
     std::uint64_t length = 0;
@@ -179,10 +179,10 @@ bool TarReader::add_extended(Extended& out, const Header& header) {
   if (header.type == 'x' || header.type == 'X') return parse_pax(out, text);
   if (header.type == 'L') out.name = text.substr(0, text.find('\0'));
   if (header.type == 'g') read_comment(text);
-  return true;  // K: where a link leads to
+  return true;  // K: target of a link
 }
 
-// Of the whole archive, only a list of classes is used; what else is there is passed over.
+// Uses only the class list among comments for the whole archive, and ignores others.
 void TarReader::read_comment(std::string_view text) {
   constexpr std::string_view kKey = " comment=";
   const std::size_t key = text.find(kKey);

@@ -1,10 +1,10 @@
-// The regular files of a tar archive, one after the other: v7, ustar, GNU (long names, large
-// sizes) and pax (path, size). Nothing is extracted. Links, folders and devices are passed over;
-// so are global pax headers, but for a list of classes (data/source/labels.h). Sparse files
-// and multi-volume archives are refused. Concatenated archives are read as one.
+// Reads the regular files of a tar archive in order: v7, ustar, GNU (long names, large sizes) and
+// pax (path, size). Extracts nothing. Skips links, folders and devices. Skips global pax headers
+// too, except for a list of classes (data/source/labels.h). Refuses sparse files and multi-volume
+// archives. Concatenated archives are read as one.
 //
-// Total: any bytes give members or a fault. Header data (long names, pax) are at most 1 MiB each,
-// sizes below 2^63, and where the length of the stream is known no member reaches beyond it.
+// Any bytes give members or a fault. Header data (long names, pax) are limited to 1 MiB each, and
+// sizes to less than 2^63. If the length of the stream is known, no member exceeds it.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace tundish {
 
 struct TarMember {
   std::string name;          // as stored: raw bytes without zeros, never empty
-  std::uint64_t offset = 0;  // of its data in the stream
+  std::uint64_t offset = 0;  // offset of its data in the stream
   std::uint64_t size = 0;
 };
 
@@ -28,23 +28,23 @@ class TarReader {
  public:
   explicit TarReader(ByteStream& stream) : stream_(stream) {}
 
-  // The next regular file. False at the end, and after a fault: fault(), whose offset is
-  // that of the header. An archive without an end mark is a fault: it was cut short. So is a
-  // request to stop (base/interruption.h), with the code `interrupted`.
+  // Reads the next regular file. Returns false at the end, and after a fault; fault() has the
+  // offset of the header. An archive without an end mark is truncated, which is a fault. A request
+  // to stop (base/interruption.h) is a fault with the code `interrupted`.
   bool next(TarMember& out);
 
-  // The data of the member that next() gave, once. The caller has checked its size.
+  // Reads the data of the current member, once. The caller must have checked its size.
   bool read(std::vector<std::byte>& out);
 
   const std::optional<Fault>& fault() const { return fault_; }
-  std::uint64_t links() const { return links_; }  // passed over so far
+  std::uint64_t links() const { return links_; }  // links skipped so far
   const std::vector<std::string>& classes() const {
     return classes_;
-  }  // met so far; the first list
+  }  // the first list so far
 
  private:
   struct Header;
-  struct Extended {  // what long-name and pax headers give for the next member
+  struct Extended {  // values of long-name and pax headers for the next member
     std::optional<std::string> name;
     std::optional<std::uint64_t> size;
     bool sparse = false;
@@ -63,8 +63,8 @@ class TarReader {
   ByteStream& stream_;
   std::vector<std::byte> block_ = std::vector<std::byte>(512);
   std::uint64_t header_at_ = 0;
-  std::uint64_t data_ = 0;     // of the current member, not yet read
-  std::uint64_t padding_ = 0;  // after them
+  std::uint64_t data_ = 0;     // unread bytes of the current member
+  std::uint64_t padding_ = 0;  // bytes behind the data
   std::uint64_t links_ = 0;
   std::vector<std::string> classes_;
   bool ended_ = false;

@@ -15,7 +15,7 @@ namespace {
 struct Read {
   std::vector<std::string> names;
   std::vector<std::string> data;
-  std::vector<std::uint64_t> ends;  // of the data, padding and all, in the stream
+  std::vector<std::uint64_t> ends;  // end offsets in the stream, including data and padding
   std::uint64_t links = 0;
   std::optional<Fault> fault;
   bool operator==(const Read& other) const {
@@ -47,7 +47,7 @@ Read read_all(std::string_view archive) {
   return read_all(stream);
 }
 
-// A stream that does not know its length, as a decompressor.
+// A stream of unknown length, like a decompressor.
 class BlindStream : public MemoryStream {
  public:
   using MemoryStream::MemoryStream;
@@ -93,7 +93,7 @@ TEST_CASE("long names are joined from a ustar prefix, a GNU header or a pax head
   CHECK(read_all(TarMaker(TarMaker::Format::gnu).long_name(longer).add("cut", "x").end())
             .names.at(0) == longer);
   CHECK(read_all(TarMaker().pax("path", longer).add("cut", "x").end()).names.at(0) == longer);
-  // They hold for one member only; a global header for none.
+  // Pax headers apply to one member only; a global header to none.
   const Read read = read_all(
       TarMaker().pax("path", "global", 'g').pax("path", "b").add("a", "x").add("c", "").end());
   CHECK(read.names == std::vector<std::string>{"b", "c"});
@@ -148,7 +148,7 @@ TEST_CASE("an archive cut anywhere before its end mark is refused") {
     const std::string cut = (whole + std::string(512, '\0')).substr(0, length);
     REQUIRE(!reason_of(cut).empty());
   }
-  CHECK(read_all(whole + std::string(512, '\0')) == all);  // one block of the end mark is enough
+  CHECK(read_all(whole + std::string(512, '\0')) == all);  // one block of the end mark suffices
 }
 
 TEST_CASE("a changed bit in a header is found by its checksum") {
@@ -215,8 +215,8 @@ TEST_CASE("names without letters or with zero bytes, sparse files and volumes ar
   CHECK(has(reason_of(std::string(512, 'x')), "does not begin with a tar header"));
 }
 
-// Whatever is damaged after a member, it was read as it is in the whole archive; a fault has its
-// place and reason.
+// A member before the damage equals the member of the whole archive; a fault has its place and
+// reason.
 static void check_damaged(const Read& read, const Read& whole, std::size_t damaged_at,
                           std::size_t archive_bytes) {
   for (std::size_t i = 0; i < whole.ends.size() && whole.ends[i] <= damaged_at; ++i) {

@@ -120,7 +120,7 @@ TEST_CASE("tar shards: a name in two archives is two samples, a sample torn in o
   folder.write("1.tar.gz.tar", TarMaker().add("x/1.jpg", "C").end());
   const auto source = open_loose(folder / "{0.tar,1.tar.gz.tar}");
   CHECK(keys_of(*source) == Texts{"0/x/1.jpg", "0/y/1.jpg", "1.tar.gz/x/1.jpg"});
-  CHECK(source->schema().classes == Texts{"x", "y"});  // of the folders inside
+  CHECK(source->schema().classes == Texts{"x", "y"});  // from the inner folders
   CHECK(image_of(*source, 2) == "C");
   folder.write("2.tar", TarMaker().add("q.jpg", "x").add("r.jpg", "x").add("q.txt", "x").end());
   CHECK(error_of(folder / "{0.tar,2.tar}").find((folder / "2.tar") + ": 'q' comes again") !=
@@ -133,7 +133,7 @@ TEST_CASE("tar shards: archives of one name have different keys") {
   for (const char* name : {"a/s-0.tar", "b/s-0.tar", "a/s-0.tar.old.tar"}) folder.write(name, one);
   CHECK(keys_of(*open_loose(folder / "{a,b}/s-0.tar")) == Texts{"a/s-0/1.jpg", "b/s-0/1.jpg"});
   folder.write("c/s.tar", one);
-  folder.write("c/s.tgz", one);  // by its bytes no gzip
+  folder.write("c/s.tgz", one);  // not gzip, judged by its bytes
   CHECK(keys_of(*open_loose(folder / "c/s.t*")) == Texts{"s.tar/1.jpg", "s.tgz/1.jpg"});
 }
 
