@@ -3,17 +3,17 @@
 //
 // A transform is a struct in a file of operations/. It has a name, a description of its fields
 // (base/fields.h) and some of these members:
-// check()                 throws Error(argument) if its fields contradict each other
-// plan(view, random)      adds its steps to the plan; draws every random number
-// choose(random)          containers only: which of their transforms run, in order
-// plan_elements(view, random)  plan() after ToDtype or Normalize, where elements are not levels
-// check_on(dtype)         throws Error(argument) if elements of this type are not supported
-// makes_pixels()          true if it needs 8-bit levels, like everything that resizes or pads
-// plan_crop(view, crop)   instead of plan(): plans number `crop` of kCrops images per sample
-// draw_mix(size, random)  instead of plan(): mixes the images of a batch (augment/mixing.h)
-// result_size(size)       size of the result; {0, 0} if it depends on the image
-// apply(pixel_values)     changes single values, as Normalize does
-// result_dtype(dtype)     element type of the result
+//   check()                 throws Error(argument) if its fields contradict each other
+//   plan(view, random)      adds its steps to the plan; draws every random number
+//   choose(random)          containers only: which of their transforms run, in order
+//   plan_elements(view, random)  plan() after ToDtype or Normalize, where elements are not levels
+//   check_on(dtype)         throws Error(argument) if elements of this type are not supported
+//   makes_pixels()          true if it needs 8-bit levels, like everything that resizes or pads
+//   plan_crop(view, crop)   instead of plan(): plans number `crop` of kCrops images per sample
+//   draw_mix(size, random)  instead of plan(): mixes the images of a batch (augment/mixing.h)
+//   result_size(size)       size of the result; {0, 0} if it depends on the image
+//   apply(pixel_values)     changes single values, as Normalize does
+//   result_dtype(dtype)     element type of the result
 // HACKING.md explains step by step how to add a transform.
 #pragma once
 

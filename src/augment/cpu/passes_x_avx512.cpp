@@ -26,7 +26,7 @@ struct TableX {
   int groups;
   int chunks;
   Reach reach;
-  const int* place;           // byte offset of each group; of each pixel with Reach::any
+  const int* place;           // byte offset of each group, or of each pixel with Reach::any
   const std::uint8_t* block;  // per group 64 indices, then per chunk three digits; with
                               // Reach::any the digits of four pixels per chunk
 };

@@ -18,7 +18,7 @@
 
 namespace tundish {
 
-// Returns the whole of an interleaved RGB image as one strip.
+// Returns an interleaved RGB image as one strip.
 inline Strip whole_strip(const std::vector<std::uint8_t>& image, Size size) {
   return {image.data(), std::ptrdiff_t{3} * size.width, 0, 0, size.width, size.height};
 }

@@ -2,10 +2,10 @@
 // `Lanes`:
 //   Ints, Floats        registers of kPixels numbers
 //   load(rg, bg, rgb)   red | green << 16 and blue | green << 16 of kPixels pixels
-// store(rgb, packed)  from red | green << 8 | blue << 16; the highest byte is ignored
+//   store(rgb, packed)  from red | green << 8 | blue << 16; the highest byte is ignored
 //   multiply_pairs(a, b), low_of, high_of (of two Floats or Ints), nearest(floats)
-// pick(eight, index)  one of 8 numbers; index 0 .. 7
-// shuffle(a, order)   the bytes of each 32-bit lane in the order given by the bytes of `order`
+//   pick(eight, index)  one of 8 numbers; index 0 .. 7
+//   shuffle(a, order)   the bytes of each 32-bit lane in the order given by the bytes of `order`
 #pragma once
 
 #include <cstddef>
