@@ -84,8 +84,8 @@ class Engine {
 
   // start() and next() must be called by one thread at a time, the trainer.
 
-  // Any thread. Lends memory, aligned to 64 bytes, to one of the next batches. It is used if it is
-  // large enough. The caller keeps ownership; the memory must stay valid until
+  // Any thread. Lends memory, aligned to 64 bytes, to one of the next batches. A batch uses memory
+  // that is large enough. The caller keeps ownership. The memory must stay valid until
   // that batch is delivered (Batch::lent) or end() reports that no thread is left.
   void lend(std::span<std::byte> memory);
 
@@ -119,15 +119,15 @@ class Engine {
 
   // Waits up to `timeout` for a batch. Omits a batch whose samples are all bad and skipped, unless
   // there are other ranks. `end`: the epoch is over, until start(). Throws SampleError
-  // (OnError::fail) or Error(unequal_sizes, ...). The batch is then lost, and the
-  // following call returns the next one. Error(too_many_bad) by max_bad is thrown after the batch
-  // that exceeded the limit; the next batch is kept.
+  // (OnError::fail) or Error(unequal_sizes, ...). The batch is then lost, and the following call
+  // returns the next one. Error(too_many_bad) by max_bad is thrown after the batch that exceeded
+  // the limit; the next batch is kept.
   Next next(Batch& out, std::chrono::nanoseconds timeout);
 
   // Trainer's thread. Reports that a GPU could not decode a sample of a delivered batch. Its image
-  // is zeros, and it counts as a bad sample at its position in `epoch`. Throws
-  // `error` with OnError::fail, and Error(too_many_bad) if no sample was good so far. A verdict by
-  // max_bad comes from the next call of next(). `wanted`: false if its iteration was abandoned;
+  // is zeros, and it counts as a bad sample at its position in `epoch`. Throws `error` with
+  // OnError::fail, and Error(too_many_bad) if no sample was good so far. A verdict by max_bad comes
+  // from the next call of next(). `wanted`: false if the iteration of the sample was abandoned;
   // the sample is then counted but not reported.
   void enter_zeros(std::uint64_t sample, std::uint64_t epoch, std::uint64_t position,
                    const SampleError& error, bool wanted);
@@ -151,7 +151,7 @@ class Engine {
   void trace_to(const std::string& path);  // records for this file from now on; empty stops
   void write_trace() const;                // no effect if nothing was recorded
 
-  // Any thread: wakes next() and stops everything.
+  // Any thread: makes next() return and stops everything.
   void close();
 
   // Calls close() and waits for the threads. A thread stuck in a system call is abandoned after

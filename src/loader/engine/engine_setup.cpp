@@ -14,7 +14,7 @@
 namespace tundish {
 namespace {
 
-constexpr std::size_t kMaxSides = 7;  // of one array; tundish_tensor_info has room for 8
+constexpr std::size_t kMaxSides = 7;  // array dimensions; tundish_tensor_info has room for 8
 
 // Requires samples without an image to have arrays of one shape, which are copied unchanged.
 void check_arrays(const LoaderOptions& options, const Source& source) {

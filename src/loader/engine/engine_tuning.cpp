@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kThreadsPerCpu = 32, kMostThreads = 64, kMostOpen = 16;
 constexpr std::uint64_t kThreadBytes = 16 << 20;  // per worker: a sample and its rows
-constexpr std::uint64_t kPartOfMemory = 8;        // at most this part of the free memory
+constexpr std::uint64_t kPartOfMemory = 8;        // at most 1/8 of the free memory is used
 
 // Bytes available for more workers or open batches. `taken`: bytes they already use.
 std::uint64_t memory_for_more(double share, std::uint64_t taken = 0) {

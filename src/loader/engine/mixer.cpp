@@ -17,7 +17,7 @@ Mixer::Mixer(const Mixing& mixing, const Recipe& recipe, const LoaderOptions& op
       classes_(classes),
       table_(float_table(recipe.views.front().transforms)) {}
 
-// Returns a place of this rank, or of a guest.
+// Returns the place of a position: a place of this rank, or a guest.
 std::size_t Mixer::place_of(Slot& slot, std::uint64_t position) const {
   const auto found = std::find_if(slot.places.begin(), slot.places.end(),
                                   [&](const Place& one) { return one.position == position; });

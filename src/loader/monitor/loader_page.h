@@ -1,6 +1,6 @@
 // One page of memory in which a loader publishes its statistics for `tundish top`, and the parser
-// of such a page. The layout is self-describing: readers find each figure by its name, so
-// loader and reader may have different versions. Little-endian:
+// of such a page. The layout is self-describing: readers find each figure by its name, so loader
+// and reader may have different versions. Little-endian:
 //
 //     0  magic "TNDLOADR"
 //     8  u32 version (1), u32 number of figures
@@ -38,8 +38,8 @@ static_assert(kFigures + kFigureBytes * kMaxFigures <= kLoaderPageBytes);
 
 // Progress of a loader; published beside its statistics.
 struct LoaderProgress {
-  std::uint64_t epoch = 0, position = 0;  // of the next batch
-  std::uint64_t epoch_samples = 0;        // of all ranks; 0: unknown
+  std::uint64_t epoch = 0, position = 0;  // position of the next batch
+  std::uint64_t epoch_samples = 0;        // samples of all ranks; 0: unknown
   std::uint64_t batch_size = 0, rank = 0, world_size = 1;
   std::uint64_t updated_ns = 0;  // base/clock.h, shared by all processes of a machine
   std::uint64_t gpu_decodes = 0;

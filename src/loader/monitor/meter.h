@@ -10,8 +10,8 @@
 
 namespace tundish {
 
-// The trainer's part of the statistics; the threads' parts are in WorkerStatus. Not
-// thread-safe.
+// The trainer's part of the statistics; the threads' parts are in WorkerStatus. Not thread-safe:
+// one thread at a time.
 class Meter {
  public:
   void start(std::uint64_t now_ns) { started_ns_ = threads_since_ns_ = now_ns; }

@@ -1,8 +1,8 @@
 // Times the parts of one sample and records the activity of its thread, for the statistics, the
 // watchdog and the trace. Not thread-safe.
 //
-// Decoding and augmenting alternate strip by strip. The share of each is measured
-// on one sample of kMeasured (on all samples with a trace) and assumed for the others.
+// Decoding and augmenting alternate strip by strip. The share of each is measured on one sample of
+// kMeasured (on all samples with a trace) and assumed for the others.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ class SampleTimer {
   // Records a failed sample in the trace.
   void trace_bad(const Draw& draw) const;
 
-  const SampleTimes& times() const { return times_; }         // of the last sample
+  const SampleTimes& times() const { return times_; }         // times of the last sample
   std::uint64_t measured_ns() const { return measured_ns_; }  // decoding and augmenting
   std::uint64_t measured_decode_ns() const { return measured_decode_ns_; }
 
@@ -74,7 +74,7 @@ class SampleTimer {
 
   void say(const Draw& draw, WorkerStatus::Activity activity, std::uint64_t since_ns) const;
 
-  Track* track_ = nullptr;  // of this sample; a trace may start and stop meanwhile
+  Track* track_ = nullptr;  // the sample's track; a trace may start and stop meanwhile
   std::uint64_t begin_ns_ = 0, planned_ns_ = 0;
   SampleTimes times_;
   bool measured_ = false;

@@ -19,8 +19,8 @@ namespace tundish {
 class CachedSample;
 
 struct Scratch {
-  Charge charge;                               // of the current sample; released last
-  std::uint64_t age = 0;                       // of its batch: small ages are served first
+  Charge charge;                               // charge of the current sample; released last
+  std::uint64_t age = 0;                       // age of its batch: small ages are served first
   std::uint64_t next_use = 0;                  // next use of the sample, for the cache
   bool hit = false;                            // the sample was in the cache
   std::shared_ptr<const CachedSample> cached;  // cached pixels; shared with the cache

@@ -3,9 +3,9 @@
 // {"format": 2, "version", "order_version", "random_version", "fingerprint", "seed", "epoch",
 //  "position", "order", "run_config"}
 //
-// The fingerprint identifies the run: data, order, seed and transforms. It excludes
-// threads, prefetch, memory, rank, world size and batch size: these may change between runs. The
-// run configuration holds all other options that determine the next batch, so it can be replayed.
+// The fingerprint identifies the run: data, order, seed and transforms. It excludes threads,
+// prefetch, memory, rank, world size and batch size: these may change between runs. The run
+// configuration holds all other options that determine the next batch, so it can be replayed.
 #pragma once
 
 #include <cstdint>

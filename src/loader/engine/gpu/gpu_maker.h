@@ -1,7 +1,7 @@
 // Makes batches that a GPU decodes. A worker reads and plans the records, and gathers the units
 // for the crops in the slot's flat buffer (cuda/decode/batch_plan.h). The CPU makes what no GPU
-// decodes (other codecs, chains of resizes, damaged records, oversized batches) in
-// the same slot. The CPU also reports and replaces every faulty sample.
+// decodes (other codecs, chains of resizes, damaged records, oversized batches) in the same slot.
+// The CPU also reports and replaces every faulty sample.
 #pragma once
 
 #include <atomic>

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double kLeast = 1e-9;           // minimum cost, so that divisors are not 0
 constexpr double kMostThreads = 1e6;      // maximum result, fits in an int
-constexpr double kRoundedDown = 0.05;     // of a thread: tolerance of a measurement
+constexpr double kRoundedDown = 0.05;     // fraction of a thread, tolerance of a measurement
 constexpr double kAnotherLoad = 4.0 / 3;  // ratio of CPU times
 
 }  // namespace

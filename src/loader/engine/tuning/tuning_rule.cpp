@@ -23,7 +23,7 @@ constexpr double kBusy = 0.8;         // share of the workers' time that the dem
 constexpr double kFewer = 0.8;        // maximum share of the workers kept if storage is the limit
 constexpr double kSpareReads = 1.1;   // workers over those that storage keeps busy
 constexpr double kShortOfCpus = 0.25;   // share of the workers' time: no more workers are tried
-constexpr double kTrainerSlack = 0.25;  // of a CPU: use by the trainer that costs no worker
+constexpr double kTrainerSlack = 0.25;  // CPU use of the trainer that costs no worker
 constexpr double kSmallStep = 1.1, kLargeStep = 4;       // workers of a trial over the current ones
 constexpr double kFirstPause = 10, kLongestPause = 320;  // seconds
 
