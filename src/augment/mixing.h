@@ -1,5 +1,5 @@
-// How a loader's transforms mix the images of a batch: MixUp, CutMix, a random choice between them,
-// or timm's Mixup, at the end of the list.
+// Mixing of the images of a batch by the transforms of a loader: MixUp, CutMix, a random choice
+// between them, or timm's Mixup. Mixing transforms are at the end of the list.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,7 @@ inline Strip whole_strip(const std::vector<std::uint8_t>& image, Size size) {
 enum class CpuPart : std::uint8_t {
   all,     // everything, including the elements of the batch
   levels,  // all steps, but not the table and erasing
-  to_gpu,  // only what a GPU cannot run
+  to_gpu,  // steps that a GPU supports are left to it
 };
 
 // Reuses its buffers across images. Not thread-safe.

@@ -104,7 +104,7 @@ void Store::store_one(std::byte* to, const std::uint8_t* rgb, int width, bool mi
   split(plane, plane + wide, plane + 2 * wide, rgb, width);
   if (mirror_x) std::reverse(plane, plane + wide);
   if (place_.dx != static_cast<std::ptrdiff_t>(dtype_bytes(table_->dtype))) {
-    store_apart(to, plane, width);  // the pixels are not contiguous
+    store_apart(to, plane, width);  // other channels lie in between
   } else if (table_->dtype == Dtype::uint8) {
     std::memcpy(to, plane, wide);
   } else if (table_->formula && cpu_ >= Cpu::avx2) {

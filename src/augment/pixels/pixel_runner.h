@@ -1,5 +1,5 @@
-// Runs the PixelSteps of a plan on an image in memory: interleaved RGB with contiguous rows. Steps
-// that depend on a single level, or on the counts of the levels, are merged into
+// Runs the PixelSteps of a plan on an image in memory: interleaved RGB with contiguous rows. Merges
+// steps that depend on a single level, or only on the counts of the levels, into
 // one table.
 #pragma once
 

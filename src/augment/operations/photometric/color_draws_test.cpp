@@ -51,7 +51,7 @@ bool is_share(int count, int of, double share) {
 std::string names(const std::vector<PixelStep>& steps) {
   std::string out;
   for (const PixelStep& step : steps) out += words(step.op)[static_cast<std::size_t>(step.op)][0];
-  return out;  // brightness, contrast, saturation, hue
+  return out;  // initials: b, c, s, h
 }
 
 TEST_CASE("ColorJitter draws every order as often, and factors uniformly") {

@@ -20,7 +20,7 @@ struct AffineNumbers {
   std::optional<Point> center = {};  // empty: the middle of the image
 };
 
-// How the pixels of a warp are computed.
+// Filter and fill for the pixels of a warp.
 struct WarpLook {
   Filter filter = Filter::nearest;
   std::array<std::uint8_t, 3> fill{};

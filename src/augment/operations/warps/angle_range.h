@@ -1,4 +1,4 @@
-// Ranges of angles as torchvision's RandomRotation and RandomAffine take them.
+// Ranges of angles, as arguments of torchvision RandomRotation and RandomAffine.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -7,7 +7,7 @@
 
 namespace tundish {
 
-// Returns a multiple of 2^-23 from -1 to 1, like torch.rand() * 2 - 1. `bits`: pixel_bits().
+// A multiple of 2^-23 in -1 .. 1, like torch.rand() * 2 - 1. `bits`: pixel_bits(); axis 0 is x.
 TUNDISH_HOST_DEVICE float elastic_number(std::uint64_t bits, int axis) {
   const auto number = static_cast<std::int32_t>(bits >> (24 * axis) & 0xffffff);
   return static_cast<float>(number - 0x800000) * 0x1p-23f;

@@ -7,7 +7,7 @@
 namespace tundish {
 
 // Draws small and huge numbers and integers, so that every NearestWay and every kind of border
-// occurs. `image` may have any size: the step's size is similar.
+// occurs. `image` may have any size: the moves scale with it.
 inline void random_warp(PixelStep& step, Random& random, Size image) {
   const double ranges[] = {1, 1.5, 1e-3, 40, 1e6};
   const auto one = [&](double usual) {
