@@ -33,8 +33,8 @@ std::uint64_t Resample::bytes(const ResizeStep& step, Size image) {
   sum += (rows + 1) * (row + 3 * across + passes.row_slack);  // staged rows, and one padding row
   sum += 2 * (down / rows + 2) * slot_bytes(passes, step.keep.width);  // the ring
   sum += 3 * wide + 64;                                                // a finished row
-  sum += wide * (96 + 32 * across) + high * (96 + 32 * down);  // weights, and their tables
-  sum += sizeof(double) * kOutputsTogether * (across + down);  // work space for the weights
+  sum += wide * (96 + 32 * across) + high * (96 + 32 * down);          // weights, and their tables
+  sum += sizeof(double) * kOutputsTogether * (across + down);          // work space for the weights
   return sum + sum / 4 + (4 << 10);  // buffers grow by an extra quarter, for later images
 }
 

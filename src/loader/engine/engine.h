@@ -67,9 +67,9 @@ struct Batch {
   bool is_list = false, has_sizes = false;    // whether `list`, `sizes` are set
   std::vector<BatchImage> list;               // images of a list; replaces the views' pixels
   std::vector<std::int64_t> labels, samples;  // one per sample
-  std::vector<std::int64_t> sizes;  // height and width of each image, before padding
-  std::vector<std::size_t> places;  // slot places, one per sample, for the other fields
-  std::vector<std::size_t> guests;  // filled places with images of other ranks (mixer.h)
+  std::vector<std::int64_t> sizes;            // height and width of each image, before padding
+  std::vector<std::size_t> places;            // slot places, one per sample, for the other fields
+  std::vector<std::size_t> guests;            // filled places with images of other ranks (mixer.h)
   std::uint32_t classes = 0;       // length of label vectors (N, classes), also from mixing; or 0
   std::vector<float> soft_labels;  // label vectors, unless a GPU computes them
 };

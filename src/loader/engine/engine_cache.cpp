@@ -69,7 +69,7 @@ CacheSetup make_cache(const LoaderOptions& options, Recipe& recipe, const Order&
   out.room = budget->left_for_samples();
   CacheKind kind = options.cache;
   const bool no_pixels = (options.for_gpu && options.decode == DecodeOn::gpu) ||  // not needed
-                         begins_with_draft(recipe.views.front().transforms);  // sizes may vary
+                         begins_with_draft(recipe.views.front().transforms);      // sizes may vary
   if (recipe.image_field < 0) {
     kind = CacheKind::encoded;  // arrays are copied unchanged, so nothing is left to decode
   } else if (kind == CacheKind::automatic && no_pixels) {

@@ -149,7 +149,7 @@ void Ring::set_depth(std::size_t depth) {
 void Ring::done(Task task) {
   std::lock_guard lock(mutex_);
   task.slot
-      .reset();  // before the trainer can take the batch: a slow worker must not keep the slot
+      .reset();  // before the trainer can take the batch, as a slow worker must not keep the slot
   for (Open& open : open_) {
     if (open.ticket != task.ticket) continue;
     if (--open.left == 0 && &open == &open_.front()) ready_.notify_all();

@@ -50,7 +50,7 @@ struct MakerData {
 struct SlotView {
   Size size;  // size of every image; {0, 0} until the first is planned
   HostMemory pixels;
-  HostMemory levels;  // inputs of mixing on the CPU, by place
+  HostMemory levels;             // inputs of mixing on the CPU, by place
   std::deque<HostMemory> apart;  // images of a list: one per place
 };
 
@@ -69,8 +69,8 @@ struct Slot {
   std::uint64_t start = 0;  // global position (of all ranks) at which its step starts
   std::uint64_t next = 0;   // global position after its step
   std::vector<Place> places;
-  std::size_t guests = 0;       // number of last places that hold partners of other ranks
-  std::vector<PlaceMix> mixes;  // one per own place; empty: no mixing
+  std::size_t guests = 0;              // number of last places that hold partners of other ranks
+  std::vector<PlaceMix> mixes;         // one per own place; empty: no mixing
   std::vector<std::size_t> needed_by;  // by place: place whose partner it is, or kNoPlace
   bool single_task = false;            // one worker fills all places: gpu_maker.h
 

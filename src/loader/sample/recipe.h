@@ -42,8 +42,8 @@ struct Recipe {
   std::shared_ptr<const Source> source;  // shared with the code that opened the source
   int image_field = 0;                   // -1: samples are arrays (loader/sample/arrays.h)
   FieldSet fields = 0;                   // other fields to load
-  std::uint32_t label_width = 0;  // length of a label vector; 0: labels are integers
-  int label_field = -1;           // field of the label vector; -1: taken from the options
+  std::uint32_t label_width = 0;         // length of a label vector; 0: labels are integers
+  int label_field = -1;                  // field of the label vector; -1: taken from the options
   std::uint64_t seed = 0;
   std::vector<ViewRecipe> views;  // at least one
   CpuPart cpu_part = CpuPart::all;

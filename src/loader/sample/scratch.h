@@ -24,7 +24,7 @@ struct Scratch {
   std::uint64_t next_use = 0;                  // next use of the sample, for the cache
   bool hit = false;                            // the sample was in the cache
   std::shared_ptr<const CachedSample> cached;  // cached pixels; shared with the cache
-  SampleBytes kept;  // largest sizes requested from the buffers
+  SampleBytes kept;                            // largest sizes requested from the buffers
   Sample sample;
   DecodeScratch decode;
   PlanRunner plan;

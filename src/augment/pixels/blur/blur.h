@@ -27,9 +27,9 @@ class Blur {
   void box_down(const Box& box, std::uint8_t* rgb, Size size);
 
   const Cpu cpu_;
-  std::vector<float> line_, rows_;    // Gaussian: a padded line, and finished lines
-  std::vector<const float*> around_;  // the lines above and below a line
-  std::vector<std::uint32_t> sums_;   // a line before conversion to bytes
+  std::vector<float> line_, rows_;               // Gaussian: a padded line, and finished lines
+  std::vector<const float*> around_;             // the lines above and below a line
+  std::vector<std::uint32_t> sums_;              // a line before conversion to bytes
   std::vector<std::uint16_t> strip_, strip_to_;  // box: padded lines
 };
 
