@@ -5,8 +5,8 @@
 namespace tundish {
 namespace {
 
-// `word` without its low `bits`, rounded to nearest, ties to even. A carry may run into the
-// exponent, which is right: the next power of two, or infinity.
+// Rounds off the low `bits` of `word` to nearest, ties to even. A carry may reach the exponent,
+// which is correct: the result is the next power of two, or infinity.
 std::uint32_t round_off(std::uint32_t word, int bits) {
   const std::uint32_t half = (1u << (bits - 1)) - 1;
   return (word + half + ((word >> bits) & 1)) >> bits;
@@ -20,9 +20,9 @@ std::uint16_t float16_bits(float value) {
   const std::uint32_t magnitude = word & 0x7fffffffu;
   std::uint32_t half = 0;
   if (magnitude > 0x7f800000u) {
-    half = 0x7e00u;  // not a number
+    half = 0x7e00u;  // NaN
   } else if (magnitude >= 0x47800000u) {
-    half = 0x7c00u;  // 65536 and more: infinity
+    half = 0x7c00u;  // 65536 and above: infinity
   } else if (magnitude >= 0x38800000u) {
     half = round_off(magnitude - 0x38000000u, 13);  // the exponent's bias is 112 smaller
   } else if (magnitude >= 0x33000000u) {
@@ -35,7 +35,7 @@ std::uint16_t float16_bits(float value) {
 
 std::uint16_t bfloat16_bits(float value) {
   const auto word = std::bit_cast<std::uint32_t>(value);
-  if ((word & 0x7fffffffu) > 0x7f800000u) return 0x7fc0u;  // not a number
+  if ((word & 0x7fffffffu) > 0x7f800000u) return 0x7fc0u;  // NaN
   return static_cast<std::uint16_t>(round_off(word, 16));
 }
 

@@ -17,10 +17,10 @@ constexpr std::size_t dtype_bytes(Dtype dtype) {
   return kBytes[static_cast<std::size_t>(dtype)];
 }
 
-std::uint16_t float16_bits(float value);   // round to nearest even, as torch
-std::uint16_t bfloat16_bits(float value);  // round to nearest even, as torch
+std::uint16_t float16_bits(float value);   // rounds to nearest even, like torch
+std::uint16_t bfloat16_bits(float value);  // rounds to nearest even, like torch
 
-// Of a value that the type has room for, in the low bytes.
+// Returns the bits of `value` in the low bytes. The type must be able to represent the value.
 std::uint32_t element_bits(float value, Dtype dtype);
 
 }  // namespace tundish

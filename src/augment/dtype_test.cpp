@@ -11,7 +11,7 @@
 namespace tundish {
 namespace {
 
-// What finite 16-bit patterns stand for, straight from the definitions.
+// Value of a finite 16-bit pattern, directly from the definition.
 double float16_value(std::uint16_t bits) {
   const int exponent = (bits >> 10) & 31;
   const int mantissa = bits & 1023;
@@ -24,7 +24,7 @@ double bfloat16_value(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
-// Whether `bits` is nearest to x among its neighbors, an even one at equal distance.
+// Whether `bits` is nearest to x among its neighbors, or the even one at equal distance.
 template <class Value>
 bool is_nearest(std::uint16_t bits, double x, Value value) {
   const double error = std::abs(value(bits) - x);
@@ -42,7 +42,7 @@ bool is_nearest(std::uint16_t bits, double x, Value value) {
 TEST_CASE("float16 and bfloat16 are the nearest values, ties to even") {
   Random random({.seed = 3}, 0);
   for (int i = 0; i < 200'000; ++i) {
-    // Exponents from 2^-27 to 2^14; a third of the mantissas end so that ties occur.
+    // Exponents from 2^-27 to 2^14; a third of the mantissas end in a way that produces ties.
     const auto exponent = static_cast<std::uint32_t>(100 + random.below(42));
     auto word = static_cast<std::uint32_t>(random.next()) & 0x807fffffu;
     if (i % 3 == 0) word &= 0xfffff000u;

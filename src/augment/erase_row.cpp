@@ -9,7 +9,7 @@
 namespace tundish {
 namespace {
 
-// The pixels from .. to - 1 of row y.
+// Erases the pixels from .. to - 1 of row y.
 void erase(const Erasure& erasure, const Placement& place, Dtype dtype, int y, int from, int to) {
   const std::size_t bytes = dtype_bytes(dtype);
   const float* table = normal_table();

@@ -9,7 +9,7 @@
 
 namespace tundish {
 
-// In the order of `erasures`: a later one covers an earlier one. `width`: of the row, in pixels.
+// Applies `erasures` in order: a later one covers an earlier one. `width` is the row's, in pixels.
 void erase_row(std::span<const Erasure> erasures, const Placement& place, Dtype dtype, int y,
                int width);
 

@@ -1,5 +1,5 @@
-// A window of the result whose elements are overwritten after ToDtype and Normalize: what
-// RandomErasing does when it follows them.
+// A window of the result whose elements are overwritten after ToDtype and Normalize. RandomErasing
+// produces an Erasure if it follows ToDtype and Normalize.
 #pragma once
 
 #include <array>
@@ -10,10 +10,10 @@
 namespace tundish {
 
 struct Erasure {
-  Window window;                 // in the coordinates of the result; a crop may have cut a part off
-  bool random = false;           // each element is a normal number of its own
-  std::array<float, 3> value{};  // of each channel, otherwise
-  std::uint64_t key = 0;         // of the normal numbers (augment/pixels/noise/normal_ops.h)
+  Window window;                 // in the coordinates of the result; a crop may have cut it
+  bool random = false;           // every element is a separate normal number
+  std::array<float, 3> value{};  // per channel; used if not random
+  std::uint64_t key = 0;         // key of the normal numbers (augment/pixels/noise/normal_ops.h)
   bool operator==(const Erasure&) const = default;
 };
 

@@ -1,4 +1,4 @@
-// Filters and padding modes, and their arithmetic that CPU and GPU share.
+// Filters and padding modes, and the filter arithmetic shared by CPU and GPU.
 #pragma once
 
 #include <array>
@@ -15,20 +15,20 @@ constexpr std::array<const char*, 4> words(PadMode) {
   return {"constant", "edge", "reflect", "symmetric"};
 }
 
-// Which of n pixels is at place i of the padded line; -1 where `fill` is.
-// Padding wider than the line goes on reflecting, as NumPy's.
+// Returns which of n pixels is at place i of the padded line; -1 for `fill`.
+// Padding wider than the line keeps reflecting, like NumPy.
 TUNDISH_HOST_DEVICE int padded_index(int i, int n, PadMode mode) {
   if (i >= 0 && i < n) return i;
   if (mode == PadMode::constant) return -1;
   if (mode == PadMode::edge || n == 1) return i < 0 ? 0 : n - 1;
-  // The line and its mirror image, over and over; reflect does not repeat the two ends.
+  // The line and its mirror image alternate; reflect does not repeat the two ends.
   const int repeat = mode == PadMode::reflect ? 1 : 0;
   const int period = 2 * n - 2 * repeat;
   const int place = ((i % period) + period) % period;
   return place < n ? place : 2 * n - 1 - repeat - place;
 }
 
-// Half the width of a filter in input samples at equal scale, and its value at x.
+// Half the width of a filter in input samples at scale 1; filter_value() is its value at x.
 TUNDISH_HOST_DEVICE double filter_support(Filter filter) {
   return filter == Filter::bicubic ? 2.0 : 1.0;
 }
@@ -44,8 +44,8 @@ TUNDISH_HOST_DEVICE double filter_value(Filter filter, double x) {
 
 constexpr int kWeightBits = 22;
 
-// A line of `in` samples resized to `out` by Pillow 12: which inputs make an output, and with what
-// weights. In double, in Pillow's order of operations; no multiplication may be fused with an
+// A line of `in` samples resized to `out` by Pillow 12: the inputs and weights of each output.
+// Computes in double, in Pillow's order of operations. No multiplication may be fused with an
 // addition (-ffp-contract=off, nvcc -fmad=false). For filters that interpolate, in != out.
 struct ResizedLine {
   int in = 0;
@@ -61,7 +61,7 @@ struct ResizedLine {
 
   TUNDISH_HOST_DEVICE double center(int i) const { return (i + 0.5) * scale; }
 
-  // The inputs of output i are first, ..., end - 1.
+  // Returns the first input of output i; its inputs are first(i), ..., end(i) - 1.
   TUNDISH_HOST_DEVICE int first(int i) const {
     const int from = static_cast<int>(center(i) - support + 0.5);
     return from < 0 ? 0 : from;
@@ -70,23 +70,23 @@ struct ResizedLine {
     const int to = static_cast<int>(center(i) + support + 0.5);
     return to > in ? in : to;
   }
-  // Outputs have no more inputs than this.
+  // Upper bound of the inputs of an output.
   TUNDISH_HOST_DEVICE int most_inputs() const {
     const double most = 2.0 * support + 1.0;
     return most < in ? static_cast<int>(most) : in;
   }
 
-  // How far an input is from the center of an output, for the filter.
+  // Returns the distance of an input from the center of an output, in units of the filter.
   TUNDISH_HOST_DEVICE double distance(int input, double center) const {
     return (input - center + 0.5) * inverse;
   }
-  // Input first(i) + k before the weights of the output are made to add up to 1.
+  // Returns the weight of input first(i) + k before normalization to a sum of 1.
   TUNDISH_HOST_DEVICE double value(int i, int k) const {
     return filter_value(filter, distance(k + first(i), center(i)));
   }
 };
 
-// A weight of `value` out of `sum`, with kWeightBits fractional bits.
+// Returns value / sum with kWeightBits fractional bits.
 TUNDISH_HOST_DEVICE std::int32_t rounded_weight(double value, double sum) {
   const double share = sum != 0.0 ? value / sum : value;
   return static_cast<std::int32_t>((share < 0 ? -0.5 : 0.5) + share * (1 << kWeightBits));

@@ -1,6 +1,6 @@
-// What a GPU is still to do to an image of 8-bit levels: the last steps of its plan, as far as a
-// GPU does them, then the table of values, then erasing. Mirroring is left to it only where no
-// steps are.
+// The work left for a GPU on an image of 8-bit levels, in this order: the last steps of its plan,
+// as far as a GPU supports them; the table of values; erasing. Mirroring is left only if no steps
+// are left.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ struct LeftToGpu {
   std::vector<PixelStep> steps;
   std::vector<Erasure> erasures;
 
-  // Whether the levels must be there before the table is applied.
+  // Whether the levels must be in memory before the table is applied.
   bool changes_pixels() const { return !steps.empty() || !erasures.empty(); }
 };
 

@@ -1,4 +1,4 @@
-// What MixUp or CutMix does to one image of a batch, as data: drawn before anything is made.
+// The effect of MixUp or CutMix on one image of a batch, as data: drawn before any image is made.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,24 @@ namespace tundish {
 struct Mix {
   enum class Kind : std::uint8_t { none, blend, cut };
   Kind kind = Kind::none;
-  double share = 1.0;  // of the image itself, also in its label; its partner has the rest
-  Window box{};        // Kind::cut: what is taken from the partner
+  double share = 1.0;  // weight of the image and its label; the partner has the rest
+  Window box{};        // Kind::cut: the window taken from the partner
   bool operator==(const Mix&) const = default;
 };
 
-// An element of a blend, or of a soft label. Each product is rounded, then the sum, as torch does.
+// Blends an element or a soft label. Each product is rounded, then the sum, as in torch.
 inline float blend(float own, float partner, float share, float rest) {
   return partner * rest + own * share;
 }
 
-// With which image of a global batch another one is mixed.
+// Assignment of mixing partners within a global batch.
 enum class Partners : std::uint8_t {
-  roll,   // the one before it, the first with the last; so many before it, where samples repeat
-  pairs,  // 0 with 1, 2 with 3, ...; a last one that is left over with none
+  roll,   // the image before, cyclically; `repeats` images before if samples repeat
+  pairs,  // 0 with 1, 2 with 3, ...; an odd last image has no partner
 };
 
-// The place of its partner in a batch of `count` images; its own: it has none. `repeats`: images in
-// a row that are of the same sample, so that Partners::roll leads to another one.
+// Returns the place of the partner in a batch of `count` images, or `number` if there is none.
+// `repeats`: consecutive images of the same sample, which Partners::roll skips.
 constexpr std::uint64_t partner_of(std::uint64_t number, std::uint64_t count, Partners partners,
                                    std::uint64_t repeats = 1) {
   if (partners == Partners::roll) return (number + count - repeats % count) % count;

@@ -1,4 +1,4 @@
-// The twin of mix_rows.h and of the GPU's mixing, the obvious way.
+// Reference implementation of mix_rows.h and of mixing on a GPU.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,7 @@
 
 namespace tundish {
 
-// All elements of an image of levels, (H, W, C).
+// Returns all elements of an image of levels, (H, W, C).
 inline std::vector<float> elements_reference(const std::uint8_t* levels,
                                              std::span<const Erasure> erasures, Size size,
                                              const PixelTable& table) {

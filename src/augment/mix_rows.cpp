@@ -9,7 +9,7 @@ void MixRows::fill(std::vector<float>& row, const MixImage& image, int y, int wi
                    const PixelTable& table) {
   const auto elements = static_cast<std::size_t>(3 * width);
   if (row.size() < elements) row.resize(elements);
-  // The same memory for every y.
+  // dy is 0: every row goes to the same memory.
   store_.begin(table, {reinterpret_cast<std::byte*>(row.data()), 0, 12, 4}, image.erasures);
   store_.row(y, image.levels + std::ptrdiff_t{3} * y * width, width, false);
 }

@@ -1,4 +1,4 @@
-// Mixes an image of 8-bit levels with its partner, on the CPU, and stores the elements.
+// Mixes an image of 8-bit levels with its partner on the CPU and stores the elements.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace tundish {
 
-// Levels (H, W, C), and what is erased of their elements.
+// Levels (H, W, C), and the windows to erase once they are elements.
 struct MixImage {
   const std::uint8_t* levels = nullptr;
   std::span<const Erasure> erasures;
 };
 
-// Keeps its buffers. One thread.
+// Reuses its buffers. Not thread-safe.
 class MixRows {
  public:
-  // `table` gives float32, `dtype` is the batch's. The partner's levels are not read with
+  // `table` must produce float32; `dtype` is the batch's. The partner's levels are not read with
   // Mix::Kind::none.
   void run(const MixImage& own, const MixImage& partner, const Mix& mix, Size size,
            const PixelTable& table, const Placement& place, Dtype dtype);
@@ -33,7 +33,7 @@ class MixRows {
   void store(const Placement& place, Dtype dtype, int y, int width) const;
 
   Store store_;
-  std::vector<float> own_, partner_;  // a row, the channels of a pixel side by side
+  std::vector<float> own_, partner_;  // one row each, interleaved channels
 };
 
 }  // namespace tundish

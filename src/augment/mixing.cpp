@@ -13,7 +13,7 @@ concept MixesImages = requires(const Op& op, Random& random) { op.draw_mix(Size{
 template <class Op>
 concept Holds = requires(const Op& op) { op.transforms.list(); };
 
-// Calls visit with every mixing operation of the transform.
+// Calls visit(op) for every mixing operation of the transform.
 template <class Visit>
 void for_each_mixing(const Transform& transform, const Visit& visit) {
   std::visit(
@@ -26,7 +26,7 @@ void for_each_mixing(const Transform& transform, const Visit& visit) {
       transform);
 }
 
-// `number`: counts the transforms, so that each has a stream of its own.
+// `number` counts the transforms, so that each one has a separate random stream.
 Mix draw_one(const Transform& transform, const Key& key, Size size, std::uint64_t& number,
              bool chosen) {
   Random random(key, number++);
@@ -49,7 +49,7 @@ Mix draw_one(const Transform& transform, const Key& key, Size size, std::uint64_
       transform);
 }
 
-// A container that holds `name` holds nothing but such.
+// Throws Error(argument) if a container with a mixing transform `name` also holds other transforms.
 void check_container(const Transform& transform, const char* name) {
   std::visit(
       [&]<class Op>(const Op& op) {
@@ -121,7 +121,7 @@ double Mixing::label_smoothing() const {
 
 Mix Mixing::draw(std::uint64_t seed, std::uint64_t epoch, std::uint64_t start, std::uint64_t number,
                  Size size) const {
-  if (partners() == Partners::pairs) number /= 2;  // both have the same
+  if (partners() == Partners::pairs) number /= 2;  // both images of a pair share one draw
   const Key key{.seed = seed,
                 .epoch = epoch,
                 .sample = start,
@@ -136,7 +136,7 @@ std::optional<Mixing> mixing_of(const Transforms& transforms) {
   return Mixing(transforms);
 }
 
-// MixUp and CutMix are the end of a list, alone or in one container, with the same classes.
+// MixUp and CutMix must end the list, alone or in one container, with the same number of classes.
 void check_mixing(const Transforms& transforms) {
   const std::vector<Transform>& list = transforms.list();
   const char* name = nullptr;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kDraws = 100'000;
 
-// The largest distance between the share of numbers below x and what the distribution says.
+// Largest distance between the empirical distribution of `numbers` and `below`.
 double distance(std::vector<double> numbers, const std::function<double(double)>& below) {
   std::sort(numbers.begin(), numbers.end());
   double out = 0;
@@ -51,13 +51,13 @@ TEST_CASE("MixUp's share has the beta distribution") {
   const auto check = [](double alpha, const std::function<double(double)>& below) {
     CAPTURE(alpha);
     const std::vector<Mix> mixes = draws_of(MixUp{.alpha = alpha}, {8, 8});
-    // Farther than this once in 10^7.
+    // Exceeded once in 10^7 runs.
     CHECK(distance(shares_of(mixes), below) < 2.9 / std::sqrt(kDraws));
   };
   check(0.5, [](double x) { return 2 / std::numbers::pi * std::asin(std::sqrt(x)); });
   check(1.0, [](double x) { return x; });
   check(2.0, [](double x) { return x * x * (3 - 2 * x); });
-  // Very small: nearly all of one image or of the other, never outside of 0..1.
+  // Very small alpha: nearly all of one image or of the other, never outside of 0..1.
   int ends = 0;
   for (const double share : shares_of(draws_of(MixUp{.alpha = 0.01}, {8, 8}, 1000))) {
     REQUIRE(share >= 0.0);
@@ -80,8 +80,8 @@ TEST_CASE("CutMix's box is where torchvision's is, and its share is what is left
     REQUIRE(mix.share == 1.0 - static_cast<double>(box.width * box.height) / 240);
     for (int x = box.x; x < box.x + box.width; ++x) ++columns[static_cast<std::size_t>(x)];
   }
-  // Boxes are clipped at the sides, and their middle is a pixel's left side: columns 1 and 17 are
-  // covered alike, columns 9 and 10 most often.
+  // Boxes are clipped at the sides, and their middle is a pixel's left side. Columns 1 and 17 are
+  // therefore covered equally often, columns 9 and 10 most often.
   CHECK(columns[10] > columns[0]);
   CHECK(std::abs(columns[1] - columns[17]) < 1500);
 }

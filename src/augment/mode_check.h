@@ -1,4 +1,4 @@
-// What a transform must be for images of another mode than RGB.
+// Checks that a transform supports images of another mode than RGB.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@
 
 namespace tundish {
 
-// Whether a plan of it can only move pixels, or it is done where elements are stored.
+// Whether plans of Op only move pixels, or Op runs where elements are stored.
 template <class Op>
 inline constexpr bool kMovesPixels =
     std::is_same_v<Op, CenterCrop> || std::is_same_v<Op, RandomCrop> || std::is_same_v<Op, Pad> ||
@@ -26,7 +26,7 @@ inline constexpr bool kMovesPixels =
     std::is_same_v<Op, RandomChoice> || std::is_same_v<Op, RandomOrder> ||
     std::is_same_v<Op, ToDtype> || std::is_same_v<Op, Normalize>;
 
-// What else RGBA has, where every channel is treated alike.
+// Whether Op supports RGBA. Adds transforms that treat every channel alike.
 template <class Op>
 inline constexpr bool kTakesAlpha =
     kMovesPixels<Op> || std::is_same_v<Op, PadTo> || std::is_same_v<Op, ScaleJitter> ||
@@ -63,7 +63,7 @@ void check_16_bits(const Op& op) {
   }
 }
 
-// Refuses a field that has a number of its own for red, green and blue.
+// Refuses fields with different numbers for red, green and blue.
 class CheckOneNumber {
  public:
   CheckOneNumber(const char* owner, ImageMode mode) : owner_(owner), mode_(mode) {}
@@ -75,7 +75,7 @@ class CheckOneNumber {
     if (value) check(field, *value);
   }
   void operator()(const FieldInfo& field, const PerChannel& value) const {
-    if (mode_ != ImageMode::rgba) check(field, value);  // Normalize has four numbers
+    if (mode_ != ImageMode::rgba) check(field, value);  // Normalize takes four numbers
   }
   void operator()(const FieldInfo& field, const ErasingValue& value) const {
     if (!value.random) check(field, value.number);
@@ -95,8 +95,8 @@ class CheckOneNumber {
   const ImageMode mode_;
 };
 
-// Throws Error(argument) when the transform does something else to images of this mode than Pillow
-// and torchvision do.
+// Throws Error(argument) if the transform would treat images of this mode differently from Pillow
+// and torchvision.
 template <class Op>
 void check_mode_of(const Op& op, ImageMode mode) {
   if constexpr (requires { op.check_mode(mode); }) op.check_mode(mode);

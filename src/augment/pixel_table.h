@@ -1,5 +1,5 @@
-// The table that takes an 8-bit level to an element of the batch: ToDtype and Normalize are
-// arithmetic on single values, so a table of 3 x 256 values holds their result.
+// The table that maps an 8-bit level to an element of the batch. ToDtype and Normalize work on
+// single values, so a table of 3 x 256 values holds their result.
 #pragma once
 
 #include <array>
@@ -13,35 +13,35 @@
 
 namespace tundish {
 
-// value[c][level], as the bits of `dtype` in the low bytes.
+// value[c][level] holds the bits of the element, of type `dtype`, in the low bytes.
 struct PixelTable {
   Dtype dtype = Dtype::uint8;
   std::array<std::array<std::uint32_t, 256>, 3> value{};
-  std::optional<TableFormula> formula{};  // when it gives the very same values
-  // Of 16-bit levels, one channel of 65,536 values; null otherwise. Shared by copies.
+  std::optional<TableFormula> formula{};  // set if it gives exactly the same values
+  // One channel of 65,536 values for 16-bit levels; null otherwise. Shared by copies.
   std::shared_ptr<const std::vector<std::uint32_t>> wide{};
-  // Of the alpha, in its first channel; null without alpha. Shared by copies.
+  // The table of the alpha, in its first channel; null without alpha. Shared by copies.
   std::shared_ptr<const PixelTable> alpha{};
 };
 
-// The table in the making: each transform changes the values in turn, rounded to float32 as
-// torchvision does.
+// A table under construction. Each transform changes the values in turn, rounded to float32 like
+// torchvision.
 struct PixelValues {
-  PixelValues();  // every level as it is
+  PixelValues();  // every level maps to itself
 
-  Dtype dtype = Dtype::uint8;  // which stands for levels
-  double largest = 255;        // level
-  bool of_alpha = false;       // all channels are the fourth one of an image
+  Dtype dtype = Dtype::uint8;  // uint8: the values are levels
+  double largest = 255;        // largest level
+  bool of_alpha = false;       // the values belong to the alpha channel
   std::array<std::array<float, 256>, 3> value;
-  // The same as arithmetic, for TableFormula; right while there is at most one Normalize.
+  // The same values as a formula, for TableFormula; valid with at most one Normalize.
   float factor = 1;
   std::array<float, 3> mean = {0, 0, 0}, std = {1, 1, 1};
   int normalizes = 0;
 };
 
-void scale_to_one(PixelValues& values);  // 0..largest becomes 0..1
+void scale_to_one(PixelValues& values);  // scales 0..largest to 0..1
 
-// float16 and bfloat16 are rounded to once, here.
+// Builds the table; values are rounded to float16 or bfloat16 once, here.
 PixelTable make_pixel_table(const PixelValues& values);
 
 }  // namespace tundish

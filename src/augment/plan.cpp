@@ -14,7 +14,7 @@ ResizeStep whole(Size input) {
   return {.crop = all, .size = input, .keep = all};
 }
 
-// One axis of a window in a line of n pixels.
+// Whether a window fits a line of n pixels along one axis.
 bool inside(int from, int length, int n) { return from >= 0 && from + length <= n; }
 
 }  // namespace
@@ -57,13 +57,13 @@ bool runs_on_gpu_in_mix(const PixelStep& step) {
 }
 
 std::size_t steps_for_gpu(std::span<const PlanStep> steps) {
-  std::size_t complete = 0;  // without a part of a mix
+  std::size_t complete = 0;  // steps up to here contain only complete mixes
   bool in_mix = false;
   for (std::size_t count = 1; count <= steps.size(); ++count) {
     const PixelStep* step = std::get_if<PixelStep>(&steps[steps.size() - count]);
     if (!step || !(in_mix ? runs_on_gpu_in_mix(*step) : runs_on_gpu(*step))) break;
     if (step->op == PixelOp::mix_end) in_mix = true;
-    if (kind_of(step->op) == PixelKind::mix && !in_mix) break;  // its end is missing
+    if (kind_of(step->op) == PixelKind::mix && !in_mix) break;  // the mix_end is missing
     if (step->op == PixelOp::mix_begin) in_mix = false;
     if (!in_mix) complete = count;
   }
@@ -116,8 +116,8 @@ void View::crop(const Window& window, PadMode mode, std::array<std::uint8_t, 3> 
   const bool inside_y = inside(window.y, window.height, size_.height);
   ResizeStep* last = &last_resize();
   if (!inside_x || !inside_y) {
-    // The padding of this crop is the padding of the step's input only where the result still
-    // spans the whole input; otherwise pixels would show that were cut off before.
+    // The padding of this crop can become padding of the step's input only if the result spans the
+    // whole input; otherwise pixels cut off before would reappear.
     const bool spans_x = last->crop.x == 0 && last->crop.width == input_.width;
     const bool spans_y = last->crop.y == 0 && last->crop.height == input_.height;
     const bool padded = !inside(last->crop.x, last->crop.width, input_.width) ||
@@ -127,7 +127,7 @@ void View::crop(const Window& window, PadMode mode, std::array<std::uint8_t, 3> 
     }
   }
 
-  // Mirroring comes last in a step, so the window moves to the other side of the mirror.
+  // Mirroring comes last in a step, so the window moves to the mirrored side.
   ResizeStep& step = *last;
   const int x = step.mirror_x ? size_.width - window.x - window.width : window.x;
   const int y = step.mirror_y ? size_.height - window.y - window.height : window.y;
@@ -148,7 +148,7 @@ void View::crop(const Window& window, PadMode mode, std::array<std::uint8_t, 3> 
 
 void View::pad_to(Size size, std::array<std::uint8_t, 3> fill) {
   const Size image = size_;
-  for (Erasure& erasure : erasures_) {  // what a crop cut off stays off
+  for (Erasure& erasure : erasures_) {  // an erased part that a crop cut off stays off
     Window& window = erasure.window;
     window.width = std::min(window.width, image.width - window.x);
     window.height = std::min(window.height, image.height - window.y);
@@ -163,8 +163,8 @@ void View::resize(Size size, Filter filter) {
   assert(size.width > 0 && size.height > 0);
   if (size == size_) return;
   unpadded_ = {};
-  // Pillow 12's Image.resize() makes images of this shape flatter before it makes them wider or
-  // narrower, the other way round than all others.
+  // For images of this shape, Pillow 12's Image.resize() runs the vertical pass first. For all
+  // others it runs the horizontal pass first.
   if (size_.height > std::int64_t{100} * size_.width && size.height < size_.height &&
       size.width != size_.width) {
     resize({size_.width, size.height}, filter);
@@ -186,7 +186,7 @@ void View::add(const PixelStep& step) {
     size_ = step.size;
     unpadded_ = {};
   }
-  // Each channel has noise of its own: that of the first one goes to all.
+  // Channels have independent noise: copies the noise of the first channel to the others.
   if (mode_ == ImageMode::l && kind_of(step.op) == PixelKind::noise) {
     steps_.emplace_back(PixelStep{.op = PixelOp::permute_channels});
   }

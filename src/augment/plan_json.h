@@ -1,4 +1,4 @@
-// A plan as JSON: for `tundish view --state`, and for whoever wants to do the same with another
+// A plan as JSON, for `tundish view --state`, and for users who want to run a plan with another
 // library.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace tundish {
 
-// {"image": [w, h], "size": [w, h], "steps": [...]}: a resize has "crop", "size", "keep" and the
-// like, an operation on pixels "op" and its numbers.
+// {"image": [w, h], "size": [w, h], "steps": [...]}: a resize has "crop", "size", "keep" and so on;
+// an operation on pixels has "op" and its numbers.
 Json plan_json(const View& view);
 
 }  // namespace tundish

@@ -7,7 +7,7 @@
 namespace tundish {
 namespace {
 
-// The step that a reader of the JSON would carry out.
+// Parses a step of the JSON as an independent reader would.
 PixelStep step_of(const Json& json) {
   PixelStep out{.op = PixelOp::brightness};
   while (json.at("op") != json_of_value(out.op)) {

@@ -9,7 +9,7 @@
 namespace tundish {
 namespace {
 
-// The line "abcd" from place -6 to 9, '.' where fill is.
+// Pads the line "abcd" from place -6 to 9; '.' marks fill.
 std::string padded_line(PadMode mode) {
   std::string line;
   for (int i = -6; i < 10; ++i) {
@@ -86,7 +86,7 @@ TEST_CASE("noise of a gray image is that of its first channel") {
     REQUIRE(gray.steps().size() == (op == PixelOp::contrast ? 2 : 3));
     if (op == PixelOp::contrast) continue;
     const PixelStep& last = std::get<PixelStep>(gray.steps().back());
-    CHECK(last == PixelStep{.op = PixelOp::permute_channels});  // all from channel 0
+    CHECK(last == PixelStep{.op = PixelOp::permute_channels});  // all channels from channel 0
   }
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("two resizes are two steps, the first of them without what is cut off"
   CHECK(std::get<ResizeStep>(view.steps()[1]).crop == Window{0, 0, 80, 60});
 }
 
-// One operation on the view, and the obvious way to do it on the image.
+// Applies a random operation to the view, and its reference implementation to the image.
 void random_operation(View& view, TestImage& slow, Random& random) {
   const auto mode = static_cast<PadMode>(random.below(4));
   const auto filter = static_cast<Filter>(random.below(3));
@@ -180,7 +180,7 @@ TEST_CASE("random chains give the pixels of one operation after the other") {
     steps += static_cast<int>(view.steps().size());
     REQUIRE(run_view(resamples[level], view, image, random) == slow);
   }
-  CHECK(steps > static_cast<int>(kChains));  // some had several
+  CHECK(steps > static_cast<int>(kChains));  // some chains needed several
 }
 
 TEST_CASE("an image is reduced as far as it stays no smaller than the size asked for") {

@@ -1,20 +1,20 @@
-// Every transform there is. Include this only where single transforms matter: a loader's code
-// needs augment/transforms.h alone, and so is not compiled again when a transform is added.
+// Every transform. Include this header only where single transforms matter. A loader's code needs
+// augment/transforms.h only, and so is not recompiled when a transform is added.
 //
 // A transform is a struct in a file of operations/. It has a name, a description of its fields
-// (base/fields.h) and some of these:
-//   check()                 throws Error(argument) when its fields contradict each other
-//   plan(view, random)      adds what it does to the plan; draws every number that it needs
-//   choose(random)          of a transform that holds others: which of them come, in what order
-//   plan_elements(view, random)  the same after ToDtype or Normalize, where elements are no levels
-//   check_on(dtype)         check() of what elements of this type allow
-//   makes_pixels()          true: it works on 8-bit levels only, as all that resizes or pads does
-//   plan_crop(view, crop)   instead of plan(): it makes kCrops images of one, this is one of them
-//   draw_mix(size, random)  instead of plan(): it mixes the images of a batch (augment/mixing.h)
-//   result_size(size)       of an image of this size; {0, 0} when it depends on the image
+// (base/fields.h) and some of these members:
+//   check()                 throws Error(argument) if its fields contradict each other
+//   plan(view, random)      adds its steps to the plan; draws every random number
+//   choose(random)          containers only: which of their transforms run, in order
+//   plan_elements(view, random)  plan() after ToDtype or Normalize, where elements are not levels
+//   check_on(dtype)         throws Error(argument) if elements of this type are not supported
+//   makes_pixels()          true if it needs 8-bit levels, like everything that resizes or pads
+//   plan_crop(view, crop)   instead of plan(): plans number `crop` of kCrops images per sample
+//   draw_mix(size, random)  instead of plan(): mixes the images of a batch (augment/mixing.h)
+//   result_size(size)       size of the result; {0, 0} if it depends on the image
 //   apply(pixel_values)     changes single values, as Normalize does
-//   result_dtype(dtype)     of elements of this type
-// HACKING.md explains, step by step, how a transform is added.
+//   result_dtype(dtype)     element type of the result
+// HACKING.md explains step by step how to add a transform.
 #pragma once
 
 #include <variant>

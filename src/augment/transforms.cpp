@@ -16,7 +16,7 @@
 namespace tundish {
 namespace {
 
-// FNV-1a: turns a transform's name into a word of its random stream's key.
+// FNV-1a hash of a transform's name, part of the key of its random stream.
 constexpr std::uint64_t hash_of(std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
@@ -34,18 +34,18 @@ concept MakesCrops =
 template <class Op>
 concept Container = requires(const Op& op, Random& random) { op.choose(random); };
 
-// A saved state of a few kilobytes could ask for a great many.
+// Protects against a saved state of a few kilobytes that requests very many changes.
 constexpr std::size_t kMaxChanges = 256;
 
-// What a list has done so far.
+// State of the checks of a list so far.
 struct Checked {
   ImageMode mode;
-  Dtype dtype = Dtype::uint8;    // of an element
-  const char* erased = nullptr;  // the transform that erased elements
-  const char* crops = nullptr;   // the transform that made several images
+  Dtype dtype = Dtype::uint8;    // element type
+  const char* erased = nullptr;  // name of the transform that erased elements
+  const char* crops = nullptr;   // name of the transform that made several images
 };
 
-// Calls visit with every Schedule of the transform, and whether it has one.
+// Calls visit(schedule) for every Schedule of the transform that has later sizes.
 template <class AnyOf, class Visit>
 void for_each_schedule(AnyOf& transform, const Visit& visit) {
   std::visit(
@@ -65,7 +65,7 @@ bool is_scheduled(const Transform& transform) {
   return found;
 }
 
-// `inside`: the transform that holds the list; empty for a loader's list.
+// `inside`: name of the transform that contains the list; empty for a loader's list.
 void check_list(const std::vector<Transform>& list, const std::string& inside, Checked& so_far) {
   for (const Transform& transform : list) {
     std::visit(
@@ -120,12 +120,12 @@ void check_list(const std::vector<Transform>& list, const std::string& inside, C
   }
 }
 
-// How many transforms of each name came before, also those that were not chosen: which one a
-// container chooses changes no draw of the others.
+// Number of earlier transforms of each type, including transforms that were not chosen. The choice
+// of a container therefore changes no draw of other transforms.
 using Numbers = std::array<std::uint32_t, std::variant_size_v<AnyTransform>>;
 
-// Of a plan, with erasures. A saved state of a few kilobytes could ask for gigabytes of steps:
-// one RandAugment makes up to 1,000.
+// Limit of steps and erasures of a plan. A saved state of a few kilobytes could otherwise request
+// gigabytes of steps: one RandAugment makes up to 1,000.
 constexpr std::size_t kMaxPlanSteps = 10'000;
 
 void check_length(const View& view) {
@@ -135,7 +135,7 @@ void check_length(const View& view) {
       fmt::format("the transforms would do more than {} operations on an image", kMaxPlanSteps));
 }
 
-// `elements`: ToDtype or Normalize came before.
+// `elements`: ToDtype or Normalize came before this transform.
 void plan_one(View& view, const Transform& transform, const Key& key, Numbers& numbers,
               bool elements, std::uint32_t crop, bool chosen) {
   const std::uint32_t number = numbers[transform.index()]++;
@@ -172,7 +172,7 @@ void plan_one(View& view, const Transform& transform, const Key& key, Numbers& n
 
 Size size_after(const std::vector<Transform>& list, Size size);
 
-// After one of them, whichever it is.
+// Returns the size after any one of the transforms; {0, 0} if the sizes differ.
 Size size_of_any(const std::vector<Transform>& list, Size size) {
   if (list.empty()) return size;
   const Size first = size_after({list.front()}, size);
@@ -182,7 +182,7 @@ Size size_of_any(const std::vector<Transform>& list, Size size) {
   return first;
 }
 
-// {0, 0}: it depends on the image, or on what is drawn.
+// Returns {0, 0} if the size depends on the image or on random numbers.
 Size size_after(const std::vector<Transform>& list, Size size) {
   for (const Transform& transform : list) {
     std::visit(

@@ -5,7 +5,7 @@
 namespace tundish {
 namespace {
 
-// Calls make with a value of each transform type of the variant.
+// Calls make() with a value of each transform type of the variant.
 template <class Make, class... Ops>
 void for_each_transform(std::variant<Ops...>*, const Make& make) {
   (make(Ops{}), ...);

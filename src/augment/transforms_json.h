@@ -1,5 +1,5 @@
-// Transforms as JSON, and back again: [{"name": "Resize", "size": [224, 224]}, ...]. Arguments at
-// their default are left out, so a new argument changes no fingerprint and no saved state.
+// Transforms as JSON and back: [{"name": "Resize", "size": [224, 224]}, ...]. Default arguments
+// are omitted, so a new argument changes no fingerprint and no saved state.
 #pragma once
 
 #include "augment/transforms.h"
@@ -8,10 +8,10 @@
 namespace tundish {
 
 Json transforms_json(const Transforms& transforms);
-// Does not check ranges: check_transforms() does. Throws Error(argument).
+// Does not check ranges; check_transforms() does. Throws Error(argument).
 Transforms read_transforms(const Json& from);
 
-// As a field of a described struct.
+// JSON conversion as a field of a described struct.
 inline Json json_of(const Transforms& transforms) { return transforms_json(transforms); }
 inline bool read_json(Transforms& to, const Json& from) {
   to = read_transforms(from);
@@ -30,7 +30,7 @@ inline bool read_json(Views& to, const Json& from) {
   return true;
 }
 
-// The reference page of every transform: base/fields_json.h.
+// Returns the reference page of every transform: base/fields_json.h.
 Json transforms_reference();
 
 }  // namespace tundish

@@ -162,7 +162,7 @@ static void vary_colors(const Vary& vary) {
   vary(RandomEqualize{}, [](auto& op) { op.p = 0.25; });
 }
 
-// Every transform, and each of its arguments changed once.
+// Returns every transform, and a copy for each argument with this argument changed.
 static std::vector<Transform> variants() {
   std::vector<Transform> out;
   const auto vary = [&out](auto plain, auto... changes) {
@@ -344,12 +344,12 @@ TEST_CASE("a transform draws the same numbers at any place in the list") {
   const Window crop = more.first().crop;
   CHECK(crop.y == alone.y);
   CHECK((mirrored ? 90 - crop.x - 8 : crop.x) == alone.x);
-  // The second of the same name draws other numbers than the first.
+  // The second transform of a name draws other numbers than the first.
   int both = 0;
   for (std::uint64_t i = 0; i < 64; ++i) {
     both += plan_view({flip, flip}, {8, 8}, {.sample = i}).first().mirror_x;
   }
-  CHECK(both > 16);  // one flip, not none or two
+  CHECK(both > 16);  // exactly one flip
   CHECK(both < 48);
 }
 

@@ -168,7 +168,7 @@ TEST_CASE("without ToDtype and Normalize levels stay uint8") {
   CHECK(table.value[2][200] == 200);
 }
 
-// The figures are torch 2.13's for the transforms of torchvision 0.28.
+// The expected values are torch 2.13's for the transforms of torchvision 0.28.
 TEST_CASE("values are torchvision's, bit for bit") {
   const auto bits = [](const Transforms& transforms, std::size_t c, std::size_t level) {
     return pixel_table(transforms).value[c][level];

@@ -1,4 +1,4 @@
-// The rows of a step, kept as an image for the next one.
+// Row sink that keeps the result of a step as an image, the input of the next step.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class KeptRows : public RowSink {
  public:
   explicit KeptRows(Cpu cpu = tundish::cpu()) : cpu_(cpu) {}
 
-  // `image` gets the size of exactly these pixels.
+  // Resizes `image` to hold exactly `size` pixels.
   void begin(std::vector<std::uint8_t>& image, Size size) {
     image_ = &image;
     image.resize(std::size_t{3} * static_cast<std::size_t>(size.width) *

@@ -1,4 +1,4 @@
-// Where the pixels of an image are in a batch.
+// Memory layout of an image in a batch: bytes per image and strides.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace tundish {
 
 std::size_t image_bytes(Size size, Dtype dtype, int channels = 3);
 
-// Of an image that begins at `base`: planes one after the other, or the channels of a pixel.
+// Returns the layout of an image at `base`: consecutive planes, or interleaved channels.
 Placement placement(std::byte* base, Size size, Dtype dtype, bool channels_first, int channels = 3);
 
 }  // namespace tundish

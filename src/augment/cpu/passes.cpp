@@ -1,4 +1,4 @@
-// The scalar passes, and the choice among all.
+// The scalar passes, and the selection of passes by CPU.
 #include "augment/cpu/passes.h"
 
 namespace tundish {
@@ -12,7 +12,7 @@ std::uint8_t clip8(std::int32_t sum) {
   return static_cast<std::uint8_t>(level < 0 ? 0 : level > 255 ? 255 : level);
 }
 
-// The table is the taps themselves.
+// The scalar passes need no rearranged weights: their table is a copy of the TapsView.
 std::size_t table_bytes(const TapsView&) { return sizeof(TapsView); }
 void make_table(void* table, const TapsView& taps) { *static_cast<TapsView*>(table) = taps; }
 
@@ -33,7 +33,7 @@ void pass_x(std::uint8_t* slot, const std::uint8_t* const* row, const void* tabl
   }
 }
 
-// Blocks of samples, so that the sums stay in the fastest cache.
+// Works in blocks of samples to keep the sums in the first-level cache.
 void pass_y(std::uint8_t* out, const SlotRing& ring, const void* table, int output, int samples) {
   const TapsView& taps = *static_cast<const TapsView*>(table);
   const std::int32_t* weight = taps.weight + std::ptrdiff_t{output} * taps.count;

@@ -1,4 +1,4 @@
-// The passes with AVX2. Taps in pairs, see augment/cpu/passes_pairs.h.
+// The passes with AVX2. Taps are processed in pairs, see augment/cpu/passes_pairs.h.
 #include <immintrin.h>
 
 #include "augment/cpu/passes_pairs.h"
@@ -9,21 +9,21 @@ namespace {
 constexpr int kBits = 22;
 constexpr int kRounding = 1 << (kBits - 1);
 
-// Two ways. Eight samples together, the two pixels that four of them belong to from one load, where
-// these pixels' inputs are near enough (scales up to about 3); or the three samples of a pixel from
-// a load of their own, two pixels together, for any scale.
+// Two variants. "Near" (scales up to about 3) computes eight samples at once; one load covers the
+// two pixels that four samples belong to. "Far" (any scale) computes two pixels at once, each from
+// a separate load for its three samples.
 //
 // "Samples" are bytes of interleaved RGB: sample s is channel s % 3 of pixel s / 3.
 struct TableX {
   bool near;
-  int groups;                 // of eight samples, or of two pixels
-  int pairs;                  // of taps
-  const int* place;           // in bytes: two for each group
-  const std::uint8_t* block;  // per group: with `near` 32 indices; then per pair of taps the
+  int groups;                 // groups of eight samples (near) or of two pixels (far)
+  int pairs;                  // pairs of taps
+  const int* place;           // byte offsets: two for each group
+  const std::uint8_t* block;  // per group: 32 indices if `near`; then per pair of taps the
                               // weights' high and low halves, 32 bytes each
 };
 
-constexpr int kFarthest = 9;  // bytes between two neighbors that one load still reaches
+constexpr int kFarthest = 9;  // largest distance in bytes between neighbors in one load
 
 bool is_near(const TapsView& taps) {
   for (int i = 0; i + 1 < taps.outputs; ++i) {
@@ -54,7 +54,7 @@ Pair pair_of(const TapsView& taps, int output, int k) {
   return make_pair(weight[2 * k], 2 * k + 1 < taps.count ? weight[2 * k + 1] : 0);
 }
 
-// Eight samples from 8 g on; those after the last are those of the last pixel.
+// Samples 8 g .. 8 g + 7. Samples past the last pixel repeat the last pixel.
 void make_near_group(int* place, std::uint8_t* block, int pairs, const TapsView& taps, int g) {
   int pixel[8];
   for (int i = 0; i < 8; ++i) {
@@ -81,7 +81,7 @@ void make_near_group(int* place, std::uint8_t* block, int pairs, const TapsView&
   }
 }
 
-// Two pixels, each in four elements, of which three count. An odd last one is done twice.
+// Two pixels of four elements each; the fourth element is unused. An odd last pixel is repeated.
 void make_far_group(int* place, std::uint8_t* block, int pairs, const TapsView& taps, int g) {
   for (int h = 0; h < 2; ++h) {
     const int pixel = 2 * g + h < taps.outputs ? 2 * g + h : 2 * g;
@@ -124,7 +124,7 @@ struct Sum {
   }
 };
 
-// The bytes at two places of a row, one in each half.
+// Loads the bytes at two places of a row, one place per half of the register.
 __m256i load_two(const std::uint8_t* row, const int* place) {
   const auto half = [&](int h) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(row + place[h]));
@@ -132,7 +132,7 @@ __m256i load_two(const std::uint8_t* row, const int* place) {
   return _mm256_inserti128_si256(_mm256_castsi128_si256(half(0)), half(1), 1);
 }
 
-// Sums of an upper and a lower row to words of both, side by side.
+// Packs the sums of an upper and a lower row into 16-bit words, interleaved by sample.
 __m256i two_rows(const Sum& upper, const Sum& lower) {
   const __m256i by_sample = _mm256_broadcastsi128_si256(
       _mm_setr_epi8(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15));
@@ -141,7 +141,7 @@ __m256i two_rows(const Sum& upper, const Sum& lower) {
   return _mm256_shuffle_epi8(words, by_sample);
 }
 
-// kPairs 0: as many as the table has. What the stores could change is read before the loop.
+// kPairs 0: use table.pairs. Fields are copied first because stores could alias the table.
 template <int kPairs>
 void pass_x_near(std::uint8_t* slot, const std::uint8_t* const* row, const TableX& table) {
   const int groups = table.groups, pairs = kPairs ? kPairs : table.pairs;

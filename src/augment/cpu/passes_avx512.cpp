@@ -1,4 +1,4 @@
-// The table of the passes with AVX-512.
+// The Passes table for AVX-512.
 #include "augment/cpu/passes_avx512.h"
 
 namespace tundish {

@@ -1,10 +1,10 @@
-// The passes with AVX-512 (F, BW, DQ, VL, VBMI, VBMI2, VNNI): what both passes share. Internal to
-// the sources of these passes.
+// Code shared by the AVX-512 passes (F, BW, DQ, VL, VBMI, VBMI2, VNNI). Internal to the sources of
+// these passes.
 //
 // A weight is split into three signed digits, w = d0 * 65536 + d1 * 256 + d2, so that vpdpbusd
 // can sum four taps of one sample at once: three dot products, with the sum shifted by 8 bits
 // between them. A slot holds four rows; sample i is a dword of four bytes, one per row, which is
-// just what the vertical pass feeds to vpdpbusd.
+// the layout that vpdpbusd needs in the vertical pass.
 //
 // "Samples" are bytes of interleaved RGB: sample s is channel s % 3 of pixel s / 3.
 #pragma once
@@ -26,7 +26,7 @@ void pass_y(std::uint8_t* out, const SlotRing& ring, const void* memory, int out
 namespace {
 
 constexpr int kRows = 4;
-constexpr int kTaps = 4;           // of one dot product
+constexpr int kTaps = 4;           // taps per dot product
 constexpr int kRounding = 1 << 5;  // 2^21 before two shifts by 8
 constexpr int kBits = 22;
 
@@ -41,7 +41,7 @@ inline __m512i digits(__m512i weights) {
   return _mm512_shuffle_epi8(words, _mm512_broadcast_i32x4(by_digit));
 }
 
-// Weights 4 * chunk .. of the output `i`; zeros behind its last one.
+// Weights 4 * chunk .. 4 * chunk + 3 of output `i`; zeros past the last weight.
 inline __m128i four_weights(const TapsView& taps, int i, int chunk) {
   if (i >= taps.outputs) return _mm_setzero_si128();
   const int left = taps.count - kTaps * chunk;
@@ -56,7 +56,7 @@ inline __m512i four_pixels(const TapsView& taps, int i, int chunk) {
   return _mm512_inserti32x4(all, four_weights(taps, i + 3, chunk), 3);
 }
 
-// The three dot products of four vectors of samples, on the way to their sums.
+// Accumulators for the three dot products of four vectors of samples.
 struct Sums {
   __m512i high[kRows], middle[kRows], low[kRows];
 

@@ -1,8 +1,8 @@
-// What the SSE and AVX2 passes share: taps in pairs, for pmaddwd.
+// Code shared by the SSE and AVX2 passes: taps in pairs, for pmaddwd.
 //
 // A weight is split, w = high * 2048 + low, so that both parts fit 16 bits; a pair is the dword
 // of two neighboring weights. A slot holds two rows; sample i is a dword of two 16-bit levels,
-// one per row. Compiled for no instruction set in particular.
+// one per row. Compiled without special instruction sets.
 #pragma once
 
 #include "augment/cpu/passes.h"
@@ -13,14 +13,14 @@ struct Pair {
   std::uint32_t high, low;
 };
 
-// Weights a and b of a pair; b is the one of the later input.
+// Pairs the weights a and b; b belongs to the later input.
 Pair make_pair(std::int32_t a, std::int32_t b);
 
-// Per output `stride` pairs, one for each slot that the taps touch.
+// `stride` pairs per output, one for each slot that the taps touch.
 struct PairTableY {
   int stride;
-  const int* slot;   // first slot of an output
-  const int* slots;  // slots of an output
+  const int* slot;   // first slot of each output
+  const int* slots;  // number of slots of each output
   const Pair* pair;
 };
 

@@ -1,4 +1,4 @@
-// The passes with SSE4.1. Taps in pairs, see augment/cpu/passes_pairs.h.
+// The passes with SSE4.1. Taps are processed in pairs, see augment/cpu/passes_pairs.h.
 #include <smmintrin.h>
 
 #include "augment/cpu/passes_pairs.h"
@@ -11,8 +11,8 @@ constexpr int kRounding = 1 << (kBits - 1);
 
 struct TableX {
   int outputs;
-  int steps;         // of four taps per output
-  const int* place;  // of each output, in bytes
+  int steps;         // groups of four taps per output
+  const int* place;  // byte offset of each output's inputs
   const Pair* pair;  // two per output and step
 };
 
@@ -55,7 +55,7 @@ struct Sum {
 
 void pass_x(std::uint8_t* slot, const std::uint8_t* const* row, const void* memory) {
   const auto& table = *static_cast<const TableX*>(memory);
-  // (red 0, red 1, green 0, green 1, blue 0, blue 1) of the first and of the next two pixels
+  // (red 0, red 1, green 0, green 1, blue 0, blue 1) of pixels 0 and 1, then of pixels 2 and 3
   const __m128i first_two = _mm_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1);
   const __m128i next_two =
       _mm_setr_epi8(6, -1, 9, -1, 7, -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1);
@@ -75,7 +75,7 @@ void pass_x(std::uint8_t* slot, const std::uint8_t* const* row, const void* memo
       upper.add(_mm_shuffle_epi8(x, next_two), high2, low2);
       lower.add(_mm_shuffle_epi8(y, next_two), high2, low2);
     }
-    // Three samples of the upper row, three of the lower one.
+    // Holds three samples of the upper row, then three samples of the lower row.
     const __m128i levels =
         _mm_min_epu16(_mm_packus_epi32(upper.level(), lower.level()), _mm_set1_epi16(255));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(slot), _mm_shuffle_epi8(levels, by_sample));

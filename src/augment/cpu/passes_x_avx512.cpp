@@ -1,14 +1,14 @@
-// The horizontal pass with AVX-512: four rows of input to a slot.
+// The horizontal pass with AVX-512: four input rows into a slot.
 #include "augment/cpu/passes_avx512.h"
 
 namespace tundish::passes_avx512 {
 namespace {
 
-constexpr int kSpare = 8;  // pixels that may be touched behind the last one
+constexpr int kSpare = 8;  // pixels past the last one that may be read
 
 int chunks_of(const TapsView& taps) { return (taps.count + kTaps - 1) / kTaps; }
 
-// Sums of four rows to bytes: dword i of the result holds sample i of each row.
+// Packs the sums of four rows into bytes: dword i of the result holds sample i of each row.
 __m512i four_rows(__m512i a, __m512i b, __m512i c, __m512i d) {
   const __m512i ab = _mm512_packs_epi32(_mm512_srai_epi32(a, kBits), _mm512_srai_epi32(b, kBits));
   const __m512i cd = _mm512_packs_epi32(_mm512_srai_epi32(c, kBits), _mm512_srai_epi32(d, kBits));
@@ -16,9 +16,9 @@ __m512i four_rows(__m512i a, __m512i b, __m512i c, __m512i d) {
   return _mm512_shuffle_epi8(_mm512_packus_epi16(ab, cd), _mm512_broadcast_i32x4(by_sample));
 }
 
-// Three ways. 16 samples together, gathered by one byte permutation, where the first four inputs
-// of all of them lie within 64 bytes (scales up to about 3) or 128 bytes (up to about 7); or four
-// pixels together, each from a load of its own, for any scale.
+// Three variants. The first two gather 16 samples with one byte permutation. They need the first
+// four inputs of all 16 samples within 64 bytes (scales up to about 3) or 128 bytes (up to 7).
+// The third variant computes four pixels at once, with one load per pixel, for any scale.
 enum class Reach { bytes64, bytes128, any };
 
 struct TableX {
@@ -26,13 +26,13 @@ struct TableX {
   int groups;
   int chunks;
   Reach reach;
-  const int* place;           // in bytes, of each group; with Reach::any of each pixel
+  const int* place;           // byte offset of each group, or of each pixel with Reach::any
   const std::uint8_t* block;  // per group 64 indices, then per chunk three digits; with
-                              // Reach::any per chunk the digits of four pixels
+                              // Reach::any the digits of four pixels per chunk
 };
 
 Reach reach_of(const TapsView& taps) {
-  int most = 0;  // bytes from the first to the last of six pixels, which 16 samples can touch
+  int most = 0;  // bytes from the first to the last of six pixels, the most that 16 samples span
   for (int i = 0; i < taps.outputs; ++i) {
     const int last = i + 5 < taps.outputs ? i + 5 : taps.outputs - 1;
     const int span = 3 * (taps.first[last] - taps.first[i]);
@@ -46,7 +46,7 @@ int groups_of(const TapsView& taps, Reach reach) {
   return reach == Reach::any ? (taps.outputs + 3) / 4 : (3 * taps.outputs + 15) / 16;
 }
 
-// For the samples 16 g .. 16 g + 15: which of the pixels from 16 g / 3 on, and which channel.
+// Pixel (relative to pixel 16 g / 3) and channel of each of the samples 16 g .. 16 g + 15.
 struct Pattern {
   __m512i pixel, channel;
 };
@@ -68,7 +68,7 @@ void make_groups(TableX& table, std::uint8_t* memory, int* start, const TapsView
   table.block = memory;
   const auto block_bytes = static_cast<std::size_t>(64 * (1 + 3 * table.chunks));
 
-  // The digits of every pixel, chunk after chunk, behind the blocks.
+  // The digits of every pixel, chunk by chunk, follow the blocks.
   std::uint8_t* pixels = memory + static_cast<std::size_t>(table.groups) * block_bytes;
   const auto chunk_bytes = 16 * static_cast<std::size_t>(taps.outputs + kSpare);
   for (int t = 0; t < table.chunks; ++t) {
@@ -118,7 +118,7 @@ void make_pixels(TableX& table, std::uint8_t* memory, const int* start, const Ta
   }
 }
 
-// The samples of one group and one chunk, from the bytes that hold all of them.
+// Gathers the samples of one group and one chunk from the 64 or 128 bytes at `from`.
 template <Reach kReach>
 __m512i gathered(const std::uint8_t* from, __m512i index) {
   const __m512i near = _mm512_loadu_si512(from);
@@ -127,11 +127,11 @@ __m512i gathered(const std::uint8_t* from, __m512i index) {
              : _mm512_permutex2var_epi8(near, index, _mm512_loadu_si512(from + 64));
 }
 
-// A number of chunks that is known: all dot products of a sum in one chain.
+// A constant number of chunks keeps all dot products of a sum in one chain.
 template <Reach kReach, int kChunks>
 void pass_x_groups(std::uint8_t* slot, const std::uint8_t* const* row, const TableX& table) {
   const std::uint8_t* block = table.block;
-  // What the stores could change is read before the loop.
+  // Copies the fields before the loop because stores could alias the table.
   const int groups = table.groups;
   const int* place = table.place;
   const std::uint8_t* from[kRows] = {row[0], row[1], row[2], row[3]};
@@ -178,7 +178,7 @@ void pass_x_many_chunks(std::uint8_t* slot, const std::uint8_t* const* row, cons
 }
 
 void pass_x_pixels(std::uint8_t* slot, const std::uint8_t* const* row, const TableX& table) {
-  // Four pixels of 12 bytes (red 0, green 0, blue 0, red 1, ...) to dwords of four taps.
+  // Turns four pixels of 12 bytes (red 0, green 0, blue 0, red 1, ...) into dwords of four taps.
   const __m512i by_channel = _mm512_broadcast_i32x4(
       _mm_setr_epi8(0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11, -128, -128, -128, -128));
   const std::uint8_t* block = table.block;
@@ -202,7 +202,7 @@ void pass_x_pixels(std::uint8_t* slot, const std::uint8_t* const* row, const Tab
         sums.add(r, _mm512_shuffle_epi8(pixels, by_channel), d0, d1, d2);
       }
     }
-    // Twelve of the sixteen dwords are samples.
+    // Only twelve of the sixteen dwords are samples.
     const __m512i rows = four_rows(sums.sum(0), sums.sum(1), sums.sum(2), sums.sum(3));
     _mm512_storeu_si512(slot, _mm512_maskz_compress_epi32(0x7777, rows));
   }
@@ -226,7 +226,7 @@ void make_table_x(void* memory, const TapsView& taps) {
   table.reach = reach_of(taps);
   table.groups = groups_of(taps, table.reach);
   table.chunks = chunks_of(taps);
-  // Where each pixel's inputs start; the spare ones stand where the last one does.
+  // Start of each pixel's inputs; the spare entries repeat the last one.
   std::uint8_t* next = static_cast<std::uint8_t*>(memory) + 64;
   int* start = reinterpret_cast<int*>(next);
   next += align64(4 * static_cast<std::size_t>(taps.outputs + kSpare));

@@ -1,28 +1,28 @@
-// The vertical pass with AVX-512: slots to a row of output.
+// The vertical pass with AVX-512: slots into an output row.
 #include "augment/cpu/passes_avx512.h"
 
 namespace tundish::passes_avx512 {
 namespace {
 
-// Per output: at most four taps, shifted into one dword out of two slots; or for each slot that
-// the taps touch a dword of weights, zero where the slot's rows are not used.
+// For at most four taps per output, the taps are shifted into one dword taken from two slots.
+// Otherwise each slot that the taps touch has a dword of weights, zero for unused rows.
 struct TableY {
   bool four;
   int stride;                   // dwords of weights per output
-  const int* first;             // first row
-  const int* slots;             // slots touched; unused where there are at most four taps
+  const int* first;             // first input row of each output
+  const int* slots;             // number of slots touched; unused with at most four taps
   const std::uint32_t* weight;  // three digits per slot
 };
 
 int most_slots(const TapsView& taps) { return (taps.count + kRows - 2) / kRows + 1; }
 
-// Digit d (0 is the highest) of a weight, as a byte.
+// Returns digit d (0 is the highest) of a weight, as a byte.
 std::uint32_t digit_of(std::int32_t weight, int d) {
   const auto word = (static_cast<std::uint32_t>(weight) + 0x8080u) ^ 0x8080u;
   return (word >> (16 - 8 * d)) & 255u;
 }
 
-// Sums of 64 samples to bytes.
+// Packs the sums of 64 samples into bytes.
 void store64(std::uint8_t* out, __m512i a, __m512i b, __m512i c, __m512i d) {
   const __m512i ab = _mm512_packs_epi32(_mm512_srai_epi32(a, kBits), _mm512_srai_epi32(b, kBits));
   const __m512i cd = _mm512_packs_epi32(_mm512_srai_epi32(c, kBits), _mm512_srai_epi32(d, kBits));

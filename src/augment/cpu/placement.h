@@ -1,15 +1,15 @@
-// Where the elements of one image are.
+// Strides of the elements of one image in a batch.
 #pragma once
 
 #include <cstddef>
 
 namespace tundish {
 
-// Where the element (y, x, channel) of one image is: base + y*dy + x*dx + c*dc bytes.
+// The element (y, x, channel) of an image is at base + y*dy + x*dx + c*dc bytes.
 struct Placement {
   std::byte* base = nullptr;
   std::ptrdiff_t dy = 0, dx = 0, dc = 0;
-  // 1: the first one of equal ones; 2: of 16-bit levels, low and high byte; 4: RGBA.
+  // 1: stores the first of three equal channels; 2: low and high byte of 16-bit levels; 4: RGBA.
   int channels = 3;
 };
 

@@ -47,7 +47,7 @@ LeftToGpu PlanRunner::finish() {
   return std::move(left_);
 }
 
-// The steps after the first, on an image of that size in image_; the last one stores.
+// Runs all steps but the first on the image of that size in image_, then stores the result.
 void PlanRunner::run_rest(Size size, std::span<const PlanStep> steps) {
   while (!steps.empty()) {
     if (const std::size_t count = leading_pixel_steps(steps); count > 0) {
@@ -76,7 +76,7 @@ void PlanRunner::run_rest(Size size, std::span<const PlanStep> steps) {
   store_image(size);
 }
 
-// A step of an image of 16-bit levels in image_.
+// Resizes the image of 16-bit levels in image_.
 Size PlanRunner::run_resize(const ResizeStep& step, Size size) {
   keep_.begin(result_, {step.crop.width, step.crop.height});
   resample_.begin(crop_of(step), size, keep_);

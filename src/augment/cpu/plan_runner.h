@@ -1,5 +1,5 @@
-// Carries out a whole plan on the CPU. The first step takes the image's rows as they are decoded;
-// when it is the only one, they go straight into the batch.
+// Runs a whole plan on the CPU. The first step consumes rows as they are decoded. If it is the only
+// step, its result is written directly to the batch.
 #pragma once
 
 #include <array>
@@ -18,24 +18,24 @@
 
 namespace tundish {
 
-// All of an image of interleaved RGB.
+// Returns an interleaved RGB image as one strip.
 inline Strip whole_strip(const std::vector<std::uint8_t>& image, Size size) {
   return {image.data(), std::ptrdiff_t{3} * size.width, 0, 0, size.width, size.height};
 }
 
-// How far the CPU carries a plan out.
+// The part of a plan that the CPU runs.
 enum class CpuPart : std::uint8_t {
-  all,     // to elements of the batch
-  levels,  // all steps; the table and erasing are left
-  to_gpu,  // what a GPU can do is left to it
+  all,     // everything, including the elements of the batch
+  levels,  // all steps, but not the table and erasing
+  to_gpu,  // steps that a GPU supports are left to it
 };
 
-// Keeps its buffers from image to image. One thread.
+// Reuses its buffers across images. Not thread-safe.
 class PlanRunner {
  public:
-  // Prepares for the first step. The rows of needed() of the image are then pushed to sink(),
-  // unless that is empty; finish() carries out the rest. The view and the table must live until
-  // then.
+  // Prepares the first step. The caller then pushes the rows of needed() to sink(), unless needed()
+  // is empty, and calls finish() to run the rest. The view and the table must stay alive until
+  // finish() returns.
   void begin(const View& view, const PixelTable& table, const Placement& place, CpuPart part);
   Window needed() const { return has_alpha_ ? rgba_.needed() : resample_.needed(); }
   StripSink& sink() {
@@ -43,10 +43,10 @@ class PlanRunner {
     return resample_;
   }
 
-  // Gives what is left to do; nothing with CpuPart::all.
+  // Returns the work left for a GPU; nothing with CpuPart::all.
   LeftToGpu finish();
 
-  // The memory of images between steps: the same ones for every image that is no larger.
+  // Image memory used between steps. The pointers stay the same for images that are no larger.
   std::array<const std::uint8_t*, 2> images() const { return {image_.data(), result_.data()}; }
 
  private:
@@ -54,19 +54,19 @@ class PlanRunner {
   void run_rest(Size size, std::span<const PlanStep> steps);
   void store_image(Size size);
 
-  std::span<const PlanStep> steps_;  // that are carried out here
-  Size size_;                        // of the first step's result
+  std::span<const PlanStep> steps_;  // the steps that run here
+  Size size_;                        // size of the first step's result
   ResizeStep first_;
-  bool computes_16_ = false;  // the first step does, with 16-bit levels
-  bool deep_ = false;         // of ImageMode::i16
-  bool has_alpha_ = false;    // of ImageMode::rgba: rgba_ does it all
+  bool computes_16_ = false;  // the first step resizes 16-bit levels
+  bool deep_ = false;         // ImageMode::i16
+  bool has_alpha_ = false;    // ImageMode::rgba: rgba_ runs everything
   RgbaRunner rgba_;
   LeftToGpu left_;
   Resample resample_;
   PixelRunner pixels_;
   KeptRows keep_;
   Store store_;
-  std::vector<std::uint8_t> image_, result_;  // of the step before, and of the one at work
+  std::vector<std::uint8_t> image_, result_;  // input and output of the current step
 };
 
 }  // namespace tundish

@@ -23,7 +23,7 @@ void Resample::begin(const ResizeStep& step, Size image, RowSink& out) {
   const Window& crop = step.crop;
   const Window& keep = step.keep;
 
-  // A mirrored result costs nothing here: the outputs of a row are computed in that order.
+  // A mirrored result costs nothing here: the outputs of a row are computed in reverse order.
   const int keep_x = step.backwards_x ? step.size.width - keep.x - keep.width : keep.x;
   make_taps(taps_x_, crop.width, step.size.width, keep_x, keep.width, step.filter, cpu_);
   if (step.backwards_x) mirror_inputs(taps_x_, crop.width);
@@ -60,10 +60,10 @@ void Resample::make_tables() {
   passes_.make_table_x(table_x_.take(passes_.table_x_bytes(x)), x);
   passes_.make_table_y(table_y_.take(passes_.table_y_bytes(y)), y);
 
-  // An output reads `count` inputs from its first one on, those after its last with weight 0.
+  // Each output reads `count` inputs from its first one; inputs past its last one have weight 0.
   row_reach_ += 3 * at(x.count) + passes_.row_slack;
-  // A slot may be written as soon as the outputs that wait for its rows need none older than
-  // `count` rows.
+  // An output needs at most `count` consecutive rows, so slots with older rows may be overwritten.
+  // The ring holds at least as many slots as `count` rows can span.
   slots_ = 1;
   while (slots_ < (y.count + passes_.rows - 2) / passes_.rows + 1) slots_ *= 2;
   slot_bytes_ = slot_bytes(passes_, step_.keep.width);
@@ -86,7 +86,7 @@ void Resample::find_needed() {
   needed_ = {x.from, y.from, x.length, y.length};
   if (x.length == 0 || y.length == 0) {
     needed_ = {};
-    padded_y_ = true;  // every row is a row of padding
+    padded_y_ = true;  // every row is padding
   }
 }
 
@@ -101,7 +101,7 @@ void Resample::push(const Strip& strip) {
                   3 * std::ptrdiff_t{needed_.x - strip.x},
               end);
   }
-  // The strip's memory ends with this call.
+  // The caller's strip memory is valid only during this call, so unprocessed rows are copied.
   for (int i = 0; i < rows_; ++i) {
     if (row_[i] == staged(i)) continue;
     std::memcpy(staged(i), row_[i], row_bytes_);
@@ -109,7 +109,7 @@ void Resample::push(const Strip& strip) {
   }
 }
 
-// Padding above may be a copy of rows below: where there is any, all rows are held to the end.
+// Padding above may copy rows below, so any vertical padding holds all rows until the end.
 void Resample::input_row(const std::uint8_t* row, const std::uint8_t* end) {
   if (!padded_y_) return padded_row(row, end);
   const std::size_t bytes = at(needed_.width) * 3;
@@ -130,7 +130,7 @@ void Resample::finish() {
   }
 }
 
-// `row` begins at column needed_.x of the input; memory can be read up to `end`.
+// `row` starts at column needed_.x of the input; memory is readable up to `end`.
 void Resample::padded_row(const std::uint8_t* row, const std::uint8_t* end) {
   if (!padded_x_) return cropped_row(row, end);
   const int first = step_.crop.x + x_from_;
@@ -147,7 +147,7 @@ void Resample::padded_row(const std::uint8_t* row, const std::uint8_t* end) {
   cropped_row(staged(rows_), staged(rows_) + row_reach_);
 }
 
-// `row` begins at column x_from_ of the crop.
+// `row` starts at column x_from_ of the crop.
 void Resample::cropped_row(const std::uint8_t* row, const std::uint8_t* end) {
   if (!resizes(step_)) return emit(row);
   if (end - row < static_cast<std::ptrdiff_t>(row_reach_)) {
@@ -161,7 +161,7 @@ void Resample::cropped_row(const std::uint8_t* row, const std::uint8_t* end) {
 
 std::uint8_t* Resample::staged(int i) { return staged_.data() + at(i) * row_reach_; }
 
-// The waiting rows through the horizontal pass, and every output that they complete.
+// Runs the horizontal pass on the waiting rows, then computes every output that is now complete.
 void Resample::pass_rows() {
   for (int i = rows_; i < passes_.rows; ++i) row_[i] = row_[0];  // their weights are 0
   const int slot = next_row_ / passes_.rows & (slots_ - 1);
@@ -183,8 +183,8 @@ void Resample::pass_rows() {
   }
 }
 
-// Where the next output is made without a copy, when what is written after it falls on rows that
-// come later: not into the last ones, nor upwards.
+// Returns where the next output can be written without a copy; nullptr if the bytes written past
+// the row would not be overwritten later: near the last row, or when mirrored vertically.
 std::uint8_t* Resample::place_of_next() {
   const int rows_below = step_.keep.height - 1 - next_output_;
   if (step_.mirror_y || rows_below * std::int64_t{3} * step_.keep.width < kWrittenBehind) {

@@ -1,4 +1,4 @@
-// The twin of Resample: Pillow's resize as one would write it down, one output at a time.
+// Reference implementation of Resample: Pillow's resize, one output at a time.
 #include <cmath>
 
 #include "augment/cpu/resample.h"
@@ -11,7 +11,7 @@ std::uint8_t clip8(std::int64_t sum) {
   return static_cast<std::uint8_t>(level < 0 ? 0 : level > 255 ? 255 : level);
 }
 
-// Output i of a line of `in` samples, `step` bytes apart, resized to `out`.
+// Computes output i of a line of `in` samples, `step` bytes apart, resized to `out` samples.
 std::uint8_t sample_reference(const std::uint8_t* line, std::size_t step, int in, int out, int i,
                               Filter filter) {
   const double scale = static_cast<double>(in) / out;

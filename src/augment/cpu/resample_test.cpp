@@ -19,7 +19,7 @@ ResizeStep resize_stage(Size in, Size out, Filter filter) {
 struct Golden {
   Size in, out;
   Filter filter;
-  std::uint64_t digest;  // of Pillow 12.3.0's result for noise(in, 5)
+  std::uint64_t digest;  // digest of Pillow 12.3.0's result for noise(in, 5)
 };
 
 constexpr Golden kPillow[] = {
@@ -81,7 +81,7 @@ TEST_CASE("every instruction set gives the bytes of the twin") {
   const std::vector<Cpu> cpus = all_cpus();
   std::vector<Resample> resamples;
   for (const Cpu cpu : cpus) resamples.emplace_back(cpu);
-  // Scales from 1/8 to 40, which take the passes through all their ways.
+  // Scales from 1/8 to 40 exercise all variants of the passes.
   const auto side = [&] {
     constexpr int kMost[] = {3, 20, 70, 250, 900};
     return between(random, 1, kMost[random.below(5)]);

@@ -15,8 +15,8 @@ void store128(std::uint8_t* to, __m128i bytes) {
 
 }  // namespace
 
-// Five pixels at a time from left to right, which go from right to left: the 16th byte of a
-// store is before them and is overwritten by the next.
+// Reads five pixels at a time from left to right and writes them from right to left. The 16th byte
+// of a store precedes the five pixels; the next store overwrites it.
 void mirror_row_sse(std::uint8_t* to, const std::uint8_t* rgb, int width) {
   const __m128i reversed = _mm_setr_epi8(-1, 12, 13, 14, 9, 10, 11, 6, 7, 8, 3, 4, 5, 0, 1, 2);
   int x = 0;
@@ -28,7 +28,7 @@ void mirror_row_sse(std::uint8_t* to, const std::uint8_t* rgb, int width) {
 
 void split_row_sse(std::uint8_t* red, std::uint8_t* green, std::uint8_t* blue,
                    const std::uint8_t* rgb, int width) {
-  // For each channel: its bytes in each of three vectors, at their place among 16 pixels.
+  // For each channel, selects its bytes of three vectors into their place among 16 pixels.
   const __m128i red_0 = _mm_setr_epi8(0, 3, 6, 9, 12, 15, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
   const __m128i red_1 = _mm_setr_epi8(-1, -1, -1, -1, -1, -1, 2, 5, 8, 11, 14, -1, -1, -1, -1, -1);
   const __m128i red_2 = _mm_setr_epi8(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 1, 4, 7, 10, 13);

@@ -15,8 +15,8 @@ void put(std::byte* to, std::uint32_t value) {
   std::memcpy(to, &element, sizeof element);
 }
 
-// Look-ups one after the other: a table of 256 values stays in the first-level cache, and no
-// gather instruction was faster.
+// Looks values up one at a time: a table of 256 values stays in the first-level cache, and gather
+// instructions were not faster.
 template <class T>
 void look_up(std::byte* to, std::ptrdiff_t step, const std::uint8_t* level, int level_step,
              int count, const std::uint32_t* value) {
@@ -43,7 +43,7 @@ void store_row(std::byte* to, std::ptrdiff_t dx, std::ptrdiff_t dc, const std::u
   if (dx == 3 * kBytes && dc == kBytes) return look_up_pixels<T>(to, rgb, width, table);
   for (int c = 0; c < 3; ++c) {
     const std::uint32_t* value = table.value[static_cast<std::size_t>(c)].data();
-    if (dx == kBytes) {  // a constant step is faster
+    if (dx == kBytes) {  // a constant step compiles to faster code
       look_up<T>(to + c * dc, kBytes, rgb + c, 3, width, value);
     } else {
       look_up<T>(to + c * dc, dx, rgb + c, 3, width, value);
@@ -53,7 +53,7 @@ void store_row(std::byte* to, std::ptrdiff_t dx, std::ptrdiff_t dc, const std::u
 
 }  // namespace
 
-// By arithmetic; the rest of a row by look-ups. `which` as of TableFormula.
+// Computes values by formula, and looks up the rest of the row. `which`: see TableFormula.
 void Store::store_levels(std::byte* to, const std::uint8_t* levels, int count, int which) const {
   const auto bytes = static_cast<std::ptrdiff_t>(dtype_bytes(table_->dtype));
   const auto fast = cpu_ == Cpu::avx512 ? store_formula_avx512 : store_formula_avx2;
@@ -65,7 +65,7 @@ void Store::store_levels(std::byte* to, const std::uint8_t* levels, int count, i
   }
 }
 
-// False: the table does not allow it, or the place.
+// Returns false if the table or the memory layout rules the formula out.
 bool Store::store_formula(std::byte* to, const std::uint8_t* rgb, int width) {
   if (!table_->formula || cpu_ < Cpu::avx2) return false;
   const auto bytes = static_cast<std::ptrdiff_t>(dtype_bytes(table_->dtype));
@@ -82,7 +82,7 @@ bool Store::store_formula(std::byte* to, const std::uint8_t* rgb, int width) {
   return true;
 }
 
-// The levels of the first channel, place_.dx from one to the next.
+// Stores the first channel's levels, place_.dx bytes apart.
 void Store::store_apart(std::byte* to, const std::uint8_t* levels, int width) const {
   const std::uint32_t* const value = table_->value[0].data();
   switch (dtype_bytes(table_->dtype)) {
@@ -95,7 +95,7 @@ void Store::store_apart(std::byte* to, const std::uint8_t* levels, int width) co
   }
 }
 
-// One channel.
+// Stores a row with one channel.
 void Store::store_one(std::byte* to, const std::uint8_t* rgb, int width, bool mirror_x) {
   const auto wide = static_cast<std::size_t>(width);
   if (planes_.size() < 3 * wide) planes_.resize(3 * wide);
@@ -104,7 +104,7 @@ void Store::store_one(std::byte* to, const std::uint8_t* rgb, int width, bool mi
   split(plane, plane + wide, plane + 2 * wide, rgb, width);
   if (mirror_x) std::reverse(plane, plane + wide);
   if (place_.dx != static_cast<std::ptrdiff_t>(dtype_bytes(table_->dtype))) {
-    store_apart(to, plane, width);  // other channels are in between
+    store_apart(to, plane, width);  // other channels lie in between
   } else if (table_->dtype == Dtype::uint8) {
     std::memcpy(to, plane, wide);
   } else if (table_->formula && cpu_ >= Cpu::avx2) {
@@ -116,7 +116,7 @@ void Store::store_one(std::byte* to, const std::uint8_t* rgb, int width, bool mi
   }
 }
 
-// Pixels of ImageMode::i16: as levels, or through their table.
+// Stores pixels of ImageMode::i16, unchanged or through the table of 16-bit levels.
 void Store::store_16_bits(std::byte* to, const std::uint8_t* pixels, int width,
                           bool mirror_x) const {
   const std::size_t bytes = table_->wide ? dtype_bytes(table_->dtype) : 2;
@@ -161,7 +161,7 @@ std::uint8_t* Store::place_of(int y, int width) {
   return reinterpret_cast<std::uint8_t*>(place_.base + y * place_.dy);
 }
 
-// Levels stay what they are.
+// Stores 8-bit levels unchanged.
 void Store::store_bytes(std::byte* to, const std::uint8_t* rgb, int width, bool mirror_x) {
   auto* bytes = reinterpret_cast<std::uint8_t*>(to);
   const bool interleaved = place_.dx == 3 && place_.dc == 1;

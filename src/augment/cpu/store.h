@@ -1,4 +1,4 @@
-// The last step on the CPU: finished 8-bit rows through the table into the batch's memory.
+// The last step on the CPU: maps 8-bit rows through the table into the batch's memory.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,8 @@ class Store : public RowSink {
   const PixelTable* table_ = nullptr;
   Placement place_;
   std::span<const Erasure> erasures_;
-  std::vector<std::uint8_t> mirrored_;  // a row
-  std::vector<std::uint8_t> planes_;    // a row's channels
+  std::vector<std::uint8_t> mirrored_;  // one row
+  std::vector<std::uint8_t> planes_;    // the channels of one row
 };
 
 }  // namespace tundish

@@ -12,7 +12,7 @@
 namespace tundish {
 namespace {
 
-// One element at a time, straight from the definition.
+// Stores one element at a time, directly from the definition.
 std::vector<std::byte> store_reference(const TestImage& image, const PixelTable& table,
                                        Placement place, std::size_t bytes, bool mirror_x) {
   std::vector<std::byte> memory(bytes);
@@ -42,7 +42,7 @@ TEST_CASE("every type and layout is stored as the table says") {
       const Placement layouts[] = {
           {nullptr, width * 3 * e, 3 * e, e},      // HWC
           {nullptr, width * e, e, 3 * width * e},  // CHW
-          {nullptr, width * 8 * e, 8 * e, 2 * e},  // anything else
+          {nullptr, width * 8 * e, 8 * e, 2 * e},  // any other layout
       };
       for (Placement place : layouts) {
         for (const bool mirror_x : {false, true}) {
@@ -75,7 +75,7 @@ TEST_CASE("one channel is stored without the others") {
     for (const int width : {1, 2, 16, 67, 224}) {
       const TestImage image = noise({width, 3}, static_cast<std::uint64_t>(width));
       for (const bool mirror_x : {false, true}) {
-        // The other channels go after the first one, and are cut off.
+        // The other channels follow the first channel and are cut off.
         const auto bytes = static_cast<std::size_t>(3 * width * e);
         Placement planes{nullptr, width * e, e, 3 * width * e};
         std::vector<std::byte> expected =
@@ -83,7 +83,7 @@ TEST_CASE("one channel is stored without the others") {
         expected.resize(bytes);
         for (const Cpu cpu : all_cpus()) {
           CAPTURE(cpu_name(cpu));
-          std::vector<std::byte> memory(bytes);  // a sanitizer notices a write behind it
+          std::vector<std::byte> memory(bytes);  // a sanitizer reports writes past the end
           const Placement place{memory.data(), width * e, e, e, 1};
           Store store(cpu);
           store.begin(table, place);

@@ -1,5 +1,5 @@
-// The table of a pixel's values as arithmetic, where that gives the same bits for every level:
-// (level * factor - mean) / std, the division as a product and one step of correction.
+// The table of pixel values as a formula, used if it gives the same bits for every level:
+// (level * factor - mean) / std. The division is a product and one correction step.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@ namespace tundish {
 
 enum class Dtype : std::uint8_t;
 
-// Numbers for 48 consecutive elements: [0] of interleaved RGB, [1 + c] of channel c.
+// Constants for 48 consecutive elements: [0] for interleaved RGB, [1 + c] for channel c.
 struct TableFormula {
   static constexpr int kPeriod = 48;
   float factor = 1;
@@ -20,10 +20,10 @@ struct TableFormula {
 
 void set_formula(TableFormula& out, float factor, const float* mean, const float* std);
 
-// What the fast ones below compute, one element at a time.
+// Computes one element as the vectorized functions below do.
 float formula_reference(const TableFormula& formula, int which, int place, std::uint8_t level);
 
-// Elements 0, 1, ... of `levels`, as many as fill whole registers: returns their number.
+// Computes elements 0, 1, ... for as many `levels` as fill whole registers; returns their number.
 int store_formula_avx2(std::byte* to, Dtype dtype, const std::uint8_t* levels, int count,
                        const TableFormula& formula, int which);
 int store_formula_avx512(std::byte* to, Dtype dtype, const std::uint8_t* levels, int count,

@@ -17,7 +17,7 @@ void one_tap_each(Taps& taps, int keep) {
   taps.weight.assign(at(keep), kOne);
 }
 
-// Pillow adds the scale once per output instead of multiplying; so do we, from the first one.
+// Pillow adds the scale once per output instead of multiplying, starting at the first output.
 void make_nearest(Taps& taps, int in, int out, int keep_from, int keep) {
   one_tap_each(taps, keep);
   const double scale = static_cast<double>(in) / out;

@@ -68,7 +68,7 @@ TEST_CASE("weights sum to one, but for the rounding of each") {
   }
 }
 
-// One output after the other, in Pillow's order of operations.
+// Computes one output at a time, in Pillow's order of operations.
 void make_taps_reference(Taps& taps, int in, int out, int keep_from, int keep, Filter filter) {
   const ResizedLine line(in, out, filter);
   taps = {};

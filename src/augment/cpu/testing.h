@@ -1,5 +1,5 @@
-// What the tests of this folder share: whole images in memory, and two ways of carrying out a
-// chain of geometric operations, the engine's and the obvious one.
+// Helpers shared by the tests of this folder: images in memory, and two ways to run a chain of
+// geometric operations, the engine's and the reference.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct TestImage {
   bool operator==(const TestImage&) const = default;
 };
 
-// Byte i is the low byte of mix(i + seed); Python can make the same.
+// Byte i is the low byte of mix(i + seed), so that Python can generate the same image.
 inline TestImage noise(Size size, std::uint64_t seed) {
   TestImage image{size, std::vector<std::uint8_t>(static_cast<std::size_t>(size.width) *
                                                   static_cast<std::size_t>(size.height) * 3)};
@@ -38,7 +38,7 @@ inline const std::uint8_t* pixel(const TestImage& image, int x, int y) {
              3;
 }
 
-// --- the obvious way: one operation after the other, each on a whole image --------------------
+// --- the reference: one operation after the other, each on a whole image ------------------------
 
 inline TestImage crop_reference(const TestImage& in, const Window& window, PadMode mode,
                                 std::array<std::uint8_t, 3> fill) {
@@ -73,7 +73,7 @@ inline TestImage mirror_reference(const TestImage& in, bool x_axis, bool y_axis)
   return out;
 }
 
-// --- the engine's way: steps over strips -----------------------------------------------------
+// --- the engine: steps over strips -----------------------------------------------------------
 
 class WholeImage : public RowSink {
  public:
@@ -103,8 +103,8 @@ class WholeImage : public RowSink {
   std::vector<int> seen_;
 };
 
-// The needed window goes in as strips of random height, some wider than asked for, each in a
-// block of memory of its own size so that a sanitizer sees a read beyond it.
+// Pushes the needed window as strips of random height, some wider than needed. Each strip is a
+// separate allocation of exact size so that a sanitizer reports reads past the end.
 inline void run_stage(RowSink& out, Resample& resample, const ResizeStep& step, const TestImage& in,
                       Random& random) {
   resample.begin(step, in.size, out);

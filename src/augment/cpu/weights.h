@@ -1,5 +1,5 @@
-// The weights of many outputs of a resized line side by side, once per instruction set. All give
-// the same bits. Plain pointers and structs only, as in augment/cpu/passes.h.
+// Computes the weights of many outputs of a resized line at once, for each instruction set. All
+// give the same bits. Uses plain pointers and structs only, as explained in augment/cpu/passes.h.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@ namespace tundish {
 
 constexpr int kOutputsTogether = 32;
 
-// Which weights of a line are made: those of the outputs from, from + 1, ...
+// The outputs whose weights are computed: from, from + 1, ..., from + outputs - 1.
 struct WeightsPlan {
   int from;
   int outputs;
-  int count;         // weights of an output; shorter ones end in zeros
-  const int* first;  // first input of an output
-  const int* used;   // inputs of an output
-  double* work;      // kOutputsTogether * count
+  int count;         // weights per output, padded with zeros
+  const int* first;  // first input of each output
+  const int* used;   // number of inputs of each output
+  double* work;      // kOutputsTogether * count numbers
 };
 
 using MakeWeights = void (*)(std::int32_t* weight, const ResizedLine& line,

@@ -1,4 +1,4 @@
-// Four doubles in a register. With eight, what is left to do one by one takes most of the time.
+// Four doubles per register. With eight, the scalar remainder takes most of the time.
 #include "augment/cpu/weights_lanewise.h"
 
 namespace tundish {

@@ -1,5 +1,5 @@
-// make_weights as loops over outputs that a compiler turns into registers. Included by one file per
-// instruction set; these are compiled with -fno-trapping-math, without which g++ keeps branches.
+// make_weights as loops over outputs that the compiler vectorizes. Included by one file per
+// instruction set, compiled with -fno-trapping-math; without this flag g++ keeps branches.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 namespace tundish {
 namespace {
 
-// Outputs number begin to begin + here - 1 of the plan. The loops do all of kOutputsTogether, so
-// that their length is known; what they make of those beyond `here` is not kept. By value: a copy
-// is not behind any pointer that is written through.
+// Computes outputs begin .. begin + here - 1 of the plan. The loops always run over
+// kOutputsTogether outputs so that their length is constant; results past `here` are discarded.
+// Arguments are passed by value so that stores cannot alias them.
 template <Filter kFilter>
 void make_some(std::int32_t* weight, ResizedLine line, WeightsPlan plan, int begin, int here) {
   int first[kOutputsTogether] = {}, used[kOutputsTogether] = {};

@@ -1,4 +1,4 @@
-// torchvision CenterCrop: the middle; an image smaller than that is padded with zeros.
+// torchvision CenterCrop: crops the middle; a smaller image is padded with zeros.
 #pragma once
 
 #include "augment/plan.h"

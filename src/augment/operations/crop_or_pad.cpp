@@ -6,8 +6,8 @@
 namespace tundish {
 namespace {
 
-// Where the window starts along one axis: Python's int(round((now - wanted) / 2)), ties to even;
-// negative where padding is needed, and then less of it on the left.
+// Start of the window along one axis: Python's int(round((now - wanted) / 2)), ties to even.
+// Negative if padding is needed; the left side then gets the smaller part of an odd padding.
 int middle(int now, int wanted) {
   if (wanted > now) return -((wanted - now) / 2);
   return static_cast<int>(std::nearbyint((now - wanted) / 2.0));

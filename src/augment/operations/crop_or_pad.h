@@ -1,5 +1,5 @@
-// timm's CenterCropOrPad and RandomCropOrPad: a window of fixed size; an image that is smaller is
-// padded.
+// timm's CenterCropOrPad and RandomCropOrPad: a window of fixed size; a smaller image is padded to
+// this size.
 #pragma once
 
 #include "augment/plan.h"

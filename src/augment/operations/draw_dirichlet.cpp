@@ -8,8 +8,8 @@
 namespace tundish {
 namespace {
 
-// The logarithm of a number of the gamma distribution, by Marsaglia and Tsang's method. Of a small
-// alpha the number itself may be too small for a double.
+// Draws the logarithm of a gamma variate by Marsaglia and Tsang's method. For a small alpha the
+// variate itself may be too small for a double.
 double draw_log_gamma(Random& random, double alpha) {
   const double d = (alpha < 1.0 ? alpha + 1.0 : alpha) - 1.0 / 3.0;
   const double c = 1.0 / std::sqrt(9.0 * d);

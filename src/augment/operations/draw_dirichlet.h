@@ -1,4 +1,4 @@
-// Random numbers that are 1 together.
+// Random numbers that add up to 1.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace tundish {
 
-// `count` numbers of the symmetric Dirichlet distribution; alpha > 0. Two are a Beta distribution.
+// Draws from the symmetric Dirichlet distribution; alpha > 0. Two numbers are Beta distributed.
 std::vector<double> draw_dirichlet(Random& random, int count, double alpha);
 
 }  // namespace tundish

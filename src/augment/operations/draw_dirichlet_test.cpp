@@ -11,8 +11,8 @@ namespace {
 
 constexpr int kDraws = 100'000;
 
-// The largest distance of Kolmogorov and Smirnov between the first of `count` numbers and a
-// distribution, which `below` gives.
+// Returns the Kolmogorov-Smirnov distance between the first of `count` numbers and the distribution
+// function `below`.
 template <class Below>
 double worst_distance(int count, double alpha, const Below& below) {
   std::vector<double> drawn;
@@ -35,7 +35,7 @@ double worst_distance(int count, double alpha, const Below& below) {
 }
 
 TEST_CASE("each number of a Dirichlet distribution has its Beta distribution") {
-  const double limit = 1.95 / std::sqrt(kDraws);  // 0.1 %
+  const double limit = 1.95 / std::sqrt(kDraws);  // significance 0.1 %
   CHECK(worst_distance(2, 1.0, [](double x) { return x; }) < limit);
   CHECK(worst_distance(3, 1.0, [](double x) { return 1 - (1 - x) * (1 - x); }) < limit);
   CHECK(worst_distance(5, 1.0, [](double x) { return 1 - std::pow(1 - x, 4); }) < limit);

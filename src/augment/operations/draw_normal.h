@@ -1,4 +1,4 @@
-// A normal random number of a transform's stream.
+// Draws a normal random number from a transform's stream.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace tundish {
 
-// Of mean 0 and standard deviation 1, by Box and Muller's method.
+// Returns a number of mean 0 and standard deviation 1, by Box and Muller's method.
 inline double draw_normal(Random& random) {
   const double angle = 2.0 * std::numbers::pi * random.uniform();
   return std::sqrt(-2.0 * std::log(1.0 - random.uniform())) * std::cos(angle);

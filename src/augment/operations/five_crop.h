@@ -1,5 +1,5 @@
-// torchvision FiveCrop and TenCrop: the corners and the middle; TenCrop also mirrored. Each sample
-// gives so many images.
+// torchvision FiveCrop and TenCrop: the corners and the middle; TenCrop adds their mirror images.
+// Each sample produces 5 or 10 images.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct FiveCrop {
   }
   Size result_size(Size) const { return size; }
 
-  // In torchvision's order: top left, top right, bottom left, bottom right, middle.
+  // Plans one crop, in torchvision's order: top left, top right, bottom left, bottom right, middle.
   void plan_crop(View& view, std::uint32_t crop) const;
 };
 

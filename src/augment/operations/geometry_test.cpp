@@ -1,4 +1,4 @@
-// Where torchvision 0.28 cuts and what sizes it gives, as fixed figures.
+// Windows and sizes of torchvision 0.28, as fixed numbers.
 #include <doctest/doctest.h>
 
 #include <set>

@@ -15,7 +15,7 @@ bool are_equal(const PerChannel& numbers) {
   return numbers[0] == numbers[1] && numbers[0] == numbers[2];
 }
 
-// As many as there are.
+// Returns all numbers, one per channel.
 std::vector<double> all_of(const PerChannel& numbers) {
   std::vector<double> out(numbers.begin(), numbers.end());
   if (numbers.fourth) out.push_back(*numbers.fourth);
@@ -61,7 +61,7 @@ void Normalize::apply(PixelValues& values) const {
     values.mean[c] = static_cast<float>(values.of_alpha ? mean.fourth.value_or(mean[0]) : mean[c]);
     values.std[c] = static_cast<float>(values.of_alpha ? std.fourth.value_or(std[0]) : std[c]);
     for (float& x : values.value[c]) {
-      const float centered = x - values.mean[c];  // two roundings to float32, never fused into one
+      const float centered = x - values.mean[c];  // two roundings to float32; must not be fused
       x = centered / values.std[c];
     }
   }

@@ -12,7 +12,7 @@ struct Normalize {
   static constexpr const char* kAbout =
       "(x - mean) / std per channel, in float32; uint8 images are first scaled to 0..1.";
 
-  PerChannel mean = {{0.485, 0.456, 0.406}};  // ImageNet's
+  PerChannel mean = {{0.485, 0.456, 0.406}};  // mean of ImageNet
   PerChannel std = {{0.229, 0.224, 0.225}};
   bool operator==(const Normalize&) const = default;
 

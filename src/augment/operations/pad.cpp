@@ -13,7 +13,7 @@ void Pad::plan(View& view, Random&) const {
 
 Size Pad::result_size(Size before) const {
   if (before == Size{}) return {};
-  // Each argument has its range, but a list may have any number of Pads.
+  // Each argument is limited, but a list may contain any number of Pads.
   const int width = before.width + padding.left + padding.right;
   const int height = before.height + padding.top + padding.bottom;
   if (std::max(width, height) > kMaxPlannedSide) {

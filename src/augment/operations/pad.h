@@ -1,4 +1,4 @@
-// torchvision Pad: pixels added around the image.
+// torchvision Pad: adds pixels around the image.
 #pragma once
 
 #include "augment/plan.h"
@@ -26,7 +26,7 @@ struct Pad {
     visit(FieldInfo{"padding_mode", "what padding is made of"}, self.padding_mode);
   }
 
-  // Both throw Error(argument) when a side would become longer than kMaxPlannedSide.
+  // plan() and result_size() throw Error(argument) if a side would exceed kMaxPlannedSide.
   void plan(View& view, Random& random) const;
   bool makes_pixels() const { return padding != Padding{}; }
   Size result_size(Size before) const;

@@ -35,7 +35,7 @@ TEST_CASE("Pads without end are refused before a side overflows") {
   const Transforms many(std::vector<Transform>(20'000, pad));
   std::vector<Transform> fixed = many.list();
   fixed.insert(fixed.begin(), CenterCrop{{8, 8}});
-  // After 512 of them an image of 1,024 pixels is 2^26 wide.
+  // 512 Pads make an image of 1,024 pixels 2^26 wide.
   const char* reason = "Pad: the padded image would have 67108865x67107847 pixels";
   CHECK(refused([&] { plan_view(many, {1'025, 7}, {}); }) == reason);
   CHECK(refused([&] {
@@ -57,8 +57,8 @@ TEST_CASE("PadTo puts an image at the top left, and the plan knows its size with
   CHECK(fixed_size({pad}, 0) == Size{30, 20});
   CHECK(plan_view({pad}, {30, 20}, {}).unpadded() == Size{30, 20});
   CHECK(plan_view({}, {24, 10}, {}).unpadded() == Size{24, 10});
-  // A mirrored image has its padding on the other side, and a crop or a resize makes another image
-  // of it.
+  // Mirroring moves the padding to the other side. After a crop or a resize, the result is a new
+  // image without padding.
   CHECK(plan_view({pad, RandomHorizontalFlip{1}}, {24, 10}, {}).unpadded() == Size{24, 10});
   CHECK(plan_view({pad, CenterCrop{{9, 8}}}, {24, 10}, {}).unpadded() == Size{9, 8});
   CHECK(plan_view({pad, Resize{.size = {9, 8}}}, {24, 10}, {}).unpadded() == Size{9, 8});

@@ -1,4 +1,4 @@
-// An image at the top left of a larger one, so that images of different sizes fit into one batch.
+// Puts an image at the top left of a larger one, so that images of different sizes fit in a batch.
 #pragma once
 
 #include "augment/plan.h"
@@ -28,8 +28,8 @@ struct PadTo {
         self.fill);
   }
 
-  // Throws Error(argument) when the image is larger, naming both sizes. It may follow ToDtype and
-  // Normalize: the fill is a level, and becomes an element with all others.
+  // Throws Error(argument) with both sizes if the image is too large. May follow ToDtype and
+  // Normalize: the fill is a level and is converted with the other levels.
   void plan(View& view, Random& random) const;
   Size result_size(Size) const { return size; }
 };

@@ -18,7 +18,7 @@ void RandomCrop::plan(View& view, Random& random) const {
   int width = view.size().width + left + right;
   int height = view.size().height + top + bottom;
   if (pad_if_needed) {
-    // As torchvision, the whole of what is missing goes to each side.
+    // Like torchvision, pads each side by the full missing amount.
     if (const int missing = size.height - height; missing > 0) {
       top += missing;
       height += 2 * missing;

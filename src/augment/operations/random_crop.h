@@ -31,7 +31,7 @@ struct RandomCrop {
     visit(FieldInfo{"padding_mode", "what padding is made of"}, self.padding_mode);
   }
 
-  // Throws Error(argument) when the padded image is smaller than the crop, naming both.
+  // Throws Error(argument) with both sizes if the padded image is smaller than the crop.
   void plan(View& view, Random& random) const;
   bool makes_pixels() const { return pad_if_needed || padding != Padding{}; }
   Size result_size(Size) const { return size; }

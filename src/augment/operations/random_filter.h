@@ -1,4 +1,4 @@
-// timm's interpolation argument: a filter, or "random", which takes bilinear or bicubic for each
+// timm's interpolation argument: a filter, or "random", which draws bilinear or bicubic for each
 // image.
 #pragma once
 

@@ -1,4 +1,4 @@
-// torchvision RandomHorizontalFlip: mirrored with probability p.
+// torchvision RandomHorizontalFlip: mirrors an image with probability p.
 #pragma once
 
 #include "augment/plan.h"

@@ -8,11 +8,11 @@ namespace {
 
 constexpr int kTries = 10;
 
-// Python's int(round(x)): ties to even. Larger than any image is large enough.
+// Python's int(round(x)), ties to even. Capped at 1e9, which is larger than any image.
 int rounded(double x) { return static_cast<int>(std::nearbyint(std::min(x, 1e9))); }
 
-// The part in the middle. A side that was rounded to 0 becomes one pixel: ratios above 2 (below
-// 1/2) do that to an image one pixel wide (high).
+// Returns the centered window. A side rounded to 0 becomes one pixel: a ratio above 2 (below 1/2)
+// does this to an image one pixel wide (high).
 Window center(Size image, int width, int height) {
   width = std::max(width, 1);
   height = std::max(height, 1);
@@ -36,7 +36,7 @@ Window choose(Size image, const RandomResizedCrop& op, Random& random) {
     const int x = draw(image.width - width);
     return {x, y, width, height};
   }
-  // No try fitted: the largest central part whose ratio is allowed.
+  // No random window fits: takes the largest central part with an allowed ratio.
   const double ratio = static_cast<double>(image.width) / image.height;
   if (ratio < op.ratio[0]) return center(image, image.width, rounded(image.width / op.ratio[0]));
   if (ratio > op.ratio[1]) return center(image, rounded(image.height * op.ratio[1]), image.height);

@@ -1,4 +1,4 @@
-// torchvision RandomResizedCrop: a random part of random aspect ratio, resized to one size.
+// torchvision RandomResizedCrop: crops a random area and aspect ratio and resizes it to one size.
 #pragma once
 
 #include <array>

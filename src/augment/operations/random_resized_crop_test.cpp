@@ -28,11 +28,11 @@ TEST_CASE("crops are inside the image and keep to scale and ratio") {
     area += static_cast<double>(crop.width) * crop.height / (500 * 375) / kDraws;
     REQUIRE(view.size() == Size{224, 224});
   }
-  CHECK(area > 0.41);  // torchvision gives 0.43 on this size
+  CHECK(area > 0.41);  // torchvision yields 0.43 for this size
   CHECK(area < 0.45);
 }
 
-// Expected windows: torchvision's make_params written down in Python, fed with the same numbers.
+// Expected windows: torchvision's make_params rewritten in Python, with the same random numbers.
 TEST_CASE("the crop is torchvision's for the same numbers, and never changes") {
   const auto crop_of = [](Size image, std::uint64_t sample) {
     View view(image);

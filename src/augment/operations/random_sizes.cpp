@@ -8,7 +8,7 @@
 namespace tundish {
 namespace {
 
-// Python's int(x); at least one pixel, where torchvision fails.
+// Python's int(x), but at least one pixel; torchvision fails for 0.
 int whole(double x, const char* name) {
   if (!(x <= kMaxPlannedSide)) {
     throw Error(ErrorCode::argument, {}, fmt::format("{}: a side would be {} pixels", name, x));
@@ -26,7 +26,7 @@ void ScaleJitter::check() const {
                          large));
 }
 
-// In float32, as torchvision computes with what torch.rand(1) gives.
+// Computes in float32 like torchvision, because torch.rand(1) returns float32.
 void ScaleJitter::plan(View& view, Random& random) const {
   const Size now = view.size();
   const float share = static_cast<float>(random.next() >> 40) * 0x1p-24f;

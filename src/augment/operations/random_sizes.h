@@ -1,4 +1,4 @@
-// torchvision ScaleJitter, RandomShortestSize and RandomResize: a resize to a size that is drawn.
+// torchvision ScaleJitter, RandomShortestSize and RandomResize: resizes to a random size.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace tundish {
 
-// One length or several, of which one is drawn.
+// One length, or several from which one is drawn.
 struct Sides {
   std::vector<int> values;
   bool operator==(const Sides&) const = default;
@@ -47,7 +47,7 @@ struct ScaleJitter {
   }
   void check() const;
 
-  // Like all below, throws Error(argument) when a side would be longer than kMaxPlannedSide.
+  // Like all plan() below, throws Error(argument) if a side would exceed kMaxPlannedSide.
   void plan(View& view, Random& random) const;
   bool makes_pixels() const { return true; }
   Size result_size(Size) const { return {}; }

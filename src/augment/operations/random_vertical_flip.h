@@ -1,4 +1,4 @@
-// torchvision RandomVerticalFlip: mirrored with probability p.
+// torchvision RandomVerticalFlip: mirrors an image vertically with probability p.
 #pragma once
 
 #include "augment/plan.h"

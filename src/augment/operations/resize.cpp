@@ -7,7 +7,7 @@
 namespace tundish {
 namespace {
 
-// Python's int(a * b / c), which is exact enough in double for any image; at least one pixel.
+// Python's int(a * b / c), but at least one pixel. A double is exact enough for any image.
 int scaled(int a, int b, int c) {
   const double length = static_cast<double>(a) * b / c;
   if (length > kMaxPlannedSide) {

@@ -1,4 +1,4 @@
-// torchvision Resize: to a size, or the shorter side to a length.
+// torchvision Resize: resizes to a size, or the shorter side to a length.
 #pragma once
 
 #include "augment/plan.h"
@@ -34,7 +34,7 @@ struct Resize {
   }
   void check() const;
 
-  // Throws Error(argument) when a thin image would become longer than kMaxPlannedSide.
+  // Throws Error(argument) if the longer side of a thin image would exceed kMaxPlannedSide.
   void plan(View& view, Random& random) const;
   bool makes_pixels() const { return true; }
   Size result_size(Size before) const;

@@ -15,7 +15,7 @@ void check_range(const char* name, const std::array<double, 2>& range) {
                               range[0], range[1]));
 }
 
-// Python's round(x): ties to even; at least one pixel.
+// Python's round(x), ties to even, but at least one pixel.
 int rounded(double x) {
   if (!(x <= kMaxPlannedSide)) {
     throw Error(ErrorCode::argument, {},

@@ -1,4 +1,4 @@
-// timm's ResizeKeepRatio: resizes so that the image covers a size, or fits into it.
+// timm's ResizeKeepRatio: resizes an image to cover a size, or to fit into it.
 #pragma once
 
 #include <array>
@@ -49,7 +49,7 @@ struct ResizeKeepRatio {
   }
   void check() const;
 
-  // Throws Error(argument) when a thin image would become longer than kMaxPlannedSide.
+  // Throws Error(argument) if the longer side of a thin image would exceed kMaxPlannedSide.
   void plan(View& view, Random& random) const;
   bool makes_pixels() const { return true; }
   Size result_size(Size) const { return {}; }

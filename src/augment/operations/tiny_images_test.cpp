@@ -1,5 +1,5 @@
-// Images of a few pixels and arguments drawn at random: whatever the transforms, a plan cuts and
-// keeps at least one pixel, and nothing outside the image.
+// Images of a few pixels, and random arguments. Whatever the transforms are, a plan crops and keeps
+// at least one pixel, and nothing outside of the image.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -12,14 +12,14 @@
 namespace tundish {
 namespace {
 
-// Mostly small, sometimes thin and long.
+// Draws a side: mostly small, sometimes long.
 int random_side(Random& random) {
   return random.below(8) == 0 ? between(random, 100, 65'535) : between(random, 1, 6);
 }
 
 Size random_size(Random& random) { return {random_side(random), random_side(random)}; }
 
-// From tiny to huge, in order.
+// Draws two numbers from tiny to huge, in ascending order.
 std::array<double, 2> random_pair(Random& random) {
   const double a = std::exp(random.uniform(-6, 6)), b = std::exp(random.uniform(-6, 6));
   return {std::min(a, b), std::max(a, b)};
@@ -92,7 +92,7 @@ std::optional<View> plan(const Transforms& transforms, Size image, const Key& ke
   try {
     check_transforms(transforms);
     return plan_view(transforms, image, key);
-  } catch (const Error& error) {  // a crop of a smaller image, a result without end
+  } catch (const Error& error) {  // the image is smaller than the crop, or the result is too large
     CHECK(error.code() == ErrorCode::argument);
     return std::nullopt;
   }

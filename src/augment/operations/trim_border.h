@@ -1,4 +1,4 @@
-// timm's TrimBorder: leaves out the pixels along each edge.
+// timm's TrimBorder: removes the pixels along each edge.
 #pragma once
 
 #include "augment/plan.h"
@@ -19,7 +19,7 @@ struct TrimBorder {
     visit(FieldInfo{"border_size", "pixels along each edge", 0, kMaxSide}, self.border_size);
   }
 
-  // Throws Error(argument) when nothing of the image would be left.
+  // Throws Error(argument) if nothing of the image would remain.
   void plan(View& view, Random& random) const;
   Size result_size(Size before) const;
 };

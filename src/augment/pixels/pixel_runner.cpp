@@ -55,7 +55,7 @@ std::uint64_t PixelRunner::bytes(const PixelStep& step, Size size) {
 }
 
 void PixelRunner::merge(const PixelStep& step) {
-  if (!has_table_) {  // all channels alike
+  if (!has_table_) {  // all channels use the same table
     for (std::size_t i = 0; i < 256; ++i) {
       table_[0][i] = level_after(step, static_cast<std::uint8_t>(i));
     }
@@ -71,7 +71,7 @@ void PixelRunner::merge(const PixelStep& step) {
 void PixelRunner::merge_statistics(const PixelStep& step, std::vector<std::uint8_t>& rgb) {
   const std::size_t pixels = rgb.size() / 3;
   if (step.op == PixelOp::contrast) {
-    apply_table(rgb);  // a gray is made of three levels
+    apply_table(rgb);  // a gray depends on three levels, so the pending table must be applied first
     const int mean = mean_gray(sum_of_grays(rgb.data(), pixels, cpu_), pixels);
     table_ = contrast_table(mean, static_cast<float>(step.value[0]));
   } else if (step.op == PixelOp::autocontrast && !has_table_ && !has_counts_) {

@@ -1,6 +1,6 @@
-// Carries out the PixelSteps of a plan on an image in memory: interleaved RGB, each row directly
-// after the one above. Steps that look at one level alone, or at how many pixels have each level,
-// are merged into one table.
+// Runs the PixelSteps of a plan on an image in memory: interleaved RGB with contiguous rows. Merges
+// steps that depend on a single level, or only on the counts of the levels, into
+// one table.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,16 @@
 
 namespace tundish {
 
-// Keeps its buffers from image to image. One thread.
+// Reuses its buffers across images. Not thread-safe.
 class PixelRunner {
  public:
   explicit PixelRunner(Cpu cpu = tundish::cpu()) : cpu_(cpu) {}
 
-  // All of them PixelSteps; with mix_begin comes its mix_end. Gives the size of the result; the
-  // image may change its memory.
+  // Runs `steps`, which must be PixelSteps; a mix_begin needs its mix_end. Returns the size of the
+  // result. May reallocate `rgb`.
   Size run(std::span<const PlanStep> steps, std::vector<std::uint8_t>& rgb, Size size);
 
-  // Memory that one step takes beside the image it reads and the one it makes, at most.
+  // Upper bound of the memory of one step, excluding its input image and its result.
   static std::uint64_t bytes(const PixelStep& step, Size size);
 
  private:
@@ -38,10 +38,10 @@ class PixelRunner {
   void apply_table(std::vector<std::uint8_t>& rgb);
 
   const Cpu cpu_;
-  LevelTable table_;  // of the steps that are not carried out yet
+  LevelTable table_;  // merged table of the pending steps
   bool has_table_ = false;
   Warp warp_;
-  LevelCounts counts_;  // of the image, without that table
+  LevelCounts counts_;  // counts of the image before table_ is applied
   bool has_counts_ = false;
   Sharpness sharpness_;
   Blur blur_{cpu_};
@@ -50,8 +50,8 @@ class PixelRunner {
   JpegRoundTrip jpeg_;
 };
 
-// The obviously right twin, one step and one pixel after the other. The first: of all but
-// PixelKind::mix; the second: of any list in which mixes are complete.
+// Reference implementation: one step and one pixel at a time. The first overload runs any step but
+// PixelKind::mix. The second runs any list with complete mixes.
 void run_reference(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& size);
 void run_reference(std::span<const PixelStep> steps, std::vector<std::uint8_t>& rgb, Size& size);
 

@@ -1,5 +1,5 @@
-// One operation on the pixels of an image, with every number drawn. Plain data: a plan holds it, a
-// GPU gets it as it is.
+// One operation on the pixels of an image, with every number drawn. Plain data: stored in a plan
+// and copied to a GPU unchanged.
 #pragma once
 
 #include <array>
@@ -10,41 +10,41 @@
 
 namespace tundish {
 
-// What an operation takes from its PixelStep is said beside its name; the words are those of
-// `tundish view --state`. In the order of PixelKind.
+// The comment beside each operation lists the PixelStep fields that it uses. The names are shown by
+// `tundish view --state`. Sorted by PixelKind.
 enum class PixelOp : std::uint8_t {
   brightness,  // value[0]: factor
   invert,
-  posterize,         // value[0]: bits that are kept
-  solarize,          // value[0]: levels from here on are inverted
-  solarize_add,      // value[0]: added to levels below value[1], at most to 255
+  posterize,         // value[0]: number of bits kept
+  solarize,          // value[0]: lowest level that is inverted
+  solarize_add,      // value[0]: added to levels below value[1], capped at 255
   saturation,        // value[0]: factor
   hue,               // value[0]: 0 .. 255, added to the hue of Pillow's HSV
   grayscale,         //
-  permute_channels,  // value[0 .. 2]: which channel becomes red, green, blue
+  permute_channels,  // value[0 .. 2]: source channel of red, green, blue
   contrast,          // value[0]: factor
   autocontrast,      //
   equalize,          //
   sharpness,         // value[0]: factor
-  gaussian_blur,     // value[0 .. 5]: kernel's width and height, sigma across and down, and
+  gaussian_blur,     // value[0 .. 5]: kernel width and height, sigma across and down, and
                      // exp(-1 / (2 sigma^2)) of both
   box_blur,          // value[0]: radius of Pillow's GaussianBlur filter
   jpeg,              // value[0]: quality
   affine,            // value[0 .. 5]: a .. f: (x, y) shows (ax + by + c, dx + ey + f); filter, fill
   perspective,       // value[0 .. 7]: Pillow's coefficients a .. h; filter, fill
   elastic,           // value[0 .. 3]: alpha and sigma across and down; value[4, 5]: exp(-1 / (2
-                     // sigma^2)) of both; value[6] as of tensor_affine; key, filter, fill
-  noise,             // value[0 .. 2]: mean, sigma, 1: clipped; key
-  erase,             // window; value[0]: 0: fill, 1: noise of its own for each pixel; key
+                     // sigma^2)) of both; value[6] as in tensor_affine; key, filter, fill
+  noise,             // value[0 .. 2]: mean, sigma, 1 to clip; key
+  erase,             // window; value[0]: 0: fill, 1: separate noise for each pixel; key
   tensor_saturation,    // value[0]: factor
   tensor_contrast,      // value[0]: factor
   tensor_autocontrast,  //
   tensor_sharpness,     // value[0]: factor
-  tensor_affine,        // value[0 .. 5]: as of affine, from the middle of the image; value[6]: 1:
-                        // fill is mixed in at the border, 0: black is; filter, fill
-  mix_begin,            // value[0]: weight of the image, which is kept for what follows
-  mix_add,              // value[0]: weight of the image, whose place the kept one takes
-  mix_end,              // the image becomes the weighted sum
+  tensor_affine,        // value[0 .. 5]: as in affine, relative to the image's middle; value[6]: 1:
+                        // blends in fill at the border, 0: black; filter, fill
+  mix_begin,            // value[0]: weight of the image, which is saved for the following steps
+  mix_add,              // value[0]: weight of the image, which is replaced by the saved image
+  mix_end,              // replaces the image by the weighted sum
 };
 inline constexpr int kPixelOps = 29;
 constexpr std::array<const char*, kPixelOps> words(PixelOp) {
@@ -79,16 +79,16 @@ constexpr std::array<const char*, kPixelOps> words(PixelOp) {
           "mix end"};
 }
 
-// What must be known to make one pixel of the result.
+// Input needed to compute one pixel of the result.
 enum class PixelKind : std::uint8_t {
   levels,      // the level
   colors,      // the pixel
-  statistics,  // all pixels, as a table of levels
+  statistics,  // all pixels, reduced to a table of levels
   neighbors,   // pixels around it
   places,      // a pixel elsewhere
   noise,       // the pixel and its place
-  tensors,     // as torchvision's kernels for tensors do it; the others are Pillow's
-  mix,         // the image as it was at mix_begin, and the sum since then
+  tensors,     // like torchvision's tensor kernels; the other kinds follow Pillow
+  mix,         // the image at mix_begin, and the sum since then
 };
 
 TUNDISH_HOST_DEVICE PixelKind kind_of(PixelOp op) {
@@ -104,22 +104,22 @@ TUNDISH_HOST_DEVICE PixelKind kind_of(PixelOp op) {
 struct PixelStep {
   PixelOp op;
   Filter filter = Filter::nearest;
-  std::array<std::uint8_t, 3> fill{};  // shows where there is no pixel
-  Size size{};                         // of the result; {0, 0}: the image keeps its size
+  std::array<std::uint8_t, 3> fill{};  // color where there is no source pixel
+  Size size{};                         // size of the result; {0, 0}: unchanged
   Window window{};
   std::array<double, 8> value{};
-  std::uint64_t key = 0;  // of the random numbers that each pixel has
+  std::uint64_t key = 0;  // key of the random numbers of each pixel
   bool operator==(const PixelStep&) const = default;
 };
 
-// How many of value[] an operation takes.
+// Returns how many entries of value[] an operation uses.
 TUNDISH_HOST_DEVICE int values_of(PixelOp op) {
   constexpr int kValues[kPixelOps] = {1, 0, 1, 1, 2, 1, 1, 0, 3, 1, 0, 0, 1, 6, 1,
                                       1, 6, 8, 7, 3, 1, 1, 1, 0, 1, 7, 1, 1, 0};
   return kValues[static_cast<int>(op)];
 }
 
-// Whether mirroring may be done before the operation instead of after it.
+// Whether mirroring may run before the operation instead of after it.
 TUNDISH_HOST_DEVICE bool allows_mirror_before(PixelOp op) {
   return kind_of(op) <= PixelKind::statistics;
 }

@@ -1,4 +1,4 @@
-// Any operation on pixels with any numbers, for tests.
+// Random pixel operations with random numbers, for tests.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace tundish {
 
-// The numbers of an operation on colors or of sharpness.
+// Draws the numbers of an operation on colors or of sharpness.
 inline void set_random_colors(PixelStep& step, Random& random) {
   switch (step.op) {
     case PixelOp::brightness:
@@ -36,7 +36,7 @@ inline void set_random_colors(PixelStep& step, Random& random) {
   }
 }
 
-// The numbers of blurs, JPEG, noise and erasing.
+// Draws the numbers of blurs, JPEG, noise and erasing.
 inline void set_random_blur(PixelStep& step, Random& random, Size image) {
   if (step.op == PixelOp::gaussian_blur) {
     const bool large = random.below(8) == 0;
@@ -62,7 +62,7 @@ inline void set_random_blur(PixelStep& step, Random& random, Size image) {
   }
 }
 
-// The numbers of elastic and of operations on tensors.
+// Draws the numbers of elastic and of operations on tensors.
 inline void set_random_tensors(PixelStep& step, Random& random, Size image) {
   const bool moves = step.op == PixelOp::tensor_affine || step.op == PixelOp::elastic;
   if (!moves) {
@@ -82,7 +82,7 @@ inline void set_random_tensors(PixelStep& step, Random& random, Size image) {
     const int most = random.below(8) == 0 ? 64 : 15;
     const auto sigma = [&] {
       const int reach = between(random, 0, std::min({image.width, image.height, most}) - 1);
-      return reach == 0 ? 0.1 : reach / 4.0;  // of a kernel of 2 * reach + 1
+      return reach == 0 ? 0.1 : reach / 4.0;  // sigma for a kernel of 2 * reach + 1
     };
     const double x = sigma(), y = sigma();
     step.value = {random.uniform(0, 90),    random.uniform(0, 90),   x, y,
@@ -93,8 +93,8 @@ inline void set_random_tensors(PixelStep& step, Random& random, Size image) {
   step.value[6] = filled || random.below(2) ? 1 : 0;
 }
 
-// Any operation but those of PixelKind::mix, which come together. The numbers of an operation that
-// is named nowhere here are between 0 and 2.
+// Draws any operation but PixelKind::mix, whose steps only occur together. Operations not handled
+// above get numbers between 0 and 2.
 inline PixelStep random_step(Random& random, Size image) {
   PixelStep step{.op = static_cast<PixelOp>(random.below(static_cast<int>(PixelOp::mix_begin)))};
   for (int i = 0; i < values_of(step.op); ++i) {
@@ -115,7 +115,7 @@ inline PixelStep random_step(Random& random, Size image) {
   return step;
 }
 
-// A whole mix: one to four chains of steps that keep the size and that `takes` does.
+// Appends a whole mix: one to four chains of steps that keep the size and satisfy `takes`.
 template <class Takes>
 void add_random_mix(std::vector<PixelStep>& out, Random& random, Size image, const Takes& takes) {
   const int chains = between(random, 1, 4);

@@ -21,7 +21,7 @@ std::uint64_t held_bytes(Bytes file) {
   return header.held_bytes;
 }
 
-// Pictures of side x side pixels, as .npy.
+// Returns `count` pictures of side x side pixels, as .npy.
 std::shared_ptr<MemorySource> pictures(std::uint64_t count, int side) {
   auto source = std::make_shared<MemorySource>();
   source->schema_.fields = {{"image", FieldType::image}, {"label", FieldType::label}};
@@ -64,7 +64,7 @@ Epoch run_epoch(Engine& engine) {
 TEST_CASE("a decoder holds nothing of a JPEG of one scan, and all of a progressive one") {
   CHECK(held_bytes(make_jpeg(64, 48, {})) == 0);
   const std::uint64_t held = held_bytes(make_jpeg(64, 48, {.progressive = true}));
-  CHECK(held >= 64 * 48 * 3);  // 1.5 samples per pixel, 2 bytes each
+  CHECK(held >= 64 * 48 * 3);  // 1.5 samples per pixel of 2 bytes each
   CHECK(held < 64 * 48 * 3 * 2);
   CHECK(held_bytes(
             make_jpeg(640, 480, {.h = {1, 1, 1, 1}, .v = {1, 1, 1, 1}, .progressive = true})) >=
@@ -75,7 +75,7 @@ TEST_CASE("a decoder holds all pixels of an interlaced PNG, and the inflated row
   const auto held = [](int depth, int color, bool interlaced) {
     return held_bytes(png_file({png_ihdr(40, 30, depth, color, interlaced), png_idat({})}));
   };
-  CHECK(held(8, 2, false) >= 30 * (1 + 40 * 3));  // each row has a byte for its filter
+  CHECK(held(8, 2, false) >= 30 * (1 + 40 * 3));  // each row has one byte for its filter
   CHECK(held(8, 2, false) < 2 * 40 * 30 * 3);
   CHECK(held(8, 2, true) == 40 * 30 * 3);
   CHECK(held(4, 3, true) == 40 * 30);
@@ -88,7 +88,7 @@ TEST_CASE("what a sample takes depends on the plan") {
   small.crop({100, 100, 300, 300});
   small.resize({224, 224}, Filter::bilinear);
   CHECK(sample_bytes({&small, 1}, header, 1, 0).total() < 4 * kMiB);
-  CHECK(sample_bytes({&small, 1}, header, 6, 0).total() > 300'000'000);  // turned: held as a whole
+  CHECK(sample_bytes({&small, 1}, header, 6, 0).total() > 300'000'000);  // held whole to be rotated
 
   View two({10'000, 10'000});
   two.resize({5'000, 5'000}, Filter::bilinear);
@@ -145,7 +145,7 @@ TEST_CASE("a budget that cannot hold the batches is refused with the figures") {
 }
 
 TEST_CASE("samples wait for each other and all are delivered, within the budget") {
-  // 12 MB of coded bytes each, in a budget that has room for two or three at a time.
+  // 12 MB of coded bytes each, in a budget with room for two or three at once.
   const auto source = pictures(12, 2000);
   const std::uint64_t budget = 60 * kMiB;
   Engine engine(source, options(budget, {Resize{.size = {32, 32}}}));
@@ -213,7 +213,7 @@ TEST_CASE("buffers that have become large are released, and the batch keeps its 
   CHECK(scratch->upright.capacity() == 0);
   CHECK(scratch->charge.bytes() == 0);
   CHECK(budget.take(kMiB, 0) == MemoryBudget::Answer::granted);
-  CHECK(scratch->age == 7);  // 0 would go before all others
+  CHECK(scratch->age == 7);  // age 0 would be served before all others
 }
 
 TEST_CASE("a loader that is closed while samples wait ends") {

@@ -10,7 +10,7 @@
 namespace tundish {
 namespace {
 
-// Sample i has 3 x uint16 of i, i + 1, i + 2, and an array of 2 random bytes.
+// Sample i has the uint16 numbers i, i + 1, i + 2, and an array of 2 random bytes.
 std::shared_ptr<MemorySource> array_source(std::uint64_t count) {
   auto source = std::make_shared<MemorySource>();
   source->schema_.fields = {{"x", FieldType::array, ArrayType{ArrayElement::uint16, {3}}},
@@ -26,7 +26,7 @@ std::shared_ptr<MemorySource> array_source(std::uint64_t count) {
   return source;
 }
 
-// All samples of an epoch, as the batches have them.
+// Returns all samples of an epoch, as delivered in batches.
 std::string epoch_of(const std::shared_ptr<MemorySource>& source, Engine& engine) {
   engine.start(0, 0);
   std::string out;

@@ -5,11 +5,11 @@
 namespace tundish {
 namespace {
 
-constexpr std::uint64_t kHopeless = 100;     // bad samples, and not one good one
+constexpr std::uint64_t kHopeless = 100;     // number of bad samples without a good one
 constexpr std::uint64_t kBudgetDraws = 300;  // a share of fewer draws means little
-constexpr int kNamed = 3;                    // bad samples in a message
+constexpr int kNamed = 3;                    // number of bad samples in a message
 
-// Names the file that holds the sample, where it is not the file that the message begins with.
+// Names the file of the sample unless the message already begins with this file.
 std::string brief(const BadSample& one, const std::string& file) {
   return fmt::format(
       "{}record {}{}: {}", one.where.file == file ? "" : printable(one.where.file) + ": ",
@@ -56,9 +56,9 @@ void BadLedger::keep(const BadSample& sample) {
   if (first_.size() < kKept) first_.push_back(sample);
 }
 
-// Batches without an image train nothing and look like training. Before the first good sample
-// kHopeless bad ones, or an epoch of them, are an error; later ones are just bad samples. An image
-// of zeros was delivered, and trains nothing.
+// A run of batches without images trains nothing but looks like training. It is an error if the
+// first kHopeless samples, or all samples of an epoch, are bad. Bad samples after the first good
+// one are only counted. An image of zeros counts as bad.
 void BadLedger::check_any_good(std::uint64_t delivered, bool last) {
   delivered_ += delivered;
   const bool epoch_over = last && budget_.whole;

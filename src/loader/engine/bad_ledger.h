@@ -1,4 +1,4 @@
-// All bad samples of a loader: counted, the first ones kept, and an error when there are too many.
+// Ledger of a loader's bad samples: counts them, keeps the first, and fails if there are too many.
 #pragma once
 
 #include <cstdint>
@@ -10,32 +10,32 @@
 
 namespace tundish {
 
-// Not for several threads at once.
+// Not thread-safe.
 class BadLedger {
  public:
   static constexpr std::size_t kKept = 10'000;
 
-  // `max_bad`: the share of an epoch's samples that may be bad; negative for any.
+  // `max_bad`: maximum share of an epoch's samples that may be bad; negative disables the check.
   BadLedger(std::string file, double max_bad) : file_(std::move(file)), max_bad_(max_bad) {}
 
-  // Enters a batch that is complete. `first`: of its epoch, which is then drawn from its beginning.
+  // Records a complete batch. `first`: true for the first batch of an epoch.
   void enter(const Slot& slot, bool first);
 
-  // Enters a sample of a batch that was entered before: its image turned out to be zeros. `judged`:
-  // it counts against max_bad, if it is of the epoch that is judged.
+  // Records a sample of an already recorded batch whose image turned out to be zeros. `judged`: the
+  // sample counts against max_bad if it belongs to the current epoch of the check.
   void enter_zeros(BadSample sample, bool judged);
 
-  // Throws Error(too_many_bad) when not one sample was good so far.
-  // `delivered`: images of the batch that was entered; `last`: it is the last of its epoch.
+  // Throws Error(too_many_bad) if no sample was good so far.
+  // `delivered`: number of images in the batch just entered; `last`: it is the last of its epoch.
   void check_any_good(std::uint64_t delivered, bool last);
 
-  // The error when more than max_bad were bad, once; then the count begins again.
+  // Returns an error if the share exceeds max_bad, then restarts the count.
   std::optional<Error> verdict(bool last);
 
-  std::uint64_t replaced() const { return replaced_; }  // positions, as skipped()
+  std::uint64_t replaced() const { return replaced_; }  // number of positions, like skipped()
   std::uint64_t skipped() const { return skipped_; }
   std::uint64_t zeros() const { return zeros_; }
-  std::uint64_t bad() const { return bad_; }  // samples: a replacement may be bad too
+  std::uint64_t bad() const { return bad_; }  // number of samples; a replacement may also be bad
   const std::vector<BadSample>& first() const { return first_; }
 
  private:
@@ -47,9 +47,9 @@ class BadLedger {
   std::uint64_t replaced_ = 0, skipped_ = 0, zeros_ = 0, bad_ = 0, delivered_ = 0;
   std::vector<BadSample> first_;
 
-  struct Budget {  // of the epoch, or since it was last exceeded
+  struct Budget {  // since the start of the epoch, or since max_bad was exceeded
     std::uint64_t epoch = 0;
-    bool whole = false;  // drawn from its beginning: its end is worth a verdict
+    bool whole = false;  // counted from the start of the epoch, so its end allows a verdict
     std::uint64_t drawn = 0, bad = 0;
     std::string examples = {};
     int named = 0;

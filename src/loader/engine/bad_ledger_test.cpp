@@ -14,7 +14,7 @@ BadSample bad_sample(std::uint64_t sample) {
           .replaced_by = {}};
 }
 
-// A batch of samples `first`, `first` + 1, ...; those of `bad` are bad.
+// Fills the slot with samples `first`, `first` + 1, ...; samples listed in `bad` are bad.
 void fill(Slot& slot, std::uint64_t epoch, std::uint64_t first, std::size_t size,
           std::initializer_list<std::uint64_t> bad, bool replace) {
   slot.epoch = epoch;
@@ -39,7 +39,7 @@ TEST_CASE("a bad sample is entered with what came instead") {
   BadLedger ledger("file", -1);
   Slot slot;
   fill(slot, 0, 0, 10, {3, 5}, true);
-  slot.places[5].bad.push_back(bad_sample(77));  // its first replacement was bad too
+  slot.places[5].bad.push_back(bad_sample(77));  // the first replacement was bad, too
   ledger.enter(slot, true);
   fill(slot, 0, 10, 10, {11}, false);
   ledger.enter(slot, false);
@@ -83,7 +83,7 @@ TEST_CASE("an image of zeros of another epoch, or of an iteration that was left,
   Slot slot;
   fill(slot, 1, 0, 10, {}, false);
   ledger.enter(slot, true);
-  ledger.enter_zeros(bad_sample(3), true);  // of epoch 0
+  ledger.enter_zeros(bad_sample(3), true);  // belongs to epoch 0
   BadSample left = bad_sample(4);
   left.epoch = 1;
   ledger.enter_zeros(left, false);
@@ -99,7 +99,7 @@ TEST_CASE("data of which every image is zeros are an error") {
   ledger.enter(slot, true);
   ledger.check_any_good(2, true);
   ledger.enter_zeros(bad_sample(0), true);
-  ledger.check_any_good(0, true);  // one is good as far as is known
+  ledger.check_any_good(0, true);  // one sample may still be good
   ledger.enter_zeros(bad_sample(1), true);
   CHECK_THROWS_AS(ledger.check_any_good(0, true), Error);
 }
@@ -130,7 +130,7 @@ TEST_CASE("a budget is exceeded by one sample more than its share") {
     CHECK(std::string(verdict->what())
               .find("5 of 401 samples are bad (1.25 %) and max_bad=0.01 allows 1.00 %; record 7 "
                     "(key7): TND-203, record 8") != std::string::npos);
-    CHECK(!ledger.verdict(false));  // reported once; the count begins again
+    CHECK(!ledger.verdict(false));  // reported once; the count restarts
   }
 }
 
@@ -140,10 +140,10 @@ TEST_CASE("after few draws max_bad is checked at the end of the epoch only") {
   for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
     fill(slot, epoch, 0, 10, {0, 1}, false);
     ledger.enter(slot, true);
-    CHECK(!ledger.verdict(true));  // just the share
+    CHECK(!ledger.verdict(true));  // exactly the allowed share
     fill(slot, epoch, 10, 1, {10}, false);
     ledger.enter(slot, false);
-    CHECK(!ledger.verdict(false));  // over the limit, and too early to report it
+    CHECK(!ledger.verdict(false));  // over the limit, but too early to report
     CHECK(ledger.verdict(true));
   }
   fill(slot, 2, 0, 10, {0, 1}, false);

@@ -1,4 +1,4 @@
-// What becomes of batches with bad samples.
+// Delivery of batches with bad samples.
 #include <doctest/doctest.h>
 
 #include "loader/engine/testing.h"
@@ -56,7 +56,7 @@ TEST_CASE("a batch of which nothing is left does not come, unless other ranks ha
   CHECK(alone.stats().batches == 2);
   CHECK(alone.stats().skipped == 4);
 
-  const auto other = std::make_shared<LevelSource>(8);  // the threads above still read the first
+  const auto other = std::make_shared<LevelSource>(8);  // threads may still read `source`
   other->bad = {2, 3};
   wanted.world_size = 2;
   wanted.rank = 1;

@@ -4,13 +4,13 @@
 
 namespace tundish {
 
-// Between this place and the last one before it that has a row, only places that are known to be
-// empty are passed over: all others may still need a row in between.
+// Between the last earlier place with a row and this place, only places known to be empty give up
+// their row. Every other place may still need a row.
 void take_row(Slot& slot, std::size_t number) {
   const std::vector<Place>& places = slot.places;
   Place& place = slot.places[number];
   if (place.has_row) return;
-  std::size_t front = number;  // rows that are free before this one
+  std::size_t front = number;  // row of this place so far
   for (std::size_t i = number; i-- > 0;) {
     if (places[i].empty || places[i].coded) {
       --front;

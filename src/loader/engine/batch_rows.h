@@ -1,10 +1,10 @@
-// Where the images of a batch are in its memory while bad ones are left out.
+// Placement of the images of a batch in memory while bad samples are left out.
 //
-// What the trainer gets has no gaps and keeps the order of the places. Moving every image that
-// comes after a gap, when the batch is delivered, costs more than the bad sample did. So a sample
-// takes its row late, when it is planned, and as far to the front as the places that are known to
-// be empty allow. With one thread all are known and nothing is moved; with many threads a place may
-// turn out empty after later ones have their rows, and close_gaps() moves those.
+// A delivered batch has no gaps and keeps the order of the places. Moving every image after a gap
+// at delivery would cost more than the bad sample did. So a sample takes its row late, when it is
+// planned. The row is as far to the front as the places known to be empty allow. With one thread,
+// all of these are known and nothing is moved. With many threads, a place may turn out empty after
+// later places took their rows; close_gaps() moves the images of the later places.
 #pragma once
 
 #include <cstddef>
@@ -14,22 +14,22 @@
 
 namespace tundish {
 
-// Gives a place its row, unless it has one. Rows grow with the places, among those that are not
-// empty, and a row is never beyond its place. Call with the slot locked.
+// Assigns a row to a place that has none. Rows increase with the places that are not empty; a row
+// is never larger than its place. The slot must be locked.
 void take_row(Slot& slot, std::size_t number);
 
-// Nothing will come at this place. Locks the slot.
+// Marks a place that will have no image. Locks the slot.
 void leave_empty(Slot& slot, std::size_t number);
 
-// The pixels of a place that has a row, in one of the views. `row_bytes`: of all images that a
-// place has in it.
+// Returns the pixels of a place that has a row, in one view. `row_bytes`: bytes of all images of a
+// place in this view.
 std::byte* row_of(Slot& slot, std::size_t view, std::size_t number, std::size_t row_bytes);
 
-// The place as it was before anything but its position and its row was known.
+// Returns the place with nothing but its position and its row.
 Place only_row(const Place& place);
 
-// Brings the filled places to the rows 0, 1, 2, ... in their order; all places are done.
-// `row_bytes`: one for each view.
+// Moves the filled places to the rows 0, 1, 2, ... in order. All places must be done.
+// `row_bytes`: one number per view.
 void close_gaps(Slot& slot, std::span<const std::size_t> row_bytes);
 
 }  // namespace tundish

@@ -39,7 +39,7 @@ TEST_CASE("a place that is known to be empty takes no row") {
   leave_empty(slot, 1);
   take_row(slot, 2);
   take_row(slot, 3);
-  leave_empty(slot, 3);  // bad only when it was decoded: its row is free again
+  leave_empty(slot, 3);  // found bad while decoding: its row is free again
   take_row(slot, 4);
   CHECK(places[2].row == 1);
   CHECK(places[4].row == 2);
@@ -77,9 +77,9 @@ TEST_CASE("whichever samples become bad, images stay in order and none is overwr
     std::vector<Place>& places = slot.places;
     slot.views.resize(1);
     slot.views[0].pixels.reserve(places.size(), kPlainMemory);
-    // Every place is planned, then filled or found empty; some are found empty before. Steps of
-    // different places come in any order, as those of many threads do.
-    std::vector<std::size_t> steps;        // two of each place
+    // Every place is planned, then filled or found empty; some are found empty before planning.
+    // Steps of different places are interleaved at random, as with many threads.
+    std::vector<std::size_t> steps;        // two for each place
     std::vector<int> fate(places.size());  // 0: good, 1: bad when decoded, 2: bad when read
     for (std::size_t i = 0; i < places.size(); ++i) {
       fate[i] = static_cast<int>(random() % 4) % 3;

@@ -33,7 +33,7 @@ void CpuMaker::make(Slot& slot, std::size_t place, std::unique_ptr<Scratch>& scr
   if (mixes) mixer_->done(slot, place, *this, scratch->mix);
 }
 
-// Where the levels of an image that is to be mixed go.
+// Places the levels of an image that will be mixed.
 Placement CpuMaker::place_levels(Slot& slot, std::size_t number, Size size) {
   slot.places[number].size = size;
   SlotView& view = slot.views.front();
@@ -49,7 +49,7 @@ Placement CpuMaker::place_levels(Slot& slot, std::size_t number, Size size) {
   return tundish::placement(levels_at(slot, number), size, Dtype::uint8, false);
 }
 
-// Where an image that comes in a list goes: memory of its place, which it may have had before.
+// Places an image of a list in separate memory of its place, reused if already allocated.
 Placement CpuMaker::place_apart(Slot& slot, std::size_t number, Size size) {
   slot.places[number].size = size;
   SlotView& view = slot.views.front();
@@ -78,8 +78,8 @@ void CpuMaker::make_at(const Placer& placer, Slot& slot, std::size_t place,
   release_large_buffers(recipe_, scratch);
 }
 
-// The first image that is planned sets the size of the batch; one of another size is left out
-// here and examined again when the batch is delivered.
+// The first planned image sets the size of the batch. An image of another size is left out here and
+// examined again when the batch is delivered.
 Placement CpuMaker::place_in(Slot& slot, std::size_t number, std::size_t image, Size size) {
   std::size_t view = 0, crop = image;
   while (crop >= recipe_.views[view].crops) crop -= recipe_.views[view++].crops;
@@ -98,7 +98,7 @@ Placement CpuMaker::place_in(Slot& slot, std::size_t number, std::size_t image, 
 }
 
 void CpuMaker::take_memory(Slot& slot, std::size_t view, Size size) {
-  // Guests have levels, for a GPU or apart, and no row of elements.
+  // Guests have levels (for a GPU, or in separate memory) but no row of elements.
   const std::size_t places = options_.for_gpu ? slot.places.size() : slot.own();
   const auto rows = static_cast<std::size_t>(
       std::count_if(slot.places.begin(), slot.places.begin() + static_cast<std::ptrdiff_t>(places),
@@ -122,12 +122,12 @@ void CpuMaker::load(const Placer& placer, Slot& slot, std::size_t number,
                   place.bad.back().text);
     }
     place.draw = substitute_draw(order_, slot.epoch, at, attempt);
-    release_large_buffers(recipe_, scratch);  // the next one may wait for what this one holds
+    release_large_buffers(recipe_, scratch);  // another sample may be waiting for this memory
   }
   finish_place(place, *scratch);
 }
 
-// False: the sample is bad, and another one may come instead.
+// Returns false if the sample is bad and may be replaced.
 bool CpuMaker::load_draw(const Placer& placer, Slot& slot, std::size_t number, Scratch& scratch) {
   Place& place = slot.places[number];
   const std::uint64_t at = place.position;
@@ -180,8 +180,8 @@ void CpuMaker::finish_place(Place& place, const Scratch& scratch) const {
   place.label = label_of(options_, *recipe_.source, place.draw.sample);
   place.unpadded = scratch.unpadded;
   if (!options_.all_fields) return;
-  // All but the image, which is in the batch as pixels; its coded bytes may be larger than these.
-  // Nor the arrays that are tensors of the batch.
+  // Takes all fields except the image, which the batch holds as pixels; coded bytes may be larger.
+  // Also excludes arrays that are tensors of the batch.
   const Sample& sample = scratch.sample;
   place.fields.resize(sample.fields.size());
   for (std::size_t f = 0; f < sample.fields.size(); ++f) {

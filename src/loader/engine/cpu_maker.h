@@ -1,4 +1,4 @@
-// Batches that the CPU makes: a worker loads one sample at a time into the row of its place.
+// Makes batches on the CPU: a worker loads one sample at a time into the row of its place.
 #pragma once
 
 #include <algorithm>
@@ -19,22 +19,22 @@ class Mixer;
 
 class CpuMaker : public Maker {
  public:
-  // All arguments must outlive the maker. `lent`: memory of the caller that batches may be made in.
+  // All arguments must outlive the maker. `lent`: the caller's memory in which batches may be made.
   CpuMaker(const Recipe& recipe, const LoaderOptions& options, const Order& order,
            const CacheSetup& cache, std::shared_ptr<LentMemory> lent)
       : recipe_(recipe), options_(options), order_(order), cache_(cache), lent_(std::move(lent)) {}
 
-  // The images are mixed. It must outlive the maker.
+  // Enables mixing. `mixer` must outlive the maker.
   void use_mixer(const Mixer* mixer) { mixer_ = mixer; }
 
   void make(Slot& slot, std::size_t place, std::unique_ptr<Scratch>& scratch) override;
 
-  // The same, into the memory that `placer` gives.
+  // Like make(), but writes to the memory returned by `placer`.
   void make_at(const Placer& placer, Slot& slot, std::size_t place,
                std::unique_ptr<Scratch>& scratch);
 
-  // Memory for the images of a view of the slot that the CPU makes, and what goes with them to a
-  // GPU.
+  // Allocates memory for the images of a view that the CPU makes, and for the data that accompanies
+  // them to a GPU.
   void take_memory(Slot& slot, std::size_t view, Size size);
 
   std::size_t image_bytes(std::size_t view, Size size) const {
@@ -46,22 +46,22 @@ class CpuMaker : public Maker {
     return recipe_.views[view].crops * image_bytes(view, size);
   }
   Placement placement(std::byte* base, std::size_t view, Size size) const {
-    // Both bytes of a 16-bit level are together in any memory format.
+    // Both bytes of a 16-bit level are adjacent in any memory format.
     const ViewRecipe& of = recipe_.views[view];
     if (of.array_field >= 0) return {.base = base};
     const bool first = options_.channels_first() && !options_.for_gpu && !recipe_.has_16_bits(of);
     return tundish::placement(base, size, of.stored, first, recipe_.stored_channels(of));
   }
 
-  // The levels of an image that is mixed on the CPU.
+  // Returns the levels of an image that is mixed on the CPU.
   const std::uint8_t* levels_of(Slot& slot, std::size_t number) const {
     return reinterpret_cast<const std::uint8_t*>(levels_at(slot, number));
   }
 
-  // The vector of a label, where labels are vectors. Throws SampleError.
+  // Reads the label vector of a sample, if labels are vectors. Throws SampleError.
   void read_label(Place& place, const Scratch& scratch) const;
 
-  // After the pixels: the label and the fields of the draw.
+  // Sets the label and the fields of the draw, after the pixels.
   void finish_place(Place& place, const Scratch& scratch) const;
 
  private:
@@ -77,17 +77,17 @@ class CpuMaker : public Maker {
   const LoaderOptions& options_;
   const Order& order_;
   const CacheSetup& cache_;
-  const std::shared_ptr<LentMemory> lent_;  // second owners: the slots
-  const Mixer* mixer_ = nullptr;            // null: nothing is mixed
+  const std::shared_ptr<LentMemory> lent_;  // shared with the slots
+  const Mixer* mixer_ = nullptr;            // null: no mixing
 };
 
-// How many guests a slot may have (mixer.h): partners of the first images, or of the first and the
-// last.
+// Maximum number of guests of a slot (mixer.h): partners of the first images, or of the first and
+// the last image.
 inline std::uint32_t most_guests(const LoaderOptions& options) {
   return std::max<std::uint32_t>(2, options.order.repeats);
 }
 
-// The label of a sample: given with the options, or the source's.
+// Returns the label of a sample: from the options if given, otherwise from the source.
 std::int64_t label_of(const LoaderOptions& options, const Source& source, std::uint64_t sample);
 
 }  // namespace tundish

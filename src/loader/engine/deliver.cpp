@@ -1,4 +1,4 @@
-// The trainer's side of the engine: a batch whose places are all done is checked and handed over.
+// The trainer's side of the engine: checks and delivers a batch whose places are all done.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,16 +9,16 @@
 
 namespace tundish {
 
-// An image of another size than its batch was left out before it was decoded. It may be bad, and
-// so may be the image that set the size. So the trainer's thread now finishes what was left out,
-// in order, until two good images are known to differ (deliver() reports that) or all agree.
-// Several images of a sample have fixed sizes.
+// An image whose size differs from its batch was left out before decoding. The image may be bad,
+// and so may the image that set the size. The trainer's thread therefore finishes these images in
+// order, until two good images differ (deliver() reports an error) or all agree.
+// Several images of a sample have fixed sizes and need no check.
 void Engine::Shared::settle_size(Slot& slot) {
   if (recipe.images() > 1 || options.images_as == ImagesAs::list) return;
   SlotView& view = slot.views.front();
   const auto left_out = [&](const Place& place) { return place.filled && place.size != view.size; };
   if (std::none_of(slot.places.begin(), slot.places.end(), left_out)) return;
-  auto scratch = std::make_unique<Scratch>();  // of age 0: before all workers
+  auto scratch = std::make_unique<Scratch>();  // age 0: served before all workers
   scratch->timer.status = &trainer;
   std::vector<std::vector<std::byte>> apart(slot.places.size());  // pixels outside the slot
   Size size;
@@ -46,8 +46,8 @@ void Engine::Shared::settle_size(Slot& slot) {
   }
 }
 
-// Throws when a place has an error, or when two images are not of the same size. Gives that of the
-// first view, {0, 0} when there is no image.
+// Throws if a place has an error, or if two images differ in size. Returns the image size of the
+// first view, or {0, 0} if there is no image.
 Size Engine::Shared::check_places(const Slot& slot) const {
   const Place* first = nullptr;
   for (const Place& place : slot.own_places()) {
@@ -64,7 +64,7 @@ Size Engine::Shared::check_places(const Slot& slot) const {
   return first ? first->size : Size{};
 }
 
-// The images of a view, after the gaps were closed. `first_image`: of the view, among a sample's.
+// Returns the images of a view without gaps. `first_image`: index of its first image in a sample.
 BatchView Engine::Shared::deliver_view(const Batch& batch, std::size_t number, Size size,
                                        std::size_t first_image) const {
   const ViewRecipe& view = recipe.views[number];
@@ -93,13 +93,13 @@ BatchView Engine::Shared::deliver_view(const Batch& batch, std::size_t number, S
       out.targets.push_back(image | (mirror ? cuda::kMirrored : 0));
     }
   }
-  for (const std::size_t i : batch.guests) {  // read, and not delivered
+  for (const std::size_t i : batch.guests) {  // read but not delivered
     if (!batch.slot->places[i].coded) out.targets.push_back(0);
   }
   return out;
 }
 
-// Of the last place that was added.
+// Adds the sizes of the last place that was added.
 void Engine::Shared::add_sizes(Batch& out, const Place& place, SlotView& view) const {
   if (options.images_as == ImagesAs::list) {
     out.list.push_back({view.apart[out.places.back()].data(), place.size});
@@ -110,7 +110,7 @@ void Engine::Shared::add_sizes(Batch& out, const Place& place, SlotView& view) c
   }
 }
 
-// Checks, then closes the gaps that skipped samples left.
+// Checks the batch, then closes the gaps that skipped samples left.
 void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool epoch_begins) {
   out = {};
   out.slot = slot;

@@ -1,4 +1,4 @@
-// What a GPU could not decode, found after the batch was delivered: Engine::enter_zeros().
+// Images that a GPU could not decode, found after delivery: Engine::enter_zeros().
 #include <doctest/doctest.h>
 
 #include "augment/transform.h"
@@ -20,7 +20,7 @@ Engine engine_of(std::uint64_t samples, OnError on_error, std::optional<double> 
   return {std::make_shared<MemorySource>(image_source(samples, 8)), options};
 }
 
-// As a loop does that is given what a GPU found.
+// Reports a sample that a GPU could not decode, as a training loop does.
 void enter(Engine& engine, std::uint64_t sample, bool wanted = true) {
   const SampleError error(ErrorCode::image_damaged, {.file = "memory", .record = sample},
                           "planted");

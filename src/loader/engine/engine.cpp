@@ -53,7 +53,7 @@ void Engine::Shared::work(WorkerStatus& status, std::size_t number) {
       status.activity = WorkerStatus::Activity::waiting;
       ring.done(std::move(*task));
     }
-  } catch (...) {  // no memory even to claim a task: next() throws it
+  } catch (...) {  // out of memory while claiming a task: next() rethrows
     {
       std::lock_guard lock(mutex);
       broken = std::current_exception();
@@ -71,7 +71,7 @@ Engine::Engine(std::shared_ptr<const Source> source, LoaderOptions options)
 
 Engine::~Engine() {
   if (::getpid() != shared_->process) {
-    // In a forked child the threads do not exist and locks may be held for ever: touch nothing.
+    // In a forked child the threads do not exist and locks may stay locked forever: touch nothing.
     new std::shared_ptr<Shared>(std::move(shared_));
     new std::vector<std::thread>(std::move(threads_));
     return;
@@ -134,7 +134,7 @@ void Engine::start(std::uint64_t epoch, std::uint64_t position) {
   if (::getpid() != shared.process) {
     throw Error(ErrorCode::used_after_fork, {.file = shared.recipe.source->path()}, "");
   }
-  // After the last batch of an epoch the first of the next is prefetched already.
+  // After the last batch of an epoch, the first batch of the next is already prefetched.
   if (shared.started && position == 0 && epoch == shared.epoch + 1 &&
       steps_from(shared.position) == 0) {
     shared.epoch = epoch;
@@ -143,7 +143,7 @@ void Engine::start(std::uint64_t epoch, std::uint64_t position) {
   if (shared.started && shared.epoch == epoch && shared.position == position) return;
   shared.epoch = epoch;
   shared.position = position;
-  if (shared.started && shared.cache.samples) {  // the future has changed
+  if (shared.started && shared.cache.samples) {  // the sequence of draws has changed
     shared.cache.samples->retime([&](std::uint64_t sample) {
       return shared.cache.next_use->from({epoch, position, position}, sample);
     });
@@ -167,7 +167,7 @@ void Engine::start(std::uint64_t epoch, std::uint64_t position) {
   shared.started = true;
 }
 
-// As many threads as the system gives, at least one. Without any the next start() tries again.
+// Starts as many threads as the system allows, at least one. With none, the next start() retries.
 void Engine::start_threads(std::size_t wanted) {
   Shared& shared = *shared_;
   while (shared.workers.size() < wanted) {
@@ -196,7 +196,7 @@ Engine::Next Engine::next(Batch& out, std::chrono::nanoseconds timeout) {
 }
 
 Engine::Next Engine::take(Batch& out, std::chrono::nanoseconds timeout) {
-  // Kept until the return: a program that ends may free the loader while another thread waits here.
+  // Held until return: at exit, a program may free the loader while another thread waits here.
   const std::shared_ptr<Shared> keep = shared_;
   Shared& shared = *keep;
   if (::getpid() != shared.process) {

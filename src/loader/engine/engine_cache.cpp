@@ -5,7 +5,7 @@
 namespace tundish {
 namespace {
 
-// In whole pages; 0 when it is not known before the sample is read.
+// Returns whole pages; 0 if the size is unknown before the sample is read.
 std::uint64_t cached_bytes(const Source& source, const Recipe& recipe, std::uint64_t sample,
                            CacheKind kind) {
   const std::uint64_t all = source.bytes(sample);
@@ -24,12 +24,12 @@ std::uint64_t cached_bytes(const Source& source, const Recipe& recipe, std::uint
   return pixels == 0 ? 0 : pages_of(pixels + others) * kPageBytes;
 }
 
-// Of all samples that this rank meets in a run.
+// Sums the bytes of all samples that this rank reads during a run.
 std::uint64_t cached_bytes_of_all(const Recipe& recipe, const Order& order,
                                   const Schedule& schedule, CacheKind kind) {
   std::uint64_t sum = 0;
   bool known = true;
-  // A sample that is listed several times is cached once.
+  // A sample listed several times is cached once.
   std::vector<bool> counted(order.earlier_entries.empty() ? 0 : recipe.source->count());
   const auto add = [&](std::uint64_t sample) {
     if (!counted.empty()) {
@@ -42,7 +42,7 @@ std::uint64_t cached_bytes_of_all(const Recipe& recipe, const Order& order,
   };
   const bool is_list = order.sampling == Sampling::every || order.sampling == Sampling::listed;
   if (is_list && !order.shuffle && order.repeats == 1) {
-    for (std::uint64_t start = 0; known && steps_from(schedule, start) > 0;) {  // always the same
+    for (std::uint64_t start = 0; known && steps_from(schedule, start) > 0;) {  // fixed order
       const Step step = step_at(schedule, start);
       for (std::uint64_t at = step.first; at < step.first + step.size; ++at) {
         add(draw_at(order, 0, at).sample);
@@ -68,10 +68,10 @@ CacheSetup make_cache(const LoaderOptions& options, Recipe& recipe, const Order&
   CacheSetup out;
   out.room = budget->left_for_samples();
   CacheKind kind = options.cache;
-  const bool no_pixels = (options.for_gpu && options.decode == DecodeOn::gpu) ||  // no use for them
-                         begins_with_draft(recipe.views.front().transforms);  // sizes may change
+  const bool no_pixels = (options.for_gpu && options.decode == DecodeOn::gpu) ||  // not needed
+                         begins_with_draft(recipe.views.front().transforms);      // sizes may vary
   if (recipe.image_field < 0) {
-    kind = CacheKind::encoded;  // arrays are kept as they are copied: nothing is left to decode
+    kind = CacheKind::encoded;  // arrays are copied unchanged, so nothing is left to decode
   } else if (kind == CacheKind::automatic && no_pixels) {
     kind = CacheKind::encoded;
   } else if (kind == CacheKind::automatic) {

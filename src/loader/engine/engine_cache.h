@@ -1,4 +1,4 @@
-// An engine's cache, made from its options.
+// Creates an engine's cache from its options.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace tundish {
 struct CacheSetup {
   std::unique_ptr<SampleCache> samples;
   std::unique_ptr<NextUse> next_use;
-  std::uint64_t needed = 0;  // bytes of all samples that this rank meets; 0: not known
-  std::uint64_t room = 0;    // bytes that are left for them
+  std::uint64_t needed = 0;  // bytes of all samples that this rank reads; 0: unknown
+  std::uint64_t room = 0;    // bytes available for these samples
 };
 
-// Fills in recipe.cache; needs a budget. CacheKind::automatic: decoded when all samples fit so,
-// otherwise encoded. Throws Error.
+// Sets recipe.cache; requires a budget. CacheKind::automatic: decoded if all samples fit decoded,
+// encoded otherwise. Throws Error.
 CacheSetup make_cache(const LoaderOptions& options, Recipe& recipe, const Order& order,
                       const Schedule& schedule);
 

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
-// Small arrays, and progressive JPEGs that are held as a whole: those are charged, and take their
+// Small arrays, and progressive JPEGs that are held whole. The JPEGs are charged and take their
 // memory from the cache.
 std::shared_ptr<MemorySource> pictures(std::uint64_t small, std::uint64_t large) {
   auto source = std::make_shared<MemorySource>();
@@ -94,8 +94,8 @@ TEST_CASE("a sample fits with a cache when it fits without, but for the cache's 
 }
 
 TEST_CASE("a sample that waits for memory holds no pages of a failed attempt") {
-  // Sample 0 is decoded into the cache; its array cannot be loaded. The sample in its place needs
-  // nearly all of the memory, the cache's pages included.
+  // Sample 0 is decoded into the cache, but its array cannot be loaded. Its replacement needs
+  // nearly all of the memory, including the cache's pages.
   auto source = std::make_shared<MemorySource>();
   source->schema_.fields = {
       {"image", FieldType::image}, {"label", FieldType::label}, {"a", FieldType::array}};

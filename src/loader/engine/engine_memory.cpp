@@ -13,27 +13,27 @@
 namespace tundish {
 namespace {
 
-// Of mapped memory: what a length is rounded up to, and the length itself.
+// Overhead of mapped memory: rounding of the length, and the length itself.
 constexpr std::uint64_t kMappedBytes = 4096 + kHostAlignment;
-constexpr std::uint64_t kReplayedBytes = 4096;         // of an image besides its pixels: its plan
-constexpr std::uint64_t kMostIfNotKnown = 4ull << 30;  // of a replayed batch
+constexpr std::uint64_t kReplayedBytes = 4096;         // overhead of a replayed image: its plan
+constexpr std::uint64_t kMostIfNotKnown = 4ull << 30;  // limit of a replayed batch
 
-// Of a sample's images in a batch, where their size is fixed, in the epoch of the largest;
-// otherwise 0.
+// Returns the bytes of a sample's images in a batch, in the epoch with the largest images; 0 if
+// their size is not fixed.
 std::uint64_t fixed_image_bytes(const Recipe& recipe) {
   if (recipe.image_field < 0) return recipe.array_bytes();
   std::uint64_t sum = 0;
   for (const ViewRecipe& view : recipe.views) {
     const Size size = largest_size(view.transforms);
     sum += view.crops * image_bytes(size, view.stored, recipe.stored_channels(view));
-    // What is mixed on the CPU; at most every image has a guest.
+    // Levels for mixing on the CPU; every image may have a guest.
     if (recipe.cpu_part == CpuPart::levels) sum += 2 * image_bytes(size, Dtype::uint8);
   }
   return sum;
 }
 
-// Without a fixed size that of the largest image stored, where the source knows it without reading:
-// a pack does.
+// Without a fixed size, uses the largest stored image if the source knows it without reading, as a
+// pack does.
 std::uint64_t most_image_bytes(const Recipe& recipe) {
   if (const std::uint64_t fixed = fixed_image_bytes(recipe); fixed > 0) return fixed;
   const Dtype dtype = recipe.views.front().stored;
@@ -77,7 +77,7 @@ std::unique_ptr<MemoryBudget> make_budget(LoaderOptions& options, Recipe& recipe
     tables = cache_table_bytes(samples, options.memory);
     if (!options.order.samples.empty() || options.order.sampling != Sampling::every) {
       const std::uint64_t entries = std::max<std::uint64_t>(samples, options.order.samples.size());
-      tables += 3 * sizeof(std::uint64_t) * entries;  // of NextUse
+      tables += 3 * sizeof(std::uint64_t) * entries;  // NextUse
     }
   }
   const std::uint64_t threads = static_cast<std::uint64_t>(*options.threads) + 1;

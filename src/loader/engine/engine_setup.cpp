@@ -1,4 +1,4 @@
-// What an engine makes of its options before any thread starts.
+// Builds the parts of an engine from its options before any thread starts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 namespace tundish {
 namespace {
 
-constexpr std::size_t kMaxSides = 7;  // of an array in a batch: tundish_tensor_info has room for 8
+constexpr std::size_t kMaxSides = 7;  // array dimensions; tundish_tensor_info has room for 8
 
-// What is asked of samples without an image: arrays of one shape, copied as they are.
+// Requires samples without an image to have arrays of one shape, which are copied unchanged.
 void check_arrays(const LoaderOptions& options, const Source& source) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::argument, {.file = source.path()}, "its samples have no image; " + why);
@@ -37,8 +37,8 @@ void check_arrays(const LoaderOptions& options, const Source& source) {
   if (options.return_sizes) refuse("return_sizes= is for images");
 }
 
-// Why Resize(draft=True) of the options cannot be done with this source; empty when it can, or when
-// there is none.
+// Returns why Resize(draft=True) of the options does not work with this source; empty if it works,
+// or if there is no such Resize.
 std::string why_no_draft(const LoaderOptions& options, const Source& source) {
   const Views views = options.all_views();
   if (std::none_of(views.begin(), views.end(), begins_with_draft)) return {};
@@ -85,8 +85,8 @@ void check_against(const LoaderOptions& options, const Source& source) {
   if (const std::string why = why_no_draft(options, source); !why.empty()) refuse(why);
 }
 
-// A worker plans a whole batch for a GPU: as many batches as workers. A budget pays for those of
-// `prefetch` alone.
+// A worker plans a whole batch for a GPU, so there are as many batches as workers. A budget covers
+// `prefetch` batches only.
 std::size_t more_single(const LoaderOptions& options) {
   if (!options.gpu_may_decode() || options.memory > 0) return 0;
   const int threads = options.threads.value_or(static_cast<int>(usable_cpus()));
@@ -126,7 +126,7 @@ Engine::Shared::Shared(std::shared_ptr<const Source> source, LoaderOptions optio
   if (options.replay) check_replay(options, recipe, schedule.count);
   if (options.for_gpu) make_gpu_maker();
   if (options.memory > 0) {
-    // Some batches may come decoded, others coded: a slot has room for both.
+    // Some batches may be decoded, others coded; a slot has room for both.
     const bool coded = gpu_maker && gpu_maker->possible();
     const std::uint64_t more = coded ? gpu_maker->host_bytes() : 0;
     const std::uint64_t images = std::min<std::uint64_t>(options.batch_size, schedule.count);
@@ -157,7 +157,7 @@ void Engine::Shared::make_recipe(std::shared_ptr<const Source> source) {
   recipe.limits = options.limits;
 }
 
-// Every array of one shape is a tensor of the batch.
+// Makes a tensor of the batch from every array of fixed shape.
 void Engine::Shared::make_array_recipe() {
   const Schema& schema = recipe.source->schema();
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
@@ -171,7 +171,7 @@ void Engine::Shared::make_array_recipe() {
   }
 }
 
-// Labels that are vectors, from the options or in a field of every sample.
+// Finds label vectors, either in the options or in a field of every sample.
 void Engine::Shared::find_label_vectors() {
   const Schema& schema = recipe.source->schema();
   recipe.label_width = options.label_width;
@@ -189,7 +189,7 @@ void Engine::Shared::find_label_vectors() {
   }
 }
 
-// Labels are needed for every sample: they become vectors.
+// Creates the mixer. Every sample needs a label, because labels become vectors.
 void Engine::Shared::make_mixer() {
   const std::optional<Mixing> mixing = mixing_of(options.transforms);
   if (!mixing) return;

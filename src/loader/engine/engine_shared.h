@@ -1,4 +1,4 @@
-// Inside of the engine: what its files share.
+// State shared by the engine's source files. Internal.
 #pragma once
 
 #include <condition_variable>
@@ -20,7 +20,7 @@
 
 namespace tundish {
 
-// Everything the workers touch. They own it together with the Engine.
+// Everything that the workers access. Owned jointly by the workers and the Engine.
 struct Engine::Shared {
   Shared(std::shared_ptr<const Source> source, LoaderOptions options_in);
 
@@ -30,15 +30,15 @@ struct Engine::Shared {
   void make_mixer();
   void make_gpu_maker();
   void make_tuner();
-  void trace_to(const std::string& path);  // with the mutex held, as the next
+  void trace_to(const std::string& path);  // mutex must be held, also for the next
   Track& worker_track(std::size_t number);
   int most_open() const;
   void measure_batch(const Slot& slot);
   void work(WorkerStatus& status, std::size_t number);
   bool open_next(Slot& slot);
   void settle_size(Slot& slot);
-  // All samples of the batch were bad and are skipped: the mean loss of no image would be NaN. With
-  // several ranks the others wait for this one's step; a replay is of this very batch.
+  // Whether all samples of the batch were bad and skipped: the mean loss of no image would be NaN.
+  // With several ranks, the others wait for this rank's step. A replay needs this exact batch.
   bool is_left_out(const Batch& batch) const {
     return batch.count == 0 && options.world_size == 1 && !options.replay;
   }
@@ -48,7 +48,7 @@ struct Engine::Shared {
   void add_sizes(Batch& out, const Place& place, SlotView& view) const;
   void deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool epoch_begins);
   LoaderStats stats() const;
-  void publish_when_due(std::uint64_t now);  // for `tundish top`; the trainer's thread
+  void publish_when_due(std::uint64_t now);  // for `tundish top`; trainer's thread
 
   LoaderOptions options;
   std::unique_ptr<MemoryBudget> budget;
@@ -60,33 +60,33 @@ struct Engine::Shared {
   Schedule schedule;
   RunIdentity identity;
   Ring ring;
-  std::shared_ptr<LentMemory> lent = std::make_shared<LentMemory>();  // second owners: the slots
+  std::shared_ptr<LentMemory> lent = std::make_shared<LentMemory>();  // shared with the slots
   CpuMaker cpu_maker{recipe, options, order, cache, lent};
-  std::unique_ptr<Mixer> mixer;         // when the transforms mix images
-  std::unique_ptr<GpuMaker> gpu_maker;  // with for_gpu
+  std::unique_ptr<Mixer> mixer;         // set if the transforms mix images
+  std::unique_ptr<GpuMaker> gpu_maker;  // set with for_gpu
   pid_t process = ::getpid();
 
-  // Where the ring opens the next batch; used with the ring locked.
+  // Position at which the ring opens the next batch; guarded by the ring's lock.
   std::uint64_t open_epoch = 0, open_position = 0;
 
-  // The trainer's place.
+  // The trainer's position.
   bool started = false;
   std::uint64_t epoch = 0, position = 0;
   std::optional<Error> verdict;  // on bad samples, for the next call of next()
-  std::uint64_t publish_ns = 0;  // when the figures are to be published again
+  std::uint64_t publish_ns = 0;  // time of the next publication
 
   WorkerStatus trainer;
-  mutable std::mutex mutex;      // guards what follows
-  std::unique_ptr<Trace> trace;  // made once; its tracks are looked at without the mutex
+  mutable std::mutex mutex;      // guards the following members
+  std::unique_ptr<Trace> trace;  // created once; tracks are read without the mutex
   std::condition_variable idle;
   int running = 0;                   // threads
-  std::deque<WorkerStatus> workers;  // one for each that was started; they stay where they are
+  std::deque<WorkerStatus> workers;  // one per started thread; addresses are stable
   Meter meter;
-  std::unique_ptr<Tuner> tuner;   // with tune_threads
-  std::uint64_t batch_bytes = 0;  // of the largest one, with a tuner
+  std::unique_ptr<Tuner> tuner;   // set with tune_threads
+  std::uint64_t batch_bytes = 0;  // bytes of the largest batch; set with a tuner
   BadLedger bad;
-  std::unique_ptr<Publisher> publisher;  // from the start of the threads to their end
-  std::exception_ptr broken;             // a worker could not go on
+  std::unique_ptr<Publisher> publisher;  // exists while threads run
+  std::exception_ptr broken;             // error of a worker that had to stop
 };
 
 }  // namespace tundish

@@ -1,4 +1,4 @@
-// The figures of an engine: for loader.stats(), and published for `tundish top`. Its trace.
+// Statistics of an engine, for loader.stats() and for `tundish top`, and its trace.
 #include <fmt/format.h>
 
 #include "base/clock.h"
@@ -7,7 +7,7 @@
 namespace tundish {
 namespace {
 
-constexpr std::uint64_t kPublishNs = 250'000'000;  // some microseconds of work, four times a second
+constexpr std::uint64_t kPublishNs = 250'000'000;  // takes some microseconds, four times a second
 
 }  // namespace
 
@@ -51,11 +51,11 @@ void Engine::Shared::publish_when_due(std::uint64_t now) {
                                 .world_size = options.world_size,
                                 .updated_ns = now,
                                 .gpu_decodes = decode_on_gpu};
-  std::lock_guard lock(mutex);  // end() may take the publisher away
+  std::lock_guard lock(mutex);  // end() may remove the publisher
   if (publisher) publisher->write(figures, progress);
 }
 
-// --- the trace, which may begin and end while the threads run ------------------------------------
+// --- the trace: may start and stop while the threads run -----------------------------------------
 
 void Engine::Shared::trace_to(const std::string& path) {
   if (path.empty()) {

@@ -86,7 +86,7 @@ TEST_CASE("all fields come along when asked for") {
   REQUIRE(engine.next(batch, 20s) == Engine::Next::batch);
   for (std::size_t i = 0; i < 3; ++i) {
     const auto& fields = batch.slot->places[batch.places[i]].fields;
-    CHECK(fields[0].empty());  // the image is in the batch as pixels
+    CHECK(fields[0].empty());  // the batch has the image as pixels
     const auto& text = fields[2];
     CHECK(std::string(reinterpret_cast<const char*>(text.data()), text.size()) ==
           "sample" + std::to_string(batch.samples[i]));
@@ -105,7 +105,7 @@ TEST_CASE("a batch in memory that was lent is the lender's once it is delivered"
   engine.lend(std::span(pieces[0].bytes).first(kBytes - 1));                   // too small
   for (Piece& piece : std::span(pieces).subspan(1)) engine.lend(piece.bytes);
 
-  std::map<std::byte*, std::vector<std::byte>> delivered;  // lent pieces, as they came back
+  std::map<std::byte*, std::vector<std::byte>> delivered;  // lent pieces, as delivered
   const auto take = [&](std::uint64_t epoch, std::uint64_t position, int batches) {
     engine.start(epoch, position);
     for (int i = 0; i < batches; ++i) {
@@ -118,8 +118,8 @@ TEST_CASE("a batch in memory that was lent is the lender's once it is delivered"
   };
   take(0, 0, 1);
   CHECK(delivered.size() == 1);
-  take(3, 20, 5);  // pieces of batches that were not taken are used again,
-  // when the worker that still fills such a batch is done.
+  take(3, 20, 5);  // pieces of batches that were never delivered are reused
+  // once the worker that fills such a batch is done.
   for (std::uint64_t epoch = 7; delivered.size() < 5 && epoch < 1'000; epoch += 2) {
     take(epoch, 0, 10);
     std::this_thread::sleep_for(1ms);
@@ -163,7 +163,7 @@ TEST_CASE("an engine ends within a second although a read is stuck, and names th
   }
   const auto took = std::chrono::steady_clock::now() - begin;
   stuck = false;
-  CHECK(took < 60s);  // no timed bar: a hang would be endless
+  CHECK(took < 60s);  // no timed bound: a hang would be endless
   while (source.use_count() > 1) std::this_thread::sleep_for(1ms);  // the stuck threads release it
 }
 
@@ -189,7 +189,7 @@ TEST_CASE("statistics are sums over the threads, and a reset begins a new window
   CHECK(first.wait_share <= 1);
 
   engine.new_window();
-  CHECK(engine.stats().decode_s >= first.decode_s);  // sums go on
+  CHECK(engine.stats().decode_s >= first.decode_s);  // sums are never reset
   CHECK(engine.stats().wait_share == 0);             // no wait in this window
   CHECK(engine.stats().wait_p99_s == 0);
   run_epoch(engine, 1);
@@ -236,7 +236,7 @@ TEST_CASE("a trace begins and ends while the threads run") {
     }
     return spans;
   };
-  engine.write_trace();  // of nothing
+  engine.write_trace();  // nothing recorded
   std::atomic<bool> over = false;
   std::thread other([&] {
     for (int i = 0; !over; ++i) engine.trace_to(i % 2 == 0 ? folder / "any.json" : "");
@@ -252,7 +252,7 @@ TEST_CASE("a trace begins and ends while the threads run") {
   std::map<std::string, int> spans = spans_of("begun.json");
   CHECK(spans["engine.deliver"] == 8);
   CHECK(spans["decode.npy"] > 0);
-  engine.set_threads(5);  // two more, while nothing is recorded
+  engine.set_threads(5);  // adds two threads while nothing is recorded
   engine.trace_to(folder / "again.json");
   run_epoch(engine, 52);
   REQUIRE(engine.end().empty());

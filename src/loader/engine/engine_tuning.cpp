@@ -1,4 +1,4 @@
-// threads="auto": the trainer's thread applies what the rule chooses.
+// threads="auto": the trainer's thread applies the choices of the rule.
 #include <algorithm>
 
 #include "base/machine/memory_limit.h"
@@ -9,10 +9,10 @@ namespace tundish {
 namespace {
 
 constexpr int kThreadsPerCpu = 32, kMostThreads = 64, kMostOpen = 16;
-constexpr std::uint64_t kThreadBytes = 16 << 20;  // of a worker: a sample and its rows
-constexpr std::uint64_t kPartOfMemory = 8;        // of what is left: at most for more of them
+constexpr std::uint64_t kThreadBytes = 16 << 20;  // per worker: a sample and its rows
+constexpr std::uint64_t kPartOfMemory = 8;        // at most 1/8 of the free memory is used
 
-// Bytes that more workers, or more open batches, may take. `taken`: what they have already.
+// Bytes available for more workers or open batches. `taken`: bytes they already use.
 std::uint64_t memory_for_more(double share, std::uint64_t taken = 0) {
   const std::uint64_t left = memory_left() + taken;
   return static_cast<std::uint64_t>(share * static_cast<double>(left / kPartOfMemory));
@@ -23,8 +23,8 @@ bool may_open_more(const LoaderOptions& options) {
          !options.pin_memory;
 }
 
-// More threads than CPUs, for reads that wait for storage; not where each thread has memory that
-// was promised, has a whole batch open, or has a share of a trace.
+// Maximum number of threads, which may exceed the CPUs because reads wait for storage. Limited to
+// the CPUs if each thread has reserved memory, a whole open batch, or a share of a trace.
 int most_threads(const LoaderOptions& options, double share) {
   const int cpus = *options.threads;
   if (options.memory > 0 || options.gpu_may_decode() || !options.trace.empty()) return cpus;
@@ -45,7 +45,7 @@ void Engine::Shared::make_tuner() {
                                   options.prefetch);
 }
 
-// Open batches: those asked for, and as many more as memory has room for.
+// Maximum number of open batches: prefetch, plus as many as fit in memory.
 int Engine::Shared::most_open() const {
   if (!may_open_more(options) || batch_bytes == 0) return options.prefetch;
   const auto more = static_cast<std::uint64_t>(tuner->open_batches() - options.prefetch);
@@ -54,7 +54,7 @@ int Engine::Shared::most_open() const {
   return options.prefetch + static_cast<int>(std::min(room, most));
 }
 
-// With the mutex held, as the next.
+// The mutex must be held, also for the next function.
 void Engine::Shared::measure_batch(const Slot& slot) {
   std::uint64_t bytes = 0;
   for (const SlotView& view : slot.views) {
@@ -80,7 +80,7 @@ std::deque<TuningEntry> Engine::tuning_entries() const {
   return shared_->tuner ? shared_->tuner->entries() : std::deque<TuningEntry>{};
 }
 
-// With the mutex of Shared held.
+// Shared::mutex must be held.
 void Engine::tune(std::uint64_t begin_ns, std::uint64_t end_ns, const Slot* received) {
   Shared& shared = *shared_;
   if (received) shared.measure_batch(*received);

@@ -17,7 +17,7 @@ Mixer::Mixer(const Mixing& mixing, const Recipe& recipe, const LoaderOptions& op
       classes_(classes),
       table_(float_table(recipe.views.front().transforms)) {}
 
-// Of this rank, or a guest.
+// Returns the place of a position: a place of this rank, or a guest.
 std::size_t Mixer::place_of(Slot& slot, std::uint64_t position) const {
   const auto found = std::find_if(slot.places.begin(), slot.places.end(),
                                   [&](const Place& one) { return one.position == position; });
@@ -32,7 +32,7 @@ void Mixer::open(Slot& slot) const {
   Schedule last = schedule_;
   last.rank = last.world_size - 1;
   const Step end = step_at(last, slot.start);
-  const std::uint64_t count = end.first + end.size - slot.start;  // images of the global batch
+  const std::uint64_t count = end.first + end.size - slot.start;  // images in the global batch
   const std::size_t own = slot.places.size();
   slot.mixes.assign(own, {});
   const Size size = fixed_size(recipe_.views.front().transforms, slot.epoch);

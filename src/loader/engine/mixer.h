@@ -1,6 +1,6 @@
-// MixUp and CutMix in the engine: which images of a batch are mixed with which, and on the CPU the
-// mixing itself. A partner that another rank has is loaded here too: a guest, in a place of the
-// slot after the others. An image whose partner is bad and skipped is not mixed.
+// MixUp and CutMix in the engine: selects the partners of a batch, and mixes on the CPU. A partner
+// that belongs to another rank is loaded here as a guest, in a place after the slot's own places.
+// An image whose partner is bad and skipped is not mixed.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,25 @@ namespace tundish {
 
 class Mixer {
  public:
-  // All arguments must outlive it. `classes`: of the labels.
+  // All arguments must outlive the mixer. `classes`: number of classes of the labels.
   Mixer(const Mixing& mixing, const Recipe& recipe, const LoaderOptions& options,
         const Schedule& schedule, std::uint32_t classes);
 
-  // The places of the slot's step are there: adds guests, and what becomes of each image. Quick.
+  // Adds guests and the mix of each image to a slot whose places are set. Fast.
   void open(Slot& slot) const;
 
-  // A place is done: mixes the images that waited for it alone. Any worker.
+  // Reports that a place is done, and mixes the images that waited only for it. Any worker.
   void done(Slot& slot, std::size_t number, const CpuMaker& maker, MixRows& rows) const;
 
   std::uint32_t classes() const { return classes_; }
 
-  // The values of a label that is an image's own, and of all others.
+  // Label values of an image's own class, and of all other classes.
   struct LabelValues {
     float on, off;
   };
   LabelValues label_values() const;
 
-  // (N, classes) of the filled places, in order.
+  // Returns labels (N, classes) of the filled places, in order.
   std::vector<float> soft_labels(const Slot& slot) const;
 
  private:

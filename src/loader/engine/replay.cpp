@@ -17,7 +17,7 @@ std::vector<ReplayedSample> replayed(const Batch& batch, const Recipe& recipe) {
                        .mix = {},
                        .partner = {}};
     for (const BadSample& bad : place.bad) one.replaces.push_back(bad.sample);
-    if (recipe.image_field < 0) {  // arrays: nothing was planned
+    if (recipe.image_field < 0) {  // arrays have no plan
       all.push_back(std::move(one));
       continue;
     }

@@ -1,4 +1,4 @@
-// Runs that stop and go on, with other threads, ranks and batch sizes, against one that never did.
+// Runs that stop and resume with other threads, ranks and batch sizes, against uninterrupted runs.
 #include <doctest/doctest.h>
 #include <xxhash.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What a batch holds: sample number and digest of the pixels, image by image.
+// Contents of a batch: sample number and digest of the pixels, image by image.
 using Images = std::vector<std::pair<std::int64_t, std::uint64_t>>;
 
 LoaderOptions options_of(int threads, std::uint32_t batch_size, std::uint32_t rank,
@@ -33,7 +33,7 @@ LoaderOptions options_of(int threads, std::uint32_t batch_size, std::uint32_t ra
   return options;
 }
 
-// The next batch; false at the end of the epoch. `next` is the place of the run after it.
+// Takes the next batch; false at the end of the epoch. `next`: position of the run after the batch.
 bool take(Engine& engine, Images& into, std::uint64_t& next) {
   Batch batch;
   Engine::Next got = Engine::Next::again;
@@ -62,7 +62,7 @@ Images whole_epoch(const std::shared_ptr<const Source>& source, LoaderOptions op
   return all;
 }
 
-// A global batch of all ranks from a place on; each rank is a new engine, as after a crash.
+// All ranks of a run from a given position on; each rank is a new engine, as after a crash.
 struct World {
   std::vector<std::unique_ptr<Engine>> ranks;
 
@@ -109,7 +109,7 @@ TEST_CASE("a run resumed at any of 200 steps, with any threads and ranks, gives 
     for (const int threads : {1, 2, 4, 8}) {
       const auto options = options_of(threads, kGlobalBatch / world_size, 0, world_size);
       for (std::uint64_t step = 0; step <= kSteps; step += one_in<std::uint64_t>(10)) {
-        // Two steps from each place on; the whole rest from a few.
+        // Two steps from each position; the whole rest from a few.
         World world(source, options, 2, step * kGlobalBatch);
         const std::uint64_t last = step % 50 == 0 ? kSteps : std::min(step + 2, kSteps);
         Images got;

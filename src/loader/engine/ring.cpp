@@ -10,10 +10,10 @@ namespace tundish {
 struct SlotPool {
   SlotPool(std::size_t spare, std::size_t most) : most(most), spare(spare) {}
 
-  const std::size_t most;  // while more slots exist, no free one is kept; 0: no limit
+  const std::size_t most;  // slots beyond which no free slot is kept; 0: no limit
   const pid_t process = ::getpid();
   std::mutex mutex;   // guards everything below
-  std::size_t spare;  // free slots kept; further ones are freed
+  std::size_t spare;  // number of free slots to keep
   std::vector<std::unique_ptr<Slot>> free;
   std::uint64_t taken = 0;
   std::size_t alive = 0;
@@ -34,9 +34,9 @@ std::shared_ptr<Slot> take_slot(const std::shared_ptr<SlotPool>& pool) {
     }
   }
   if (!slot) slot = std::make_unique<Slot>();
-  // The deleter owns the pool too, so that a tensor may outlive its loader.
+  // The deleter shares ownership of the pool, so that a tensor may outlive its loader.
   return {slot.release(), [pool](Slot* used) {
-            // In a forked child the lock may be held for ever, and the memory may be a driver's.
+            // In a forked child the lock may stay locked, and the memory may belong to a driver.
             if (::getpid() != pool->process) return;
             std::unique_ptr<Slot> back(used);
             for (SlotView& view : used->views) {
@@ -149,7 +149,7 @@ void Ring::set_depth(std::size_t depth) {
 void Ring::done(Task task) {
   std::lock_guard lock(mutex_);
   task.slot
-      .reset();  // before the trainer can have it: a worker that is slow to go on keeps nothing
+      .reset();  // before the trainer can take the batch, as a slow worker must not keep the slot
   for (Open& open : open_) {
     if (open.ticket != task.ticket) continue;
     if (--open.left == 0 && &open == &open_.front()) ready_.notify_all();

@@ -21,7 +21,7 @@ Ring::Opener batches_of(std::size_t places, std::uint64_t count) {
   };
 }
 
-// Workers that count what each of them did.
+// Workers that count their tasks.
 class Workers {
  public:
   Workers(Ring& ring, std::size_t count) : did_(count) {
@@ -58,7 +58,7 @@ TEST_CASE("ring: a worker that is not active receives nothing until it is") {
   for (const std::size_t number : {2u, 3u, 4u}) CHECK(workers.did(number) == 0);
   CHECK(workers.did(0) + workers.did(1) >= 60);
   ring.close();
-  workers.join();  // also those that were never active
+  workers.join();  // includes workers that were never active
 }
 
 TEST_CASE("ring: batches come in order and whole while workers and open batches change") {

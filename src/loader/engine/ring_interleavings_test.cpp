@@ -1,6 +1,6 @@
 // Every order in which workers, the trainer and changes of the settings can enter the ring. Each
-// method of the ring is one critical section, so an order of calls is all that threads can differ
-// by; ring_active_test.cpp does the same with real threads, which also need the wake-ups.
+// method of the ring is one critical section, so threads can only differ in the order of calls.
+// ring_active_test.cpp does the same with real threads, which also need the notifications.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -17,11 +17,11 @@ namespace {
 constexpr std::uint64_t kBatches = 2;
 constexpr std::size_t kPlaces = 2;
 
-// The threads around one ring, each with what it does next.
+// The threads around one ring, each with its next call.
 class Threads {
  public:
   struct Planned {
-    bool of_depth;  // otherwise of the active workers
+    bool of_depth;  // otherwise changes the number of active workers
     std::size_t to;
   };
 
@@ -40,8 +40,8 @@ class Threads {
     ring_.close();
   }
 
-  // Threads: the workers, then the trainer, then the one that changes the settings. False: it could
-  // do nothing, and nothing has happened.
+  // Thread numbers: the workers, then the trainer, then the thread that changes the settings.
+  // Returns false if the thread can do nothing; the state is then unchanged.
   bool step(std::size_t thread) {
     if (thread < workers_.size()) return work(thread);
     return thread == workers_.size() ? take() : change();
@@ -50,14 +50,14 @@ class Threads {
   std::uint64_t taken() const { return taken_; }
   bool right() const { return right_; }
 
-  // Whether a worker waits although there is a task for it. Changes the ring.
+  // Whether a worker waits although there is a task for it. May change the ring.
   bool sleeps_too_long(std::size_t number) {
     if (number >= workers_.size() || !workers_[number].waits) return false;
     return std::holds_alternative<Ring::Task>(ring_.try_claim(number));
   }
 
-  // What the future depends on: what each worker holds or waits for, what was filled, taken and
-  // changed. The ring's own counts follow from these.
+  // State that determines the future: the task or wait of each worker, and the counts of filled,
+  // taken and changed. The ring's counts follow from these.
   std::vector<std::uint64_t> state() const {
     std::vector<std::uint64_t> out{filled_, taken_, changed_};
     for (const Worker& worker : workers_) {
@@ -73,7 +73,7 @@ class Threads {
  private:
   struct Worker {
     std::optional<Ring::Task> task;
-    std::optional<Ring::Blocked> waits;  // in claim(), until it is woken
+    std::optional<Ring::Blocked> waits;  // reason to wait in claim(), until notified
   };
 
   static std::uint64_t task_number(const Ring::Task& task) {
@@ -103,7 +103,7 @@ class Threads {
     std::shared_ptr<Slot> slot;
     if (ring_.take(slot, std::chrono::nanoseconds(0)) != Ring::Taken::batch) return false;
     right_ = right_ && slot->next == ++taken_ && slot->places.size() == kPlaces;
-    for (const Place& place : slot->places) right_ = right_ && place.label == 0;  // -1, once filled
+    for (const Place& place : slot->places) right_ = right_ && place.label == 0;  // filled once
     wake(Ring::Blocked::no_work);
     return true;
   }
@@ -143,8 +143,8 @@ std::unique_ptr<Threads> after(const Begin& begin, const std::vector<std::size_t
   return threads;
 }
 
-// Walks all orders, each from the beginning, because the ring cannot be copied, up to a state that
-// was seen before.
+// Explores all orders up to states seen before. Each order starts from the beginning because a
+// ring cannot be copied.
 void walk(const Begin& begin, std::vector<std::size_t>& order, Result& result) {
   const std::size_t count = begin()->count();
   bool any = false;

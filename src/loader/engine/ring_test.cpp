@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Batches 0, 1, ... of `places` samples, `count` of them.
+// Returns an opener of `count` batches 0, 1, ... with `places` samples each.
 Ring::Opener batches(std::uint64_t count, std::size_t places) {
   return [=, next = std::uint64_t{0}](Slot& slot) mutable {
     if (next == count) return false;
@@ -168,20 +168,20 @@ TEST_CASE("a slot may outlive its ring") {
   CHECK(slot->views[0].pixels.bytes() >= 100);
 }
 
-// What a ring is to do, without threads: claims, finished tasks and takes, one at a time.
+// Reference model of a ring without threads: claims, finished tasks and takes, one at a time.
 struct Model {
   struct Open {
     std::size_t claimed = 0, done = 0;
     auto operator<=>(const Open&) const = default;
   };
-  std::size_t depth = 0, tasks = 0;  // slots; tasks of a batch
+  std::size_t depth = 0, tasks = 0;  // slots; tasks per batch
   std::uint64_t batches = 0, taken = 0;
-  std::vector<Open> open = {};           // from the oldest
-  std::vector<std::uint64_t> held = {};  // batch of each worker that works, sorted
+  std::vector<Open> open = {};           // oldest first
+  std::vector<std::uint64_t> held = {};  // batch of each busy worker, sorted
   auto operator<=>(const Model&) const = default;
 
   bool can_open() const { return open.size() < depth && taken + open.size() < batches; }
-  // The batch that the next claim is of; none: it waits.
+  // Returns the batch of the next claim; empty if the claim would wait.
   std::optional<std::uint64_t> claimable() const {
     for (std::size_t i = 0; i < open.size(); ++i) {
       if (open[i].claimed < tasks) return taken + i;
@@ -206,7 +206,7 @@ struct Model {
   }
 };
 
-constexpr int kClaim = -1, kTake = -2;  // other moves: which of the held tasks is finished
+constexpr int kClaim = -1, kTake = -2;  // other moves: index of the held task that is finished
 
 std::vector<int> moves_of(const Model& model, std::size_t workers) {
   std::vector<int> out;
@@ -218,7 +218,7 @@ std::vector<int> moves_of(const Model& model, std::size_t workers) {
   return out;
 }
 
-// A ring and the tasks that its workers hold, in the order of the model's.
+// A ring and the tasks that its workers hold, in the model's order.
 struct Play {
   explicit Play(const Model& model, std::size_t places, bool whole) : ring(model.depth) {
     ring.restart([=, next = std::uint64_t{0}](Slot& slot) mutable {
@@ -235,7 +235,7 @@ struct Play {
         [](const auto& a, const auto& b) { return a.slot->first < b.slot->first; });
     held.insert(later, std::move(task));
   }
-  // Also in the model, whose answers the ring's must be.
+  // Applies a move to the ring and the model, and compares their answers.
   void move(Model& model, int what) {
     if (what == kClaim) {
       const std::uint64_t expected = *model.claimable();
@@ -262,12 +262,12 @@ struct Explored {
   std::uint64_t states = 0, moves = 0, wakes = 0;
 };
 
-// Every state that can be reached and every move in it, each on a fresh ring brought to that state.
-// With `wakes`, a move after which a trainer or a worker can go on is made while one waits.
+// Explores every reachable state and every move in it, each on a fresh ring brought to that state.
+// With `wakes`, a trainer or a worker waits during a move that lets it continue.
 void explore(Explored& seen, std::size_t depth, std::size_t workers, bool whole, bool wakes) {
   constexpr std::size_t kPlaces = 2;
   const Model begin{.depth = depth, .tasks = whole ? 1 : kPlaces, .batches = 6};
-  std::map<Model, std::vector<int>> ways = {{begin, {}}};  // how each is reached
+  std::map<Model, std::vector<int>> ways = {{begin, {}}};  // moves that lead to each state
   std::vector<Model> reached = {begin};
   while (!reached.empty()) {
     const Model model = reached.back();
@@ -284,7 +284,7 @@ void explore(Explored& seen, std::size_t depth, std::size_t workers, bool whole,
     if (!model.ready()) {
       const bool over = model.taken == model.batches;
       const Ring::Taken answer = play->ring.take(slot, 0ns);
-      // The end is known when a worker has asked for more.
+      // The ring reports the end only after a worker asked for another batch.
       REQUIRE((answer == Ring::Taken::again || (over && answer == Ring::Taken::end)));
     }
     for (const int what : moves_of(model, workers)) {
@@ -292,7 +292,7 @@ void explore(Explored& seen, std::size_t depth, std::size_t workers, bool whole,
       Model after = model;
       const auto fresh = brought_there();
       const auto wait_a_little = [] { std::this_thread::sleep_for(20us); };
-      Model then = model;  // after the move
+      Model then = model;  // state after the move
       if (what == kTake) then.take();
       if (what >= 0) then.finish(static_cast<std::size_t>(what));
       std::jthread waiter;

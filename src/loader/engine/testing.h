@@ -1,4 +1,4 @@
-// For tests of the engine: samples in memory, and an epoch of batches.
+// Helpers for engine tests: samples in memory, and an epoch of batches.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -26,10 +26,10 @@ class LevelSource : public Source {
         {"image", FieldType::image}, {"label", FieldType::label}, {"name", FieldType::text}};
   }
 
-  std::set<std::uint64_t> bad;         // these throw
-  std::set<std::uint64_t> larger;      // these have another size
-  std::atomic<bool>* stuck = nullptr;  // reads wait as long as it is true
-  mutable std::atomic<int> reads{0};   // begun
+  std::set<std::uint64_t> bad;         // samples that throw
+  std::set<std::uint64_t> larger;      // samples of another size
+  std::atomic<bool>* stuck = nullptr;  // reads wait while true
+  mutable std::atomic<int> reads{0};   // number of reads started
 
   std::uint64_t count() const override { return count_; }
   const Schema& schema() const override { return schema_; }

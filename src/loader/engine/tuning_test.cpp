@@ -9,8 +9,8 @@
 namespace tundish {
 namespace {
 
-// An epoch from a position on, whose numbers of threads and of open batches change after every
-// batch. Ends after `most` batches; `position` is then where it was.
+// Runs an epoch from a position on and changes the numbers of threads and open batches after every
+// batch. Stops after `most` batches; `position` is then the position of the run.
 std::vector<Seen> run_with_changes(Engine& engine, std::uint64_t epoch, std::mt19937_64& random,
                                    std::uint64_t& position, std::size_t most = 1000) {
   engine.start(epoch, position);
@@ -53,7 +53,7 @@ TEST_CASE("a run that is resumed while the number of threads changes gives the s
   for (int repeat = 0; repeat < 5; ++repeat) {
     std::uint64_t position = 0;
     std::vector<Seen> all;
-    while (all.size() < expected.size()) {  // each piece by an engine of its own
+    while (all.size() < expected.size()) {  // each piece uses a new engine
       Engine engine(source, options(1 + static_cast<int>(random() % 4), 7));
       const std::vector<Seen> piece =
           run_with_changes(engine, 1, random, position, 1 + random() % expected.size());
@@ -85,7 +85,7 @@ TEST_CASE("open batches: as many are made ahead of the trainer as are asked for"
   Batch batch;
   for (int i = 0; i < 4; ++i) REQUIRE(engine.next(batch, 20s) == Engine::Next::batch);
   CHECK(engine.ready() == 1);
-  CHECK(source->reads == 20);  // none of a sixth batch
+  CHECK(source->reads == 20);  // none for a sixth batch
 }
 
 TEST_CASE("threads: only the active ones work, and all of them end") {

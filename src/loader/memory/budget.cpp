@@ -20,13 +20,13 @@ MemoryBudget::Answer MemoryBudget::wait_for(Claim claim, std::uint64_t bytes, st
   std::unique_lock lock(mutex_);
   const auto me = waiting_.emplace(age, next_number_++).first;
   waiting_count_ = waiting_.size();
-  // A charge that fitted once may not any more when the batches have grown meanwhile.
+  // A claim that fitted once may not fit any more after the batches have grown.
   bool asked = false;
   while (!closed_ && fits(claim, bytes, 0)) {
     const bool first = me == waiting_.begin();
     if (first && fits(claim, bytes, charged_ + lent_)) break;
     if (first && lent_ > 0 && !std::exchange(asked, true)) {
-      // Nothing is lent while a claim waits: once is enough.
+      // Nothing is lent while a claim waits, so one call is enough.
       const std::uint64_t others =
           (claim == Claim::charge ? reserved_.load() : 0) + charged_ + bytes;
       lock.unlock();

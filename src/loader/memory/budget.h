@@ -1,11 +1,11 @@
-// The memory that a loader may use, shared out among its threads.
+// The memory that a loader may use, shared by its threads.
 //
-// Two kinds of claims. Batches are reserved: the share only grows, as larger batches come.
-// Samples are charged for the time of their decoding: one that needs more than is left waits, the
-// oldest batch first. No thread holds a charge while waiting, so the first in the queue is served
-// at the latest when all others have finished.
+// There are two kinds of claims. Batches are reserved: their share only grows, with larger batches.
+// Samples are charged while they are decoded. A sample that needs more than is left waits; samples
+// of the oldest batch go first. No thread holds a charge while waiting. The first in the queue is
+// therefore served at the latest when all others have finished.
 //
-// What is left is lent to a cache, which has to give it back when a claim needs it.
+// The rest is lent to a cache, which must return memory when a claim needs it.
 //
 // Thread safety: any method may be called from any thread.
 #pragma once
@@ -26,38 +26,38 @@ class MemoryBudget {
 
   enum class Answer { granted, too_large, closed };
 
-  // Waits for so many bytes; give() them back. too_large: they would not be free even if all others
-  // had finished. A small age goes first.
+  // Waits for `bytes`, to be released by give(). too_large: they would not be free even after all
+  // others finish. Smaller ages go first.
   Answer take(std::uint64_t bytes, std::uint64_t age);
   void give(std::uint64_t bytes);
 
-  // Raises the share of all batches together to at least so many bytes. Waits like take().
+  // Raises the share of all batches together to at least `bytes`. Waits like take().
   Answer reserve(std::uint64_t bytes, std::uint64_t age);
 
-  // For a cache. False: so much is not left, or a claim waits.
+  // Lends to a cache. Returns false if not enough is left, or if a claim waits.
   bool lend(std::uint64_t bytes);
   void take_back(std::uint64_t bytes);
   std::uint64_t lendable() const;
-  bool is_short() const { return waiting_count_ > 0; }  // unused loans are to be given back
+  bool is_short() const { return waiting_count_ > 0; }  // unused loans should be returned
 
-  // `shrink` is called, without a lock, when a claim does not fit beside what is lent: at most so
-  // many bytes are to stay out. Set it before any claim.
+  // `shrink` is called without a lock if a claim does not fit beside the loans. At most `bytes` may
+  // stay lent. Must be set before any claim.
   void on_shortage(std::function<void(std::uint64_t bytes)> shrink) { shrink_ = std::move(shrink); }
 
-  // Wakes all threads that wait.
+  // Notifies all waiting threads.
   void close();
 
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t reserved() const { return reserved_.load(std::memory_order_relaxed); }
   std::uint64_t left_for_samples() const { return bytes_ - reserved(); }
-  std::uint64_t most_used() const;  // reserved, charged and lent, at the highest
-  std::size_t waiting() const;      // how many wait
+  std::uint64_t most_used() const;  // peak of reserved, charged and lent bytes
+  std::size_t waiting() const;      // number of waiting claims
 
  private:
   enum class Claim { charge, reservation };
   Answer wait_for(Claim claim, std::uint64_t bytes, std::uint64_t age);
-  bool fits(Claim claim, std::uint64_t bytes, std::uint64_t used) const;  // with the lock held
-  void count_most_used();                                                 // likewise
+  bool fits(Claim claim, std::uint64_t bytes, std::uint64_t used) const;  // lock must be held
+  void count_most_used();                                                 // lock must be held
 
   const std::uint64_t bytes_;
   std::function<void(std::uint64_t bytes)> shrink_;
@@ -74,7 +74,7 @@ class MemoryBudget {
   bool closed_ = false;
 };
 
-// A charge that is given back by itself.
+// A charge that is released by the destructor.
 class Charge {
  public:
   Charge() = default;
@@ -87,13 +87,13 @@ class Charge {
   }
   ~Charge() { give(); }
 
-  // The charge must be empty: a thread that waits holds no memory.
+  // The charge must be empty: a waiting thread holds no memory.
   MemoryBudget::Answer take(MemoryBudget& budget, std::uint64_t bytes, std::uint64_t age);
   void give();
   std::uint64_t bytes() const { return bytes_; }
 
  private:
-  MemoryBudget* budget_ = nullptr;  // which lives longer
+  MemoryBudget* budget_ = nullptr;  // must outlive the charge
   std::uint64_t bytes_ = 0;
 };
 

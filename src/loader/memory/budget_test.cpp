@@ -60,7 +60,7 @@ TEST_CASE("a waiter gets an error when larger batches leave no room for it") {
   REQUIRE(budget.take(50, 0) == Answer::granted);
   Answer answer = Answer::granted;
   {
-    // It waits for 80, or comes when 30 are reserved: too large in both cases.
+    // too_large either while waiting for 80, or at once if 30 are already reserved.
     std::jthread waiter([&] { answer = budget.take(80, 1); });
     CHECK(budget.reserve(30, 0) == Answer::granted);
   }
@@ -71,7 +71,7 @@ TEST_CASE("the oldest waiter is served first, however much it wants") {
   for (int round = 0; round < 20; ++round) {
     MemoryBudget budget(100);
     REQUIRE(budget.take(100, 0) == Answer::granted);
-    std::vector<int> served;  // by age, while the budget is held
+    std::vector<int> served;  // ages, in the order served
     std::mutex mutex;
     std::atomic<int> started{0};
     std::vector<std::jthread> threads;

@@ -14,7 +14,7 @@ bool CachePolicy::admit(std::uint64_t sample, std::uint64_t bytes, std::uint64_t
                         std::uint64_t room, std::vector<std::uint64_t>& out) {
   out.clear();
   for (auto last = by_next_.rbegin(); room < bytes; ++last) {
-    if (last == by_next_.rend() || last->first <= next) {  // needed sooner: it stays
+    if (last == by_next_.rend() || last->first <= next) {  // needed sooner, so it stays
       out.clear();
       return false;
     }

@@ -1,7 +1,7 @@
-// What a cache holds: of all samples it could hold, those that come again soonest. With a known
-// future no other rule has more hits (Belady 1966), for samples of one size.
+// Chooses the contents of a cache: the samples whose next use is soonest. For a known future and
+// samples of one size, no other rule has more hits (Belady 1966).
 //
-// Times and bytes are plain numbers here; one thread at a time.
+// Times and bytes are plain numbers. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,20 @@ class CachePolicy {
   bool holds(std::uint64_t sample) const { return entries_.contains(sample); }
   std::uint64_t bytes() const { return bytes_; }
 
-  // A sample that is held was used; it comes again at `next`.
+  // Records a use of a held sample; its next use is at `next`.
   void use(std::uint64_t sample, std::uint64_t next);
 
-  // A sample that is not held was used, and so many bytes are free: whether it is held from now on.
-  // `out` then has those that had to go, each of which comes later than it.
+  // Records a use of a sample that is not held, with `room` free bytes. Returns whether it is held
+  // from now on. `out` receives the evicted samples, whose next uses are all later.
   bool admit(std::uint64_t sample, std::uint64_t bytes, std::uint64_t next, std::uint64_t room,
              std::vector<std::uint64_t>& out);
 
-  // Evicts the samples that come latest, until at most so many bytes are held.
+  // Evicts the samples with the latest next use until at most `bytes` are held.
   void shrink_to(std::uint64_t bytes, std::vector<std::uint64_t>& out);
 
   void remove(std::uint64_t sample);
 
-  // The run goes on at another position: `next_of` gives the new next use of every sample.
+  // Continues the run at another position: `next_of` returns the new next use of every sample.
   void retime(const std::function<std::uint64_t(std::uint64_t sample)>& next_of);
 
  private:

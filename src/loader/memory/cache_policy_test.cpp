@@ -23,7 +23,7 @@ TEST_CASE("a sample never takes the place of one that is needed sooner") {
   CHECK_FALSE(policy.admit(4, 1, 30, 0, gone));
   CHECK(policy.admit(4, 1, 15, 0, gone));
   CHECK(gone == Numbers{3});
-  CHECK_FALSE(policy.admit(5, 2, 17, 0, gone));  // one of two is needed sooner: both stay
+  CHECK_FALSE(policy.admit(5, 2, 17, 0, gone));  // one of the two is needed sooner: both stay
   CHECK(policy.admit(5, 2, 12, 0, gone));
   CHECK(gone == Numbers{2, 4});
   CHECK(policy.bytes() == 3);
@@ -32,12 +32,12 @@ TEST_CASE("a sample never takes the place of one that is needed sooner") {
   CHECK(gone == Numbers{5});
 }
 
-// The slow twin: a list of what is held, the whole future to look at, and no cleverness.
+// Reference implementation: a list of held samples, and the whole future.
 class Twin {
  public:
   explicit Twin(std::uint64_t room) : room_(room) {}
 
-  // Time `now` visits future[now]; sizes by sample. True: a hit.
+  // Visits future[now] at time `now`; `sizes` is by sample. Returns true for a hit.
   bool visit(const Numbers& future, std::size_t now, const Numbers& sizes) {
     const std::uint64_t sample = future[now];
     if (std::find(held_.begin(), held_.end(), sample) != held_.end()) return true;
@@ -84,7 +84,7 @@ TEST_CASE("the policy holds what its slow twin holds, on random orders and sizes
     const NextUse next_use(order, {.count = count, .uneven = Uneven::exact});
     Numbers sizes, future;
     for (std::uint64_t i = 0; i < count; ++i) sizes.push_back(1 + random.below(4));
-    // Some epochs more than are walked, so that every sample has a next visit.
+    // Adds epochs beyond the visited ones, so that every sample has a next visit.
     for (std::uint64_t t = 0; t < visits + 2 * count; ++t) {
       future.push_back(draw_at(order, t / count, t % count).sample);
     }

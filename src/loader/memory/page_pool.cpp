@@ -18,7 +18,7 @@ PagePool::PagePool(MemoryBudget& budget, std::uint64_t most_bytes)
   if (at == MAP_FAILED) {
     throw Error(ErrorCode::no_memory, {}, "no addresses are left for the cache");
   }
-  // The system would provide a whole huge page when one small page inside it is touched.
+  // Otherwise the system would provide a whole huge page when one small page in it is touched.
   ::madvise(at, most_ * kPageBytes, MADV_NOHUGEPAGE);
   memory_ = static_cast<std::byte*>(at);
 }
@@ -65,7 +65,7 @@ std::uint64_t PagePool::room() const {
   return free_.size() + std::min(fresh, budget_.lendable() / kPageBytes);
 }
 
-// Neighbors in one call.
+// Releases neighboring pages in one call.
 void PagePool::release(std::vector<Page>& pages) {
   std::sort(pages.begin(), pages.end());
   for (std::size_t first = 0; first < pages.size();) {

@@ -1,7 +1,7 @@
-// Memory of a cache: pages of one size, so that samples of any size come and go without a gap.
+// Memory of a cache: pages of one size, so that samples of any size leave no gaps.
 //
-// Every page that has been touched is lent by the budget. Pages that are free wait to be used
-// again; when a claim on the budget waits for memory, they go back to the system at once.
+// Every touched page is lent by the budget. Free pages are kept for reuse. When a claim on the
+// budget waits for memory, free pages are returned to the system at once.
 //
 // Thread safety: any method may be called from any thread.
 #pragma once
@@ -21,7 +21,7 @@ inline std::uint64_t pages_of(std::uint64_t bytes) { return (bytes + kPageBytes 
 
 class PagePool {
  public:
-  // The budget lives longer. Takes addresses, not memory. Throws Error(no_memory).
+  // The budget must outlive the pool. Reserves addresses, not memory. Throws Error(no_memory).
   PagePool(MemoryBudget& budget, std::uint64_t most_bytes);
   ~PagePool();
   PagePool(const PagePool&) = delete;
@@ -29,25 +29,25 @@ class PagePool {
 
   using Page = std::uint32_t;
 
-  // False, and nothing is taken, when so many are not free at this moment.
+  // Returns false, and takes nothing, if fewer pages are free at the moment.
   bool take(std::vector<Page>& out, std::uint64_t count);
-  void give(std::vector<Page>& pages);  // sorts them
+  void give(std::vector<Page>& pages);  // sorts `pages`
   std::byte* at(Page page) const { return memory_ + std::uint64_t{page} * kPageBytes; }
 
-  std::uint64_t room() const;  // pages that take() would find
-  void trim();                 // free pages go back to the system
+  std::uint64_t room() const;  // number of pages that take() would find
+  void trim();                 // returns free pages to the system
 
  private:
-  void release(std::vector<Page>& pages);  // with the lock held
+  void release(std::vector<Page>& pages);  // lock must be held
 
   MemoryBudget& budget_;
   const std::uint64_t most_;  // pages
   std::byte* memory_ = nullptr;
 
-  mutable std::mutex mutex_;    // guards what follows
+  mutable std::mutex mutex_;    // guards the following members
   std::vector<Page> free_;      // touched
-  std::vector<Page> released_;  // untouched again
-  std::uint64_t next_ = 0;      // those from here on were never touched
+  std::vector<Page> released_;  // returned to the system
+  std::uint64_t next_ = 0;      // pages from here on were never touched
 };
 
 }  // namespace tundish

@@ -15,7 +15,7 @@ std::uint64_t rgb_bytes(Size size) {
          static_cast<std::uint64_t>(size.height);
 }
 
-// Of an image with its alpha behind it.
+// Bytes of an image and its alpha.
 std::uint64_t pixel_bytes(Size size, bool has_alpha) {
   return rgb_bytes(size) + (has_alpha ? rgb_bytes(size) / 3 : 0);
 }
@@ -37,7 +37,7 @@ SampleBytes of_one(const View& view, const ImageHeader& header, std::uint8_t ori
                    std::uint64_t coded, bool whole) {
   const Size stored{static_cast<int>(header.width), static_cast<int>(header.height)};
   SampleBytes out{.coded = coded};
-  // At most: the crop, or all of an image that is turned or padded.
+  // Upper bound: the crop, or the whole image if it is rotated or padded.
   Window window{0, 0, stored.width, stored.height};
   if (orientation == 1 && !whole) window.width = std::min(view.first().crop.width, stored.width);
   out.decoder = decode_bytes(header, window);
@@ -48,7 +48,7 @@ SampleBytes of_one(const View& view, const ImageHeader& header, std::uint8_t ori
   Size before;
   for (std::size_t i = 0; i < view.steps().size(); ++i) {
     const ResizeStep* step = std::get_if<ResizeStep>(&view.steps()[i]);
-    if (!step) {  // an image, and the one that is made of it
+    if (!step) {  // an image, and the image made from it
       const PixelStep& pixels = std::get<PixelStep>(view.steps()[i]);
       const Size kept = pixels.size == Size{} ? size : pixels.size;
       out.between = std::max(out.between,
@@ -77,7 +77,7 @@ SampleBytes of_one(const View& view, const ImageHeader& header, std::uint8_t ori
 
 SampleBytes sample_bytes(std::span<const View> views, const ImageHeader& header,
                          std::uint8_t orientation, std::uint64_t coded, bool whole) {
-  // What several images share may be all of the image.
+  // The region shared by several images may be the whole image.
   const bool shared = views.size() > 1;
   SampleBytes out;
   for (const View& view : views) {

@@ -1,4 +1,4 @@
-// What a sample takes, known when it is planned and before it is decoded.
+// Memory needed by a sample, known after planning and before decoding.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace tundish {
 
-// By the buffers of Scratch and its PlanRunner, which keep the largest of what was asked of each.
+// Bytes per buffer of Scratch and its PlanRunner. Each buffer keeps the largest size requested.
 struct SampleBytes {
   std::uint64_t coded = 0, decoder = 0, upright = 0, shared = 0, between = 0, resample = 0;
 
@@ -17,8 +17,8 @@ struct SampleBytes {
   void grow_to(const SampleBytes& other);
 };
 
-// Pure: of the plans of its images, the header, and the bytes that were read. `orientation` is 1
-// for an image that is not turned; `whole`: all of the image is decoded, whatever the plan needs.
+// Pure: depends on the plans, the header, and the number of bytes read. `orientation` is 1 for an
+// image that is not rotated; `whole`: the whole image is decoded, whatever the plan needs.
 SampleBytes sample_bytes(std::span<const View> views, const ImageHeader& header,
                          std::uint8_t orientation, std::uint64_t coded, bool whole = false);
 

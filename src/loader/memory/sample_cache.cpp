@@ -6,9 +6,9 @@
 namespace tundish {
 namespace {
 
-constexpr std::uint64_t kPerSample = 400;  // nodes of two hash tables and a tree, itself
+constexpr std::uint64_t kPerSample = 400;  // nodes of two hash tables and a tree, and the object
 
-// Calls copy(page, bytes done before, bytes) for every piece of a page.
+// Calls copy(page, offset, bytes) for every piece of a page.
 template <class Pool, class Pages, class Copy>
 void walk(const Pool& pool, const Pages& pages, std::uint64_t at, std::uint64_t bytes,
           const Copy& copy) {
@@ -57,7 +57,7 @@ SampleCache::Room SampleCache::make_room(std::uint64_t sample, std::uint64_t byt
   if (!policy_.admit(sample, pages * kPageBytes, next, pool_.room() * kPageBytes, gone)) return {};
   for (const std::uint64_t one : gone) kept_.erase(one);
   std::vector<PagePool::Page> taken;
-  if (!pool_.take(taken, pages)) {  // those that went are still being read
+  if (!pool_.take(taken, pages)) {  // evicted samples are still being read
     policy_.remove(sample);
     return {};
   }
@@ -71,7 +71,7 @@ SampleCache::Room::~Room() {
 std::shared_ptr<const CachedSample> SampleCache::Room::keep() {
   std::shared_ptr<const CachedSample> filled = std::move(memory_);
   const std::lock_guard lock(cache_->mutex_);
-  if (cache_->policy_.holds(sample_)) cache_->kept_.emplace(sample_, filled);  // it may be gone
+  if (cache_->policy_.holds(sample_)) cache_->kept_.emplace(sample_, filled);  // not evicted
   return filled;
 }
 

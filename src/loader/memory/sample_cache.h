@@ -1,6 +1,6 @@
-// Samples kept in memory as long as they come again soon enough: as they are coded, or decoded at
-// their stored size. It uses what is left of the budget and gives it up when a sample at work
-// needs it.
+// Samples kept in memory while their next use is soon enough, either coded or decoded at their
+// stored size. The cache uses the rest of the budget, and releases memory that a sample at work
+// needs.
 //
 // Thread safety: any method may be called from any thread.
 #pragma once
@@ -24,7 +24,7 @@ constexpr std::array<const char*, 4> words(CacheKind) {
   return {"none", "encoded", "decoded", "auto"};
 }
 
-// One sample, in pages. Filled by one thread, then only read.
+// One sample, stored in pages. Filled by one thread, then read-only.
 class CachedSample {
  public:
   CachedSample(PagePool& pool, std::vector<PagePool::Page> pages)
@@ -36,8 +36,8 @@ class CachedSample {
   void write(std::uint64_t at, const void* from, std::uint64_t bytes);
   void read(void* to, std::uint64_t at, std::uint64_t bytes) const;
 
-  std::vector<std::uint64_t> fields;  // bytes of each; they come first
-  ImageHeader header;                 // of decoded pixels, which come after the fields
+  std::vector<std::uint64_t> fields;  // bytes of each field; fields come first
+  ImageHeader header;                 // header of decoded pixels, which follow the fields
   std::uint64_t pixels_at = 0;
 
  private:
@@ -47,16 +47,16 @@ class CachedSample {
 
 class SampleCache {
  public:
-  // Both live longer than the cache and all that find() gives out.
+  // `budget` must outlive the cache; the cache must outlive the samples that find() returns.
   SampleCache(CacheKind kind, MemoryBudget& budget, std::uint64_t most_bytes);
 
   CacheKind kind() const { return kind_; }
 
-  // The sample is being used and comes again at `next`. Null: it is not here.
+  // Reports a use of the sample, with its next use at `next`. Returns null if it is not cached.
   std::shared_ptr<const CachedSample> find(std::uint64_t sample, std::uint64_t next);
 
-  // Room for a sample that is not here. Whoever has it fills it and calls keep(); otherwise it goes
-  // back.
+  // Memory for a sample that is not cached. The owner fills the memory and calls keep(); otherwise
+  // the memory is released.
   class Room {
    public:
     Room() = default;
@@ -72,15 +72,15 @@ class SampleCache {
    private:
     SampleCache* cache_ = nullptr;
     std::uint64_t sample_ = 0;
-    std::shared_ptr<CachedSample> memory_;  // second owner: the cache, once it is kept
+    std::shared_ptr<CachedSample> memory_;  // shared with the cache after keep()
   };
 
-  // None when all that would have to go come sooner, or when memory is short.
+  // Returns an empty Room if it would evict samples that are needed sooner, or if memory is short.
   Room make_room(std::uint64_t sample, std::uint64_t bytes, std::uint64_t next);
 
-  void shrink_to(std::uint64_t bytes);  // now; what is being read follows when it has been
+  void shrink_to(std::uint64_t bytes);  // at once; samples being read follow after the read
   void retime(const std::function<std::uint64_t(std::uint64_t sample)>& next_of);
-  std::uint64_t bytes() const;  // held now
+  std::uint64_t bytes() const;  // bytes held now
 
  private:
   void forget(std::uint64_t sample);
@@ -89,12 +89,12 @@ class SampleCache {
   const MemoryBudget& budget_;
   PagePool pool_;
 
-  mutable std::mutex mutex_;  // guards what follows
-  CachePolicy policy_;        // also of those that are being filled
+  mutable std::mutex mutex_;  // guards the following members
+  CachePolicy policy_;        // includes samples that are being filled
   std::unordered_map<std::uint64_t, std::shared_ptr<const CachedSample>> kept_;
 };
 
-// Memory of the tables of a cache that has `count` samples to choose from.
+// Returns the bytes of the tables of a cache with `count` candidate samples.
 std::uint64_t cache_table_bytes(std::uint64_t count, std::uint64_t budget);
 
 }  // namespace tundish

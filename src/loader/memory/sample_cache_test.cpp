@@ -18,8 +18,8 @@ std::vector<std::byte> bytes_of(std::uint64_t number, std::uint64_t count) {
   return out;
 }
 
-// As a thread of a loader does it. True: the sample was cached. `wrong` counts those with other
-// bytes.
+// Visits a sample like a thread of a loader. Returns true for a hit. `wrong` counts samples with
+// wrong bytes.
 bool visit(SampleCache& cache, std::uint64_t sample, const std::vector<std::byte>& expected,
            std::uint64_t next, std::atomic<int>& wrong) {
   if (const auto found = cache.find(sample, next)) {
@@ -75,7 +75,7 @@ TEST_CASE("a sample at work takes its memory from the cache, the latest ones fir
   CHECK(cache.find(1, 20));
   CHECK_FALSE(cache.find(2, 20));
   CHECK(budget.most_used() == kMiB);
-  CHECK_FALSE(cache.make_room(7, kMiB / 4, 30));  // others come sooner, and nothing is left
+  CHECK_FALSE(cache.make_room(7, kMiB / 4, 30));  // others are needed sooner, and no memory is left
   budget.give(kMiB / 3);
   CHECK(cache.make_room(7, kMiB / 4, 30));
 }
@@ -114,7 +114,7 @@ TEST_CASE("what comes out of a cache is what went in, with many threads and litt
             const std::uint64_t sample = draw_at(order, epoch, position).sample;
             hits += visit(cache, sample, bytes_of(sample, 1 + sample * 37 % 20'000),
                           next_use.from({epoch, position + 1, 0}, sample), wrong);
-            if (at % 50 == t) {  // a large sample
+            if (at % 50 == t) {  // this is a large sample
               if (budget.take(kMiB, at) == MemoryBudget::Answer::granted) budget.give(kMiB);
             }
           }
@@ -125,8 +125,8 @@ TEST_CASE("what comes out of a cache is what went in, with many threads and litt
     CHECK(budget.most_used() <= budget.bytes());
     return hits.load();
   };
-  // How many depends on how the threads take turns: a sample here takes microseconds, so that a
-  // thread that has its memory and waits for a core is the rule, and nothing is cached meanwhile.
+  // The number of hits depends on thread scheduling: a sample takes microseconds here. Often a
+  // thread that holds its memory waits for a core, and nothing is cached meanwhile.
   hits_with(4);
   const int alone = hits_with(1);
   CHECK(alone == hits_with(1));

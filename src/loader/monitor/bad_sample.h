@@ -1,4 +1,4 @@
-// A sample that could not be loaded, and what became of it.
+// A sample that could not be loaded, and the reaction to it.
 #pragma once
 
 #include <array>
@@ -10,15 +10,15 @@
 
 namespace tundish {
 
-// What becomes of a sample that cannot be read or decoded.
+// Reaction to a sample that cannot be read or decoded.
 enum class OnError : std::uint8_t {
-  substitute = 0,  // another one, chosen by the position
-  skip = 1,        // the batch is shorter; too_many_bad when no sample at all is good
+  substitute = 0,  // another sample, chosen by the position
+  skip = 1,        // the batch is shorter; too_many_bad if no sample at all is good
   fail = 2,        // next() throws
 };
 constexpr std::array<const char*, 3> words(OnError) { return {"substitute", "skip", "fail"}; }
 
-// What the batch has at the position of a bad sample.
+// Content of the batch at the position of a bad sample.
 enum class Delivered : std::uint8_t {
   nothing = 0,     // the batch is shorter, or failed
   substitute = 1,  // BadSample::replaced_by
@@ -35,7 +35,7 @@ struct BadSample {
   std::string reason;
   std::string text;  // the whole message
   Delivered delivered = Delivered::nothing;
-  std::optional<std::uint64_t> replaced_by;  // the sample at its position, when there is one
+  std::optional<std::uint64_t> replaced_by;  // the replacement at the same position, if any
 };
 
 }  // namespace tundish

@@ -22,7 +22,7 @@ struct Figure {
   std::uint64_t value = 0;
 };
 
-// The figures of a page whose head was checked.
+// Returns the figures of a page whose header was checked.
 std::vector<Figure> figures_of(Bytes page, std::size_t count) {
   std::vector<Figure> out;
   for (std::size_t i = 0; i < count; ++i) {

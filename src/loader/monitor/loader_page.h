@@ -1,15 +1,15 @@
-// One page of memory in which a loader publishes its figures for `tundish top`, and what others
-// read out of such a page. The layout describes itself: a reader finds each figure by its name, so
-// loader and reader may be of different versions. Little-endian:
+// One page of memory in which a loader publishes its statistics for `tundish top`, and the parser
+// of such a page. The layout is self-describing: readers find each figure by its name, so loader
+// and reader may have different versions. Little-endian:
 //
 //     0  magic "TNDLOADR"
 //     8  u32 version (1), u32 number of figures
-//    16  u64 process that publishes, as that process sees its own number
+//    16  u64 ID of the publishing process, in that process's PID namespace
 //    24  u64 sequence: odd while figures are written
 //    32  u32 bytes of the source's name, u32 zero
 //    64  the source's name, up to 512 bytes
-//   576  the figures, 40 bytes each: name (up to 31 bytes, zeros behind it), u8 kind, u64 value;
-//        kind 'u' is a whole number, 'd' a double
+//   576  the figures, 40 bytes each: name (up to 31 bytes, zero-padded), u8 kind, u64 value;
+//        kind 'u' is an integer, 'd' a double
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ namespace tundish {
 
 inline constexpr std::size_t kLoaderPageBytes = 4096;
 inline constexpr std::string_view kLoaderPageMagic = "TNDLOADR";
-inline constexpr const char* kLoaderPageName = "tundish-loader";  // of the memfd
+inline constexpr const char* kLoaderPageName = "tundish-loader";  // name of the memfd
 
 namespace loader_page {
 inline constexpr std::size_t kVersion = 8, kCount = 12, kProcess = 16, kSequence = 24;
@@ -36,12 +36,12 @@ inline constexpr std::size_t kNameBytes = 31, kFigureBytes = 40, kMaxFigures = 8
 static_assert(kFigures + kFigureBytes * kMaxFigures <= kLoaderPageBytes);
 }  // namespace loader_page
 
-// Where a loader is; the figures beside its statistics.
+// Progress of a loader; published beside its statistics.
 struct LoaderProgress {
-  std::uint64_t epoch = 0, position = 0;  // of the batch that comes next
-  std::uint64_t epoch_samples = 0;        // of all ranks; 0: not known
+  std::uint64_t epoch = 0, position = 0;  // position of the next batch
+  std::uint64_t epoch_samples = 0;        // samples of all ranks; 0: unknown
   std::uint64_t batch_size = 0, rank = 0, world_size = 1;
-  std::uint64_t updated_ns = 0;  // base/clock.h, which all processes of a machine share
+  std::uint64_t updated_ns = 0;  // base/clock.h, shared by all processes of a machine
   std::uint64_t gpu_decodes = 0;
 
   template <class Self, class Visit>
@@ -64,8 +64,8 @@ struct PublishedLoader {
   LoaderProgress progress;
 };
 
-// Any bytes: a fault says what is wrong, and where. Figures of unknown names are passed over,
-// missing ones are 0; no double is infinite, negative or not a number.
+// Accepts any bytes: a fault names the error and its place. Unknown figures are ignored, missing
+// figures are 0; no double is infinite, negative or NaN.
 std::optional<Fault> parse_loader_page(PublishedLoader& out, Bytes page);
 
 }  // namespace tundish

@@ -20,8 +20,8 @@ std::atomic_ref<std::uint64_t> word(std::byte* page, std::size_t offset) {
   return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(page + offset));
 }
 
-// Memory that cannot be executed: some systems refuse any other. Kernels before 6.3 do not know the
-// flag.
+// Creates non-executable memory: some systems refuse any other. Kernels before 6.3 do not support
+// the flag.
 int take_memory() {
   constexpr unsigned kUsual = MFD_CLOEXEC | MFD_ALLOW_SEALING, kNotExecutable = 8;
   const int descriptor = ::memfd_create(kLoaderPageName, kUsual | kNotExecutable);
@@ -56,7 +56,7 @@ Publisher::Publisher(const std::string& source) noexcept : process_(::getpid()) 
     descriptor_ = -1;
     return;
   }
-  // Nobody who opens it can make it shorter and let our next write fail.
+  // Keeps other processes from shrinking the memory, which would make the next write fail.
   ::fcntl(descriptor_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
   page_ = static_cast<std::byte*>(memory);
   write_head(source);
@@ -83,7 +83,7 @@ void Publisher::write_head(const std::string& source) noexcept {
   store(page_ + kProcess, static_cast<std::uint64_t>(process_));
   std::uint64_t magic = 0;
   std::memcpy(&magic, kLoaderPageMagic.data(), sizeof magic);
-  word(page_, 0).store(magic, std::memory_order_release);  // last: from now on it is a page
+  word(page_, 0).store(magic, std::memory_order_release);  // last: the page is valid from now on
 }
 
 void Publisher::write(const LoaderStats& stats, const LoaderProgress& progress) noexcept {
@@ -92,7 +92,7 @@ void Publisher::write(const LoaderStats& stats, const LoaderProgress& progress) 
   const std::uint64_t before = sequence.load(std::memory_order_relaxed);
   sequence.store(before + 1, std::memory_order_relaxed);
   std::size_t at = kFigures + kNameBytes + 1;
-  // Release, so that whoever sees a new figure also sees the odd number.
+  // Release order: a reader that sees a new figure also sees the odd number.
   for_each_figure(stats, progress, [&](const char*, char, std::uint64_t bits) {
     if (at >= kFigures + kMaxFigures * kFigureBytes) return;
     word(page_, at).store(bits, std::memory_order_release);

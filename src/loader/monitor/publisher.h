@@ -1,5 +1,5 @@
-// Publishes what a loader does in memory that other processes find in /proc/PID/fd: no file, no
-// thread, no signal. When the process ends, the memory is gone. docs/machine.md shows who reads it.
+// Publishes a loader's statistics in memory that other processes find in /proc/PID/fd. Needs no
+// file, thread or signal. The memory disappears with the process. Its readers: docs/machine.md.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,7 @@ namespace tundish {
 
 class Publisher {
  public:
-  // Never throws. Where the system gives no such memory, nothing is published.
+  // Never throws. Publishes nothing if the system provides no such memory.
   explicit Publisher(const std::string& source) noexcept;
   ~Publisher();
   Publisher(const Publisher&) = delete;
@@ -21,8 +21,8 @@ class Publisher {
   bool works() const { return page_ != nullptr; }
   int descriptor() const { return descriptor_; }  // for tests
 
-  // One thread at a time. Less than a microsecond; nothing in a forked child, whose parent goes on
-  // publishing in the same memory.
+  // One thread at a time. Takes less than a microsecond. No effect in a forked child, whose parent
+  // keeps publishing in the same memory.
   void write(const LoaderStats& stats, const LoaderProgress& progress) noexcept;
 
  private:

@@ -20,7 +20,7 @@ std::array<std::byte, kLoaderPageBytes> page_of(const Publisher& publisher) {
   return page;
 }
 
-// Every field has another number.
+// Fills every field with a different number.
 template <class Fields>
 Fields filled(double first) {
   Fields out;

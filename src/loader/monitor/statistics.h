@@ -1,5 +1,5 @@
-// What loader.stats() gives, described once: base/fields.h. Sums are since the loader was made;
-// shares and quantiles since the last window began (stats(reset=True)).
+// Fields of loader.stats(), described once: base/fields.h. Sums are since the loader was created;
+// shares and quantiles since the last window started (stats(reset=True)).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace tundish {
 struct LoaderStats {
   static constexpr const char* kName = "stats";
   static constexpr const char* kAbout = "What Loader.stats() gives.";
-  static constexpr const char* kPrefix = "data/";  // of every key, as loggers group them
+  static constexpr const char* kPrefix = "data/";  // prefix of every key, as loggers group keys
 
   std::uint64_t batches = 0, samples = 0, replaced = 0, skipped = 0, zeros = 0, bad = 0, bytes = 0;
   double read_s = 0, decode_s = 0, augment_s = 0, wait_s = 0;

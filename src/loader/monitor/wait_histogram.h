@@ -1,5 +1,5 @@
-// How long the trainer waited for each batch, as a histogram of fixed size: a run of months costs
-// as much as one of minutes. Eight steps to every doubling, so a quantile is at most 1/8 too high.
+// Histogram of the trainer's wait for each batch. Its size is fixed: a run of months costs as much
+// as a run of minutes. Eight steps per doubling, so a quantile is at most 1/8 too high.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class WaitHistogram {
     ++count_;
   }
 
-  // The wait that a share `q` of all waits does not exceed; 0 when there were none.
+  // Returns the wait that a share `q` of all waits does not exceed; 0 without waits.
   std::uint64_t quantile(double q) const {
     const auto rank =
         std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::ceil(q * double(count_))));

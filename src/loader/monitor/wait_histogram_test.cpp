@@ -9,7 +9,7 @@
 namespace tundish {
 namespace {
 
-// The twin: all waits, sorted.
+// Reference implementation: all waits, sorted.
 std::uint64_t quantile_reference(std::vector<std::uint64_t> waits, double q) {
   std::sort(waits.begin(), waits.end());
   const auto rank = static_cast<std::size_t>(std::ceil(q * static_cast<double>(waits.size())));

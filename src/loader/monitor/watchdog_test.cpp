@@ -29,7 +29,7 @@ TEST_CASE("a hanging thread is reported once, with activity, record, file and se
   CHECK(ask(131) == std::vector<std::string>{"reading record 1,234 of " + path + " for 31 s"});
   CHECK(ask(136) == std::vector<std::string>{"decoding record 7 of " + path + " for 31 s"});
   CHECK(ask(500).empty());
-  set(0, WorkerStatus::Activity::reading, 1234, 600);  // the same record again
+  set(0, WorkerStatus::Activity::reading, 1234, 600);  // reads the same record again
   CHECK(ask(629).empty());
   CHECK(ask(630).size() == 1);
 }

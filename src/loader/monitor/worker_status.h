@@ -1,4 +1,4 @@
-// What one thread does and has done. Written by that thread alone, without locks; read by any.
+// Activity and totals of one thread. Written by that thread only, without locks; read by all.
 #pragma once
 
 #include <time.h>
@@ -10,7 +10,7 @@
 
 namespace tundish {
 
-// A sum that one thread adds to and others look at.
+// A sum that one thread adds to and other threads read.
 class Counter {
  public:
   void add(std::uint64_t value) {
@@ -25,14 +25,14 @@ class Counter {
 struct alignas(64) WorkerStatus {  // a separate cache line: its thread writes it for every sample
   enum class Activity : std::uint8_t { waiting, reading, decoding, ended };
   std::atomic<Activity> activity{Activity::waiting};
-  std::atomic<std::uint64_t> sample{0};    // when reading or decoding
-  std::atomic<std::uint64_t> since_ns{0};  // when that activity began
+  std::atomic<std::uint64_t> sample{0};    // valid while reading or decoding
+  std::atomic<std::uint64_t> since_ns{0};  // start of the activity
 
   Counter samples, read_ns, decode_ns, augment_ns, bytes, cache_hits, cache_misses;
-  std::atomic<clockid_t> cpu_clock{0};  // of the thread, once it runs; 0: not known
-  std::atomic<Track*> track{nullptr};   // of the trace; null: nothing is traced
+  std::atomic<clockid_t> cpu_clock{0};  // clock of the running thread; 0: unknown
+  std::atomic<Track*> track{nullptr};   // track in the trace; null: no trace
 
-  std::uint64_t reported_ns = 0;  // since_ns of what the watchdog has reported; the trainer's
+  std::uint64_t reported_ns = 0;  // since_ns last reported by the watchdog; trainer's thread
 };
 
 }  // namespace tundish

@@ -32,7 +32,7 @@ std::uint64_t bytes_of(const Sample& sample) {
   return sum;
 }
 
-// All images of a sample.
+// Returns the bytes of all images of a sample in a batch.
 std::uint64_t bytes_in_batch(const Recipe& recipe, std::span<const View> views) {
   std::uint64_t sum = 0;
   std::size_t number = 0;
@@ -53,8 +53,8 @@ void wait_for(std::uint64_t bytes, const Recipe& recipe, const Draw& draw, Scrat
         recipe, draw);
 }
 
-// A sample that was read takes `needed` until it is in its batch, and `place` there. `batches`:
-// what the memory of all batches is called in an error.
+// Charges `needed` bytes until the sample is in its batch, and reserves `place` bytes per place of
+// the batches. `batches` returns the name of the batches' memory for an error message.
 bool admit_bytes(const Recipe& recipe, const Draw& draw, const SampleBytes& needed,
                  std::uint64_t place, const std::function<std::string()>& batches,
                  Scratch& scratch) {
@@ -68,7 +68,7 @@ bool admit_bytes(const Recipe& recipe, const Draw& draw, const SampleBytes& need
     return true;
   }
 
-  // Holds no memory while it waits.
+  // A waiting thread holds no memory.
   const bool again = charge > 0 || scratch.cached;
   if (again) {
     scratch.sample = {};
@@ -89,8 +89,8 @@ bool admit_bytes(const Recipe& recipe, const Draw& draw, const SampleBytes& need
 
 void admit_read(const Recipe& recipe, const Draw& draw, Scratch& scratch) {
   if (!recipe.memory.budget) return;
-  // A thread that waits holds no memory. Pages of the cache that an attempt left here would never
-  // come back.
+  // A waiting thread holds no memory. Cache pages left by an earlier attempt would otherwise never
+  // be released.
   scratch.cached.reset();
   scratch.charge.give();
   const std::uint64_t bytes = std::max(recipe.source->bytes(draw.sample), recipe.array_bytes());
@@ -102,7 +102,7 @@ bool admit(const Recipe& recipe, const Draw& draw, std::span<const View> views,
   const SampleMemory& memory = recipe.memory;
   if (!memory.budget) return true;
   const std::uint64_t coded = bytes_of(scratch.sample);
-  // Fields besides the image stay in the batch as they are.
+  // Other fields stay in the batch unchanged.
   const auto image = static_cast<std::size_t>(recipe.image_field);
   const std::uint64_t place = bytes_in_batch(recipe, views) +
                               (recipe.fields ? coded - scratch.sample.fields[image].size() : 0);

@@ -1,4 +1,4 @@
-// Samples against the budget: what one needs is charged before it is decoded.
+// Admission of samples to the budget: their memory is charged before they are decoded.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace tundish {
 
-// Before the bytes are read, when the source knows their number. Throws as admit() does.
+// Call before the bytes are read, if the source knows their number. Throws like admit().
 void admit_read(const Recipe& recipe, const Draw& draw, Scratch& scratch);
 
-// After the sample was read and planned. False: it had to wait, and released the bytes meanwhile;
-// read them again. Throws SampleError(over_budget) when it can never fit, Error(closed).
+// Call after the sample was read and planned. Returns false if it had to wait and released its
+// bytes: read them again. Throws SampleError(over_budget) if it can never fit, and Error(closed).
 bool admit(const Recipe& recipe, const Draw& draw, std::span<const View> views,
            const ImageHeader& header, std::uint8_t orientation, Scratch& scratch);
 
-// The same for a sample without an image, after it was read.
+// Like admit(), for a sample without an image, after it was read.
 bool admit_arrays(const Recipe& recipe, const Draw& draw, Scratch& scratch);
 
-// After a sample: buffers that have become large go back to the system, then its charge.
+// Call after a sample: returns buffers that have become large to the system, then its charge.
 void release_large_buffers(const Recipe& recipe, std::unique_ptr<Scratch>& scratch);
 
 }  // namespace tundish

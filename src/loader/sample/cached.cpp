@@ -7,7 +7,7 @@
 namespace tundish {
 namespace {
 
-// Of an image with its alpha behind it, if that is kept.
+// Returns the bytes of an image, including its alpha if that is kept.
 std::uint64_t pixel_bytes(Size size, bool keep_alpha) {
   return std::uint64_t{keep_alpha ? 4u : 3u} * static_cast<std::uint64_t>(size.width) *
          static_cast<std::uint64_t>(size.height);
@@ -30,7 +30,7 @@ class ToCache : public StripSink {
   }
 
  private:
-  // `at`: the number of the row's first pixel.
+  // `at`: index of the row's first pixel.
   void write_alpha(const Strip& strip, int row, int width, std::uint64_t at) {
     alpha_.resize(static_cast<std::size_t>(width));
     for (int x = 0; x < width; ++x) {
@@ -42,10 +42,10 @@ class ToCache : public StripSink {
   const SampleCache::Room& room_;
   Size size_;
   const bool keep_alpha_;
-  std::vector<std::uint8_t> alpha_;  // of a row
+  std::vector<std::uint8_t> alpha_;  // one row
 };
 
-// Fields go in front. Of decoded images the coded bytes are left out.
+// Returns the bytes before the pixels: the fields, without the coded bytes of decoded images.
 std::uint64_t bytes_in_front(const Recipe& recipe, const Scratch& scratch, bool with_image) {
   std::uint64_t sum = 0;
   for (std::size_t f = 0; f < scratch.sample.fields.size(); ++f) {

@@ -1,5 +1,5 @@
-// Decoded rows become gray on their way: each pixel has the level of Pillow's convert("L") in all
-// three channels. A gray image stays what it is.
+// Converts decoded rows to gray: each pixel gets the level of Pillow's convert("L") in all
+// three channels. A gray image is unchanged.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace tundish {
 
 class GrayRows : public StripSink {
  public:
-  // `rows` is memory for a few rows.
+  // `rows` holds a few rows.
   GrayRows(StripSink& to, std::vector<std::uint8_t>& rows) : to_(to), rows_(rows) {}
 
   void push(const Strip& strip) override {

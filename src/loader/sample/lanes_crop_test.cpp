@@ -1,4 +1,4 @@
-// A crop of a lanes record that is resized strip by strip, against the slow twins of both parts.
+// A crop of a lanes record, resized strip by strip, against the reference implementations.
 #include <doctest/doctest.h>
 
 #include <cstring>

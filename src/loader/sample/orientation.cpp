@@ -5,10 +5,10 @@
 namespace tundish {
 namespace {
 
-// Writes every pixel to its upright place as the rows come in.
+// Writes every pixel of the incoming rows to its upright place.
 class Turn : public StripSink {
  public:
-  // `alpha`: null when it is not kept.
+  // `alpha`: null if it is not kept.
   Turn(std::uint8_t* out, std::uint8_t* alpha, Size stored, std::uint8_t orientation)
       : out_(out), alpha_(alpha), stored_(stored), orientation_(orientation) {}
 

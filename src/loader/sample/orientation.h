@@ -1,4 +1,4 @@
-// EXIF orientation: turns an image upright.
+// EXIF orientation: rotates or mirrors an image to be upright.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace tundish {
 
-// Orientations 5 to 8 exchange width and height.
+// Returns the upright size: orientations 5 to 8 exchange width and height.
 Size upright_size(Size stored, std::uint8_t orientation);
 
-// Decodes the whole image and turns it. `out` becomes upright_size() pixels of RGB and, with
-// header.keep_alpha, the alpha of all of them behind the last one.
+// Decodes the whole image upright. `out` gets upright_size() pixels of RGB. With
+// header.keep_alpha, the alpha of all pixels follows the last pixel.
 std::optional<Fault> decode_upright(std::vector<std::uint8_t>& out, Bytes bytes,
                                     const ImageHeader& header, std::uint8_t orientation,
                                     DecodeScratch& scratch, const Limits& limits);

@@ -8,7 +8,7 @@
 namespace tundish {
 namespace {
 
-// A .npy image of two rows: a b c / d e f, each pixel one gray level.
+// Returns a .npy image of two rows: a b c / d e f, each pixel one gray level.
 std::vector<std::byte> letters() {
   std::string header = "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 3), }";
   header.resize(117, ' ');

@@ -27,7 +27,7 @@ std::uint8_t orientation_of(const Recipe& recipe, const ImageHeader& header) {
               "decodes faster at full size; leave draft out, or pack with --codec keep");
 }
 
-// Step 1: waits until there is memory for the sample, reads and plans it.
+// Step 1: waits until there is memory for the sample, then reads and plans it.
 Planned admit_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
                        Scratch& scratch) {
   admit_read(recipe, draw, scratch);
@@ -39,7 +39,7 @@ Planned admit_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& dr
   }
 }
 
-// Step 2: the rows of `needed` of the image go to the sink, from the cache or decoded.
+// Step 2: sends the rows of `needed` to the sink, from the cache or decoded.
 void decode_rgb(StripSink& sink, const Planned& planned, const Window& needed, const Recipe& recipe,
                 const Draw& draw, Scratch& scratch) {
   const auto& [bytes, header, orientation, views] = planned;
@@ -74,7 +74,7 @@ void decode_image(StripSink& sink, const Planned& planned, const Window& needed,
 
 bool is_empty(const Window& window) { return window.width <= 0 || window.height <= 0; }
 
-// Step 3: the plan of one image. A GPU may do the end of it.
+// Step 3: runs the plan of one image. A GPU may run the last steps.
 void run(const Planned& planned, const View& view, const PixelTable& table, const Placement& place,
          const Recipe& recipe, const Draw& draw, LeftToGpu& left, Scratch& scratch) {
   scratch.plan.begin(view, table, place, recipe.cpu_part);
@@ -87,16 +87,16 @@ void run(const Planned& planned, const View& view, const PixelTable& table, cons
   left = scratch.plan.finish();
 }
 
-// An image of the sample, and where it goes.
+// An image of the sample, and its destination.
 struct ImageTask {
   std::size_t number;
   const PixelTable* table;
   Placement place;
-  Window needed;  // of the decoded image
+  Window needed;  // window of the decoded image
 };
 
-// The window of the decoded image that several images need together; {} when it saves nothing to
-// decode it once.
+// Returns the window of the decoded image that covers the windows of several images. Empty if
+// decoding it once saves nothing.
 Window shared_window(std::span<const ImageTask> tasks) {
   std::int64_t sum = 0;
   int left = INT_MAX, top = INT_MAX, right = 0, bottom = 0;
@@ -113,7 +113,7 @@ Window shared_window(std::span<const ImageTask> tasks) {
   return sum > together ? Window{left, top, right - left, bottom - top} : Window{};
 }
 
-// The same for several images of one sample: decoded once where their windows overlap.
+// Like run() for several images of one sample: decodes once if that is cheaper.
 void run_all(const Planned& planned, std::span<ImageTask> tasks, const Recipe& recipe,
              const Draw& draw, Scratch& scratch) {
   for (ImageTask& task : tasks) {
@@ -192,7 +192,7 @@ void check_array_fields(const Recipe& recipe, std::uint64_t number, const Sample
 Planned read_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
                       Scratch& scratch) {
   const Source& source = *recipe.source;
-  // Read, unless it is in the cache.
+  // Reads the sample unless it is cached.
   scratch.timer.begin_read(draw);
   const FieldSet image_bit = FieldSet{1} << recipe.image_field;
   if (!take_cached(recipe, draw, scratch)) {
@@ -201,7 +201,7 @@ Planned read_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& dra
   const Bytes bytes = scratch.sample.fields[static_cast<std::size_t>(recipe.image_field)];
   scratch.timer.end_read(draw, scratch.hit ? 0 : bytes.size());
 
-  // Plan: every random choice, before a byte is decoded.
+  // Plans: makes every random choice before a byte is decoded.
   ImageHeader header;
   if (scratch.cached) {
     header = scratch.cached->header;

@@ -36,7 +36,7 @@ TEST_CASE("an image that is left out costs its reading and no decoding") {
   std::vector<std::byte> pixels(8 * 8 * 3);
   const Placer placer = [&](std::size_t, Size) { return Placement{pixels.data(), 24, 3, 1}; };
   load_sample(placer, recipe, 0, {.sample = 0}, scratch);
-  REQUIRE(scratch.timer.times().decode_ns > 0);  // of an image before
+  REQUIRE(scratch.timer.times().decode_ns > 0);  // from an earlier image
   load_sample([](std::size_t, Size) { return Placement{}; }, recipe, 0, {.sample = 1}, scratch);
   CHECK(scratch.timer.times().bytes > 0);
   CHECK(scratch.timer.times().read_ns > 0);

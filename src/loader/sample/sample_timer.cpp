@@ -73,7 +73,7 @@ void SampleTimer::end_sample(const Draw& draw, Codec codec) {
   }
   times_.augment_ns = both_ns - times_.decode_ns;
   if (!track_) return;
-  // Drawn one after the other, though they took turns.
+  // Shown one after the other, although decoding and augmenting alternate.
   track_->add("source.read", begin_ns_, times_.read_ns, draw.sample);
   track_->add(decode_span(codec), planned_ns_, times_.decode_ns, draw.sample);
   track_->add("augment.resample", planned_ns_ + times_.decode_ns, times_.augment_ns, draw.sample);

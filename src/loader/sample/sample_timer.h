@@ -1,8 +1,8 @@
-// How long the parts of one sample took, and what its thread is doing: for the statistics, the
-// watchdog and the trace. One thread.
+// Times the parts of one sample and records the activity of its thread, for the statistics, the
+// watchdog and the trace. Not thread-safe.
 //
-// Decoding and augmenting take turns, strip by strip. The share of each is measured
-// on one sample of kMeasured (on all samples with a trace) and assumed for the others.
+// Decoding and augmenting alternate strip by strip. The share of each is measured on one sample of
+// kMeasured (on all samples with a trace) and assumed for the others.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,23 @@ namespace tundish {
 
 struct SampleTimes {
   std::uint64_t read_ns = 0, decode_ns = 0, augment_ns = 0;
-  std::uint64_t bytes = 0;  // that were read
+  std::uint64_t bytes = 0;  // bytes read
 };
 
 class SampleTimer {
  public:
   static constexpr std::uint64_t kMeasured = 16;
 
-  WorkerStatus* status = nullptr;  // receives what the thread is doing; null: not wanted
+  WorkerStatus* status = nullptr;  // receives the thread's activity; null: not recorded
 
-  void begin_sample();  // all times are 0 again
+  void begin_sample();  // resets all times to 0
   void begin_read(const Draw& draw);
-  void end_read(const Draw& draw, std::uint64_t bytes);  // bytes that were read
+  void end_read(const Draw& draw, std::uint64_t bytes);  // `bytes`: number of bytes read
   void begin_decode(const Draw& draw);
-  void end_sample(const Draw& draw, Codec codec);  // decoded and augmented
-  void end_gather();                               // for a GPU: what came after reading is decoding
+  void end_sample(const Draw& draw, Codec codec);  // after decoding and augmenting
+  void end_gather();                               // for a GPU: all after reading is decoding
 
-  // Calls decode(sink); the time that the sink takes is not decoding.
+  // Calls decode(sink) and counts its time as decoding, without the time spent in the sink.
   template <class Decode>
   void time_decode(StripSink& sink, const Decode& decode) {
     if (!measured_) return decode(sink);
@@ -43,18 +43,18 @@ class SampleTimer {
     times_.decode_ns += now_ns() - from_ns - timed.spent_ns;
   }
 
-  // Adds the times to those of the thread; of a sample that failed, the time up to the failure.
+  // Adds the times to the thread's totals. tally_failed() adds the time up to the failure.
   void tally();
   void tally_failed();
 
-  // A sample that failed, in the trace.
+  // Records a failed sample in the trace.
   void trace_bad(const Draw& draw) const;
 
-  const SampleTimes& times() const { return times_; }         // of the last sample
+  const SampleTimes& times() const { return times_; }         // times of the last sample
   std::uint64_t measured_ns() const { return measured_ns_; }  // decoding and augmenting
   std::uint64_t measured_decode_ns() const { return measured_decode_ns_; }
 
-  // The measured shares go on in other buffers (admission.h).
+  // Takes over the measured shares when the buffers are replaced (admission.h).
   void take_over(const SampleTimer& other);
 
  private:
@@ -74,7 +74,7 @@ class SampleTimer {
 
   void say(const Draw& draw, WorkerStatus::Activity activity, std::uint64_t since_ns) const;
 
-  Track* track_ = nullptr;  // of this sample; a trace may begin and end while it is made
+  Track* track_ = nullptr;  // the sample's track; a trace may start and stop meanwhile
   std::uint64_t begin_ns_ = 0, planned_ns_ = 0;
   SampleTimes times_;
   bool measured_ = false;

@@ -1,5 +1,5 @@
-// What a worker keeps between samples, so that one no larger than those before takes no new memory
-// for its bytes and pixels. One thread.
+// Buffers that a worker keeps between samples. A sample no larger than earlier samples allocates
+// no memory for its bytes and pixels. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,21 @@ namespace tundish {
 class CachedSample;
 
 struct Scratch {
-  Charge charge;                               // of the sample at work; given back last
-  std::uint64_t age = 0;                       // of its batch: small ones are served first
-  std::uint64_t next_use = 0;                  // when the draw's sample comes again, for the cache
-  bool hit = false;                            // it was in the cache
-  std::shared_ptr<const CachedSample> cached;  // its pixels; second owner: the cache
-  SampleBytes kept;  // what the buffers were asked for since they were made
+  Charge charge;                               // charge of the current sample; released last
+  std::uint64_t age = 0;                       // age of its batch: small ages are served first
+  std::uint64_t next_use = 0;                  // next use of the sample, for the cache
+  bool hit = false;                            // the sample was in the cache
+  std::shared_ptr<const CachedSample> cached;  // cached pixels; shared with the cache
+  SampleBytes kept;                            // largest sizes requested from the buffers
   Sample sample;
   DecodeScratch decode;
   PlanRunner plan;
   MixRows mix;
-  std::vector<std::uint8_t> upright;  // a turned image
-  std::vector<std::uint8_t> shared;   // what several images of a sample need of it
+  std::vector<std::uint8_t> upright;  // a rotated image
+  std::vector<std::uint8_t> shared;   // part of the image that several images share
   std::vector<std::uint8_t> gray;     // a few rows of a gray image
-  std::vector<LeftToGpu> left;        // of the last sample's images
-  Size unpadded;                      // its first image, without the padding of PadTo
+  std::vector<LeftToGpu> left;        // per image of the last sample
+  Size unpadded;                      // size of its first image, without PadTo
   SampleTimer timer;
 };
 

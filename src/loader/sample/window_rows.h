@@ -1,4 +1,4 @@
-// A window of an image, kept as it is decoded: several images are made of it.
+// Keeps a window of an image while it is decoded, so that several images can be made from it.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace tundish {
 
 class WindowRows : public StripSink {
  public:
-  // `rgb` gets the pixels of the window and, behind them, their alpha.
+  // `rgb` receives the pixels of the window, followed by their alpha.
   WindowRows(std::vector<std::uint8_t>& rgb, const Window& window, bool keep_alpha)
       : rgb_(rgb), window_(window), keep_alpha_(keep_alpha) {
     const std::size_t bytes = (keep_alpha ? 4 : 3) * pixels();
@@ -35,7 +35,7 @@ class WindowRows : public StripSink {
     }
   }
 
-  // What was kept.
+  // Returns the stored window.
   Strip strip() const {
     return {.pixels = rgb_.data(),
             .stride = std::ptrdiff_t{3} * window_.width,

@@ -44,7 +44,7 @@ void check_views(const LoaderOptions& options) {
   }
 }
 
-// What cannot come as a list, or with the sizes of its images.
+// Refuses options that do not work with images as a list, or with the sizes of images.
 void check_lists(const LoaderOptions& options) {
   const bool crops = crops_of(options.transforms) > 1;
   if (options.return_sizes && !options.views.empty()) {

@@ -1,5 +1,5 @@
-// Everything that a loader can be asked for, described once: base/fields.h. The Python dataclass
-// of the same name mirrors it; docs/reference.md is made from it.
+// All options of a loader, described once: base/fields.h. The Python dataclass of the same name
+// mirrors them; docs/reference.md is generated from them.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ namespace tundish {
 enum class MemoryFormat : std::uint8_t { channels_last = 0, contiguous = 1 };
 constexpr std::array<const char*, 2> words(MemoryFormat) { return {"channels_last", "contiguous"}; }
 
-// Who decodes the batches of a loader for a GPU.
+// Device that decodes the batches of a loader for a GPU.
 enum class DecodeOn : std::uint8_t { cpu = 0, gpu = 1, automatic = 2 };
 constexpr std::array<const char*, 3> words(DecodeOn) { return {"cpu", "gpu", "auto"}; }
 
-// What the images of a batch are: one tensor, or a list with a tensor for each of them.
+// Form of the images of a batch: one tensor, or a list with one tensor per image.
 enum class ImagesAs : std::uint8_t { tensor = 0, list = 1 };
 constexpr std::array<const char*, 2> words(ImagesAs) { return {"tensor", "list"}; }
 
@@ -58,14 +58,14 @@ struct LoaderOptions {
   bool lends = false;
   bool replay = false;
 
-  // Not described: what JSON cannot hold, or only C++ sets.
-  SamplingOptions order = {};             // its sampling, draws and repeats are described below
-  std::vector<std::int64_t> labels = {};  // instead of the source's, when not empty
-  std::vector<float> label_vectors = {};  // the same; label_width numbers for each sample
+  // Fields without description: JSON cannot hold them, or only C++ sets them.
+  SamplingOptions order = {};             // sampling, draws and repeats are described below
+  std::vector<std::int64_t> labels = {};  // replace the source's unless empty
+  std::vector<float> label_vectors = {};  // likewise; label_width numbers per sample
   std::uint32_t label_width = 0;
-  std::string trace = {};  // file that write_trace() writes; empty: none is recorded
-  std::size_t trace_bytes = std::size_t{8} << 20;  // of memory, for its newest spans
-  HostAllocator allocator = kPlainMemory;          // of the batches; page-locked for a GPU
+  std::string trace = {};  // file that write_trace() writes; empty: no trace
+  std::size_t trace_bytes = std::size_t{8} << 20;  // memory for the newest spans
+  HostAllocator allocator = kPlainMemory;          // for the batches; page-locked for a GPU
   Limits limits = {};
 
   template <class Self, class Visit>
@@ -171,20 +171,20 @@ struct LoaderOptions {
   }
   void check() const;
 
-  // Of each view; without `views` there is one.
+  // Returns the transforms of each view; without `views` there is one view.
   Views all_views() const { return views.empty() ? Views{transforms} : views; }
 
   bool channels_first() const { return memory_format == MemoryFormat::contiguous; }
   bool gpu_may_decode() const { return for_gpu && decode != DecodeOn::cpu; }
 };
 
-// Reads JSON text; check_fields_of() checks ranges. Throws Error(argument) that names the option.
+// Reads JSON text; check_fields_of() checks ranges. Throws Error(argument) with the option's name.
 LoaderOptions read_loader_options(const std::string& json);
 
-// The transforms of all views as one text: what a run is compared by.
+// Returns the transforms of all views as one text, for comparing runs.
 std::string transforms_text(const LoaderOptions& options);
 
-// Fills in what is decided by other options: threads, on_error, uneven.
+// Sets options whose defaults depend on other options: threads, on_error, uneven.
 void resolve_defaults(LoaderOptions& options);
 
 }  // namespace tundish

@@ -22,7 +22,7 @@ std::string refusal(const std::string& json) {
   return "nothing";
 }
 
-// A value of this type that is inside the range of its field and, nearly always, not the default.
+// Draws a value in the range of its field that nearly always differs from the default.
 template <class T>
 void draw(T& value, const FieldInfo& field, Random& random) {
   if constexpr (IsOptional<T>::value) {
@@ -115,7 +115,7 @@ TEST_CASE("without options everything has its default, and is not written") {
 
 TEST_CASE("every option and every transform comes back from its JSON") {
   CAPTURE(test_seed());
-  std::set<std::string> written;  // keys that some value was not the default of
+  std::set<std::string> written;  // keys for which some value was not the default
   std::set<std::size_t> transforms;
   for (std::uint64_t i = 0; i < 1000; ++i) {
     Random random({.seed = test_seed(), .sample = i}, 0);

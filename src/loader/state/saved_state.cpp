@@ -58,7 +58,7 @@ LoaderOptions read_run_config(const Json& config, bool& given) {
   return options;
 }
 
-// The fingerprints differ: in what? Data are in the fingerprint only.
+// Explains how the fingerprints differ. Only the fingerprint contains the data.
 std::string difference(const SavedState& state, const RunIdentity& run) {
   std::vector<std::string> out;
   if (state.options.seed != run.seed) {

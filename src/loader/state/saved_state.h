@@ -1,11 +1,11 @@
-// The state of a run as JSON: what Loader.state_dict() gives, and `tundish view --state` reads.
+// The state of a run as JSON: written by Loader.state_dict(), read by `tundish view --state`.
 //
 // {"format": 2, "version", "order_version", "random_version", "fingerprint", "seed", "epoch",
 //  "position", "order", "run_config"}
 //
-// The fingerprint identifies what the state belongs to: data, order, seed and transforms. Not
-// threads, prefetch, memory, rank, world size or batch size: these may change between runs. The run
-// configuration holds what the next batch depends on besides that, so that it can be made again.
+// The fingerprint identifies the run: data, order, seed and transforms. It excludes threads,
+// prefetch, memory, rank, world size and batch size: these may change between runs. The run
+// configuration holds all other options that determine the next batch, so it can be replayed.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,23 @@
 namespace tundish {
 
 constexpr int kStateFormat = 2;
-constexpr std::size_t kMaxStateBytes = 1 << 20;        // a state has some hundred
+constexpr std::size_t kMaxStateBytes = 1 << 20;        // a state has a few hundred bytes
 constexpr std::uint64_t kMaxEpoch = (1ull << 63) - 1;  // as in Python
 
-// 32 hex digits
+// Returns 32 hex digits.
 std::string fingerprint(const Source& source, const Order& order, const LoaderOptions& options);
 
-// Options whose FieldInfo::saved is set, without those at their default. "given": lists of samples,
-// weights or labels were given, which a state does not hold.
+// Returns the options whose FieldInfo::saved is set and whose value is not the default. "given":
+// lists of samples, weights or labels were given, which a state does not hold.
 Json run_config_json(const LoaderOptions& options);
 
-// What a state belongs to, of a loader that exists.
+// Identity of a run, taken from an existing loader.
 struct RunIdentity {
   std::string fingerprint;
-  std::string order;  // in words
+  std::string order;  // human-readable
   std::uint64_t seed = 0;
-  std::uint64_t positions = 0;  // of an epoch
-  // Only to say in an error what differs.
+  std::uint64_t positions = 0;  // per epoch
+  // Used only in error messages that explain a difference.
   std::string transforms = {};  // JSON
   ImageMode mode = ImageMode::rgb;
   bool exif_orientation = false;
@@ -46,15 +46,15 @@ Json state_json(const RunIdentity& run, const LoaderOptions& options, std::uint6
 struct SavedState {
   std::string fingerprint, order;
   std::uint64_t epoch = 0, position = 0;
-  LoaderOptions options;  // of the run configuration, and the seed
+  LoaderOptions options;  // options of the run configuration, and the seed
   bool given = false;
 };
 
-// Throws Error(wrong_state) for text that is not a state, a state of another version, and one whose
-// numbers are impossible for a run.
+// Throws Error(wrong_state) for text that is not a state, for a state of another version, and for
+// numbers that are impossible in a run.
 SavedState read_state(const std::string& text);
 
-// Throws Error(wrong_state) when that loader cannot go on from the state.
+// Throws Error(wrong_state) if that loader cannot resume from the state.
 void check_state(const SavedState& state, const RunIdentity& run);
 
 }  // namespace tundish

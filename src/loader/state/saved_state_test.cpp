@@ -107,7 +107,7 @@ TEST_CASE("every part of a state is needed, and of its type") {
     CHECK(refusal(with(name, Json())) != "nothing");
   }
   CHECK(refusal(without("version")) == "nothing");
-  CHECK(refusal(with("version", 1)) == "nothing");  // only for the message
+  CHECK(refusal(with("version", 1)) == "nothing");  // only used in the message
   CHECK(refusal(with("epoch", -1)) == "its epoch must be a whole number, not -1");
   CHECK(refusal(with("position", 2.0)) == "its position must be a whole number, not 2.0");
   CHECK(refusal(with("order", 2)) == "its order must be a text, not 2");
@@ -144,8 +144,8 @@ TEST_CASE("a state of another version names the version that wrote it") {
   CHECK(refusal(with("format", 3)).find("(format 3)") != std::string::npos);
 }
 
-// Threads, batches kept ready and memory are of the machine that goes on. A state that set them
-// could take all of its memory.
+// Threads, prefetched batches and memory belong to the machine that resumes. A state that set them
+// could exhaust the machine's memory.
 TEST_CASE("a run configuration holds what the next batch depends on, and nothing else") {
   const Json all = json_of_all_fields(LoaderOptions{});
   const auto is_saved = [](const std::string& wanted) {
@@ -209,8 +209,8 @@ TEST_CASE("a state goes on where it belongs") {
   CHECK(refused(state).size() < 500);
 }
 
-// The figures are those of 0.2.0. They may change only together with kStateFormat: states that
-// were saved before would be refused.
+// The expected values come from 0.2.0. They may change only together with kStateFormat; otherwise
+// states saved earlier would be refused.
 TEST_CASE("fingerprints stay what they are, and leave out arguments at their default") {
   const std::string flip = "992d52e605cba0eb6bc077db1568dce4";
   CHECK(print_of({}) == "50cc5af1032f581c1f2440bca2b04347");

@@ -10,7 +10,7 @@ std::string name_of(const Json& transform) {
   return shown_text(transform.value("name", std::string("?")));
 }
 
-// Arguments at their default are left out of the JSON.
+// The JSON omits arguments with default values.
 std::string value_text(const Json& transform, const std::string& argument) {
   const auto found = transform.find(argument);
   return found == transform.end() ? "its default" : shown(*found);
@@ -18,7 +18,7 @@ std::string value_text(const Json& transform, const std::string& argument) {
 
 std::string list_difference(const std::string& list, const Json& saved, const Json& here);
 
-// Of two transforms of one name.
+// Describes the difference between two transforms of the same name.
 std::string argument_difference(const std::string& place, const Json& saved, const Json& here) {
   Json both = saved;
   both.update(here);

@@ -1,4 +1,4 @@
-// In what two lists of transforms differ, for an error.
+// Describes how two lists of transforms differ, for an error message.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace tundish {
 
-// Of the JSON of a list, or of several (views): "transforms[0], RandomResizedCrop: size=[192,192],
-// here [224,224]". The first place that differs. What a saved state has may be long: it is cut off.
+// Returns the first difference between the JSON of two lists (or several, for views), such as
+// "transforms[0], RandomResizedCrop: size=[192,192], here [224,224]". Truncates long saved values.
 std::string transforms_difference(const Json& saved, const Json& here);
 
 }  // namespace tundish

@@ -21,7 +21,7 @@ bool interpolates(const PixelStep& step) {
   return kind_of(step.op) == PixelKind::places && step.filter != Filter::nearest;
 }
 
-// What a step needs of an image is no larger.
+// Upper bound of the part of an image that a step reads.
 Size most_needed(const ResizeStep& step, Size image) {
   return {std::min(step.crop.width, image.width), std::min(step.crop.height, image.height)};
 }
@@ -80,13 +80,13 @@ void RgbaRunner::finish() {
   store(size);
 }
 
-// `from` is the window of an image of `input` pixels that is in memory.
+// `from` is the window in memory of an image of `input` pixels.
 void RgbaRunner::run(const ResizeStep& step, const Window& from, Size input) {
   ResizeStep colors = step;
   const bool between = interpolates(step);
   if (between && !premultiplied_) {
     multiply_by_alpha(image_.rgb, image_.alpha);
-    // Padding is part of the image that is multiplied. Its alpha is the same number.
+    // Padding is premultiplied like the image. Its alpha equals step.fill[0].
     for (std::uint8_t& level : colors.fill) level = multiplied(level, step.fill[0]);
   }
   resize(image_.rgb, colors, from, input);
@@ -107,7 +107,7 @@ void RgbaRunner::resize(std::vector<std::uint8_t>& image, const ResizeStep& step
   image.swap(result_);
 }
 
-// Pillow fills after the colors were multiplied.
+// Pillow fills after premultiplying the colors, so the fill is not multiplied.
 Size RgbaRunner::run(const PixelStep& step, Size size) {
   const PlanStep one = step;
   if (interpolates(step)) multiply_by_alpha(image_.rgb, image_.alpha);
@@ -153,7 +153,7 @@ std::uint64_t RgbaRunner::bytes(const View& view) {
     size = made;
     first = false;
   }
-  return 4 * most + most_more;  // colors, alpha, and what each step makes of them
+  return 4 * most + most_more;  // colors, alpha, and the result of each step for both
 }
 
 }  // namespace tundish

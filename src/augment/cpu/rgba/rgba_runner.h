@@ -1,6 +1,6 @@
-// Carries out a plan of ImageMode::rgba on the CPU. Colors are one image, and the alpha is another
-// one of three equal channels, so that every step of three channels serves both. Where Pillow
-// interpolates, colors are multiplied by their alpha before, and divided by it after.
+// Runs a plan of ImageMode::rgba on the CPU. Colors and alpha are two separate images. The alpha
+// image has three equal channels, so every three-channel step serves both images. Where Pillow
+// interpolates, colors are multiplied by their alpha before the step and divided by it afterwards.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace tundish {
 
-// The window of a decoded image that a plan needs: its colors, and its alpha as grays.
+// The window of a decoded image that a plan needs: colors, and alpha as gray pixels.
 class RgbaWindow : public StripSink {
  public:
   void begin(const Window& window);
@@ -25,17 +25,17 @@ class RgbaWindow : public StripSink {
   std::vector<std::uint8_t> rgb, alpha;
 };
 
-// Keeps its buffers from image to image. One thread.
+// Reuses its buffers across images. Not thread-safe.
 class RgbaRunner {
  public:
-  // As of PlanRunner, with CpuPart::all. `place` has four channels, and the table has one for
-  // alpha.
+  // Same contract as PlanRunner with CpuPart::all. `place` has four channels. The table includes a
+  // table for alpha.
   void begin(const View& view, const PixelTable& table, const Placement& place);
   Window needed() const { return image_.window; }
   StripSink& sink() { return image_; }
   void finish();
 
-  // Memory that the steps of a plan take, at most, besides that of Resample.
+  // Upper bound of the memory of a plan's steps, excluding Resample.
   static std::uint64_t bytes(const View& view);
 
  private:
@@ -48,8 +48,8 @@ class RgbaRunner {
   const View* view_ = nullptr;
   const PixelTable* table_ = nullptr;
   Placement place_;
-  bool premultiplied_ = false;  // the colors are multiplied by their alpha
-  RgbaWindow image_;            // at first; then the result of the step before
+  bool premultiplied_ = false;  // the colors are currently multiplied by their alpha
+  RgbaWindow image_;            // the decoded window, later the result of the previous step
   std::vector<std::uint8_t> result_;
   Resample resample_;
   PixelRunner pixels_;

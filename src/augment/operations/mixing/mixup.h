@@ -60,7 +60,7 @@ struct CutMix {
   Mix draw_mix(Size image, Random& random) const;
 };
 
-// Refuses levels: what is mixed are numbers.
+// Refuses a dtype of levels: mixing needs numbers.
 void check_mixes(const char* name, Dtype dtype);
 
 }  // namespace tundish

@@ -8,7 +8,7 @@
 namespace tundish {
 namespace {
 
-// NumPy's randint(low, high).
+// Draws like NumPy's randint(low, high).
 int between(int low, int high, Random& random) {
   return low + static_cast<int>(random.below(static_cast<std::uint64_t>(high - low)));
 }
@@ -64,7 +64,7 @@ Mix TimmMixup::draw_mix(Size image, Random& random) const {
       out.share = 1.0 - area / (static_cast<double>(image.width) * image.height);
     }
   }
-  if (mode != MixMode::batch) out.share = static_cast<float>(out.share);  // as timm keeps them
+  if (mode != MixMode::batch) out.share = static_cast<float>(out.share);  // like timm's arrays
   return out;
 }
 

@@ -1,4 +1,4 @@
-// timm's Mixup: MixUp and CutMix with label smoothing, for a batch, for pairs or for single images.
+// timm's Mixup: MixUp and CutMix with label smoothing, drawn per batch, per pair or per image.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace tundish {
 
-// For what a share, or a box, is drawn.
+// Unit for which a share or a box is drawn.
 enum class MixMode : std::uint8_t { batch = 0, pair = 1, elem = 2 };
 constexpr std::array<const char*, 3> words(MixMode) { return {"batch", "pair", "elem"}; }
 

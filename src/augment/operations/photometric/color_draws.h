@@ -1,4 +1,4 @@
-// What the transforms of colors draw, and how it reaches the pixels.
+// Random draws of the color transforms, and their conversion to pixel steps.
 #pragma once
 
 #include <array>
@@ -9,19 +9,19 @@
 
 namespace tundish {
 
-inline constexpr double kMaxFactor = 1e30;  // a float32 holds 255 times as much
+inline constexpr double kMaxFactor = 1e30;  // a float32 holds 255 times this value
 
-// torchvision draws float32, and gives that to Pillow.
+// torchvision draws a float32 and passes it to Pillow.
 inline double draw_factor(Random& random, double low, double high) {
   return static_cast<float>(random.uniform(low, high));
 }
 
-// What torchvision adds to Pillow's hue of 8 bits; `factor`: -0.5 .. 0.5.
+// Hue offset that torchvision adds to Pillow's 8-bit hue; `factor`: -0.5 .. 0.5.
 inline PixelStep hue_step(double factor) {
   return {.op = PixelOp::hue, .value = {static_cast<double>(static_cast<int>(factor * 255) & 255)}};
 }
 
-// Every order of the numbers 0 .. kCount - 1 is as likely as any other.
+// Draws a permutation of 0 .. kCount - 1 with equal probability.
 template <std::size_t kCount>
 std::array<int, kCount> draw_order(Random& random) {
   std::array<int, kCount> order;

@@ -1,4 +1,4 @@
-// The numbers that transforms of colors draw, over 100,000 plans, against torchvision's rules.
+// Numbers drawn by the color transforms over 100,000 plans, compared with torchvision's rules.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kPlans = 100'000;
 
-// Calls visit(steps) of each plan's operations on pixels.
+// Calls visit(steps) with the pixel operations of each plan.
 template <class Visit>
 void each_plan(const Transforms& transforms, Visit visit) {
   for (std::uint64_t i = 0; i < kPlans; ++i) {
@@ -28,8 +28,8 @@ void each_plan(const Transforms& transforms, Visit visit) {
   }
 }
 
-// Kolmogorov and Smirnov: the largest distance of the distributions, of which 1 in 1000 exceeds
-// 1.95 / sqrt(n).
+// Kolmogorov-Smirnov test: the largest distance between the distributions exceeds
+// 1.95 / sqrt(n) with probability 1 in 1000.
 bool is_uniform(std::vector<double> numbers, double low, double high) {
   std::sort(numbers.begin(), numbers.end());
   double most = 0;
@@ -43,7 +43,7 @@ bool is_uniform(std::vector<double> numbers, double low, double high) {
          numbers.back() <= high + 1e-7;
 }
 
-// Within four standard deviations.
+// Whether `count` is within four standard deviations of `of * share`.
 bool is_share(int count, int of, double share) {
   return std::abs(count - of * share) <= 4 * std::sqrt(of * share * (1 - share));
 }
@@ -51,7 +51,7 @@ bool is_share(int count, int of, double share) {
 std::string names(const std::vector<PixelStep>& steps) {
   std::string out;
   for (const PixelStep& step : steps) out += words(step.op)[static_cast<std::size_t>(step.op)][0];
-  return out;  // b, c, s, h
+  return out;  // initials: b, c, s, h
 }
 
 TEST_CASE("ColorJitter draws every order as often, and factors uniformly") {
@@ -85,7 +85,7 @@ TEST_CASE("ColorJitter does only what it was given") {
 }
 
 TEST_CASE("RandomPhotometricDistort has torchvision's order and probabilities") {
-  // Brightness, contrast here or after the hue, saturation, hue, the order of the channels.
+  // Order: brightness, contrast (here or after the hue), saturation, hue, channel permutation.
   std::map<PixelOp, std::vector<double>> factors;
   std::map<std::array<double, 3>, int> channels;
   int before = 0, after = 0;

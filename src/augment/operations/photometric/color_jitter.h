@@ -1,5 +1,5 @@
-// torchvision ColorJitter: brightness, contrast, saturation and hue by random factors, in random
-// order.
+// torchvision ColorJitter: changes brightness, contrast, saturation and hue by random factors, in
+// random order.
 #pragma once
 
 #include "augment/operations/photometric/color_draws.h"

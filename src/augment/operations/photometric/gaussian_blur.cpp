@@ -29,7 +29,7 @@ void GaussianBlur::plan(View& view, Random& random) const {
                             "Resize before it",
                             across, down, width, height));
   }
-  // The only use of the mathematical library, so that a GPU has the same weights.
+  // The only call of the math library. It runs on the CPU so that a GPU uses the same weights.
   const double ratio = std::exp(-0.5 / (drawn * drawn));
   view.add({.op = PixelOp::gaussian_blur,
             .value = {static_cast<double>(across), static_cast<double>(down), drawn, drawn, ratio,

@@ -13,7 +13,7 @@ struct GaussianBlur {
   static constexpr const char* kAbout =
       "Blurs with a Gaussian kernel, whose sigma is drawn from a range.";
 
-  OneOrTwo<int> kernel_size = {3, 3};  // across, down
+  OneOrTwo<int> kernel_size = {3, 3};  // horizontal, vertical
   OneOrTwo<double> sigma = {0.1, 2.0};
   bool operator==(const GaussianBlur&) const = default;
 
@@ -27,7 +27,7 @@ struct GaussianBlur {
   }
   void check() const;
 
-  // Throws Error(argument) when half the kernel is not smaller than the image.
+  // Throws Error(argument) if half the kernel is not smaller than the image.
   void plan(View& view, Random& random) const;
   bool makes_pixels() const { return true; }
 };

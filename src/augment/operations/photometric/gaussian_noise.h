@@ -1,4 +1,4 @@
-// torchvision GaussianNoise: a normal number of its own is added to each level.
+// torchvision GaussianNoise: adds an independent normal number to each level.
 #pragma once
 
 #include "augment/plan.h"
@@ -33,7 +33,7 @@ struct GaussianNoise {
   bool makes_pixels() const { return true; }
 
  private:
-  static constexpr double kMaxNoise = 16;  // torchvision adds 16-bit numbers, which hold no more
+  static constexpr double kMaxNoise = 16;  // limit of torchvision's 16-bit noise
 };
 
 }  // namespace tundish

@@ -1,4 +1,4 @@
-// torchvision Grayscale: colors become grays.
+// torchvision Grayscale: converts colors to grays.
 #pragma once
 
 #include "augment/image_mode.h"

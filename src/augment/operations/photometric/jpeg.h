@@ -1,4 +1,4 @@
-// torchvision JPEG: compressed with a random quality and decompressed again.
+// torchvision JPEG: compresses with a random quality and decompresses the result.
 #pragma once
 
 #include "augment/operations/photometric/one_or_two.h"

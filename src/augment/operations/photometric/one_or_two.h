@@ -1,4 +1,4 @@
-// An argument that is one number or two, as torchvision's ranges are: one stands for both.
+// An argument that is one number or two, like torchvision's ranges; one number sets both.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ struct OneOrTwo : std::array<T, 2> {
 };
 
 template <class T>
-struct ArrayOf<OneOrTwo<T>> : ArrayOf<std::array<T, 2>> {};  // CheckRanges looks at both
+struct ArrayOf<OneOrTwo<T>> : ArrayOf<std::array<T, 2>> {};  // CheckRanges checks both
 
 template <>
 inline std::string wanted_text<OneOrTwo<double>>(const FieldInfo& field) {

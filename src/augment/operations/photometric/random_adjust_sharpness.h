@@ -1,4 +1,4 @@
-// torchvision RandomAdjustSharpness: an image sharpened or smoothed with probability p.
+// torchvision RandomAdjustSharpness: sharpens or smooths an image with probability p.
 #pragma once
 
 #include "augment/operations/photometric/color_draws.h"

@@ -1,4 +1,4 @@
-// torchvision RandomAutocontrast: levels stretched with probability p.
+// torchvision RandomAutocontrast: stretches the levels with probability p.
 #pragma once
 
 #include "augment/plan.h"

@@ -1,4 +1,4 @@
-// torchvision RandomChannelPermutation: red, green and blue in random order.
+// torchvision RandomChannelPermutation: puts red, green and blue in random order.
 #pragma once
 
 #include "augment/operations/photometric/color_draws.h"

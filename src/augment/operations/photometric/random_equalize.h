@@ -1,4 +1,4 @@
-// torchvision RandomEqualize: levels made equally frequent with probability p.
+// torchvision RandomEqualize: equalizes the histogram with probability p.
 #pragma once
 
 #include "augment/plan.h"

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kTries = 10;
 
-// Python's int(round(x)): ties to even. Larger than any image is large enough.
+// Python's int(round(x)), ties to even. Capped at 1e9, which is larger than any image.
 int rounded(double x) { return static_cast<int>(std::nearbyint(std::min(x, 1e9))); }
 
 }  // namespace
@@ -42,7 +42,7 @@ void RandomErasing::check_on(Dtype dtype) const {
   }
 }
 
-// The window that is erased, if any.
+// Draws the window to erase, if any.
 std::optional<Window> RandomErasing::draw(Size image, Random& random) const {
   if (random.uniform() >= p) return std::nullopt;
   const double area = static_cast<double>(image.width) * image.height;

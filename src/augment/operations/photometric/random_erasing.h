@@ -1,5 +1,5 @@
-// torchvision RandomErasing: a random window is overwritten with probability p. Before ToDtype and
-// Normalize on levels, after them on the elements of the batch.
+// torchvision RandomErasing: overwrites a random window with probability p. Works on levels before
+// ToDtype and Normalize, and on the elements of the batch after them.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ struct RandomErasing {
     visit(FieldInfo{"inplace", "torchvision's; changes nothing here"}, self.inplace);
   }
   void check() const;
-  void check_on(Dtype dtype) const;  // what it works on
+  void check_on(Dtype dtype) const;  // what the transform works on
 
   void plan(View& view, Random& random) const;           // on levels
   void plan_elements(View& view, Random& random) const;  // after ToDtype or Normalize

@@ -1,4 +1,4 @@
-// torchvision RandomGrayscale: colors become grays with probability p.
+// torchvision RandomGrayscale: converts colors to grays with probability p.
 #pragma once
 
 #include "augment/plan.h"

@@ -1,4 +1,4 @@
-// torchvision RandomInvert: inverted with probability p.
+// torchvision RandomInvert: inverts an image with probability p.
 #pragma once
 
 #include "augment/plan.h"

@@ -1,4 +1,4 @@
-// torchvision RandomPosterize: fewer bits with probability p.
+// torchvision RandomPosterize: reduces the bits per level with probability p.
 #pragma once
 
 #include "augment/plan.h"

@@ -1,4 +1,4 @@
-// torchvision RandomSolarize: bright levels inverted with probability p.
+// torchvision RandomSolarize: inverts bright levels with probability p.
 #pragma once
 
 #include "augment/plan.h"

@@ -12,15 +12,15 @@ namespace {
 
 constexpr int kTries = 10;
 
-// Python's int(round(x)): ties to even. Larger than any image is large enough.
+// Python's int(round(x)), ties to even. Capped at 1e9, which is larger than any image.
 int rounded(double x) { return static_cast<int>(std::nearbyint(std::min(x, 1e9))); }
 
-// A whole number from low to high.
+// Draws an integer from low to high, both included.
 int draw_int(int low, int high, Random& random) {
   return low + static_cast<int>(random.below(static_cast<std::uint64_t>(high - low) + 1));
 }
 
-// One of `count` windows, if a try fits.
+// Draws one of `count` windows; empty if no try fits.
 std::optional<Window> draw_window(const TimmRandomErasing& op, Size image, int count,
                                   Random& random) {
   const double area = static_cast<double>(image.width) * image.height;

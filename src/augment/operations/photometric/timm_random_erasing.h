@@ -55,7 +55,7 @@ struct TimmRandomErasing {
   void check() const;
   void check_on(Dtype dtype) const;
 
-  // On elements: check_on() refuses levels.
+  // Never works on levels: check_on() refuses them.
   void plan(View& view, Random& random) const { plan_elements(view, random); }
   void plan_elements(View& view, Random& random) const;
 };

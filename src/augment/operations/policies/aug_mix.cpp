@@ -10,7 +10,7 @@
 namespace tundish {
 namespace {
 
-// Of torchvision's space, in its order.
+// torchvision's augmentation space, in torchvision's order.
 constexpr PolicyRange kOps[] = {
     {PolicyOp::shear_x, PolicyRange::sides, 0.3},
     {PolicyOp::shear_y, PolicyRange::sides, 0.3},
@@ -29,7 +29,7 @@ constexpr PolicyRange kOps[] = {
 constexpr int kPartialOps = 9;
 constexpr int kBins = 10;
 
-// torchvision gives its kernels for tensors these coordinates: from the middle of the image.
+// torchvision gives its tensor kernels coordinates relative to the middle of the image.
 void add_tensor_affine(View& view, const AffineNumbers& numbers, const AugMix& op) {
   AffineNumbers moved = numbers;
   const Size size = view.size();
@@ -46,8 +46,8 @@ void add_tensor_affine(View& view, const AffineNumbers& numbers, const AugMix& o
             .value = {m[0], m[1], m[2], m[3], m[4], m[5], op.fill ? 1.0 : 0.0}});
 }
 
-// An operation that moves pixels; not at all where the magnitude is 0, as grid_sample() then gives
-// the image itself.
+// Adds an operation that moves pixels. Adds nothing if the magnitude is 0: grid_sample() would
+// return the image unchanged.
 void add_move(View& view, PolicyOp what, double magnitude, const AugMix& op) {
   const double slope = std::atan(magnitude) * 180.0 / std::numbers::pi,
                whole = std::trunc(magnitude);
@@ -63,7 +63,7 @@ void add_move(View& view, PolicyOp what, double magnitude, const AugMix& op) {
     case PolicyOp::translate_y:
       return add_tensor_affine(view, {.translate = {0, whole}}, op);
     default:
-      // As rotate_image() has it: the angle modulo 360, then its negative.
+      // Like rotate_image(): the angle modulo 360, then negated.
       return add_tensor_affine(view, {.angle = -(magnitude < 0 ? magnitude + 360 : magnitude)}, op);
   }
 }
@@ -80,7 +80,7 @@ void add_operation(View& view, Random& random, const AugMix& op) {
     return view.add({.op = PixelOp::posterize, .value = {magnitude - 4}});
   }
   if (range.kind == PolicyRange::downward) {
-    // torch compares float32 numbers.
+    // torch compares in float32.
     return view.add({.op = PixelOp::solarize, .value = {static_cast<float>(255.0 * magnitude)}});
   }
   if (random.uniform() <= 0.5) magnitude = -magnitude;
@@ -112,7 +112,7 @@ void AugMix::plan(View& view, Random& random) const {
   for (const double weight : weights) {
     const int depth = chain_depth > 0 ? chain_depth : 1 + static_cast<int>(random.below(3));
     for (int i = 0; i < depth; ++i) add_operation(view, random, *this);
-    // torch multiplies float32 numbers.
+    // torch multiplies in float32.
     const float whole = static_cast<float>(weight) * static_cast<float>(shares[1]);
     view.add({.op = PixelOp::mix_add, .value = {whole}});
   }

@@ -45,7 +45,7 @@ struct AugMix {
   }
 
   void check() const;
-  // torchvision's kernels for tensors, which it uses, round grays otherwise than colors.
+  // AugMix uses torchvision's tensor kernels, which round grays differently from colors.
   void check_mode(ImageMode mode) const {
     if (mode == ImageMode::l) refuse_argument(kName, "is not offered with mode=\"L\"");
   }

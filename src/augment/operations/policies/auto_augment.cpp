@@ -10,7 +10,7 @@ using enum PolicyOp;
 struct Part {
   PolicyOp op;
   double p;       // probability
-  int magnitude;  // of ten; 0 where there is none
+  int magnitude;  // bin out of ten; 0 if the operation has none
 };
 struct Pair {
   Part part[2];

@@ -39,7 +39,7 @@ void RandomChoice::check() const {
 std::vector<std::size_t> RandomChoice::choose(Random& random) const {
   if (!p) return {static_cast<std::size_t>(random.below(transforms.list().size()))};
   double left = random.uniform() * std::accumulate(p->values.begin(), p->values.end(), 0.0);
-  std::size_t last = 0;  // a rounding error must not choose what is never to be chosen
+  std::size_t last = 0;  // keeps a rounding error from choosing an entry of weight 0
   for (std::size_t i = 0; i < p->values.size(); ++i) {
     if (p->values[i] == 0) continue;
     last = i;

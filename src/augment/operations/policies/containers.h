@@ -1,5 +1,5 @@
-// torchvision's RandomApply, RandomChoice and RandomOrder: transforms that hold others. Each says
-// which of its list come, and in what order (augment/transforms.cpp plans these).
+// torchvision's RandomApply, RandomChoice and RandomOrder: transforms that contain others. choose()
+// returns which transforms run, in order (augment/transforms.cpp plans the chosen transforms).
 #pragma once
 
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace tundish {
 
-// Numbers of a list, one per entry of another list.
+// A list of numbers, one per entry of another list.
 struct Weights {
   std::vector<double> values;
   bool operator==(const Weights&) const = default;

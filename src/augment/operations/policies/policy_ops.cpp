@@ -8,7 +8,7 @@
 namespace tundish {
 namespace {
 
-// As torch computes it: from both ends towards the middle.
+// Computes like torch: from both ends towards the middle.
 float linspace(float from, float to, int count, int i) {
   if (count == 1) return from;
   const float step = (to - from) / static_cast<float>(count - 1);
@@ -91,7 +91,7 @@ void add_policy_op(View& view, Random& random, const PolicyRange& range, int bin
     case PolicyOp::equalize:
     case PolicyOp::invert:
       return view.add({.op = pixel_op_of(range.op)});
-    default:  // a factor around 1
+    default:  // factor around 1
       return view.add({.op = pixel_op_of(range.op), .value = {1.0 + magnitude}});
   }
 }

@@ -1,5 +1,5 @@
-// The operations that torchvision's policies (RandAugment, TrivialAugmentWide, AutoAugment) choose
-// from, and how strong each is.
+// The operations of torchvision's policies (RandAugment, TrivialAugmentWide, AutoAugment), and the
+// strength of each operation.
 #pragma once
 
 #include <cstdint>
@@ -30,24 +30,24 @@ enum class PolicyOp : std::uint8_t {
   invert,
 };
 
-// How far an operation goes at its highest magnitude.
+// Range of an operation's magnitude.
 struct PolicyRange {
   PolicyOp op;
   enum Kind : std::uint8_t {
-    none,      // it has no magnitude
-    sides,     // 0 .. high, to either side
-    width,     // 0 .. high * width, to either side
-    height,    // 0 .. high * height, to either side
+    none,      // no magnitude
+    sides,     // 0 .. high, random sign
+    width,     // 0 .. high * width, random sign
+    height,    // 0 .. high * height, random sign
     bits,      // 8 .. 8 - high, rounded
     downward,  // 1 .. 0
   } kind = none;
   double high = 0;
 };
 
-// Number `bin` of `bins` magnitudes, for an image of this size: torch.linspace in float32.
+// Returns magnitude `bin` of `bins` for an image of this size: torch.linspace in float32.
 double magnitude_of(const PolicyRange& range, int bin, int bins, Size image);
 
-// Adds the operation with magnitude number `bin` to the plan; draws the side.
+// Adds the operation with magnitude `bin` to the plan; draws the sign.
 void add_policy_op(View& view, Random& random, const PolicyRange& range, int bin, int bins,
                    const WarpLook& look);
 

@@ -19,7 +19,7 @@ struct Pair {
   Part part[2];
 };
 
-// `posterize` stands for the kind of posterize that the policy has.
+// `posterize` is a placeholder for the posterize variant of the policy.
 constexpr Pair kOriginal[] = {
     {{{posterize, 0.4, 8}, {rotate, 0.6, 9}}},  {{{solarize, 0.6, 5}, {auto_contrast, 0.6, 5}}},
     {{{equalize, 0.8, 8}, {equalize, 0.6, 3}}}, {{{posterize, 0.6, 7}, {posterize, 0.6, 6}}},

@@ -72,14 +72,14 @@ constexpr WeightedTimmOp kWeighted[] = {
     {invert, 0.05},
 };
 
-// The sections of a text, each a key and a value that begins with a digit, or "t" and a name.
+// The sections of a config: a key and a value that starts with a digit, or "t" and a name.
 class Sections {
  public:
   Sections(const char* owner, const std::string& text) : owner_(owner), text_(text) {
     std::string_view left = text_;
     head = take(left);
     while (!left.empty()) {
-      left.remove_prefix(1);  // the dash
+      left.remove_prefix(1);  // skips the dash
       list_.push_back(split(take(left)));
     }
   }
@@ -88,7 +88,7 @@ class Sections {
     refuse_argument(owner_, fmt::format("config \"{}\": {}", shown_text(text_), why));
   }
 
-  // The value of `key`, or nothing; afterwards it counts as known.
+  // Returns the value of `key`, or nothing, and marks the key as recognized.
   std::optional<std::string_view> find(std::string_view key) {
     std::optional<std::string_view> out;
     for (Section& section : list_) {

@@ -16,21 +16,21 @@ struct WeightedTimmOp {
 
 struct TimmRandConfig {
   std::span<const WeightedTimmOp> ops;
-  bool repeats = true;  // an operation may come twice; false where the weights differ
+  bool repeats = true;  // operations may repeat; false if the weights differ
   int count = 2;
-  double p = 0.5;  // of each operation
+  double p = 0.5;  // probability of each operation
   TimmMagnitude magnitude;
 };
 
-// Throws Error(argument) with the name of the transform when timm refuses the text, and when timm
-// would silently ignore a part of it.
+// Throws Error(argument) with the name of the transform if timm would refuse the text, or would
+// silently ignore a part of the text.
 TimmRandConfig timm_rand_config(const char* owner, const std::string& text);
 
 enum class TimmPolicy : std::uint8_t { original, originalr, v0, v0r, three_augment };
 
 struct TimmAutoConfig {
   TimmPolicy policy = TimmPolicy::original;
-  double std = 0;  // of the magnitude
+  double std = 0;  // standard deviation of the magnitude
 };
 
 TimmAutoConfig timm_auto_config(const char* owner, const std::string& text);

@@ -6,8 +6,8 @@
 #include "augment/operations/draw_normal.h"
 #include "augment/operations/warps/affine_matrix.h"
 
-// Every formula has the order of operations of timm's Python source, so that each double is the
-// same.
+// Every formula keeps the order of operations of timm's Python source, so that each double is
+// identical.
 namespace tundish {
 namespace {
 
@@ -22,7 +22,7 @@ void add_matrix(View& view, Random& random, const std::array<double, 6>& m, cons
             .value = {m[0], m[1], m[2], m[3], m[4], m[5]}});
 }
 
-// Operations that move pixels. `level`: magnitude / 10.
+// Adds an operation that moves pixels. `level`: magnitude / 10.
 void add_warp(View& view, Random& random, TimmOp op, double level, const TimmLook& look) {
   if (op == rotate) {
     const double angle = either_side(level * 30.0, random);
@@ -42,7 +42,7 @@ void add_warp(View& view, Random& random, TimmOp op, double level, const TimmLoo
   }
 }
 
-// Bits that are kept; 8 or more change nothing, none gives black.
+// Keeps `bits` bits: 8 or more change nothing, 0 gives black.
 void add_posterize(View& view, int bits) {
   if (bits >= 8) return;
   view.add({.op = PixelOp::posterize, .value = {static_cast<double>(std::max(bits, 0))}});
@@ -54,7 +54,7 @@ void add_threshold(View& view, double level, bool increasing) {
             .value = {static_cast<double>(increasing ? 256 - threshold : threshold)}});
 }
 
-// ImageEnhance: factor 1 changes nothing.
+// Adds an ImageEnhance operation; factor 1 changes nothing.
 void add_factor(View& view, Random& random, PixelOp op, double level, bool increasing) {
   const double factor =
       increasing ? std::max(0.1, 1.0 + either_side(level * 0.9, random)) : level * 1.8 + 0.1;

@@ -1,5 +1,5 @@
-// The operations of timm's RandAugment and AutoAugment (timm/data/auto_augment.py), and how strong
-// a magnitude makes each.
+// The operations of timm's RandAugment and AutoAugment (timm/data/auto_augment.py), and the
+// strength of each magnitude.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace tundish {
 
-// timm's names. One ending with `increasing` changes more with a higher magnitude, where its
-// namesake changes less.
+// timm's names. An operation ending in `increasing` has a stronger effect at a higher magnitude.
+// The operation without the suffix has a weaker effect.
 enum class TimmOp : std::uint8_t {
   auto_contrast,
   equalize,
@@ -41,23 +41,23 @@ enum class TimmOp : std::uint8_t {
   gaussian_blur_rand,
 };
 
-// What a magnitude is drawn from.
+// Distribution of the magnitude.
 struct TimmMagnitude {
   double mean = 10;
   double std = 0;        // 0: always the mean
   bool uniform = false;  // from 0 to the mean instead
-  double max = 10;       // what is drawn is clipped to 0 .. max
+  double max = 10;       // the drawn magnitude is clipped to 0 .. max
   double draw(Random& random) const;
 };
 
-// timm's hparams of operations that move pixels.
+// timm's hparams for operations that move pixels.
 struct TimmLook {
   Fill fill{};
   RandomFilter interpolation = RandomFilter::random;
   double translate_pct = 0.45;  // share of the image's side at magnitude 10
 };
 
-// Adds the operation to the plan; draws the side and the filter.
+// Adds the operation to the plan; draws the sign and the filter.
 void add_timm_op(View& view, Random& random, TimmOp op, double magnitude, const TimmLook& look);
 
 }  // namespace tundish

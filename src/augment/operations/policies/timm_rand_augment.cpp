@@ -7,7 +7,7 @@
 namespace tundish {
 namespace {
 
-// numpy.random.choice without replacement: one after the other, each by its share of what is left.
+// numpy.random.choice without replacement: draws one at a time, by its share of the rest.
 std::vector<TimmOp> weighted(const TimmRandConfig& config, Random& random) {
   std::vector<WeightedTimmOp> left(config.ops.begin(), config.ops.end());
   std::vector<TimmOp> out;

@@ -7,7 +7,7 @@
 namespace tundish {
 namespace {
 
-// Of torchvision's space, in its order.
+// torchvision's augmentation space, in torchvision's order.
 constexpr PolicyRange kOps[] = {
     {PolicyOp::identity},
     {PolicyOp::shear_x, PolicyRange::sides, 0.99},

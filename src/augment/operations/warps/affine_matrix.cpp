@@ -9,7 +9,7 @@
 
 #include "base/fields.h"
 
-// Every formula here has the order of operations of the Python source that it stands for.
+// Every formula keeps the order of operations of the Python source it is ported from.
 namespace tundish {
 namespace {
 
@@ -18,7 +18,7 @@ using Matrix = std::array<double, 6>;
 // Python's math.radians().
 double radians(double degrees) { return degrees * (std::numbers::pi / 180.0); }
 
-// Python's round(value, 15): to the nearest of the decimals, by the exact value of the number.
+// Python's round(value, 15): rounds to the nearest decimal, by the exact value of the number.
 double rounded_15(double value) {
   std::array<char, 64> text;
   const auto end =
@@ -44,7 +44,7 @@ PixelStep affine_step(const Matrix& m, const WarpLook& look) {
           .value = {m[0], m[1], m[2], m[3], m[4], m[5]}};
 }
 
-// A quarter turn: every pixel of the image is shown once.
+// Returns a step that rotates by 90 degrees; every pixel of the image is shown once.
 PixelStep quarter_turn(bool left, Size image) {
   const Matrix m = left ? Matrix{0, -1, double(image.width), 1, 0, 0}
                         : Matrix{0, 1, 0, -1, 0, double(image.height)};
@@ -53,7 +53,7 @@ PixelStep quarter_turn(bool left, Size image) {
   return step;
 }
 
-// Gives the matrix of a result with room for the whole image, and its size.
+// Shifts the matrix so that the result has room for the whole image; returns the result's size.
 Size expand_result(Matrix& m, Size image) {
   const double w = image.width, h = image.height;
   const Point corners[] = {moved(m, 0, 0), moved(m, w, 0), moved(m, w, h), moved(m, 0, h)};

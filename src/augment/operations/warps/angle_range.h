@@ -1,4 +1,4 @@
-// Ranges of angles as torchvision's RandomRotation and RandomAffine take them.
+// Ranges of angles, as arguments of torchvision RandomRotation and RandomAffine.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,13 +9,13 @@
 
 namespace tundish {
 
-// In degrees. One number stands for the range from its negative to itself.
+// A range in degrees. A single number x gives the range -x .. x.
 struct AngleRange {
   double low = 0, high = 0;
   bool operator==(const AngleRange&) const = default;
 };
 
-// Of shear: parallel to the x axis, and to the y axis where four numbers are given.
+// Ranges of the shear along x, and along y if four numbers are given.
 struct ShearRange {
   AngleRange x, y;
   bool operator==(const ShearRange&) const = default;
@@ -36,7 +36,7 @@ std::string wanted_text<ShearRange>(const FieldInfo& field);
 // Throws Error(argument) for low > high, and for angles beyond kMaxAngle.
 void check_angles(const char* owner, const char* field, const AngleRange& range);
 
-// torch.empty(1).uniform_(low, high): a float32 with 24 random bits, computed in float32.
+// Draws like torch.empty(1).uniform_(low, high): 24 random bits, computed in float32.
 double draw_float(Random& random, double low, double high);
 
 }  // namespace tundish

@@ -31,7 +31,7 @@ void ElasticTransform::plan(View& view, Random& random) const {
                             "before it",
                             sigma[0], sigma[1], kernel / 2, width, height));
   }
-  // The only use of the mathematical library, so that a GPU has the same weights.
+  // The only call of the math library. It runs on the CPU so that a GPU uses the same weights.
   const auto ratio = [](double s) { return s > 0.0 ? std::exp(-0.5 / (s * s)) : 0.0; };
   view.add({.op = PixelOp::elastic,
             .filter = interpolation,

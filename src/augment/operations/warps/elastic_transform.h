@@ -1,4 +1,4 @@
-// torchvision ElasticTransform: every pixel moves a little, and its neighbors with it.
+// torchvision ElasticTransform: moves every pixel a little, smoothly across the image.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct ElasticTransform {
   static constexpr const char* kAbout =
       "Every pixel moves by a random distance, and its neighbors with it.";
 
-  OneOrTwo<double> alpha = {50.0, 50.0};  // across, down
+  OneOrTwo<double> alpha = {50.0, 50.0};  // horizontal, vertical
   OneOrTwo<double> sigma = {5.0, 5.0};
   Filter interpolation = Filter::bilinear;
   std::optional<Fill> fill = Fill{};
@@ -38,7 +38,7 @@ struct ElasticTransform {
   }
   void check() const;
 
-  // Throws Error(argument) when half the blur's kernel is not smaller than the image.
+  // Throws Error(argument) if half the blur's kernel is not smaller than the image.
   void plan(View& view, Random& random) const;
   bool makes_pixels() const { return true; }
 

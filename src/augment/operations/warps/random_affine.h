@@ -1,4 +1,4 @@
-// torchvision RandomAffine: turned, moved, scaled and sheared by random amounts.
+// torchvision RandomAffine: rotates, moves, scales and shears by random amounts.
 #pragma once
 
 #include "augment/operations/warps/affine_matrix.h"

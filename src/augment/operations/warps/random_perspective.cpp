@@ -7,9 +7,9 @@ namespace tundish {
 namespace {
 
 constexpr std::size_t kUnknowns = 8;
-using Equation = std::array<double, kUnknowns + 1>;  // factors, then the right side
+using Equation = std::array<double, kUnknowns + 1>;  // coefficients, then the right-hand side
 
-// Gauss, with the largest number of a column as its pivot.
+// Gaussian elimination; the pivot is the largest number of a column.
 std::optional<std::array<double, kUnknowns>> solve(std::array<Equation, kUnknowns> equations) {
   for (std::size_t i = 0; i < kUnknowns; ++i) {
     const auto larger = [i](const Equation& a, const Equation& b) {
@@ -50,7 +50,7 @@ std::optional<std::array<double, 8>> perspective_coefficients(const Corners& fro
 void RandomPerspective::plan(View& view, Random& random) const {
   if (random.uniform() >= p) return;
   const int width = view.size().width, height = view.size().height;
-  // Corners move inwards by fewer pixels than this.
+  // Corners move inwards by less than this many pixels.
   const int across = static_cast<int>(distortion_scale * (width / 2)) + 1;
   const int down = static_cast<int>(distortion_scale * (height / 2)) + 1;
   const auto draw = [&random](int from, int count) {

@@ -1,4 +1,4 @@
-// torchvision RandomPerspective: the image as if seen from a random side, with probability p.
+// torchvision RandomPerspective: shows the image from a random viewpoint with probability p.
 #pragma once
 
 #include "augment/operations/warps/affine_matrix.h"
@@ -32,8 +32,8 @@ struct RandomPerspective {
   bool makes_pixels() const { return true; }
 };
 
-// Four points in order. The coefficients of PixelOp::perspective that show `from` at `to`, rounded
-// to float32 as torchvision's are. Empty when there are none: three of the points on a line.
+// Returns the coefficients of PixelOp::perspective that show the four points `from` at `to`. They
+// are rounded to float32 like torchvision's. Empty if three of the points are on a line.
 using Corners = std::array<std::array<int, 2>, 4>;
 std::optional<std::array<double, 8>> perspective_coefficients(const Corners& from,
                                                               const Corners& to);

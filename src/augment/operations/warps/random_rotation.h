@@ -1,4 +1,4 @@
-// torchvision RandomRotation: turned about a point by a random angle.
+// torchvision RandomRotation: rotates about a point by a random angle.
 #pragma once
 
 #include "augment/operations/warps/affine_matrix.h"

@@ -8,8 +8,8 @@
 namespace tundish {
 namespace {
 
-// 255 * level / alpha is (level * factor) >> 24, cut at 255, for every level: premultiply_test.cpp.
-// A factor of 2^24 leaves the level as it is.
+// (level * factor) >> 24, capped at 255, equals 255 * level / alpha for every level, as
+// premultiply_test.cpp checks. A factor of 2^24 leaves the level unchanged.
 constexpr std::array<std::uint32_t, 256> make_factors() {
   std::array<std::uint32_t, 256> out{};
   for (std::uint32_t alpha = 1; alpha < 255; ++alpha) {

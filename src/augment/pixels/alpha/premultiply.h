@@ -1,4 +1,4 @@
-// The arithmetic of premultiply_ops.h on whole images.
+// Applies the arithmetic of premultiply_ops.h to whole images.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace tundish {
 
-// Both are interleaved pixels of three bytes; those of `alpha` are equal.
+// Both spans are interleaved pixels of three bytes; the three bytes of an alpha pixel are equal.
 void multiply_by_alpha(std::span<std::uint8_t> rgb, std::span<const std::uint8_t> alpha);
 void divide_by_alpha(std::span<std::uint8_t> rgb, std::span<const std::uint8_t> alpha);
 

@@ -1,5 +1,5 @@
-// Colors multiplied by their alpha and back, bit for bit as Pillow converts between "RGBA" and
-// "RGBa". Pillow resizes and warps images with alpha in between.
+// Multiplies colors by their alpha and divides them again, bit for bit like Pillow's conversions
+// between "RGBA" and "RGBa". Pillow converts to "RGBa" to resize and warp images with alpha.
 #pragma once
 
 #include <cstdint>

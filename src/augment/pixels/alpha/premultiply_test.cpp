@@ -32,7 +32,7 @@ TEST_CASE("images are multiplied by their alpha as the arithmetic says, for all 
   int wrong = 0;
   for (std::size_t i = 0; i < made.rgb.size(); ++i) {
     wrong += made.rgb[i] != multiplied(before.rgb[i], before.alpha[i]);
-    // The nearest whole number, which no product is between two of.
+    // The nearest integer; no product is halfway between two integers.
     wrong += made.rgb[i] != (before.rgb[i] * before.alpha[i] + 127) / 255;
   }
   CHECK(wrong == 0);

@@ -20,7 +20,7 @@ const BoxRows& box_rows(Cpu cpu) {
   return cpu == Cpu::avx2 ? kBoxRowsAvx2 : kBoxRowsPlain;
 }
 
-// The pixels of a line beyond both of its ends; line[0] is the first sample.
+// Pads a line with `pixels` pixels at both ends; line[0] is the first sample.
 template <class T>
 void pad_line(T* line, int width, int pixels, PadMode mode) {
   for (int i = 1; i <= pixels; ++i) {
@@ -45,7 +45,7 @@ void Blur::run(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size)
   if (step.op == PixelOp::box_blur) box(step, rgb.data(), size);
 }
 
-// A line is read before a line that many above it is written, and never again.
+// Works in place: each line is read before the line reach_y above it is written, and only once.
 void Blur::gaussian(const PixelStep& step, std::uint8_t* rgb, Size size) {
   const auto across = gaussian_taps(static_cast<int>(step.value[0]), step.value[4]);
   const auto down = gaussian_taps(static_cast<int>(step.value[1]), step.value[5]);

@@ -10,14 +10,14 @@
 
 namespace tundish {
 
-// Works in the image's own memory. Keeps its buffers from image to image. One thread.
+// Works in the image's memory. Reuses its buffers across images. Not thread-safe.
 class Blur {
  public:
   explicit Blur(Cpu cpu) : cpu_(cpu) {}
 
   void run(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size);
 
-  // Memory for one step, at most.
+  // Upper bound of the memory for one step.
   static std::uint64_t bytes(const PixelStep& step, Size size);
 
  private:
@@ -27,13 +27,13 @@ class Blur {
   void box_down(const Box& box, std::uint8_t* rgb, Size size);
 
   const Cpu cpu_;
-  std::vector<float> line_, rows_;    // of the Gaussian: a padded line, lines that are done
-  std::vector<const float*> around_;  // the lines above and below one
-  std::vector<std::uint32_t> sums_;   // a line before it becomes bytes
-  std::vector<std::uint16_t> strip_, strip_to_;  // of the box: padded lines
+  std::vector<float> line_, rows_;               // Gaussian: a padded line, and finished lines
+  std::vector<const float*> around_;             // the lines above and below a line
+  std::vector<std::uint32_t> sums_;              // a line before conversion to bytes
+  std::vector<std::uint16_t> strip_, strip_to_;  // box: padded lines
 };
 
-// The obviously right twin.
+// Reference implementation.
 void blur_reference(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size);
 
 }  // namespace tundish

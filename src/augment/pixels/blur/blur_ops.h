@@ -1,11 +1,11 @@
-// The arithmetic of blurs that CPU and GPU share.
+// Arithmetic of the blurs, shared by CPU and GPU.
 //
-// Gaussian: torchvision multiplies a float32 kernel of two dimensions; here the two axes come one
-// after the other in float32, in a fixed order, no multiplication fused with an addition. The
-// result is rounded once, so it differs from torchvision's only next to a half.
+// Gaussian: torchvision applies a two-dimensional float32 kernel. This code applies one axis after
+// the other in float32, in a fixed order, without fused operations. The result is rounded
+// once, so it differs from torchvision only next to a half.
 //
-// Box: Pillow's ImageFilter.GaussianBlur, which is three box blurs along each axis, in 8.24
-// fixed-point numbers.
+// Box: Pillow's ImageFilter.GaussianBlur, three box blurs along each axis in 8.24 fixed-point
+// numbers.
 #pragma once
 
 #include <cmath>
@@ -15,13 +15,13 @@
 
 namespace tundish {
 
-// A gaussian blur whose kernel is larger takes the CPU, also in a loader for a GPU; so does
-// PixelOp::elastic, which blurs its field.
+// A Gaussian blur with a larger kernel runs on the CPU even if a loader delivers to a GPU. The same
+// applies to PixelOp::elastic, which blurs its field.
 inline constexpr int kMaxGaussianKernel = 127;
 
-// The weights of torchvision's Gaussian kernel along one axis: of the middle, then of each
-// distance, kernel_size / 2 + 1 at most; gives their number. Weights below 2^-24 at the end are
-// left out: they would change a level by less than float32's rounding does. `ratio`: exp(-1 / (2
+// Computes the weights of torchvision's Gaussian kernel along one axis: the middle, then each
+// distance. Returns their number, kernel_size / 2 + 1 at most. Weights below 2^-24 at the end are
+// omitted: they would change a level by less than the rounding of float32. `ratio`: exp(-1 / (2
 // sigma^2)).
 TUNDISH_HOST_DEVICE int gaussian_weights(float* weight, int kernel_size, double ratio) {
   const double squared = ratio * ratio;
@@ -44,7 +44,7 @@ TUNDISH_HOST_DEVICE int gaussian_weights(float* weight, int kernel_size, double 
   return count;
 }
 
-// The weight of the middle, then of each distance; read(d) is the sample at distance d.
+// `weight` is for the middle, then for each distance; read(d) returns the sample at distance d.
 template <class Read>
 TUNDISH_HOST_DEVICE float gaussian_sum(const float* weight, int reach, const Read& read) {
   float sum = weight[0] * read(0);
@@ -52,24 +52,24 @@ TUNDISH_HOST_DEVICE float gaussian_sum(const float* weight, int reach, const Rea
   return sum;
 }
 
-// To the nearest whole number, a half to the even one; of 0 .. 255.5.
-constexpr float kRoundingFloat = 8388608.0f;  // floats from here on are whole
+// Rounds 0 .. 255.5 to the nearest integer, ties to even.
+constexpr float kRoundingFloat = 8388608.0f;  // floats from here on are integers
 TUNDISH_HOST_DEVICE std::uint8_t level_of_sum(float sum) {
   const float whole = (sum + kRoundingFloat) - kRoundingFloat;
   return static_cast<std::uint8_t>(whole);
 }
 
 constexpr int kBoxPasses = 3;           // along each axis
-constexpr double kMaxBlurRadius = 128;  // so that the sum of a box has 16 bits
+constexpr double kMaxBlurRadius = 128;  // limit at which the sum of a box fits 16 bits
 
-// A box that spans 2 * radius + 1 samples, and a part of one more at both ends.
+// A box that spans 2 * radius + 1 samples, and a fraction of one more at both ends.
 struct Box {
   int radius;
   std::uint32_t whole, part;  // weights, 24 fractional bits
 };
 
-// Pillow 12's _gaussian_blur_radius() and the head of ImagingHorizontalBoxBlur(): in float32 where
-// Pillow has float32.
+// Pillow 12's _gaussian_blur_radius() and the start of ImagingHorizontalBoxBlur(), in float32 where
+// Pillow uses float32.
 TUNDISH_HOST_DEVICE Box box_of(double gaussian_radius) {
   const float given = static_cast<float>(gaussian_radius);
   const float variance = given * given / kBoxPasses;
@@ -86,7 +86,7 @@ TUNDISH_HOST_DEVICE Box box_of(double gaussian_radius) {
   return box;
 }
 
-// `inside`: the sum of the samples that the box spans; `ends`: of the two beside them.
+// `inside`: sum of the samples that the box spans; `ends`: sum of the two samples next to the box.
 TUNDISH_HOST_DEVICE std::uint8_t box_level(const Box& box, std::uint32_t inside,
                                            std::uint32_t ends) {
   return static_cast<std::uint8_t>((inside * box.whole + ends * box.part + (1u << 23)) >> 24);

@@ -44,7 +44,7 @@ void gaussian_reference(const PixelStep& step, std::vector<std::uint8_t>& rgb, S
   });
 }
 
-// Sample d along the axis is read(d); beyond the ends, the last sample goes on.
+// read(d) returns sample d along the axis; past the ends the last sample is repeated.
 template <class Read>
 std::uint8_t box_reference(const Box& box, const Read& read) {
   std::uint32_t inside = 0;

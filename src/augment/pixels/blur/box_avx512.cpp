@@ -5,7 +5,7 @@
 namespace tundish {
 namespace {
 
-// box_level() of 16-bit lanes. With w = high * 2^16 + low, the upper half of inside * w + ends * p
+// box_level() in 16-bit lanes. With w = high * 2^16 + low, the upper half of inside * w + ends * p
 // is the sum of the low products' upper halves, their carry, and the high products.
 class Avx512Lanes {
  public:

@@ -1,5 +1,5 @@
-// BoxRows on registers of 16-bit sums. Included by one file per instruction set, which brings
-// `Lanes`: a register (Words), how many it holds (kLanes), and level(inside, ends, box).
+// BoxRows on registers of 16-bit sums. Included by one file per instruction set, which defines
+// `Lanes`: a register type (Words), its length (kLanes), and level(inside, ends, box).
 #pragma once
 
 #include "augment/pixels/blur/blur_rows.h"
@@ -7,7 +7,7 @@
 namespace tundish {
 namespace {
 
-// A Box's weights in halves of 16 bits, for products of 16-bit lanes.
+// The weights of a Box in halves of 16 bits, for products in 16-bit lanes.
 struct BoxHalves {
   explicit BoxHalves(const Box& box)
       : whole_high(static_cast<std::uint16_t>(box.whole >> 16)),
@@ -31,7 +31,7 @@ struct BoxLanes {
     __builtin_memcpy(to, &words, sizeof words);
   }
 
-  // A full strip has a loop of known length: a few registers.
+  // A full strip takes a loop of constant length, which needs only a few registers.
   static void widen(std::uint16_t* to, const std::uint8_t* from, int count) {
     if (count == kBoxStrip) {
       for (int i = 0; i < kBoxStrip; ++i) to[i] = from[i];
@@ -64,7 +64,7 @@ struct BoxLanes {
     const std::ptrdiff_t radius = box.radius;
     for (int i = 0; i < kBoxStrip; i += kLanes) {
       const std::uint16_t* from = strip + i;
-      Words inside = Words{};  // of the row above the first
+      Words inside = Words{};  // sums for the row above the first row
       for (std::ptrdiff_t y = -radius - 1; y < radius; ++y) inside += load(from + y * kBoxStrip);
       for (std::ptrdiff_t y = 0; y < rows; ++y) {
         const Words above = load(from + (y - radius - 1) * kBoxStrip);

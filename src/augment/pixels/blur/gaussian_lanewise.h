@@ -20,7 +20,7 @@ struct GaussianLanes {
     return out;
   }
 
-  // kTogether sums side by side: an addition waits for the one before it.
+  // Computes kTogether sums at once because each addition depends on the previous one.
   template <class Read>
   static inline __attribute__((always_inline)) void sum(Floats* sums, const float* weight,
                                                         int reach, const Read& read) {
@@ -69,7 +69,7 @@ struct GaussianLanes {
         const Floats rounded = sums[k] + kRoundingFloat;
         Words bits;
         __builtin_memcpy(&bits, &rounded, sizeof bits);
-        bits &= 0xff;  // the float's last bits are the whole number
+        bits &= 0xff;  // the low bits of the float are the integer
         __builtin_memcpy(to + i + k * kLanes, &bits, sizeof bits);
       }
     }

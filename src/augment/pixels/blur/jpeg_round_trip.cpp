@@ -4,7 +4,7 @@
 #include <csetjmp>
 #include <cstdio>
 
-// jpeglib.h wants size_t and FILE declared before it.
+// jpeglib.h requires size_t and FILE to be declared first.
 #include <jpeglib.h>
 
 #include "codec/decode/jpeg.h"
@@ -12,8 +12,8 @@
 namespace tundish {
 namespace {
 
-// libjpeg leaves an error by longjmp: the functions that call it have the setjmp and nothing with
-// a destructor.
+// libjpeg reports an error by longjmp. The functions that call libjpeg contain the setjmp and no
+// object with a destructor.
 struct Writer {
   jpeg_compress_struct info = {};
   jpeg_error_mgr errors = {};
@@ -34,7 +34,7 @@ void on_output(j_common_ptr) {}
 void on_nothing(j_compress_ptr) {}
 boolean on_full(j_compress_ptr info) { on_error(reinterpret_cast<j_common_ptr>(info)); }
 
-// A JPEG of 4:2:0 is never larger (libjpeg-turbo's own bound).
+// Upper bound of a coded 4:2:0 JPEG (libjpeg-turbo's bound).
 std::size_t most_coded(Size size) {
   const auto whole = [](int side) { return (static_cast<std::size_t>(side) + 15) / 16 * 16; };
   return 3 * whole(size.width) * whole(size.height) + 2048;
@@ -66,7 +66,7 @@ bool encode(Writer& writer, std::uint8_t* rgb, Size size, int quality) {
   return true;
 }
 
-// Puts decoded rows in the place of the ones they were made of.
+// Writes decoded rows over the rows they were encoded from.
 class Rows : public StripSink {
  public:
   Rows(std::uint8_t* rgb, Size size)
@@ -80,7 +80,7 @@ class Rows : public StripSink {
 
  private:
   std::uint8_t* rgb_;
-  std::size_t row_;  // bytes
+  std::size_t row_;  // bytes per row
 };
 
 ImageHeader header_of(Size size) {
@@ -113,7 +113,7 @@ void JpegRoundTrip::run(std::vector<std::uint8_t>& rgb, Size size, int quality) 
 
 std::uint64_t JpegRoundTrip::bytes(Size size) {
   const std::uint64_t decoder = decode_bytes(header_of(size), {0, 0, size.width, size.height});
-  return most_coded(size) + 2 * decoder;  // the encoder's rows are no more than the decoder's
+  return most_coded(size) + 2 * decoder;  // the encoder needs no more rows than the decoder
 }
 
 }  // namespace tundish

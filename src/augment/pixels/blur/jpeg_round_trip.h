@@ -1,5 +1,5 @@
-// PixelOp::jpeg: an image as a JPEG of some quality, and back, as Pillow saves and opens it: 4:2:0,
-// exact integer DCT, libjpeg's standard tables.
+// PixelOp::jpeg: encodes an image as JPEG with a given quality and decodes it, like Pillow's save
+// and open: 4:2:0, exact integer DCT, libjpeg's standard tables.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace tundish {
 
-constexpr int kMaxJpegSide = 65'500;  // libjpeg's
+constexpr int kMaxJpegSide = 65'500;  // libjpeg's limit
 
-// Keeps its buffers from image to image. One thread.
+// Reuses its buffers across images. Not thread-safe.
 class JpegRoundTrip {
  public:
-  // In place. Throws Error when there is no memory.
+  // Works in place. Throws Error if memory runs out.
   void run(std::vector<std::uint8_t>& rgb, Size size, int quality);
 
-  // Memory for one image, at most.
+  // Upper bound of the memory for one image.
   static std::uint64_t bytes(Size size);
 
  private:
@@ -26,7 +26,7 @@ class JpegRoundTrip {
   DecodeScratch decode_;
 };
 
-// The obviously right twin, with the arithmetic that a GPU has too: no Huffman code is made.
+// Reference implementation with the arithmetic of the GPU: produces no Huffman code.
 void jpeg_reference(std::vector<std::uint8_t>& rgb, Size size, int quality);
 
 }  // namespace tundish

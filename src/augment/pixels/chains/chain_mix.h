@@ -8,18 +8,18 @@
 
 namespace tundish {
 
-// Keeps its buffers from image to image. One thread.
+// Reuses its buffers across images. Not thread-safe.
 class ChainMix {
  public:
-  // The steps come in order: mix_begin, each mix_add, mix_end. The image has the same size in each.
+  // Steps must come in order: mix_begin, each mix_add, mix_end. The image keeps its size.
   void run(const PixelStep& step, std::vector<std::uint8_t>& rgb);
 
-  // Memory from mix_begin to mix_end.
+  // Memory used from mix_begin to mix_end.
   static std::uint64_t bytes(Size size);
 
  private:
   std::vector<std::uint8_t> kept_;
-  std::vector<float> sum_;  // of levels times weights
+  std::vector<float> sum_;  // sums of levels times weights
 };
 
 }  // namespace tundish

@@ -10,7 +10,7 @@
 namespace tundish {
 namespace {
 
-// A mix, and what it comes to: each chain begins with the same image.
+// A mix and its expected result: each chain starts from the same image.
 struct SomeMix {
   std::vector<PixelStep> steps;
   std::vector<float> sum;
@@ -97,7 +97,7 @@ TEST_CASE("a GPU does a mix whole or not at all") {
   const PixelStep end{.op = PixelOp::mix_end}, jpeg{.op = PixelOp::jpeg, .value = {75}};
   CHECK(left_to_gpu({larger, jpeg, begin, invert, add, add, end, invert}) == 7);
   CHECK(left_to_gpu({begin, add, end, begin, invert, add, end}) == 7);
-  // No plan has these.
+  // Orders that never occur in a plan.
   CHECK(left_to_gpu({invert, begin, jpeg, add, invert, add, end, invert}) == 1);
   CHECK(left_to_gpu({begin, jpeg, add, end, begin, add, end}) == 3);
   CHECK(left_to_gpu({begin, {.op = PixelOp::elastic}, add, end, invert}) == 1);
@@ -114,7 +114,7 @@ TEST_CASE("a GPU does operations on tensors, and elastic unless its kernel is to
   const auto elastic = [](double across, double down) {
     return PixelStep{.op = PixelOp::elastic, .value = {50, 50, across, down}};
   };
-  CHECK(runs_on_gpu(elastic(15.75, 5)));  // a kernel of 127 pixels
+  CHECK(runs_on_gpu(elastic(15.75, 5)));  // 127 taps
   CHECK_FALSE(runs_on_gpu(elastic(15.9, 5)));
   CHECK_FALSE(runs_on_gpu(elastic(5, 16)));
 }

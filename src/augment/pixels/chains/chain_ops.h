@@ -1,5 +1,5 @@
-// The arithmetic of a weighted sum of images, as torchvision's AugMix does it: in float32, nothing
-// fused. CPU and GPU share this.
+// Arithmetic of a weighted sum of images, as in torchvision's AugMix: float32, without fused
+// operations. Shared by CPU and GPU.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace tundish {
 
-// A level's part of the sum. Weights are at least 0, and 1 together.
+// Returns a level's term of the sum. Weights are at least 0 and add up to 1.
 TUNDISH_HOST_DEVICE float mixed_part(std::uint8_t level, float weight) {
   return weight * static_cast<float>(level);
 }
 
-// The fraction is dropped.
+// Truncates the sum to a level.
 TUNDISH_HOST_DEVICE std::uint8_t mixed_level(float sum) {
   const int level = static_cast<int>(sum);
   return static_cast<std::uint8_t>(level > 255 ? 255 : level);

@@ -1,4 +1,4 @@
-// Operations that look at one pixel alone, as Pillow 12 does them. CPU and GPU share this.
+// Operations on single pixels, as in Pillow 12. Shared by CPU and GPU.
 #pragma once
 
 #include "augment/pixels/colors/blend_ops.h"
@@ -7,7 +7,7 @@
 
 namespace tundish {
 
-// The color that a color becomes; of operations of PixelKind::colors. Red is the lowest byte.
+// Applies an operation of PixelKind::colors to a color. Red is the lowest byte.
 TUNDISH_HOST_DEVICE std::uint32_t color_after(const PixelStep& step, std::uint32_t rgb) {
   const int red = static_cast<int>(rgb & 0xff), green = static_cast<int>(rgb >> 8 & 0xff);
   const int blue = static_cast<int>(rgb >> 16 & 0xff);

@@ -6,7 +6,7 @@
 namespace tundish {
 namespace {
 
-// Calls change(pixel, red, green, blue) of every pixel.
+// Calls change(pixel, red, green, blue) for every pixel.
 template <class Change>
 void each_pixel(std::uint8_t* rgb, std::size_t pixels, Change change) {
   for (std::size_t i = 0; i < pixels; ++i, rgb += 3) change(rgb, rgb[0], rgb[1], rgb[2]);

@@ -1,4 +1,4 @@
-// Operations on the color of each pixel by itself, and the grays of an image.
+// Operations on the color of single pixels, and the sum of an image's grays.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace tundish {
 
-// The step is of PixelKind::colors.
+// Applies a step of PixelKind::colors.
 void change_colors(std::uint8_t* rgb, std::size_t pixels, const PixelStep& step, Cpu cpu);
 
-// Of Pillow's mode L.
+// Sums the grays of Pillow's mode L.
 std::uint64_t sum_of_grays(const std::uint8_t* rgb, std::size_t pixels, Cpu cpu);
 
-// The same, by one instruction set each (color_lanes.h).
+// The same functions for one instruction set each (colors_lanes.h).
 void change_colors_avx2(std::uint8_t* rgb, std::size_t pixels, const PixelStep& step);
 void change_colors_avx512(std::uint8_t* rgb, std::size_t pixels, const PixelStep& step);
 std::uint64_t sum_of_grays_avx2(const std::uint8_t* rgb, std::size_t pixels);

@@ -10,8 +10,8 @@ struct Lanes {
   using Ints = int __attribute__((vector_size(32)));
   using Floats = float __attribute__((vector_size(32)));
 
-  // Four pixels in each half; the upper half begins 4 bytes early, so as not to read behind the
-  // last pixel.
+  // Four pixels per half. The upper half starts 4 bytes early so as not to read past the last
+  // pixel.
   static void load(Ints& rg, Ints& bg, const std::uint8_t* rgb) {
     const __m256i bytes = _mm256_loadu2_m128i(reinterpret_cast<const __m128i*>(rgb + 8),
                                               reinterpret_cast<const __m128i*>(rgb));

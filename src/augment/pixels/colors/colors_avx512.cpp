@@ -5,7 +5,7 @@
 namespace tundish {
 namespace {
 
-// Indices of bytes that put three bytes of 16 pixels to where a function says, 64 = nothing.
+// Byte indices that move three bytes of 16 pixels to the places chosen by a function; 64 = none.
 struct Bytes {
   alignas(64) std::uint8_t from[64];
 };
@@ -15,7 +15,7 @@ struct Lanes {
   using Ints = int __attribute__((vector_size(64)));
   using Floats = float __attribute__((vector_size(64)));
 
-  // Bytes `first` and 1 of every pixel, each as 16 bits; other bytes are masked out.
+  // Bytes `first` and 1 of every pixel, widened to 16 bits; other bytes are masked out.
   static constexpr Bytes pairs(int first) {
     Bytes out{};
     for (int i = 0; i < 64; ++i) {
@@ -41,7 +41,7 @@ struct Lanes {
   static void store(std::uint8_t* rgb, Ints packed) {
     static constexpr Bytes kDense = dense();
     const __m512i bytes = _mm512_permutexvar_epi8(_mm512_load_si512(kDense.from), __m512i(packed));
-    // Two stores: one with a mask takes many times as long on some processors.
+    // Two stores, because a masked store is many times slower on some processors.
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(rgb), _mm512_castsi512_si256(bytes));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(rgb + 32), _mm512_extracti32x4_epi32(bytes, 2));
   }

@@ -1,11 +1,11 @@
-// colors.h with one pixel in each 32 bits of a register. Included by one file per instruction set,
-// which gives `Lanes`:
+// colors.h with one pixel per 32-bit lane. Included by one file per instruction set, which defines
+// `Lanes`:
 //   Ints, Floats        registers of kPixels numbers
 //   load(rg, bg, rgb)   red | green << 16 and blue | green << 16 of kPixels pixels
-//   store(rgb, packed)  from red | green << 8 | blue << 16; the highest byte does not matter
+//   store(rgb, packed)  from red | green << 8 | blue << 16; the highest byte is ignored
 //   multiply_pairs(a, b), low_of, high_of (of two Floats or Ints), nearest(floats)
-//   pick(eight, index)  one of 8 numbers; the index is 0 .. 7
-//   shuffle(a, order)   the bytes of each 32 bits in the order that the bytes of `order` say
+//   pick(eight, index)  one of 8 numbers; index 0 .. 7
+//   shuffle(a, order)   the bytes of each 32-bit lane in the order given by the bytes of `order`
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ Floats all(float number) { return Floats{} + number; }
 
 Ints packed(Ints red, Ints green, Ints blue) { return red | green << 8 | blue << 16; }
 
-// Green has two halves of its weight: a whole one is too large for 16 bits with a sign.
+// Green's weight is split in two halves: the whole weight does not fit a signed 16-bit number.
 Ints gray(Ints rg, Ints bg) {
   const Ints sum = Lanes::multiply_pairs(rg, all(19595 | 19235 << 16)) +
                    Lanes::multiply_pairs(bg, all(7471 | 19235 << 16));
@@ -57,15 +57,15 @@ struct Grayscale {
 };
 
 struct Permute {
-  Ints order;  // of the bytes
+  Ints order;  // byte order
   Ints operator()(Ints rg, Ints bg) const {
     return Lanes::shuffle(packed(rg & 255, rg >> 16, bg & 255), order);
   }
 };
 
-// The integers of hue_ops.h are exact as float32: all below 2^24. A quotient is exact or far from
-// a whole number: 1 / (2 * 255) of the hue, 1 / 255 of the saturation, 1 / 43350 of a half in
-// lowered().
+// The integers of hue_ops.h are exact in float32: all are below 2^24. A quotient is exact or far
+// from an integer: by 1 / (2 * 255) for the hue, 1 / 255 for the saturation, and 1 / 43350 from a
+// half in lowered().
 struct Hue {
   Ints added;
 
@@ -97,7 +97,7 @@ struct Hue {
     const Ints odd = -(sixth & 1);
     const Ints between = lowered(value, saturation, (odd & part) | (~odd & (85 - part)));
     const Ints least = lowered(value, saturation, all(85));
-    // Bytes 0, 1, 2 of value | between << 8 | least << 16, by the sixth.
+    // Order of bytes 0, 1, 2 of value | between << 8 | least << 16, for each sixth of the circle.
     constexpr std::uint32_t kOrder[8] = {0x020100, 0x020001, 0x010002, 0x000102,
                                          0x000201, 0x010200, 0x020100, 0x020100};
     return Lanes::shuffle(packed(most, between, least), Lanes::pick(kOrder, sixth));

@@ -82,7 +82,7 @@ void change_by_counts(PixelOp op, std::vector<std::uint8_t>& rgb) {
   }
 }
 
-// Pillow's 3 x 3 filter: from the row below to the row above, in floats.
+// Pillow's 3 x 3 filter: sums from the row below to the row above, in floats.
 void sharpen(std::vector<std::uint8_t>& rgb, Size size, double factor) {
   if (size.width < 3 || size.height < 3) return;
   const std::vector<std::uint8_t> from = rgb;

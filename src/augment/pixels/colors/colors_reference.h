@@ -1,4 +1,4 @@
-// The slow twin of what depends on colors, grays or counts of levels, and of sharpness.
+// Reference implementation of operations on colors, grays and counts of levels, and of sharpness.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace tundish {
 
-// The step is of PixelKind::colors or statistics, or sharpness.
+// Applies a step of PixelKind::colors or statistics, or sharpness.
 void change_colors_reference(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size);
 
-// One color as Pillow's Convert.c computes it, in floats and doubles.
+// A color computed in floats and doubles, as in Pillow's Convert.c.
 struct SlowColor {
   std::uint8_t part[3];
 };

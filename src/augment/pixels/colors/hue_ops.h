@@ -1,5 +1,5 @@
-// Pillow 12's HSV and back, in integers and float32. Pillow computes with doubles; hue_ops_test.cpp
-// compares all colors. CPU and GPU share this.
+// Pillow 12's HSV conversions in integers and float32. Pillow computes with doubles.
+// hue_ops_test.cpp compares all colors. Shared by CPU and GPU.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ struct Hsv {
   int hue, saturation, value;
 };
 
-// Bit n: where the hue is the whole number n exactly, Pillow's floats come out just below it, and
-// Pillow has n - 1.
+// Bit n is set if Pillow computes n - 1 for a hue of exactly n, because its floating-point result
+// is just below n.
 TUNDISH_HOST_DEVICE constexpr std::uint32_t hue_below(int i) {
   constexpr std::uint32_t kBelow[8] = {0xfffffffeu, 0x00000000u, 0x11000000u, 0x00000111u,
                                        0x222aaaaau, 0x23232222u, 0x00022222u, 0x00000000u};
@@ -23,8 +23,8 @@ inline constexpr std::uint32_t kHueBelow[8] = {hue_below(0), hue_below(1), hue_b
                                                hue_below(3), hue_below(4), hue_below(5),
                                                hue_below(6), hue_below(7)};
 
-// The hue 42.5 * sixths / chroma, rounded down as Pillow does. `sixths`: 0 .. 6 * chroma - 1, how
-// far around the color circle.
+// Returns the hue 42.5 * sixths / chroma, rounded down like Pillow. `sixths`: 0 .. 6 * chroma - 1,
+// the position on the color circle.
 TUNDISH_HOST_DEVICE int hue_of(int sixths, int chroma) {
   const int whole = 85 * sixths / (2 * chroma);
   const bool exact = whole * 2 * chroma == 85 * sixths;
@@ -32,8 +32,8 @@ TUNDISH_HOST_DEVICE int hue_of(int sixths, int chroma) {
   return exact ? whole - below : whole;
 }
 
-// The same from 42.5 * sixths / chroma in float32, off by 2^-20 of itself at most: the quotient is
-// exact or 1 / (2 * 255) away from a whole number. `below`: hue_below() of 0 .. 7.
+// Returns the hue from 42.5 * sixths / chroma in float32 with a relative error of 2^-20. The exact
+// quotient is an integer or 1 / (2 * 255) away from one. `below`: hue_below() of 0 .. 7.
 TUNDISH_HOST_DEVICE int hue_from(float quotient, const std::uint32_t* below) {
   const int whole = static_cast<int>(quotient + 1.0f / 1024);
   const int before = static_cast<int>(quotient - 1.0f / 1024);
@@ -41,12 +41,12 @@ TUNDISH_HOST_DEVICE int hue_from(float quotient, const std::uint32_t* below) {
   return whole - (bit & (whole - before) & 1);
 }
 
-// The saturation from 255 * chroma / most, which may be off as much: exact or 1 / 255 away.
+// Returns the saturation from 255 * chroma / most with the same relative error.
 TUNDISH_HOST_DEVICE int saturation_from(float quotient) {
   return static_cast<int>(quotient + 1.0f / 1024);
 }
 
-// How far around the color circle, in parts of a sixth; chroma > 0.
+// Returns the position on the color circle: chroma units per sixth of the circle; chroma > 0.
 TUNDISH_HOST_DEVICE int sixths_of(int red, int green, int blue, int most, int chroma) {
   const int sixths = red == most     ? green - blue
                      : green == most ? blue - red + 2 * chroma
@@ -62,15 +62,15 @@ TUNDISH_HOST_DEVICE Hsv hsv_of(int red, int green, int blue) {
   return {hue_of(sixths_of(red, green, blue, most, chroma), chroma), 255 * chroma / most, most};
 }
 
-// value * (1 - saturation / 255 * part / 85), to the nearest: never half way between two.
+// value * (1 - saturation / 255 * part / 85), rounded to nearest; never halfway between integers.
 TUNDISH_HOST_DEVICE int lowered(int value, int saturation, int part) {
   return (2 * value * (21675 - saturation * part) + 21675) / 43350;
 }
 
-// The sixth of the color circle that a hue is in; 6, which is 0 again, for 255.
+// Returns the sixth of the color circle that contains a hue; 6 (the same as 0) for 255.
 TUNDISH_HOST_DEVICE int sixth_of(int hue) { return hue * 1543 >> 16; }
 
-// The three levels of a color, highest in the lowest byte, and the sixth that orders them.
+// The three levels of a color, highest level in the lowest byte, and the sixth that orders them.
 struct HueParts {
   std::uint32_t levels;
   int sixth;
@@ -84,14 +84,14 @@ TUNDISH_HOST_DEVICE HueParts parts_of(const Hsv& hsv) {
   return {value | between << 8 | low << 16, sixth};
 }
 
-// Which byte of HueParts::levels is red, green and blue, in four bits each; no byte is the 4th.
+// Byte of HueParts::levels for red, green and blue, in four bits each; 4 selects no byte.
 TUNDISH_HOST_DEVICE constexpr std::uint32_t channel_order(int sixth) {
   constexpr std::uint32_t kOrder[8] = {0x4210, 0x4201, 0x4102, 0x4012,
                                        0x4021, 0x4120, 0x4210, 0x4210};
   return kOrder[sixth];
 }
 
-// Red in the lowest byte.
+// Returns the color with red in the lowest byte.
 TUNDISH_HOST_DEVICE std::uint32_t rgb_of(const Hsv& hsv) {
   const HueParts parts = parts_of(hsv);
   const std::uint32_t order = channel_order(parts.sixth);

@@ -39,7 +39,7 @@ TEST_CASE("every color has Pillow's HSV, and every HSV Pillow's color") {
   CHECK(wrong == 0);
 }
 
-// As far as a GPU's division may be off, and twice that.
+// Visits quotients with relative errors up to 2^-20, more than a GPU's division may have.
 template <class Visit>
 void each_quotient(float exact, Visit visit) {
   for (const float off : {-0x1p-20f, -0x1p-22f, 0.0f, 0x1p-22f, 0x1p-20f}) {

@@ -1,4 +1,4 @@
-// ImageEnhance.Sharpness: an image and the same, smoothed, blended.
+// ImageEnhance.Sharpness: blends an image with its smoothed copy.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,19 @@
 
 namespace tundish {
 
-// Keeps its buffers from image to image. One thread.
+// Reuses its buffers across images. Not thread-safe.
 class Sharpness {
  public:
-  // Interleaved RGB, in place.
+  // Sharpens interleaved RGB in place.
   void run(std::uint8_t* rgb, Size size, float factor, Cpu cpu);
 
  private:
-  std::vector<std::uint8_t> above_, here_;  // rows as they were
-  std::vector<std::uint16_t> sums_;         // of three rows
+  std::vector<std::uint8_t> above_, here_;  // unchanged copies of rows
+  std::vector<std::uint16_t> sums_;         // sums of three rows
 };
 
-// Three rows of `bytes`, sums of them in a column, and where the result of the row in the middle
-// goes: all but the first and the last pixel.
+// Three rows of `bytes` bytes, their column sums, and the output for the middle row without its
+// first and last pixel.
 struct SharpnessRow {
   std::uint8_t* to;
   const std::uint8_t* above;
@@ -32,10 +32,10 @@ struct SharpnessRow {
   std::size_t bytes;
 };
 
-// The sums, of as many bytes as fill whole registers: returns their number.
+// Computes the sums for as many bytes as fill whole registers; returns their number.
 std::size_t add_rows_avx2(const SharpnessRow& row);
 std::size_t add_rows_avx512(const SharpnessRow& row);
-// As many bytes from the fourth on as fill whole registers: returns where they end.
+// Sharpens from the fourth byte on, as many bytes as fill whole registers; returns their end.
 std::size_t sharpen_row_avx2(const SharpnessRow& row, float factor);
 std::size_t sharpen_row_avx512(const SharpnessRow& row, float factor);
 

@@ -5,7 +5,7 @@
 namespace tundish {
 namespace {
 
-// blend_levels() of 8 levels, as 32 bits each.
+// blend_levels() of 8 levels, in 32-bit lanes.
 __m256i blended(__m128i from, __m128i to, __m256 factor) {
   const __m256 begin = _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(from));
   const __m256 way = _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_sub_epi16(to, from)));
@@ -43,7 +43,7 @@ std::size_t sharpen_row_avx2(const SharpnessRow& row, float factor) {
         _mm256_add_epi16(load(row.sums + i - 3), load(row.sums + i)), load(row.sums + i + 3));
     const __m256i sum = _mm256_add_epi16(_mm256_add_epi16(around, _mm256_slli_epi16(level, 2)),
                                          _mm256_set1_epi16(6));
-    // A sum of at most 3321 over 13: 5042 is 65536 / 13, rounded up.
+    // Divides a sum of at most 3321 by 13: 5042 is 65536 / 13, rounded up.
     const __m256i smooth = _mm256_mulhi_epu16(sum, _mm256_set1_epi16(5042));
     const __m256i low =
         blended(_mm256_castsi256_si128(smooth), _mm256_castsi256_si128(level), factors);

@@ -39,7 +39,7 @@ std::size_t sharpen_row_avx512(const SharpnessRow& row, float factor) {
         _mm512_loadu_si512(row.sums + i + 3));
     const __m512i sum = _mm512_add_epi16(_mm512_add_epi16(around, _mm512_slli_epi16(level, 2)),
                                          _mm512_set1_epi16(6));
-    // A sum of at most 3321 over 13: 5042 is 65536 / 13, rounded up.
+    // Divides a sum of at most 3321 by 13: 5042 is 65536 / 13, rounded up.
     const __m512i smooth = _mm512_mulhi_epu16(sum, _mm512_set1_epi16(5042));
     const __m128i low =
         blended(_mm512_castsi512_si256(smooth), _mm512_castsi512_si256(level), factors);

@@ -1,12 +1,12 @@
-// Pillow 12's filter SMOOTH. CPU and GPU share this.
+// Pillow 12's filter SMOOTH. Shared by CPU and GPU.
 #pragma once
 
 #include "base/host_device.h"
 
 namespace tundish {
 
-// `sum`: of a level and its eight neighbors, and four times the level again. The sum over 13, to
-// the nearest: never half way between two, so that Pillow's floats come to the same.
+// `sum`: five times a level plus its eight neighbors. Divides the sum by 13 and rounds to nearest;
+// the quotient is never halfway between integers, so Pillow's floats give the same result.
 TUNDISH_HOST_DEVICE int smoothed(int sum) { return (sum + 6) / 13; }
 
 }  // namespace tundish

@@ -32,7 +32,7 @@ LevelFormula part_of(const std::uint8_t* table) {
           .first = static_cast<std::uint8_t>(first)};
 }
 
-// Any factor between the bounds that the levels below 255 give; the lowest one of 16 bits.
+// Finds the lowest factor that fits the levels below 255, with the largest shift for 16 bits.
 LevelFormula product_of(const std::uint8_t* table) {
   LevelFormula out{.kind = Kind::product};
   std::array<float, 256> bounds{};
@@ -43,7 +43,7 @@ LevelFormula product_of(const std::uint8_t* table) {
   for (out.shift = 16; out.shift >= 9; --out.shift) {
     const double factor = std::ceil(std::ldexp(static_cast<double>(bound), out.shift));
     if (factor >= 65536) continue;
-    // The bound is rounded: the factor may be one less or one more.
+    // The bound is rounded: the exact factor may be one less or one more.
     for (int off = -1; off <= 1; ++off) {
       const double other = factor + off;
       if (other < 0 || other >= 65536) continue;
@@ -74,7 +74,7 @@ std::uint8_t level_by(const LevelFormula& formula, std::uint8_t level) {
 LevelFormula formula_of(const std::uint8_t* table, Cpu cpu) {
   if (const LevelFormula bits = bits_of(table); gives(bits, table)) return bits;
   if (const LevelFormula part = part_of(table); gives(part, table)) return part;
-  // With AVX-512 two shuffles look 64 levels up: faster than products of 16 bits.
+  // With AVX-512, two shuffles look up 64 levels, which is faster than 16-bit products.
   return cpu == Cpu::avx2 && table[0] == 0 ? product_of(table) : LevelFormula{};
 }
 

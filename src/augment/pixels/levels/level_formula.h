@@ -1,6 +1,6 @@
-// Tables of levels that are also a formula, which is faster than looking levels up: inverted,
-// posterized and solarized images, and brightness. The formula is found in the table, so that it
-// does not matter which operations made it.
+// Tables of levels that can also be computed by a formula, which is faster than look-ups: inverted,
+// posterized and solarized images, and brightness. The formula is derived from the table, so any
+// operations may have produced the table.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ struct LevelFormula {
   enum class Kind : std::uint8_t {
     none,
     bits,     // (level ^ flipped) & kept
-    part,     // level ^ flipped from level `first` on; below, the level itself
-    product,  // level * factor >> shift, 255 at most
+    part,     // level ^ flipped from level `first` on; lower levels are unchanged
+    product,  // level * factor >> shift, at most 255
   };
   Kind kind = Kind::none;
   std::uint8_t flipped = 0, kept = 255, first = 0;
@@ -23,14 +23,14 @@ struct LevelFormula {
   int shift = 0;  // 9 .. 16
 };
 
-// Of a table of 256 levels; Kind::none where looking levels up is faster on this machine. Every
-// level of the table follows from the formula.
+// Returns a formula that gives every level of the table of 256 levels. Returns Kind::none if
+// look-ups are faster on this machine.
 LevelFormula formula_of(const std::uint8_t* table, Cpu cpu);
 
-// The level that the formula gives.
+// Returns the level computed by the formula.
 std::uint8_t level_by(const LevelFormula& formula, std::uint8_t level);
 
-// A formula of formula_of() for the same machine.
+// `formula` must come from formula_of() with the same `cpu`.
 void apply_formula(std::uint8_t* levels, std::size_t count, const LevelFormula& formula, Cpu cpu);
 
 void apply_formula_plain(std::uint8_t* levels, std::size_t count, const LevelFormula& formula);

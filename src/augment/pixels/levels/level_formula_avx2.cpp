@@ -5,8 +5,8 @@
 namespace tundish {
 namespace {
 
-// The high half of a product of 16 bits, whose one factor is the level above 8 zero bits, is the
-// product shifted by 8.
+// The level is placed above 8 zero bits, so the high half of the 16-bit product is the product
+// shifted by 8.
 std::size_t multiply(std::uint8_t* levels, std::size_t count, const LevelFormula& formula) {
   const __m256i factor = _mm256_set1_epi16(static_cast<short>(formula.factor));
   const __m256i zero = _mm256_setzero_si256();

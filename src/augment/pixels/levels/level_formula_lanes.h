@@ -1,4 +1,4 @@
-// The formulas of bits on registers of kBytes. Included by one file per instruction set.
+// The bitwise formulas on registers of kBytes. Included by one file per instruction set.
 #pragma once
 
 #include "augment/pixels/levels/level_formula.h"
@@ -10,7 +10,7 @@ template <int kBytes>
 struct FormulaLanes {
   typedef std::uint8_t Bytes __attribute__((vector_size(kBytes)));
 
-  // Gives how many levels are done; the others are fewer than a register holds.
+  // Returns the number of levels processed; the remaining levels do not fill a register.
   template <class Change>
   static inline __attribute__((always_inline)) std::size_t each(std::uint8_t* levels,
                                                                 std::size_t count,

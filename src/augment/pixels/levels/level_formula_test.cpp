@@ -21,7 +21,7 @@ Table table_of(const PixelStep& step) {
   return out;
 }
 
-// Levels that differ from the table, of lengths that are no multiples of a register too.
+// Counts levels that differ from the table, also for lengths that do not fill whole registers.
 int count_wrong(const LevelFormula& formula, const Table& table, Cpu cpu) {
   int wrong = 0;
   for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{63}, std::size_t{256},
@@ -39,7 +39,7 @@ void each_cpu(Check check) {
   for (int cpu = 0; cpu <= static_cast<int>(best_cpu()); ++cpu) check(static_cast<Cpu>(cpu));
 }
 
-// Machines on which the step has no formula, or a wrong one.
+// Counts the instruction sets for which the step has no formula, or a wrong one.
 int count_missing(const PixelStep& step) {
   const Table table = table_of(step);
   int missing = 0;

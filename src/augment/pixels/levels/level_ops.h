@@ -1,5 +1,5 @@
-// Operations that look at one level alone, as Pillow 12's ImageOps and ImageEnhance do them. CPU
-// and GPU share this.
+// Operations on single levels, as in Pillow 12's ImageOps and ImageEnhance. Shared by CPU and
+// GPU.
 #pragma once
 
 #include "augment/pixels/colors/blend_ops.h"
@@ -7,7 +7,7 @@
 
 namespace tundish {
 
-// The level that `level` becomes; of operations of PixelKind::levels.
+// Applies an operation of PixelKind::levels to a level.
 TUNDISH_HOST_DEVICE std::uint8_t level_after(const PixelStep& step, std::uint8_t level) {
   switch (step.op) {
     case PixelOp::brightness:

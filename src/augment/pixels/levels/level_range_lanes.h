@@ -1,4 +1,4 @@
-// level_range() by registers of kLanes bytes. Included by one file per instruction set.
+// level_range() with registers of kLanes bytes. Included by one file per instruction set.
 #pragma once
 
 #include <cstring>
@@ -8,7 +8,7 @@
 namespace tundish {
 namespace {
 
-// Three registers hold whole pixels.
+// Three registers hold a whole number of pixels.
 template <std::size_t kLanes>
 std::size_t range_of(LevelRange& range, const std::uint8_t* rgb, std::size_t bytes) {
   typedef std::uint8_t Levels __attribute__((vector_size(kLanes)));

@@ -5,10 +5,10 @@
 namespace tundish {
 namespace {
 
-// A table as 16 tables of 16 levels. Each holds, by exclusive or, what it differs by from the
-// table before it, and adds that to the bytes that are as high or higher: index - 16 * n has its
-// sign bit set for the others, and a shuffle gives 0 for those. The upper 128 levels begin again,
-// since the sign bit is one more.
+// A table split into 16 tables of 16 levels. Each holds the exclusive or with the table before it,
+// and changes only bytes in its range or above. For other bytes, index - 16 * n has its sign bit
+// set, and a shuffle gives 0. The upper 128 levels start over, because the sign bit limits an index
+// to 7 bits.
 struct Changes {
   alignas(16) std::uint8_t level[256];
 };
@@ -19,7 +19,7 @@ void set(Changes& out, const std::uint8_t* table) {
   }
 }
 
-// Looks kCount registers up; number k in changes[k * kNext].
+// Looks up kCount registers; register k uses changes[k * kNext].
 template <int kCount, int kNext>
 void look_up(__m256i* levels, const Changes* changes) {
   const __m256i sixteen = _mm256_set1_epi8(16), sign = _mm256_set1_epi8(-128);
@@ -40,12 +40,12 @@ void look_up(__m256i* levels, const Changes* changes) {
   for (int k = 0; k < kCount; ++k) levels[k] = result[k];
 }
 
-// For shuffles of 16 bytes. [to][from]: what register `to` takes of register `from`.
+// Shuffle orders of 16 bytes. [to][from]: the bytes that register `to` takes from register `from`.
 struct Orders {
   alignas(16) std::int8_t byte[3][3][16];
 };
 
-// Byte i of channel c is byte 3 * i + c of three registers, and back again.
+// Moves byte 3 * i + c of three registers to byte i of channel c, and back.
 constexpr Orders to_channels() {
   Orders out{};
   for (int to = 0; to < 3; ++to) {
@@ -108,7 +108,7 @@ void apply_levels_avx2(std::uint8_t* rgb, std::size_t bytes, const std::uint8_t*
   for (int c = 0; c < 3; ++c) set(changes[c], tables + 256 * c);
   std::size_t i = 0;
   for (; i + 96 <= bytes; i += 96) {
-    // 16 pixels in each half of the three registers.
+    // Each half of the three registers holds 16 pixels.
     __m128i* at = reinterpret_cast<__m128i*>(rgb + i);
     __m256i levels[3];
     for (int k = 0; k < 3; ++k) levels[k] = _mm256_loadu2_m128i(at + 3 + k, at + k);

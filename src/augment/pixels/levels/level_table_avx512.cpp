@@ -21,11 +21,11 @@ __m512i look_up(const Levels& levels, __m512i index) {
   return _mm512_mask_mov_epi8(low, _mm512_movepi8_mask(index), high);
 }
 
-// Calls step(levels, number) of every 64 bytes, the last of which may be fewer.
+// Calls step(levels, number) for every 64 bytes; the last call may have fewer bytes.
 template <class Step>
 void each_register(std::uint8_t* rgb, std::size_t bytes, Step step) {
   std::size_t i = 0;
-  int number = 0;  // of the register, from 0 to 2 again and again
+  int number = 0;  // register number modulo 3
   for (; i + 192 <= bytes; i += 192) {
     for (int k = 0; k < 3; ++k) {
       std::uint8_t* at = rgb + i + 64 * k;
@@ -49,7 +49,7 @@ void apply_same_levels_avx512(std::uint8_t* rgb, std::size_t bytes, const std::u
 
 void apply_levels_avx512(std::uint8_t* rgb, std::size_t bytes, const std::uint8_t* tables) {
   const Levels red = load(tables), green = load(tables + 256), blue = load(tables + 512);
-  // Bytes 0, 3, 6 ...; 1, 4, 7 ...; 2, 5, 8 ...: 64 is 1 more than a multiple of 3.
+  // Masks of the bytes of one channel. The register number selects the mask: 64 is 1 modulo 3.
   constexpr __mmask64 kThird[3] = {0x9249249249249249u, 0x2492492492492492u, 0x4924924924924924u};
   each_register(rgb, bytes, [&](__m512i index, int number) {
     const __m512i two =

@@ -8,7 +8,7 @@ namespace {
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-// The inputs of one output: `first`, then `step` (1 or -1) further each time.
+// The inputs of one output: `first`, then steps of `step` (1 or -1).
 struct Tap {
   int first = 0, step = 1;
   std::vector<double> weight;
@@ -33,7 +33,7 @@ Tap tap_of(int in, int out, int i, Filter filter) {
   return tap;
 }
 
-// Of the kept outputs of a line. `backwards`: mirror, resize, mirror back.
+// Returns the taps of the kept outputs of a line. `backwards`: mirror, resize, mirror back.
 std::vector<Tap> taps_of(int in, int out, int keep_from, int keep, bool backwards, bool mirror,
                          Filter filter) {
   std::vector<Tap> taps;
@@ -109,7 +109,7 @@ void resize_16(std::vector<std::uint8_t>& out, std::span<const std::uint8_t> pix
 }
 
 std::uint64_t resize_16_bytes(const ResizeStep& step) {
-  // Weights of every output, two levels of a pixel between the passes, a row of doubles twice.
+  // Weights of every output, two levels per pixel between the passes, and two rows of doubles.
   const auto line = [](int in, int out, int keep) {
     const double scale = std::max(1.0, static_cast<double>(in) / out);
     return at(keep) * (sizeof(Tap) + 2 * sizeof(double) * static_cast<std::size_t>(4 * scale + 2));

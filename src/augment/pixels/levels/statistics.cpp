@@ -28,8 +28,8 @@ void equalize(Levels& table, const Counts& counts) {
 }  // namespace
 
 LevelCounts count_levels(const std::uint8_t* rgb, std::size_t pixels) {
-  // Four counts of each level, in turn: to add 1 to a number that was written just now is slow,
-  // and neighbors are often equal.
+  // Four counters per level, used in turn: incrementing a number that was just written is slow, and
+  // neighbors are often equal.
   std::array<LevelCounts, 4> counts{};
   const auto count = [&counts](std::size_t which, const std::uint8_t* pixel) {
     ++counts[which][0][pixel[0]];

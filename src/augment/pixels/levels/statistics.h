@@ -1,4 +1,4 @@
-// How many pixels of an image have each level, and the tables that follow from that.
+// Counts of the levels of an image, and tables derived from the counts.
 #pragma once
 
 #include <array>
@@ -10,22 +10,22 @@
 
 namespace tundish {
 
-using LevelCounts = std::array<std::array<std::uint32_t, 256>, 3>;  // by channel
+using LevelCounts = std::array<std::array<std::uint32_t, 256>, 3>;  // by channel, then level
 
 LevelCounts count_levels(const std::uint8_t* rgb, std::size_t pixels);
 
-// The counts of the image that the table will make of a counted one.
+// Returns the counts after the table is applied to a counted image.
 LevelCounts counts_after(const LevelCounts& counts, const LevelTable& table);
 
-// `gray`: the mean of the image.
+// `gray`: mean gray of the image.
 LevelTable contrast_table(int gray, float factor);
 LevelTable equalize_table(const LevelCounts& counts);
 LevelTable autocontrast_table(const LevelRange& range);
 
-// Of the levels that have been counted.
+// Returns the range of the counted levels.
 LevelRange range_of(const LevelCounts& counts);
 
-// `second` after `first`.
+// Returns the table that applies `first`, then `second`.
 LevelTable joined(const LevelTable& first, const LevelTable& second);
 
 }  // namespace tundish

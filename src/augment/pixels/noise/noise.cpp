@@ -25,7 +25,7 @@ void erase_window(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size si
   const auto stride = std::ptrdiff_t{3} * size.width;
   std::uint8_t* first = rgb.data() + w.y * stride + std::ptrdiff_t{3} * w.x;
   const float* table = normal_table();
-  std::uint64_t number = 0;  // of a pixel of the window
+  std::uint64_t number = 0;  // index of a pixel in the window
   for (std::uint8_t* row = first; row != first + w.height * stride; row += stride) {
     if (step.value[0] == 0.0 && row != first) {
       std::copy_n(first, 3 * w.width, row);

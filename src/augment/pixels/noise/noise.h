@@ -1,4 +1,4 @@
-// PixelOp::noise and PixelOp::erase on the CPU, in the image's own memory.
+// PixelOp::noise and PixelOp::erase on the CPU, in place.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@ namespace tundish {
 void add_noise(const PixelStep& step, std::vector<std::uint8_t>& rgb, Cpu cpu);
 void erase_window(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size);
 
-// The obviously right twin of both.
+// Reference implementation of both.
 void noise_reference(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size);
 
-// Adds to that many pixels of RGB.
+// A run of RGB pixels, and the noise added to them.
 struct NoisePixels {
   std::uint8_t* rgb;
   std::uint64_t pixels, key;

@@ -1,4 +1,4 @@
-// add_noise as loops that a compiler turns into registers. Included by one file per instruction
+// add_noise as loops that the compiler vectorizes. Included by one file per instruction
 // set.
 #pragma once
 
@@ -10,8 +10,8 @@ namespace {
 
 constexpr int kTogether = 64;  // pixels
 
-// The shifts of a block's channels, in the order of its bytes. Each loop is of one kind, so that
-// compilers turn it into registers.
+// Computes the noise of a block's channels, in byte order. Each loop has one kind of operation so
+// that compilers vectorize the loop.
 inline __attribute__((always_inline)) void shifts_of(std::int32_t* shift, const NoisePixels& noise,
                                                      std::uint64_t first) {
   std::uint64_t bits[kTogether];

@@ -1,5 +1,5 @@
-// Noise and erasing on 8-bit levels, as torchvision's kernels for uint8 tensors compute them. CPU
-// and GPU share this.
+// Noise and erasing on 8-bit levels, as in torchvision's kernels for uint8 tensors. Shared by CPU
+// and GPU.
 #pragma once
 
 #include "augment/pixels/noise/normal_ops.h"
@@ -7,7 +7,7 @@
 
 namespace tundish {
 
-// What PixelOp::noise adds to levels, for a normal number: truncated to 16 bits.
+// Noise that PixelOp::noise adds for a normal number, truncated to 16 bits.
 struct NoiseScale {
   float mean, sigma;  // in levels
 };
@@ -27,7 +27,7 @@ TUNDISH_HOST_DEVICE std::uint8_t noisy_level(std::uint8_t level, int shift, bool
   return static_cast<std::uint8_t>(sum < 0 ? 0 : sum > 255 ? 255 : sum);
 }
 
-// The level of PixelOp::erase, value[0] == 1: a normal number as uint8, so most are 0, 1 and 255.
+// Level of PixelOp::erase with value[0] == 1: a normal number cast to uint8, mostly 0, 1 and 255.
 TUNDISH_HOST_DEVICE std::uint8_t normal_level(float normal) {
   return static_cast<std::uint8_t>(static_cast<int>(normal));
 }

@@ -1,5 +1,5 @@
-// Random numbers that every pixel has: normal ones, as a function of a key and a place, by integers
-// and a table, so that every machine gives the same. CPU and GPU share this.
+// Normal random numbers per pixel, as a function of a key and a place. Computed with integers and a
+// table so that every machine gives the same numbers. Shared by CPU and GPU.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace tundish {
 
-// 64 random bits of a pixel, 16 for each channel and 16 that are left: number `pixel` of a stream
-// of base/random.h.
+// Returns 64 random bits of a pixel: 16 for each channel and 16 unused. The bits are number `pixel`
+// of a stream of base/random.h.
 TUNDISH_HOST_DEVICE std::uint64_t pixel_bits(std::uint64_t key, std::uint64_t pixel) {
   std::uint64_t x = key + 0x9e3779b97f4a7c15u * (pixel + 1);
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -17,17 +17,17 @@ TUNDISH_HOST_DEVICE std::uint64_t pixel_bits(std::uint64_t key, std::uint64_t pi
   return x ^ (x >> 31);
 }
 
-// The random bits of a channel of the pixel.
+// Returns the random bits of a channel of the pixel.
 TUNDISH_HOST_DEVICE std::uint32_t channel_bits(std::uint64_t bits, int channel) {
   return static_cast<std::uint32_t>(bits >> (16 * channel)) & 0xffff;
 }
 
-// Entry i of the table is the number below which a normal one is with probability i / kNormalParts;
-// there are kNormalParts + 1. Made when first asked for. Host only: a GPU gets a copy.
+// A table of kNormalParts + 1 quantiles: a normal number is below entry i with probability
+// i / kNormalParts. Built on first use. Host only: a GPU gets a copy.
 constexpr int kNormalParts = 8192;
 const float* normal_table();
 
-// 65,536 numbers, each as likely as the others: between two entries on a straight line.
+// Interpolates linearly between two entries; returns one of 65,536 equally likely numbers.
 TUNDISH_HOST_DEVICE float normal_number(const float* table, std::uint32_t channel_bits) {
   const float low = table[channel_bits >> 3];
   const float high = table[(channel_bits >> 3) + 1];

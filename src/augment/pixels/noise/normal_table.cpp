@@ -6,7 +6,7 @@
 namespace tundish {
 namespace {
 
-// The number below which a normal one is with this probability; Newton's method from `near`.
+// Returns the quantile of the normal distribution, by Newton's method starting at `near`.
 double quantile(double probability, double near) {
   constexpr double kRoot2 = 1.4142135623730951, kDensity0 = 0.3989422804014327;
   double x = near;
@@ -19,9 +19,9 @@ double quantile(double probability, double near) {
 
 using Table = std::array<float, kNormalParts + 1>;
 
-// The two halves are each other's mirror image. Multiples of 2^-20: then no difference between
-// mathematical libraries shows. The ends are infinite; with 4.2 the outermost parts have their
-// mean.
+// The two halves mirror each other. Entries are multiples of 2^-20, which hides differences between
+// math libraries. The outermost quantiles are infinite; 4.2 instead gives the outermost parts their
+// correct mean.
 Table make_table() {
   Table table{};
   double x = 0.0;

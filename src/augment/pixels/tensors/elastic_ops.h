@@ -1,5 +1,5 @@
-// Where the pixels of PixelOp::elastic come from: each has a random number per axis, these are
-// blurred, and say how far away the pixel is that it shows. CPU and GPU share this.
+// Source places of PixelOp::elastic. Each pixel has a random number per axis; the blurred numbers
+// are the distance to the pixel that it shows. Shared by CPU and GPU.
 #pragma once
 
 #include "augment/pixels/noise/normal_ops.h"
@@ -7,18 +7,18 @@
 
 namespace tundish {
 
-// From -1 to 1, a multiple of 2^-23 as torch.rand() * 2 - 1 is. `bits`: pixel_bits(); axis 0 is x.
+// A multiple of 2^-23 in -1 .. 1, like torch.rand() * 2 - 1. `bits`: pixel_bits(); axis 0 is x.
 TUNDISH_HOST_DEVICE float elastic_number(std::uint64_t bits, int axis) {
   const auto number = static_cast<std::int32_t>(bits >> (24 * axis) & 0xffffff);
   return static_cast<float>(number - 0x800000) * 0x1p-23f;
 }
 
-// Pixels of the blur's kernel, along both axes, for the sigma of the field's own axis.
+// Returns the kernel width of the blur, along both axes, for the sigma of one axis of the field.
 TUNDISH_HOST_DEVICE int elastic_kernel(double sigma) {
   return sigma > 0.0 ? static_cast<int>(8.0 * sigma + 1.0) | 1 : 1;
 }
 
-// torch.linspace() of the middles of `side` pixels, where the image is between -1 and 1.
+// torch.linspace() over the centers of `side` pixels; the image spans -1 to 1.
 struct ElasticLine {
   float first, last, step;
   float alpha;
@@ -34,7 +34,7 @@ TUNDISH_HOST_DEVICE ElasticLine elastic_line(const PixelStep& step, int axis, in
   return out;
 }
 
-// The coordinate that pixel `at` shows; `blurred`: of its random number.
+// Returns the coordinate that pixel `at` shows; `blurred` is its blurred random number.
 TUNDISH_HOST_DEVICE float elastic_place(const ElasticLine& line, int at, float blurred) {
   const float middle = at < line.side / 2
                            ? fused(line.step, static_cast<float>(at), line.first)

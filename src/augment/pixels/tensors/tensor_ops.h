@@ -1,6 +1,6 @@
-// torchvision v2's kernels for tensors of 8-bit levels, where their pixels are not Pillow's: in
-// float32, in torch's order of operations. torch fuses some multiplications with additions; there
-// stands fused(), and nowhere else is anything fused. CPU and GPU share this.
+// torchvision v2's kernels for tensors of 8-bit levels, where the results differ from Pillow's. In
+// float32, in torch's order of operations. torch fuses some multiplications with additions; only
+// calls of fused() are fused here. Shared by CPU and GPU.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@ TUNDISH_HOST_DEVICE float fused(float a, float b, float c) { return fmaf(a, b, c
 
 // --- colors -------------------------------------------------------------------------------------
 
-// A level as uint8: cut off at 0 and 255, the fraction dropped.
+// Converts a level to uint8: clips to 0 .. 255 and truncates.
 TUNDISH_HOST_DEVICE std::uint8_t cut_level(float value) {
   value = value < 0.0f ? 0.0f : value;
   value = value > 255.0f ? 255.0f : value;
@@ -22,7 +22,7 @@ TUNDISH_HOST_DEVICE std::uint8_t cut_level(float value) {
 }
 
 struct TensorBlend {
-  float factor, rest;  // their sum is 1
+  float factor, rest;  // factor + rest is 1
 };
 TUNDISH_HOST_DEVICE TensorBlend tensor_blend(double factor) {
   return {static_cast<float>(factor), static_cast<float>(1.0 - factor)};
@@ -31,13 +31,13 @@ TUNDISH_HOST_DEVICE std::uint8_t blended(TensorBlend blend, std::uint8_t level, 
   return cut_level(fused(other, blend.rest, static_cast<float>(level) * blend.factor));
 }
 
-// A whole number.
+// Returns an integer.
 TUNDISH_HOST_DEVICE float tensor_gray(std::uint8_t red, std::uint8_t green, std::uint8_t blue) {
   const float sum = fused(static_cast<float>(green), 0.587f, static_cast<float>(red) * 0.2989f);
   return static_cast<float>(static_cast<int>(fused(static_cast<float>(blue), 0.114f, sum)));
 }
 
-// torch adds float32 numbers: the same while the sum is below 2^24.
+// torch adds float32 numbers, which gives the same result while the sum is below 2^24.
 TUNDISH_HOST_DEVICE float tensor_mean(std::uint64_t sum_of_grays, std::uint64_t pixels) {
   return static_cast<float>(sum_of_grays) / static_cast<float>(pixels);
 }
@@ -48,31 +48,31 @@ TUNDISH_HOST_DEVICE std::uint8_t tensor_autocontrast_level(int level, int low, i
   return cut_level(static_cast<float>(level - low) / scale);
 }
 
-// `sum`: as of smoothed().
+// `sum`: see smoothed().
 TUNDISH_HOST_DEVICE std::uint8_t tensor_sharpened(TensorBlend blend, std::uint8_t level, int sum) {
   const auto towards = static_cast<float>(smoothed(sum) - level);
   return cut_level(fused(towards, blend.rest, static_cast<float>(level)));
 }
 
-// --- pixels from elsewhere -----------------------------------------------------------------------
+// --- pixels from other places --------------------------------------------------------------------
 
-// A place in an image; the center of pixel (0, 0) is (0, 0). Images are as warp_ops.h has them.
+// A place in an image; the center of pixel (0, 0) is (0, 0). For image types see warp_ops.h.
 struct TensorSpot {
   float x, y;
 };
 
-// From a coordinate of grid_sample(), which has the image between -1 and 1.
+// Converts a coordinate of grid_sample(), where the image spans -1 to 1.
 TUNDISH_HOST_DEVICE float place_of_grid(float grid, int side) {
   return fused(grid + 1.0f, static_cast<float>(side) * 0.5f, -0.5f);
 }
 
-// A whole number at most half away, the even one of two. |value| < 2^22.
+// Rounds to the nearest integer, ties to even. |value| < 2^22.
 TUNDISH_HOST_DEVICE int nearest_whole(float value) {
-  constexpr float kWhole = 12582912.0f;  // 1.5 * 2^23: floats around it are whole
+  constexpr float kWhole = 12582912.0f;  // 1.5 * 2^23: floats around it are integers
   return static_cast<int>((value + kWhole) - kWhole);
 }
 
-// Any pixel that is not in the image counts as none. False where a coordinate is not a number.
+// Whether some pixel near the place is in the image. False if a coordinate is NaN.
 template <class Image>
 TUNDISH_HOST_DEVICE bool is_near(const TensorSpot& place, const Image& image) {
   return place.x > -1.0f && place.x < static_cast<float>(image.width) && place.y > -1.0f &&
@@ -84,7 +84,7 @@ TUNDISH_HOST_DEVICE bool has_pixel(const Image& image, int x, int y) {
   return x >= 0 && x < image.width && y >= 0 && y < image.height;
 }
 
-// Of the pixel at the upper left, the one beside it, and the two below them.
+// Weights of the upper left pixel, its right neighbor, and the two pixels below.
 struct TensorWeights {
   int left, top;
   float weight[4];
@@ -106,7 +106,7 @@ template <class Image>
 TUNDISH_HOST_DEVICE void tensor_bilinear(std::uint8_t* to, const PixelStep& step,
                                          const Image& image, const TensorSpot& place) {
   const TensorWeights w = tensor_weights(place);
-  float share = 0.0f, sum[3] = {};  // of weights that have a pixel, and of levels
+  float share = 0.0f, sum[3] = {};  // sum of weights with a pixel; sums of levels
   for (int i = 0; i < 4; ++i) {
     const int x = w.left + (i & 1), y = w.top + (i >> 1);
     if (!has_pixel(image, x, y)) continue;
@@ -115,14 +115,14 @@ TUNDISH_HOST_DEVICE void tensor_bilinear(std::uint8_t* to, const PixelStep& step
     for (int c = 0; c < 3; ++c) sum[c] = fused(static_cast<float>(pixel[c]), w.weight[i], sum[c]);
   }
   for (int c = 0; c < 3; ++c) {
-    // The share counts twice in torchvision, too.
+    // torchvision multiplies by the share twice, too.
     const auto fill = static_cast<float>(step.fill[static_cast<std::size_t>(c)]);
     const float level = step.value[6] != 0.0 ? (sum[c] - fill) * share + fill : sum[c];
     to[c] = static_cast<std::uint8_t>(nearest_whole(level));
   }
 }
 
-// The pixel at a place, of tensor_affine and elastic.
+// Computes the pixel at a place, for tensor_affine and elastic.
 template <class Image>
 TUNDISH_HOST_DEVICE void tensor_pixel(std::uint8_t* to, const PixelStep& step, const Image& image,
                                       const TensorSpot& place) {
@@ -134,10 +134,10 @@ TUNDISH_HOST_DEVICE void tensor_pixel(std::uint8_t* to, const PixelStep& step, c
   copy_pixel(to, step.fill.data());
 }
 
-// One coordinate of tensor_affine: (x, y) from the middle of the image shows ax + by + c.
+// One coordinate of tensor_affine: (x, y) relative to the image's middle shows ax + by + c.
 struct TensorLine {
   float a, b, c;
-  int side;  // of the image
+  int side;  // side length of the image
 };
 TUNDISH_HOST_DEVICE TensorLine tensor_line(const PixelStep& step, int axis, int side) {
   const double* m = step.value.data() + 3 * axis;

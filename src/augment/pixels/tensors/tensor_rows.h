@@ -1,5 +1,5 @@
-// The inner loops of Tensors, once for every machine and once for those that can fuse a
-// multiplication with an addition.
+// The inner loops of Tensors: one version for every machine, and one for machines with fused
+// multiply-add.
 #pragma once
 
 #include "augment/pixels/tensors/elastic_ops.h"
@@ -11,18 +11,18 @@ struct TensorRow {
   std::uint8_t* to;
   const PixelStep* step;
   Pixels image;
-  const float *x, *y;  // of each pixel: the place that it shows
+  const float *x, *y;  // the place that each pixel shows
   int count;
 };
 
 struct TensorRows {
   void (*affine_places)(float* to, const TensorLine& line, int y, Size size);
-  // In place: `to` has the blurred numbers. Pixels first, first + step and so on.
+  // Works in place: `to` holds the blurred numbers. Handles pixels first, first + step and so on.
   void (*elastic_places)(float* to, const ElasticLine& line, int first, int step, int count);
   void (*sample)(const TensorRow& row);
   void (*saturate)(std::uint8_t* rgb, std::size_t pixels, TensorBlend blend);
   std::uint64_t (*sum_of_grays)(const std::uint8_t* rgb, std::size_t pixels);
-  // Bytes 3 to bytes - 4 of a row; `stride` bytes lie between two rows.
+  // Sharpens bytes 3 to bytes - 4 of a row; rows are `stride` bytes apart.
   void (*sharpen)(std::uint8_t* to, const std::uint8_t* from, std::ptrdiff_t stride,
                   TensorBlend blend);
 };

@@ -5,14 +5,14 @@
 namespace tundish {
 namespace {
 
-// Four bytes as floats: a pixel, and a byte of the next one.
+// Loads four bytes as floats: a pixel, and one byte of the next pixel.
 inline __attribute__((always_inline)) __m128 levels_at(const std::uint8_t* pixel) {
   int bytes;
   __builtin_memcpy(&bytes, pixel, sizeof bytes);
   return _mm_cvtepi32_ps(_mm_cvtepu8_epi32(_mm_cvtsi32_si128(bytes)));
 }
 
-// tensor_bilinear() of a pixel whose four neighbors are in the image, three channels side by side.
+// tensor_bilinear() of a pixel whose four neighbors are in the image, in three lanes.
 inline __attribute__((always_inline)) __m128i bilinear(const TensorRow& row, const TensorWeights& w,
                                                        __m128 fill) {
   const std::uint8_t* above = row.image.at(w.left, w.top);
@@ -32,7 +32,7 @@ inline __attribute__((always_inline)) __m128i bilinear(const TensorRow& row, con
 void sample(const TensorRow& row) {
   const PixelStep& step = *row.step;
   const __m128 fill = _mm_setr_ps(step.fill[0], step.fill[1], step.fill[2], 0.0f);
-  // The last pixel of an image has no fourth byte: the pixel left of it is the last to be read so.
+  // The last pixel of an image has no fourth byte, so the pixel to its left is the last one loaded.
   const float right = static_cast<float>(row.image.width - 1);
   const float bottom = static_cast<float>(row.image.height - 1);
   for (int i = 0; i < row.count; ++i) {

@@ -1,4 +1,4 @@
-// TensorRows as loops that a compiler turns into registers. Included by one file per instruction
+// TensorRows as loops that the compiler vectorizes. Included by one file per instruction
 // set.
 #pragma once
 
@@ -26,7 +26,7 @@ void saturate(std::uint8_t* rgb, std::size_t pixels, TensorBlend blend) {
 }
 
 std::uint64_t sum_of_tensor_grays(const std::uint8_t* rgb, std::size_t pixels) {
-  constexpr std::size_t kTogether = 4096;  // their sum has 32 bits
+  constexpr std::size_t kTogether = 4096;  // their sum fits 32 bits
   std::uint64_t sum = 0;
   for (std::size_t done = 0; done < pixels; done += kTogether) {
     const std::size_t end = done + kTogether < pixels ? done + kTogether : pixels;

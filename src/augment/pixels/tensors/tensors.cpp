@@ -113,7 +113,7 @@ void Tensors::elastic(const PixelStep& step, const std::uint8_t* rgb, Size size)
   }
 }
 
-// The blurred numbers of an axis; a row has blur_stride() of them.
+// Computes the blurred numbers of an axis; a row has blur_stride() numbers.
 void Tensors::make_field(std::vector<float>& field, const PixelStep& step, Size size, int axis) {
   const int kernel = elastic_kernel(step.value[size_of(2 + axis)]);
   const auto across = gaussian_taps(kernel, step.value[4]);
@@ -129,7 +129,7 @@ void Tensors::make_field(std::vector<float>& field, const PixelStep& step, Size 
   grow(around_, size_of(2 * reach_y + 1));
   grow(field, stride * size_of(size.height));
   float* line = line_.data() + reach_x;
-  std::uint64_t number = 0;  // of a pixel
+  std::uint64_t number = 0;  // pixel index
   int done = 0;
   for (int y = 0; y < size.height; ++y) {
     for (; done <= std::min(y + reach_y, size.height - 1); ++done) {

@@ -9,15 +9,15 @@
 
 namespace tundish {
 
-// Keeps its buffers from image to image. One thread.
+// Reuses its buffers across images. Not thread-safe.
 class Tensors {
  public:
   explicit Tensors(Cpu cpu) : cpu_(cpu) {}
 
-  // The image may change its memory.
+  // May reallocate `rgb`.
   void run(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size);
 
-  // Memory for one step beside the image and its result, at most.
+  // Upper bound of the memory of one step, excluding the image and its result.
   static std::uint64_t bytes(const PixelStep& step, Size size);
 
  private:
@@ -28,12 +28,12 @@ class Tensors {
 
   const Cpu cpu_;
   std::vector<std::uint8_t> result_;
-  std::vector<float> x_, y_;          // places: of a row, or of the whole image's pixels
-  std::vector<float> line_, rows_;    // of a field's blur: a padded line, lines that are done
-  std::vector<const float*> around_;  // the lines above and below one
+  std::vector<float> x_, y_;          // source places of a row, or of the whole image
+  std::vector<float> line_, rows_;    // blur of a field: a padded line, and finished lines
+  std::vector<const float*> around_;  // the lines above and below a line
 };
 
-// The obviously right twin.
+// Reference implementation.
 void tensors_reference(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size);
 
 }  // namespace tundish

@@ -14,7 +14,7 @@ std::size_t number_of(Size size, int x, int y) {
          static_cast<std::size_t>(x);
 }
 
-// make(x, y) for every pixel, in order.
+// Calls make(x, y) for every pixel, in order.
 template <class Make>
 std::vector<float> plane(Size size, const Make& make) {
   std::vector<float> out;

@@ -1,4 +1,4 @@
-// Any numbers of an operation that moves pixels, for tests.
+// Draws random numbers for an operation that moves pixels, for tests.
 #pragma once
 
 #include "augment/pixels/pixel_step.h"
@@ -6,8 +6,8 @@
 
 namespace tundish {
 
-// Whole numbers, small and huge ones, so that every way of NearestAffine and every kind of border
-// occurs. `image` is of any size: the step is about as large.
+// Draws small and huge numbers and integers, so that every NearestWay and every kind of border
+// occurs. `image` may have any size: the moves scale with it.
 inline void random_warp(PixelStep& step, Random& random, Size image) {
   const double ranges[] = {1, 1.5, 1e-3, 40, 1e6};
   const auto one = [&](double usual) {

@@ -10,7 +10,7 @@
 namespace tundish {
 namespace {
 
-// Only moved by whole pixels: every filter shows the pixels themselves.
+// A shift by whole pixels: every filter copies the pixels.
 bool moves_whole_pixels(const PixelStep& step) {
   const auto& a = step.value;
   const auto whole = [](double value) {
@@ -20,8 +20,8 @@ bool moves_whole_pixels(const PixelStep& step) {
          whole(a[2]) && whole(a[5]);
 }
 
-// How many i >= 0 have from + step * i < limit; step > 0. An estimate that is then corrected: a row
-// has four of these, and whole numbers are divided slowly.
+// Counts the i >= 0 with from + step * i < limit; step > 0. Corrects an estimate, because integer
+// division is slow and a row needs four counts.
 std::int64_t count_below(std::int64_t from, std::int64_t step, double inverse, std::int64_t limit) {
   if (from >= limit) return 0;
   auto count = static_cast<std::int64_t>(static_cast<double>(limit - from) * inverse);
@@ -30,7 +30,7 @@ std::int64_t count_below(std::int64_t from, std::int64_t step, double inverse, s
   return count;
 }
 
-// The coordinate of a row's pixels: i is inside the image where 0 <= from + step * i < limit.
+// A coordinate along a row: pixel i is inside the image if 0 <= from + step * i < limit.
 struct Line {
   std::int64_t step, limit;
   double inverse;  // 1 / |step|
@@ -42,7 +42,7 @@ struct Line {
 
   void cut(Range& range, std::int64_t from) const {
     const std::int64_t end = range.from + range.length;
-    std::int64_t first = range.from, last = end;  // last is not in it
+    std::int64_t first = range.from, last = end;  // last is exclusive
     if (step == 0) {
       if (from < 0 || from >= limit) last = first;
     } else if (step > 0) {
@@ -62,7 +62,7 @@ bool wraps(std::int64_t from, std::int64_t step, int n) {
   return last < INT32_MIN || last > INT32_MAX;
 }
 
-// The pixels of a row that are not in `range` become fill.
+// Fills the pixels of a row that are not in `range`.
 void fill_around(const WarpRows& rows, int y, const Range& range) {
   const auto before = static_cast<std::size_t>(3 * range.from);
   const auto end = static_cast<std::size_t>(3 * (range.from + range.length));
@@ -127,7 +127,7 @@ void Warp::fixed_rows(const WarpRows& rows, Cpu cpu) {
                        y_across};
     const int right = std::max(row.x, fixed_x(affine, last, y)) >> 16;
     const int bottom = std::max(row.y, fixed_y(affine, last, y)) >> 16;
-    // Four bytes are read per pixel, which the last pixel of the image does not have.
+    // Four bytes are read per pixel, which is too many for the last pixel of the image.
     const bool has_last = right == image.width - 1 && bottom == image.height - 1;
     std::uint8_t* const to = rows.row(y) + 3 * range.from;
     if (cpu < Cpu::avx2 || has_last) {

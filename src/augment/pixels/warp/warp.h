@@ -1,4 +1,4 @@
-// Operations that show pixels from elsewhere (affine, perspective) on an image in memory.
+// Operations that move pixels (affine, perspective) on an image in memory.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@ namespace tundish {
 
 struct WarpRows;
 
-// Keeps its buffers from image to image. One thread.
+// Reuses its buffers across images. Not thread-safe.
 class Warp {
  public:
-  // Changes the image and its size. The image may change its memory.
+  // Changes the image and its size. May reallocate `rgb`.
   void run(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& size, Cpu cpu);
 
  private:
@@ -23,10 +23,10 @@ class Warp {
 
   std::vector<std::uint8_t> result_;
   std::vector<std::uint8_t> fill_;     // one row
-  std::vector<std::int32_t> offsets_;  // of one row's pixels in the image, in bytes
+  std::vector<std::int32_t> offsets_;  // byte offsets in the image of one row's pixels
 };
 
-// The obviously right twin: one pixel after the other.
+// Reference implementation: one pixel at a time.
 void warp_reference(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size& size);
 
 }  // namespace tundish

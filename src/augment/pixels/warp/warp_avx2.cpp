@@ -11,7 +11,7 @@ struct Lanes {
   using Double = __m256d;
   using Int = __m128i;
   using Bytes = __m256i;
-  using Mask = __m256i;  // all bits of a lane
+  using Mask = __m256i;  // all bits of a lane are set or clear
 
   TUNDISH_LANES Double all(double v) { return _mm256_set1_pd(v); }
   TUNDISH_LANES Double numbers() { return _mm256_setr_pd(0, 1, 2, 3); }
@@ -52,7 +52,7 @@ struct Lanes {
     return _mm256_mask_i32gather_epi64(_mm256_setzero_si256(),
                                        reinterpret_cast<const long long*>(from), offsets, mask, 1);
   }
-  // A level in the lower bits of 2^52 is 2^52 + level.
+  // A double with the bits of 2^52 and a level in the lower bits is 2^52 + level.
   template <int kByte>
   TUNDISH_LANES Double byte(Bytes bytes) {
     constexpr auto kLow = static_cast<long long>(0x8080808080808000u + kByte);  // 0x80: zero

@@ -6,16 +6,16 @@
 namespace tundish {
 namespace {
 
-// Sixteen pixels by float32, where it is certain that double gives the same bytes: a byte is the
-// whole part of a value, and the values differ by less than kError.
+// Computes sixteen pixels in float32. A result is certain if double gives the same byte. A byte is
+// the integer part of a value; the float32 and double values differ by less than kError.
 struct Guess {
   using Row = SampleRow<Lanes>;
-  // Bounds of the rounding errors: values up to 255 through three lerps (6e-5), and values up to
-  // 2048 through two cubics (1.2e-3).
+  // Bounds above the rounding errors: 6e-5 for values up to 255 through three lerps, and 1.2e-3 for
+  // values up to 2048 through two cubics.
   static constexpr float kLerpError = 2e-4f, kCubicError = 2e-3f;
 
   struct Axis {
-    __m512 part;  // between two pixels
+    __m512 part;  // fraction between two pixels
     __m512i first;
   };
 
@@ -31,7 +31,7 @@ struct Guess {
     return {_mm512_castsi512_ps(joined(_mm256_castps_si256(low), _mm256_castps_si256(high))),
             joined(Lanes::to_int(whole[0]), Lanes::to_int(whole[1]))};
   }
-  // Lanes with low <= value < end; no number is negative when it is seen as unsigned.
+  // Returns lanes with low <= value < end. Compares as unsigned, so negative values are too large.
   TUNDISH_LANES unsigned between(__m512i value, int low, int end) {
     if (end <= low) return 0;
     return _mm512_cmplt_epu32_mask(_mm512_sub_epi32(value, _mm512_set1_epi32(low)),
@@ -50,7 +50,7 @@ struct Guess {
     const __m512 most = _mm512_min_ps(value, _mm512_set1_ps(255.0f));
     return _mm512_cvttps_epi32(_mm512_max_ps(most, _mm512_setzero_ps()));
   }
-  // Takes lanes out of `certain`; lanes in `exact` have no error.
+  // Removes uncertain lanes from `certain`; lanes in `exact` have no error.
   TUNDISH_LANES __m512i whole_part(__m512 value, float error, unsigned exact, unsigned& certain) {
     const __m512i above = clipped(_mm512_add_ps(value, _mm512_set1_ps(error)));
     const __m512i below = clipped(_mm512_sub_ps(value, _mm512_set1_ps(error)));
@@ -58,8 +58,8 @@ struct Guess {
     return above;
   }
 
-  // Red, green and blue of 4 x 16 bytes in each of four registers: lane i has the bytes 0, 3, 6 and
-  // 9 of its pixel's 16, and those after them.
+  // Splits 4 x 16 bytes in each of four registers into red, green and blue. Lane i gets bytes 0, 3,
+  // 6 and 9 of its pixel's 16 bytes for red, and the bytes after these for green and blue.
   TUNDISH_LANES void split(__m512i (&out)[3], const __m512i (&in)[4]) {
     const __m512i step =
         _mm512_setr_epi32(0, 16, 32, 48, 64, 80, 96, 112, 0, 16, 32, 48, 64, 80, 96, 112);
@@ -89,7 +89,7 @@ struct Guess {
   TUNDISH_LANES unsigned bicubic(__m512i (&out)[3], const Pixels& image, const Axis& x,
                                  const Axis& y) {
     __m512 value[3][4];
-    unsigned same[3] = {0xffff, 0xffff, 0xffff};  // all levels around the pixel
+    unsigned same[3] = {0xffff, 0xffff, 0xffff};  // lanes with equal levels around the pixel
     __m512i turned[3];
     const __m512i column = _mm512_sub_epi32(x.first, _mm512_set1_epi32(1));
     for (int i = 0; i < 4; ++i) {
@@ -128,7 +128,7 @@ struct Guess {
     const __m512i below = row_offsets(image, x.first, below_row);
     const __m512i in[4] = {gather(image, above, 0), gather(image, below, 0),
                            gather(image, above, 1), gather(image, below, 1)};
-    // Lane i: the level of its pixel, of the one on the right, and of the two below.
+    // Lane i: the levels of its pixel, of the right neighbor, and of the two below.
     const __m512i step =
         _mm512_setr_epi32(0, 8, 16, 24, 32, 40, 48, 56, 0, 8, 16, 24, 32, 40, 48, 56);
     const __m512i place = _mm512_add_epi8(_mm512_mullo_epi32(step, _mm512_set1_epi32(0x01010101)),
@@ -153,18 +153,18 @@ struct Guess {
     const __m512i together =
         _mm512_or_si512(_mm512_or_si512(levels[0], _mm512_slli_epi32(levels[1], 8)),
                         _mm512_slli_epi32(levels[2], 16));
-    // Compressed in a register: compressing into memory takes 100 times as long on Zen 4.
+    // Compresses in a register: compressing into memory takes 100 times as long on Zen 4.
     const __m512i bytes = _mm512_maskz_compress_epi8(0x7777777777777777u, together);
     _mm512_mask_storeu_epi8(to, (std::uint64_t{1} << 48) - 1, bytes);
   }
 
-  // Pixels x .. x + 15 of the row, with their neighbors all in the image. False: nothing was done.
+  // Pixels x .. x + 15 of the row. False: outside the image or uncertain; recompute these pixels.
   template <Filter kFilter>
   TUNDISH_LANES bool run(const WarpRows& rows, int x, int y) {
     const Pixels image = rows.image;
     const Row::Places low = Row::places(rows, x, y), high = Row::places(rows, x + 8, y);
     const Axis across = axis(low.x, high.x), down = axis(low.y, high.y);
-    // Bytes after the last pixel that is needed are read: none of them in the last row.
+    // Bytes past the last needed pixel are read, but not in the last row.
     constexpr int kBefore = kFilter == Filter::bicubic ? 1 : 0;
     const unsigned inside = between(across.first, kBefore, image.width - 1 - kBefore) &
                             between(down.first, kBefore, image.height - 2 - kBefore);

@@ -1,4 +1,4 @@
-// Copies single pixels with SSSE3. Included by files for one instruction set alone.
+// Copies single pixels with SSSE3. Included only by files for one instruction set.
 #pragma once
 
 #include <immintrin.h>
@@ -8,8 +8,8 @@
 namespace tundish {
 namespace {
 
-// The last pixel of the image is not among them: four bytes are read. 16 bytes are written for
-// four pixels, as long as more pixels follow.
+// Must not copy the last pixel of the image: four bytes are read per pixel. Writes 16 bytes for
+// four pixels while more pixels follow.
 inline __attribute__((always_inline)) void copy_pixels_here(std::uint8_t* to,
                                                             const std::uint8_t* from,
                                                             const std::int32_t* offsets, int n) {

@@ -1,8 +1,8 @@
-// sample_row() for several pixels side by side: the arithmetic of warp_ops.h in the same order, so
-// with the same bits. Included by the files for one instruction set alone, each with its Lanes.
+// sample_row() for several pixels at once: the arithmetic of warp_ops.h in the same order, so
+// with the same bits. Included only by the files for one instruction set, each with its Lanes.
 //
-// A pixel whose neighbors are not all in the image from left to right, or whose bytes are too
-// close to the end of the image, is made by warp_ops.h: there are few of those.
+// A few pixels are computed by warp_ops.h: those with a neighbor outside the image in x, and those
+// whose bytes are too close to the end of the image.
 #pragma once
 
 #include "augment/pixels/warp/warp_rows.h"
@@ -16,7 +16,7 @@ template <class L>
 struct SampleRow {
   using Double = typename L::Double;
   using Int = typename L::Int;
-  using Bytes = typename L::Bytes;  // eight of each lane
+  using Bytes = typename L::Bytes;  // eight bytes per lane
   using Mask = typename L::Mask;
 
   struct Places {
@@ -41,13 +41,13 @@ struct SampleRow {
     return L::both(L::not_less(value, L::all(low)), L::less(value, L::all(end)));
   }
 
-  // Of the first byte of pixels, from the image's first byte.
+  // Returns the offsets in bytes of pixels from the image's first byte.
   TUNDISH_LANES Int offsets(const Pixels& image, Int x, Int y) {
     const Int pixels = L::add(L::mul(y, L::all_ints(image.width)), x);
     return L::add(L::add(pixels, pixels), pixels);
   }
 
-  // The lanes whose `count` bytes are in the image.
+  // Returns the lanes whose `count` bytes are inside the image.
   TUNDISH_LANES Mask readable(const Pixels& image, Int offsets, int count) {
     const int bytes = 3 * image.width * image.height;
     return L::less(offsets, L::all_ints(bytes - count + 1));
@@ -62,7 +62,7 @@ struct SampleRow {
     return L::add(a, L::mul(L::sub(b, a), t));
   }
 
-  // Each lane's pixel in the lower bytes of a number; `done` has the lanes for which it is right.
+  // Returns each lane's pixel in the lower bytes; `done` gets the lanes with a valid result.
   TUNDISH_LANES Int bilinear(const Pixels& image, const Places& at, Mask inside, Mask& done) {
     const Double x = L::sub(at.x, L::all(0.5)), y = L::sub(at.y, L::all(0.5));
     const Double left = L::floor(x), top = L::floor(y);
@@ -97,7 +97,7 @@ struct SampleRow {
     return L::add(c.v2, L::mul(t, L::add(c.p2, L::mul(t, L::add(c.p3, L::mul(t, c.p4))))));
   }
 
-  // Of red, green and blue of four pixels in a row, whose first byte is at the offset.
+  // Computes the cubics of red, green and blue for four consecutive pixels at the offset.
   TUNDISH_LANES void row_cubics(Cubic (&out)[3], const std::uint8_t* rgb, Int first, Mask done) {
     if constexpr (requires { L::kDots; }) {
       L::row_cubics(out, rgb, first, done);
@@ -140,7 +140,7 @@ struct SampleRow {
     return L::low_ints(L::gather(image.rgb, first, done));
   }
 
-  // The lanes that are not done, one by one.
+  // Computes the lanes in `left` one by one.
   static void finish(std::uint8_t* to, const Pixels& image, Filter filter, const Places& at,
                      unsigned left) {
     double x[L::kLanes], y[L::kLanes];
@@ -176,7 +176,7 @@ struct SampleRow {
     }
   }
 
-  // Pixels from .. end - 1 of a row.
+  // Computes pixels from .. end - 1 of a row.
   static void run(const WarpRows& rows, int y, int from, int end) {
     if (rows.step.filter == Filter::nearest) return run<Filter::nearest>(rows, y, from, end);
     if (rows.step.filter == Filter::bilinear) return run<Filter::bilinear>(rows, y, from, end);

@@ -1,4 +1,4 @@
-// Eight pixels side by side, for warp_lanes.h. Included by warp_avx512.cpp alone.
+// Lanes of eight pixels for warp_lanes.h. Included by warp_avx512.cpp only.
 #pragma once
 
 #include <immintrin.h>
@@ -51,7 +51,7 @@ struct Lanes {
     return _mm512_cvtepi64_pd(_mm512_shuffle_epi8(bytes, place));
   }
 
-  // Dot products of four levels with small whole numbers, exact as the double ones.
+  // Dot products of four levels with small integers, as exact as in double.
   static constexpr bool kDots = true;
   static constexpr int kV2 = 0x00000100, kP2 = 0x000100ff;  // 0 1 0 0, -1 0 1 0
   static constexpr int kP3 = static_cast<int>(0xff01fe02),
@@ -73,7 +73,7 @@ struct Lanes {
     alignas(32) std::int32_t offsets[kLanes];
     _mm256_store_si256(reinterpret_cast<__m256i*>(offsets), _mm256_maskz_mov_epi32(done, first));
     const __m512i pixels[2] = {four_rows(rgb, offsets), four_rows(rgb, offsets + 4)};
-    // Byte i of a level's four: 3 i further. 16 bytes from one lane to the next.
+    // The four bytes of a level are 3 bytes apart; lanes are 16 bytes apart.
     const __m512i step =
         _mm512_setr_epi32(0, 16, 32, 48, 64, 80, 96, 112, 0, 16, 32, 48, 64, 80, 96, 112);
     const __m512i red = _mm512_add_epi8(_mm512_mullo_epi32(step, _mm512_set1_epi32(0x01010101)),

@@ -1,5 +1,5 @@
-// Operations that show a pixel from elsewhere, as Pillow 12's Image.transform() does them. CPU and
-// GPU share this. In double, in Pillow's order of operations; no multiplication may be fused with
+// Operations that move pixels, as in Pillow 12's Image.transform(). Shared by CPU and GPU.
+// Computes in double, in Pillow's order of operations; no multiplication may be fused with
 // an addition (-ffp-contract=off, nvcc -fmad=false).
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace tundish {
 
-// Interleaved RGB, each row directly after the one above.
+// Interleaved RGB with contiguous rows.
 struct Pixels {
   const std::uint8_t* rgb;
   int width, height;
@@ -25,12 +25,12 @@ struct Spot {
   double x, y;
 };
 
-// Also false where a coordinate is not a number: Pillow has no rule for those.
+// Also false if a coordinate is NaN, for which Pillow defines no result.
 TUNDISH_HOST_DEVICE bool is_inside(const Spot& place, int width, int height) {
   return place.x >= 0.0 && place.x < width && place.y >= 0.0 && place.y < height;
 }
 
-// The place that pixel (x, y) of the result shows: of PixelOp::affine and PixelOp::perspective.
+// Returns the place shown by pixel (x, y) of the result, for PixelOp::affine and perspective.
 TUNDISH_HOST_DEVICE Spot shown_place(const PixelStep& step, int x, int y) {
   const double* a = step.value.data();
   const double across = x + 0.5, down = y + 0.5;
@@ -44,7 +44,7 @@ TUNDISH_HOST_DEVICE Spot shown_place(const PixelStep& step, int x, int y) {
 
 // --- filters: `place` is inside the image --------------------------------------------------------
 
-// An image has a width, a height, and at(x, y): the three levels of a pixel, as Pixels has them.
+// An image type has a width, a height, and at(x, y), the three levels of a pixel, like Pixels.
 
 template <class Pixel>
 TUNDISH_HOST_DEVICE void copy_pixel(std::uint8_t* to, const Pixel& from) {
@@ -58,7 +58,7 @@ TUNDISH_HOST_DEVICE void sample_nearest(std::uint8_t* to, const Image& image, co
   copy_pixel(to, image.at(static_cast<int>(place.x), static_cast<int>(place.y)));
 }
 
-// The largest whole number that is not above; |value| < 2^31.
+// Rounds down to an integer; |value| < 2^31.
 TUNDISH_HOST_DEVICE int floor_of(double value) {
   const int whole = static_cast<int>(value);
   return whole > value ? whole - 1 : whole;
@@ -66,10 +66,10 @@ TUNDISH_HOST_DEVICE int floor_of(double value) {
 
 TUNDISH_HOST_DEVICE int clamp_to(int i, int n) { return i < 0 ? 0 : i < n ? i : n - 1; }
 
-// An int as a double. A GPU adds doubles faster than it converts.
+// Converts an int to a double. A GPU adds doubles faster than it converts.
 TUNDISH_HOST_DEVICE double double_of(int value) {
 #ifdef __CUDA_ARCH__
-  constexpr int kExponent = 0x43300000;  // of 2^52
+  constexpr int kExponent = 0x43300000;  // exponent of 2^52
   return __hiloint2double(kExponent, static_cast<int>(static_cast<unsigned>(value) ^ 0x80000000u)) -
          (0x1p52 + 0x1p31);
 #else
@@ -96,7 +96,7 @@ TUNDISH_HOST_DEVICE void sample_bilinear(std::uint8_t* to, const Image& image, c
   }
 }
 
-// Values are levels (int) or what was made of levels (double).
+// Values are levels (int) or sums of weighted levels (double).
 template <class Value>
 TUNDISH_HOST_DEVICE double cubic_at(Value v1, Value v2, Value v3, Value v4, double t) {
   const Value p2 = -v1 + v3;
@@ -139,21 +139,21 @@ TUNDISH_HOST_DEVICE void sample_pixel(std::uint8_t* to, const Image& image, Filt
 
 // --- affine with the filter nearest --------------------------------------------------------------
 
-// Pillow has three ways, each with roundings of its own: an image that is only scaled or moved, one
-// with coordinates of 16 fractional bits, and one with coordinates that are too large for that.
+// Pillow has three variants with different rounding: scaling or moving only, coordinates with 16
+// fractional bits, and coordinates too large for 16 fractional bits.
 enum class NearestWay : std::uint8_t { scaled, fixed, wide };
 
 struct NearestAffine {
   NearestWay way = NearestWay::wide;
-  // fixed: where the result's first pixel is, and the steps to the next one across and down.
+  // fixed: place of the result's first pixel, and the steps to the next pixel across and down.
   // Unsigned, because Pillow's sums may wrap around.
   std::uint32_t x = 0, x_across = 0, x_down = 0, y = 0, y_across = 0, y_down = 0;
-  // scaled and wide: the same. Each pixel adds a step to the place of the one before.
+  // scaled and wide: the same in double. Each pixel adds a step to the previous place.
   double wide_x = 0, wide_y = 0;
-  double across[2] = {}, down[2] = {};  // of x and y
+  double across[2] = {}, down[2] = {};  // steps of x and y
 };
 
-// 16 fractional bits. What is too large becomes the lowest number, as it does in Pillow on x86.
+// Converts to 16 fractional bits. Overflow gives the lowest number, as in Pillow on x86.
 TUNDISH_HOST_DEVICE std::uint32_t fixed_of(double value) {
   const double scaled = value * 65536.0 + 0.5;
   if (!(scaled > -2147483648.0 && scaled < 2147483648.0)) return 0x80000000u;
@@ -165,7 +165,7 @@ TUNDISH_HOST_DEVICE bool fits_fixed(const double* a, int x, int y) {
   return across > -32768.0 && across < 32768.0 && down > -32768.0 && down < 32768.0;
 }
 
-// Of PixelOp::affine; `result` is the size of the result.
+// Prepares PixelOp::affine; `result` is the size of the result.
 TUNDISH_HOST_DEVICE NearestAffine nearest_affine(const PixelStep& step, Size result) {
   const double* a = step.value.data();
   NearestAffine out;
@@ -194,7 +194,7 @@ TUNDISH_HOST_DEVICE NearestAffine nearest_affine(const PixelStep& step, Size res
   return out;
 }
 
-// n steps from a start, one by one: a product is rounded in another way.
+// Adds n steps one by one, because a product would be rounded differently.
 TUNDISH_HOST_DEVICE double walked(double from, double step, int n) {
   for (int i = 0; i < n; ++i) from += step;
   return from;
@@ -209,7 +209,7 @@ TUNDISH_HOST_DEVICE std::int32_t fixed_y(const NearestAffine& a, int x, int y) {
                                    a.y_down * static_cast<std::uint32_t>(y));
 }
 
-// The place that pixel (x, y) of the result shows.
+// Returns the place shown by pixel (x, y) of the result.
 TUNDISH_HOST_DEVICE Spot nearest_place(const NearestAffine& a, int x, int y) {
   switch (a.way) {
     case NearestWay::fixed:
@@ -223,9 +223,9 @@ TUNDISH_HOST_DEVICE Spot nearest_place(const NearestAffine& a, int x, int y) {
   }
 }
 
-// --- any of them ---------------------------------------------------------------------------------
+// --- any operation -------------------------------------------------------------------------------
 
-// Pixel (x, y) of the result of affine or perspective; `result` is its size.
+// Computes pixel (x, y) of the result of affine or perspective; `result` is its size.
 template <class Image>
 TUNDISH_HOST_DEVICE void warped_pixel(std::uint8_t* to, const PixelStep& step, const Image& image,
                                       Size result, int x, int y) {

@@ -1,4 +1,4 @@
-// The rows of a warped image, once per instruction set. Nothing is read or written outside the
+// The rows of a warped image, once per instruction set. No function accesses memory outside of the
 // image and the row.
 #pragma once
 
@@ -8,41 +8,41 @@ namespace tundish {
 
 struct WarpRows {
   const PixelStep& step;
-  const double* value;  // of the step: files for one instruction set call no std::array
+  const double* value;  // the step's: files for one instruction set call no std::array
   Pixels image;
   std::uint8_t* to;
-  Size size;                 // of the result
-  const std::uint8_t* fill;  // a row of it
+  Size size;                 // size of the result
+  const std::uint8_t* fill;  // one row of fill
 
   std::uint8_t* row(int y) const { return to + std::size_t{3} * std::size_t(y) * stride(); }
   std::size_t stride() const { return static_cast<std::size_t>(size.width); }
 };
 
-// Pixels that all lie in the image. Places have 16 fractional bits.
+// A run of pixels that are all inside the image. Places have 16 fractional bits.
 struct FixedRow {
-  std::int32_t x, y;                // of the first pixel
-  std::int32_t x_across, y_across;  // steps to the next
+  std::int32_t x, y;                // place of the first pixel
+  std::int32_t x_across, y_across;  // steps to the next pixel
 };
 
-// On every machine. wrapping_row_plain: a row of NearestWay::fixed whose sums wrap around.
+// For every machine. wrapping_row_plain: a row of NearestWay::fixed whose sums wrap around.
 // wide_rows_plain: all rows of NearestWay::wide.
 void sample_row_plain(const WarpRows& rows, int y);
 void fixed_row_plain(std::uint8_t* to, const Pixels& image, const FixedRow& row, int n);
 void wrapping_row_plain(const WarpRows& rows, const NearestAffine& affine, int y);
 void wide_rows_plain(const WarpRows& rows);
 
-// Copies n pixels; the last pixel of the image is not among them. `offsets` has room for n + 16
+// Copies n pixels, which must not include the image's last pixel. `offsets` has room for n + 16
 // numbers.
 void fixed_row_avx2(std::uint8_t* to, const Pixels& image, const FixedRow& row, int n,
                     std::int32_t* offsets);
 void fixed_row_avx512(std::uint8_t* to, const Pixels& image, const FixedRow& row, int n,
                       std::int32_t* offsets);
 
-// Copies n pixels from the offsets, in bytes. The last pixel of the image is not among them.
+// Copies n pixels at the given byte offsets, which must not include the image's last pixel.
 void copy_pixels_avx2(std::uint8_t* to, const std::uint8_t* from, const std::int32_t* offsets,
                       int n);
 
-// Row y of the result by shown_place(). The image has fewer than 2^31 bytes.
+// Computes row y of the result by shown_place(). The image has fewer than 2^31 bytes.
 void sample_row_avx2(const WarpRows& rows, int y);
 void sample_row_avx512(const WarpRows& rows, int y);
 

@@ -12,7 +12,7 @@
 namespace tundish {
 namespace {
 
-// Levels that are far apart, close together, or the same for many pixels.
+// Levels far apart, close together, or equal for many pixels.
 TestImage some_image(Random& random, std::uint64_t seed) {
   TestImage image = noise({between(random, 20, 130), between(random, 10, 60)}, seed);
   const auto levels = static_cast<std::uint8_t>(between(random, 1, 255));
@@ -24,8 +24,8 @@ TestImage some_image(Random& random, std::uint64_t seed) {
   return image;
 }
 
-// Places on a grid of fractions as well as any places: values that are whole numbers, but for
-// rounding, and values that are far from any.
+// Places on a grid of fractions as well as arbitrary places. Values are integers up to rounding, or
+// far from any integer.
 PixelStep some_turn(Random& random, Size image) {
   PixelStep step{.op = random.below(2) ? PixelOp::affine : PixelOp::perspective};
   step.filter = random.below(2) ? Filter::bilinear : Filter::bicubic;

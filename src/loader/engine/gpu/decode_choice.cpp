@@ -13,7 +13,7 @@ std::optional<std::string> DecodeChoice::handed_over(bool on_gpu, std::size_t re
   if (chosen_) return {};
   try {
     if (blocks_[1].size() == kBlocks) return decide();
-    if (on_gpu != trying_gpu_) return {};  // of the block before
+    if (on_gpu != trying_gpu_) return {};  // left over from the previous block
     ++seen_;
     const bool settled = seen_ > kSettle && (ready == 0 || ready >= full_);
     if (!marks_.empty()) {
@@ -28,14 +28,14 @@ std::optional<std::string> DecodeChoice::handed_over(bool on_gpu, std::size_t re
     seen_ = 0;
     trying_gpu_ = !trying_gpu_;
     return {};
-  } catch (const Error& error) {  // the batches themselves are not affected
+  } catch (const Error& error) {  // does not affect the batches
     chosen_ = false;
     clock_.reset();
     return fmt::format("decode=\"auto\": not measured ({}); the CPU decodes", error.reason());
   }
 }
 
-// Per batch that was made, without the longest wait: that is a pause of the program itself.
+// Milliseconds per batch made, without the longest wait, which is a pause of the program itself.
 double DecodeChoice::ms_per_batch(const Block& block) const {
   double sum = 0, longest = 0;
   for (std::size_t i = 1; i < block.marks.size(); ++i) {
@@ -48,14 +48,14 @@ double DecodeChoice::ms_per_batch(const Block& block) const {
   return (sum - longest) / (spans - 1) * spans / made;
 }
 
-// As soon as the GPU has come past the last mark.
+// Decides as soon as the GPU has passed the last mark.
 std::optional<std::string> DecodeChoice::decide() {
   std::array<double, 2> ms{};
   for (const bool gpu : {false, true}) {
     for (const Block& block : blocks_[gpu]) {
       if (!clock_->passed(block.marks.back())) return {};
     }
-    // The better block of each: a pause may fall into the other one.
+    // Takes the better block of each decoder: a pause may have hit the other block.
     ms[gpu] = std::min(ms_per_batch(blocks_[gpu][0]), ms_per_batch(blocks_[gpu][1]));
   }
   chosen_ = ms[1] < ms[0];

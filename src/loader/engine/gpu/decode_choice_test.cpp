@@ -12,7 +12,7 @@
 namespace tundish {
 namespace {
 
-// A GPU that is some time behind the host.
+// A GPU that runs behind the host by some time.
 struct FakeClock : cuda::StreamClock {
   explicit FakeClock(const double& host_ms) : host_ms(host_ms) {}
   std::size_t mark(void*) override {
@@ -30,11 +30,11 @@ struct FakeClock : cuda::StreamClock {
   bool breaks = false;
 };
 
-// By decoder: [0] the CPU, [1] the GPU.
+// Indexed by decoder: [0] the CPU, [1] the GPU.
 using Pair = std::array<double, 2>;
-const Pair kStep = {30.0, 30.9};  // the GPU's own decoding takes 3 % of a step
+const Pair kStep = {30.0, 30.9};  // decoding on the GPU takes 3 % of a step
 
-// A training with a ring of batches before it. A batch is made in `make` ms, `burst` at a time.
+// A training that reads from a ring of batches. A batch takes `make` ms, `burst` batches at a time.
 class Training {
  public:
   Training(Pair make, int prefetch, std::array<int, 2> burst = {1, 1})
@@ -46,7 +46,7 @@ class Training {
     fill();
   }
 
-  // The decoder that is chosen. At each step of `pauses` the program does something else.
+  // Returns the chosen decoder. At each step of `pauses` the program pauses.
   bool choose(const std::set<int>& pauses = {}) {
     for (int step = 0; step < 600; ++step) {
       now_ = std::max(now_, made_.front().when);

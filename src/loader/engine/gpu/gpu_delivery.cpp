@@ -11,7 +11,7 @@
 namespace tundish {
 namespace {
 
-// The error of the CPU's decoder; or why the record cannot be read any more.
+// Returns the error of the CPU's decoder, or the error of reading the record again.
 SampleError refusal(const Recipe& recipe, const cuda::GpuUploader::Refused& refused) {
   const auto number = static_cast<std::uint64_t>(refused.sample);
   const Where where = recipe.source->where_in(number, recipe.image_field);
@@ -52,7 +52,7 @@ GpuDelivery::GpuDelivery(Engine& engine, int device, void* stream,
   if (resident) engine.gpu_maker()->use_resident(resident->records());
   if (engine.can_choose_decoder()) {
     choice_.emplace(cuda::new_stream_clock(device), engine.options().prefetch);
-    engine.hold_tuning(true);  // one thing is measured at a time
+    engine.hold_tuning(true);  // one measurement at a time
   }
 }
 
@@ -87,7 +87,7 @@ void GpuDelivery::enqueue_view(const std::shared_ptr<const Batch>& batch, std::s
   const Slot& slot = *batch->slot;
   const BatchView& view = batch->views[number];
   GpuViewData* data = gpu_data(slot) ? &gpu_data(slot)->views[number] : nullptr;
-  std::vector<std::uint32_t> numbers;  // of the images that the GPU decodes
+  std::vector<std::uint32_t> numbers;  // indices of images that the GPU decodes
   std::vector<cuda::ImageOrigin> origins;
   for (std::uint32_t i = 0; data && i < batch->count * view.crops; ++i) {
     const std::size_t place = batch->places[i / view.crops];
@@ -131,7 +131,7 @@ void GpuDelivery::enqueue_view(const std::shared_ptr<const Batch>& batch, std::s
 std::optional<cuda::GpuUploader::Refused> GpuDelivery::poll_completed() {
   if (arrays_) arrays_->poll_completed();
   std::optional<cuda::GpuUploader::Refused> refused;
-  for (const auto& uploader : uploaders_) {  // all of them: each gives memory back
+  for (const auto& uploader : uploaders_) {  // every one, because each releases memory
     if (!refused) refused = uploader->poll_completed();
   }
   return refused;

@@ -1,4 +1,4 @@
-// Takes finished batches of an engine to a GPU, and what the GPU reports back to the engine.
+// Copies finished batches of an engine to a GPU, and reports decode errors back to the engine.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,12 @@ namespace tundish {
 
 class GpuDelivery {
  public:
-  // `stream` is a cudaStream_t of that device. Stream and engine must outlive it. resident: null,
-  // or completely loaded; then before the engine is started. Throws Error(gpu).
+  // `stream` is a cudaStream_t of the device. Stream and engine must outlive this object.
+  // `resident`: null, or completely loaded before the engine starts. Throws Error(gpu).
   GpuDelivery(Engine& engine, int device, void* stream,
               std::shared_ptr<const cuda::ResidentPack> resident);
 
-  // GPU memory for one batch: the images of each view, or each array; null: not wanted.
+  // GPU memory for one batch: the images of each view, or each array. Null pointers are not filled.
   struct Out {
     std::span<void* const> images;
     void* labels = nullptr;
@@ -39,9 +39,9 @@ class GpuDelivery {
   std::optional<cuda::GpuUploader::Refused> poll_completed();
   void forget();
 
-  // The training loop's stream waits for a batch; see loader/engine/gpu/decode_choice.h.
+  // Reports that the training loop's stream waits for a batch; see decode_choice.h.
   std::optional<std::string> handed_over(bool on_gpu, void* stream);
-  std::optional<bool> decodes_on_gpu() const;  // empty: decode="auto" has not chosen yet
+  std::optional<bool> decodes_on_gpu() const;  // empty: decode="auto" is still undecided
 
  private:
   void enqueue_arrays(const std::shared_ptr<const Batch>& batch, const Out& out);
@@ -49,13 +49,13 @@ class GpuDelivery {
                     const cuda::GpuUploader::Out& out);
 
   Engine& engine_;
-  std::vector<std::unique_ptr<cuda::GpuUploader>> uploaders_;  // one for each view of images
-  std::unique_ptr<cuda::ArrayUploader> arrays_;                // of samples without an image
-  std::optional<DecodeChoice> choice_;  // decode="auto", when both can decode
+  std::vector<std::unique_ptr<cuda::GpuUploader>> uploaders_;  // one per view of images
+  std::unique_ptr<cuda::ArrayUploader> arrays_;                // for samples without an image
+  std::optional<DecodeChoice> choice_;  // set for decode="auto" if both can decode
 };
 
-// Makes an image that the GPU could not decode a bad sample of the engine, with the error that the
-// CPU's decoder gives; reads its record. Throws as Engine::enter_zeros().
+// Records an image that the GPU could not decode as a bad sample, with the error of the CPU's
+// decoder. Reads the record. Throws like Engine::enter_zeros().
 void enter_refused(Engine& engine, const cuda::GpuUploader::Refused& refused);
 
 }  // namespace tundish

@@ -13,8 +13,8 @@
 namespace tundish {
 namespace {
 
-// Tasks of the kernels for an image, generously: itself, the tiles of its output (an eighth of the
-// largest one each), all of its units, which are of 64 by 64 pixels at least.
+// Upper bound of the kernel tasks for an image: the image, the tiles of its output (assuming an
+// eighth of the largest tile), and all of its units, which have at least 64 by 64 pixels.
 double task_bytes(const SampleInfo& info, Size output) {
   const std::uint64_t across = info.width / 64 + 1, down = info.height / 64 + 1;
   const auto tiles = static_cast<std::uint64_t>(output.width / (cuda::kTileColumns / 2) + 1) *
@@ -23,7 +23,7 @@ double task_bytes(const SampleInfo& info, Size output) {
                              down * (across * sizeof(cuda::UnitTask) + sizeof(cuda::Piece)));
 }
 
-// How much the images of a batch take together.
+// Estimates the total bytes of the images of a batch.
 class Expected {
  public:
   void add(double bytes) {
@@ -31,7 +31,7 @@ class Expected {
     sum_ += bytes;
     squares_ += bytes * bytes;
   }
-  // A batch of a random order takes more than this once in a million million.
+  // Exceeded by a batch in random order with probability 10^-12.
   std::uint64_t most(std::uint32_t batch_size) const {
     const double mean = sum_ / count_, size = batch_size;
     const double deviation = std::sqrt(std::max(0.0, squares_ / count_ - mean * mean));
@@ -106,7 +106,7 @@ void GpuMaker::find_tables_and_limits() {
       tasks.add(view.crops * of_tasks);
       all.add(view.crops * (of_tasks + static_cast<double>(source.bytes(i))));
     }
-    // The last images of a larger batch take the CPU path.
+    // The last images of an unusually large batch take the CPU path.
     const std::uint32_t images = options_.batch_size + most_guests(options_);
     limits_.push_back({.buffer_bytes = all.most(images),
                        .host_bytes = (options_.resident ? tasks : all).most(images)});
@@ -119,8 +119,8 @@ std::uint64_t GpuMaker::host_bytes() const {
   return sum;
 }
 
-// All images of a place, or none. `record` begins `resident_at` bytes into the resident records, if
-// there are any.
+// Adds all images of a place, or none. `record` starts `resident_at` bytes into the resident
+// records, if there are any.
 bool GpuMaker::add_views(Slot& slot, Place& place, const std::vector<View>& views, Bytes record,
                          std::uint64_t resident_at) {
   std::deque<GpuViewData>& data = gpu_data(slot)->views;
@@ -153,7 +153,7 @@ bool GpuMaker::can_decode(std::uint64_t sample) const {
          (!resident_ || resident_->holds(sample));
 }
 
-// Of the image only the size is needed: its units are on the GPU.
+// Plans from the image's size alone: its units are already on the GPU.
 bool GpuMaker::plan_resident(Slot& slot, Place& place, Scratch& scratch) {
   const std::uint64_t sample = place.draw.sample;
   const SampleInfo info = recipe_.source->info(sample);
@@ -193,7 +193,7 @@ bool GpuMaker::plan_read(Slot& slot, std::size_t number, Scratch& scratch) {
   return true;
 }
 
-// False: the CPU makes this place.
+// Returns false if the CPU must make this place.
 bool GpuMaker::add(Slot& slot, std::size_t number, Scratch& scratch) {
   Place& place = slot.places[number];
   place.draw = draw_at(order_, slot.epoch, place.position);
@@ -210,14 +210,14 @@ bool GpuMaker::add(Slot& slot, std::size_t number, Scratch& scratch) {
   return true;
 }
 
-// The places that the CPU is to make.
+// Returns the places that the CPU must make.
 std::vector<std::size_t> GpuMaker::add_all(Slot& slot, std::unique_ptr<Scratch>& scratch) {
   std::vector<std::size_t> others;
   for (std::size_t i = 0; i < slot.places.size() && !stopped_(); ++i) {
     bool added = false;
     try {
       added = add(slot, i, *scratch);
-    } catch (const Error&) {  // thrown again, and reported, when the CPU makes the image
+    } catch (const Error&) {  // rethrown and reported when the CPU makes the image
     }
     if (!added) others.push_back(i);
     release_large_buffers(recipe_, scratch);
@@ -225,7 +225,7 @@ std::vector<std::size_t> GpuMaker::add_all(Slot& slot, std::unique_ptr<Scratch>&
   return others;
 }
 
-// All of them are planned: where each goes.
+// Assigns a destination to each image, after all are planned.
 void GpuMaker::place_images(Slot& slot, std::size_t view) const {
   cuda::BatchPlan& plan = gpu_data(slot)->views[view].plan;
   const Size size = slot.views[view].size;

@@ -1,7 +1,7 @@
-// Batches that a GPU decodes: a worker reads the records, plans, and gathers the units that the
-// crops need into the slot's flat buffer (cuda/decode/batch_plan.h). What no GPU decodes (other
-// codecs, chains of resizes, damaged records, a batch that is too large) is made by the CPU into
-// the same slot, and so is every fault: its report and its substitute are the CPU's.
+// Makes batches that a GPU decodes. A worker reads and plans the records, and gathers the units
+// for the crops in the slot's flat buffer (cuda/decode/batch_plan.h). The CPU makes what no GPU
+// decodes (other codecs, chains of resizes, damaged records, oversized batches) in the same slot.
+// The CPU also reports and replaces every faulty sample.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@
 
 namespace tundish {
 
-// What GpuMaker keeps in a slot for each view: the flat buffer, its layout and its plan. When there
-// are steps left to do to any image of the view, the flat buffer's images become 8-bit levels (H,
+// Data that GpuMaker keeps in a slot for each view: the flat buffer, its layout and its plan. If
+// any image of the view has steps left, the images of the flat buffer become 8-bit levels (H,
 // W, C), one after the other; otherwise finished images at their place in the batch.
 struct GpuViewData {
   HostMemory coded;
@@ -30,27 +30,27 @@ struct GpuViewData {
 struct GpuSlotData : MakerData {
   std::deque<GpuViewData> views;
 };
-// Null: the slot was not made for a GPU that decodes.
+// Returns null if the slot was not made for a GPU that decodes.
 inline GpuSlotData* gpu_data(const Slot& slot) {
   return slot.single_task ? static_cast<GpuSlotData*>(slot.maker_data.get()) : nullptr;
 }
 
 class GpuMaker : public Maker {
  public:
-  // All arguments must outlive the maker. `stopped`: the batches are not wanted any more.
+  // All arguments must outlive the maker. `stopped`: returns true once the batches are unwanted.
   GpuMaker(CpuMaker& cpu, const Recipe& recipe, const LoaderOptions& options, const Order& order,
            const CacheSetup& cache, std::function<bool()> stopped);
 
-  // Whether a GPU can decode any image of this loader; otherwise why_not() gives the reason: no
-  // image of the source is a lanes record, or the transforms give images of several sizes.
+  // Whether a GPU can decode any image of this loader. Otherwise why_not() returns the reason: no
+  // image of the source is a lanes record, or the transforms produce images of several sizes.
   bool possible() const { return !tables_.empty(); }
   const std::string& why_not() const { return why_not_; }
 
-  // The tables that the GPU decodes with; null: it cannot.
+  // Returns the decoding tables of the GPU; null if it cannot decode.
   const lanes::Tables* tables() const { return possible() ? tables_.front() : nullptr; }
-  std::uint64_t host_bytes() const;  // of one batch
+  std::uint64_t host_bytes() const;  // for one batch
 
-  // Call before the first batch: the units of these records are on the GPU already.
+  // Call before the first batch: the units of these records are already on the GPU.
   void use_resident(std::shared_ptr<const cuda::ResidentRecords> records) {
     resident_ = std::move(records);
   }
@@ -76,8 +76,8 @@ class GpuMaker : public Maker {
   const CacheSetup& cache_;
   const std::function<bool()> stopped_;
 
-  std::vector<const lanes::Tables*> tables_;  // all with the same content: those of the GPU
-  std::vector<cuda::BatchLimits> limits_;     // of one batch, for each view
+  std::vector<const lanes::Tables*> tables_;  // equal tables, as used by the GPU
+  std::vector<cuda::BatchLimits> limits_;     // limits of one batch, per view
   std::string why_not_;
   std::shared_ptr<const cuda::ResidentRecords> resident_;  // null: units come from the source
 };

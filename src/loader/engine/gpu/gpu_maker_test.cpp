@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Random lanes records; some images of another codec and some damaged ones among them.
+// Random lanes records, mixed with images of another codec and damaged images.
 class RecordSource : public MemorySource {
  public:
   RecordSource(Random& random, int count) {
@@ -46,7 +46,7 @@ class RecordSource : public MemorySource {
   const lanes::Tables* tables(std::uint64_t) const override { return &lanes::builtin_tables(); }
 };
 
-// The labels of a RecordSource are below 2000.
+// Adds random mixing; the labels of a RecordSource are below 2000.
 void add_mixing(LoaderOptions& options, std::vector<Transform>& transforms, Random& random) {
   switch (random.below(4)) {
     case 0:
@@ -65,11 +65,11 @@ void add_mixing(LoaderOptions& options, std::vector<Transform>& transforms, Rand
                                      .mode = static_cast<MixMode>(random.below(3)),
                                      .num_classes = 2000});
   }
-  options.world_size = static_cast<std::uint32_t>(between(random, 1, 3));  // guests
+  options.world_size = static_cast<std::uint32_t>(between(random, 1, 3));  // several ranks: guests
   options.rank = static_cast<std::uint32_t>(random.below(options.world_size));
 }
 
-// Instead of its transforms.
+// Replaces the transforms by random views.
 void add_views(LoaderOptions& options, Random& random) {
   if (random.below(2) == 0) {
     options.transforms = {Resize{.size = {40, 40}}, TenCrop{.size = {17, 13}},
@@ -122,7 +122,7 @@ LoaderOptions random_options(Random& random) {
   return options;
 }
 
-// Records of a source as they would be on a GPU.
+// Copies the records of a source as if they were on a GPU.
 std::shared_ptr<const cuda::ResidentRecords> keep_all(const RecordSource& source,
                                                       std::vector<std::byte>& there) {
   auto out = std::make_shared<cuda::ResidentRecords>(source.count());
@@ -140,10 +140,10 @@ std::shared_ptr<const cuda::ResidentRecords> keep_all(const RecordSource& source
 }
 
 struct Tally {
-  int coded = 0, others = 0;  // images that the GPU decodes, and those that it gets as levels
+  int coded = 0, others = 0;  // images decoded by the GPU; images sent as levels
 };
 
-// An epoch of both engines. `path`: levels, coded, both by turns, resident.
+// Compares an epoch of both engines. `path`: levels, coded, both alternately, resident.
 void compare(const std::shared_ptr<RecordSource>& source, LoaderOptions options, int path,
              Tally& tally) {
   CAPTURE(path);
@@ -199,7 +199,7 @@ TEST_CASE("batches for a GPU, finished by the slow twin, equal the CPU's, whoeve
   CHECK(tally.others > 0);
 }
 
-// TUNDISH_LISTS: a file of lists of transforms as JSON (tests/loader/test_random_lists.py).
+// TUNDISH_LISTS: a file with lists of transforms as JSON (tests/loader/test_random_lists.py).
 TEST_CASE("batches for a GPU equal the CPU's for the lists of a file") {
   Json lists = Json::parse(R"([[{"name": "Resize", "size": [20, 24]}, {"name": "Normalize"}]])");
   if (const char* path = std::getenv("TUNDISH_LISTS")) {
@@ -226,7 +226,7 @@ TEST_CASE("batches for a GPU equal the CPU's for the lists of a file") {
 TEST_CASE("images that do not fit into the flat buffer are decoded by the CPU") {
   Random random({.seed = 3}, 0);
   const auto source = std::make_shared<RecordSource>(random, 0);
-  // One large record that no batch was meant for.
+  // A record that is larger than the batch limits assume.
   std::vector<std::byte> large;
   for (int tries = 0; large.size() < 250'000; ++tries) {
     large = cuda::random_record(random, 2000, lanes::builtin_tables());

@@ -6,7 +6,7 @@ std::vector<cuda::GpuMix> gpu_mixes(const Batch& batch) {
   const Slot& slot = *batch.slot;
   std::vector<cuda::GpuMix> out;
   if (slot.mixes.empty()) return out;
-  std::vector<cuda::ImageRef> images;  // of each place
+  std::vector<cuda::ImageRef> images;  // one per place
   cuda::ImageRef decoded = 0;
   for (const Place& place : slot.places) {
     const cuda::ImageRef mirrored = place.filled && place.left.front().mirror ? cuda::kMirrored : 0;

@@ -1,4 +1,4 @@
-// How the images of a batch are mixed, as the GPU takes it.
+// Describes the mixing of a batch for the GPU.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace tundish {
 
-// One for each sample of the batch; none when nothing is mixed.
+// Returns one entry per sample of the batch; empty if nothing is mixed.
 std::vector<cuda::GpuMix> gpu_mixes(const Batch& batch);
 
 }  // namespace tundish

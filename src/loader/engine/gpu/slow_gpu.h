@@ -1,4 +1,4 @@
-// For tests: what a GPU makes of a batch, the slow way.
+// Reference implementation of the GPU's work on a batch, for tests.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -20,7 +20,7 @@
 
 namespace tundish {
 
-// What a GPU makes of one view of a batch, slowly, as cuda/gpu_uploader.cpp does it.
+// Computes one view of a batch like cuda/gpu_uploader.cpp, on the CPU and without optimization.
 class SlowGpu {
  public:
   SlowGpu(const Batch& batch, const Engine& engine, std::size_t view, const std::byte* records)
@@ -37,7 +37,7 @@ class SlowGpu {
         pixels_(3 * static_cast<std::size_t>(view_.size.width) *
                 static_cast<std::size_t>(view_.size.height)),
         out_(batch.count * view_.crops * pixels_ * dtype_bytes(table_.dtype)) {
-    if (batch.count == 0) return;  // there may be guests, and nothing is uploaded
+    if (batch.count == 0) return;  // guests may exist, but nothing is uploaded
     const auto* from = reinterpret_cast<const std::uint8_t*>(view_.pixels);
     if (from) levels_ = {from, from + view_.targets.size() * pixels_};
     if (data_) decode(records);
@@ -100,14 +100,14 @@ class SlowGpu {
     }
   }
 
-  // An image before it is mixed.
+  // Returns an image before mixing.
   std::vector<float> elements_of(cuda::ImageRef image) const {
     const bool decoded = (image & cuda::kDecoded) != 0;
     const auto& from = decoded ? decoded_ : levels_;
     const auto at = from.begin() + static_cast<std::ptrdiff_t>(cuda::number_of(image) * pixels_);
     std::vector<std::uint8_t> levels(at, at + static_cast<std::ptrdiff_t>(pixels_));
     if (image & cuda::kMirrored) mirror(levels);
-    std::size_t place = 0;  // the one that the reference names
+    std::size_t place = 0;  // the place that `image` refers to
     for (std::size_t seen = 0;; ++place) {
       const Place& one = batch_.slot->places[place];
       if (one.filled && one.coded == decoded && seen++ == cuda::number_of(image)) break;

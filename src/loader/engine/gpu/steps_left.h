@@ -1,4 +1,4 @@
-// What a GPU is still to do to the pixels of a batch.
+// The steps that a GPU must still apply to the pixels of a batch.
 #pragma once
 
 #include <vector>
@@ -9,14 +9,14 @@
 
 namespace tundish {
 
-// Which of a sample's images are those of a view.
+// The images of a view among the images of a sample.
 struct ImageRange {
   std::size_t first = 0, count = 1;
 };
 ImageRange images_of_view(const Recipe& recipe, std::size_t view);
 
-// Of the images that the CPU decoded, then of the others; a range of each list for every image. No
-// ranges: nothing is left but the table and mirroring.
+// Steps for the images decoded by the CPU, then for the others; one range of each list per image.
+// No ranges: only the table and mirroring are left.
 struct StepsLeft {
   std::vector<cuda::StepRange> ranges, erased;
   std::vector<PixelStep> steps;
@@ -24,7 +24,7 @@ struct StepsLeft {
 };
 StepsLeft steps_left(const Batch& batch, const ImageRange& images, Dtype dtype);
 
-// Whether there is anything, of any of these images.
+// Whether steps or erasures are left for any of these images.
 bool has_pixels_left(const Slot& slot, const ImageRange& images);
 
 }  // namespace tundish

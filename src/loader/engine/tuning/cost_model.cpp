@@ -6,10 +6,10 @@
 namespace tundish {
 namespace {
 
-constexpr double kLeast = 1e-9;           // of a cost: divisors are not 0
-constexpr double kMostThreads = 1e6;      // of an answer: fits in an int
-constexpr double kRoundedDown = 0.05;     // of a thread: a measurement is not that exact
-constexpr double kAnotherLoad = 4.0 / 3;  // a factor of the CPU time
+constexpr double kLeast = 1e-9;           // minimum cost, so that divisors are not 0
+constexpr double kMostThreads = 1e6;      // maximum result, fits in an int
+constexpr double kRoundedDown = 0.05;     // fraction of a thread, tolerance of a measurement
+constexpr double kAnotherLoad = 4.0 / 3;  // ratio of CPU times
 
 }  // namespace
 
@@ -23,7 +23,7 @@ void TuningWindow::add(const TuningWindow& other) {
   other_cpu_s += other.other_cpu_s;
 }
 
-// What workers do between samples is in their CPU time alone.
+// Work between samples only appears in the CPU time.
 double TuningWindow::busy() const {
   return seconds > 0 ? std::max(read_s + work_s, cpu_s) / seconds : 0;
 }
@@ -32,8 +32,8 @@ double TuningWindow::idle_share(int workers) const {
   return std::max(0.0, 1 - busy() / std::max(workers, 1));
 }
 
-// Only the sum of the CPU time is known. Decoding and augmenting wait for nothing, so what they
-// take beyond it shows that CPUs were short; what it has beyond them was used by reading.
+// Only the total CPU time is known. Decoding and augmenting never wait. If they take longer than
+// the CPU time, CPUs were scarce; if they take less, reading used the rest.
 SampleCosts costs_of(const TuningWindow& window) {
   if (window.samples <= 0) return {};
   const double read = window.read_s / window.samples;

@@ -8,7 +8,7 @@ TEST_CASE("costs: of 100 samples that decode for 2 ms and wait 6 ms for storage"
   const SampleCosts costs =
       costs_of({.seconds = 0.2, .samples = 100, .read_s = 0.65, .work_s = 0.2, .cpu_s = 0.25});
   CHECK(costs.cpu_s == doctest::Approx(0.0025));
-  CHECK(costs.blocked_s == doctest::Approx(0.006));  // reading took half a millisecond of CPU
+  CHECK(costs.blocked_s == doctest::Approx(0.006));  // reading used half a millisecond of CPU time
   CHECK(costs.no_cpu_s == 0);
 }
 

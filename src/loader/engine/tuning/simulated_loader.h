@@ -1,5 +1,5 @@
-// For tests: a loader of formulas. Its rate for each number of workers and of open batches is
-// known, so the best fixed numbers are too.
+// A simulated loader for tests, defined by formulas. Its rate for each number of workers and open
+// batches is known, and so are the best fixed numbers.
 #pragma once
 
 #include <algorithm>
@@ -13,24 +13,24 @@ namespace tundish {
 struct SimulatedLoad {
   double cpus = 8;
   int most_threads = 32;
-  double cpu_s = 0.001;          // of a sample
-  double latency_s = 0;          // of its read, without a CPU
-  double slower_when_asked = 0;  // share of its rate that storage loses per read above these
-  double reads_at_once = 1e6;    // that storage serves
-  double demand = 1e9;           // samples per second that the trainer could take
+  double cpu_s = 0.001;          // CPU time per sample
+  double latency_s = 0;          // time of a read without a CPU
+  double slower_when_asked = 0;  // share of the rate that storage loses per read above these
+  double reads_at_once = 1e6;    // parallel reads that storage serves
+  double demand = 1e9;           // samples per second that the trainer can take
   double trainer_cpu_s = 0;      // CPU time of the trainer per sample
   double shared_cores =
-      0;  // 1: with all CPUs busy a sample takes twice as long as with half of them
-  double per_extra_thread = 0;  // share of the rate that each worker above the CPUs costs
+      0;  // 1: a sample takes twice as long with all CPUs busy as with half of the CPUs busy
+  double per_extra_thread = 0;  // share of the rate lost per worker above the CPUs
   int most_open = 4;
-  double waits_for_oldest = 0;  // share of the workers' time, if one batch were open
-  double noise = 0;             // standard deviation of what is measured, as a share
-  double hiccups = 0;           // share of windows in which only half of the samples are made
+  double waits_for_oldest = 0;  // share of the workers' time lost with one open batch
+  double noise = 0;             // relative standard deviation of measurements
+  double hiccups = 0;           // share of windows that make only half of the samples
 
   TuningLimits limits() const { return {cpus, most_threads, most_open}; }
 
-  // Samples per second that the workers could make, and the CPU time of one then: it depends on how
-  // many CPUs are busy, and that on the rate.
+  // Samples per second that the workers can make, and the CPU time per sample. The CPU time depends
+  // on the number of busy CPUs, which depends on the rate.
   struct Speed {
     double capacity, cpu_s;
   };
@@ -60,7 +60,7 @@ struct SimulatedLoad {
     return most;
   }
 
-  // What would be measured in `seconds` with so many workers and open batches.
+  // Returns the measurements of `seconds` with these numbers of workers and open batches.
   TuningWindow window(int threads, int open, double seconds, std::mt19937_64& random) const {
     std::normal_distribution<double> normal(0, 1);
     const auto noisy = [&] { return std::max(0.3, 1 + noise * normal(random)); };
@@ -73,7 +73,7 @@ struct SimulatedLoad {
     out.read_s = out.samples * latency_s * noisy();
     out.work_s = out.samples * cpu;
     const double left = at_work(open) * threads * seconds - out.read_s - out.work_s;
-    // Not waiting for the oldest batch they are busy: in storage's queue, or short of CPUs.
+    // Workers that do not wait for the oldest batch are busy: queued at storage, or short of CPUs.
     if (data_bound && left > 0) {
       const double queued = std::max(0.0, threads - reads_at_once);
       const bool by_storage =

@@ -9,7 +9,7 @@ namespace {
 
 double seconds(std::uint64_t ns) { return static_cast<double>(ns) / 1e9; }
 
-// A thread that has ended takes its CPU time with it.
+// Returns now - before, or 0: a thread that ended takes its CPU time with it.
 std::uint64_t since(std::uint64_t before, std::uint64_t now) {
   return now > before ? now - before : 0;
 }
@@ -48,7 +48,7 @@ bool Tuner::waited(std::uint64_t begin_ns, std::uint64_t end_ns, bool received) 
   batches_ += received ? 1 : 0;
   if (begin_ns_ == 0) return true;  // the first window begins
   if (end_ns < begin_ns_ + kWindowNs) return false;
-  // Steps that take long: as many of them as show that the trainer was not away once.
+  // With long steps, requires enough batches to rule out that the trainer was away once.
   return batches_ >= kBatches || 2 * wait_ns_ >= end_ns - begin_ns_;
 }
 
@@ -71,7 +71,7 @@ std::optional<TuningChange> Tuner::observe(std::uint64_t now_ns, const TuningCou
                                    since(before_.process_cpu_ns, counts.process_cpu_ns)))};
   const bool was_away = 2 * away_ns_ > since(begin_ns_, now_ns);
   const bool few = window.samples < 4.0 * rule_.threads();
-  if (begin_ns_ > 0 && few && now_ns < begin_ns_ + kLongestNs && !was_away) return {};  // goes on
+  if (begin_ns_ > 0 && few && now_ns < begin_ns_ + kLongestNs && !was_away) return {};  // continue
   const bool usable = begin_ns_ > 0 && !was_away && window.samples > 0;
   begin_window(now_ns, counts);
   if (!usable) return {};

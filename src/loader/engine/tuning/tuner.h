@@ -1,5 +1,5 @@
-// threads="auto" at work: turns what an engine counts into windows for the rule, and keeps what the
-// rule chose. No thread of its own: the trainer's thread calls it inside Engine::next().
+// Runs threads="auto": turns the engine's counters into windows for the rule, and keeps the rule's
+// choices. Has no thread: the trainer's thread calls it inside Engine::next().
 #pragma once
 
 #include <cstddef>
@@ -13,29 +13,29 @@
 
 namespace tundish {
 
-// Sums since the engine was started.
+// Sums since the start of the engine.
 struct TuningCounts {
-  std::uint64_t samples = 0, read_ns = 0, work_ns = 0, cpu_ns = 0;  // of the workers
+  std::uint64_t samples = 0, read_ns = 0, work_ns = 0, cpu_ns = 0;  // sums over all workers
   std::uint64_t process_cpu_ns = 0;
 };
 TuningCounts count_work(const std::deque<WorkerStatus>& workers);
 
 struct TuningEntry {
-  double at_s;  // since the engine was started
+  double at_s;  // seconds since the start of the engine
   TuningChange change;
 };
 
 class Tuner {
  public:
-  // cpus: threads to begin with, of `usable` CPUs (with a fraction, by quota) that the process has.
-  // open_batches: to begin with.
+  // cpus: initial number of threads, out of `usable` CPUs of the process (fractional with a quota).
+  // open_batches: initial number.
   Tuner(int cpus, double usable, int most_threads, int open_batches = 1);
 
-  // The trainer's thread was in next() from begin to end and waited for a batch, which it received
-  // or not. True: it is time for observe().
+  // Reports that the trainer's thread was in next() from begin to end, waiting for a batch, and
+  // whether it received one. Returns true if observe() is due.
   bool waited(std::uint64_t begin_ns, std::uint64_t end_ns, bool received);
 
-  // Whether the CPUs and the memory of the process are to be counted again: once a second.
+  // Whether the CPUs and the memory of the process must be counted again: once a second.
   bool counts_again(std::uint64_t now_ns) const { return now_ns >= counted_ns_ + kCountNs; }
   void set_usable(double usable, int most_open, std::uint64_t now_ns);
   double share() const { return share_; }
@@ -44,7 +44,7 @@ class Tuner {
 
   std::optional<TuningChange> observe(std::uint64_t now_ns, const TuningCounts& counts);
 
-  double predicted_rate() const;  // with the present number of threads; 0: not known
+  double predicted_rate() const;  // with the current threads; 0: unknown
   double prediction_ratio() const { return rule_.prediction_ratio(); }
   std::uint64_t changes() const { return changes_; }
   const std::deque<TuningEntry>& entries() const { return entries_; }  // the newest kMostEntries
@@ -52,16 +52,16 @@ class Tuner {
  private:
   static constexpr std::uint64_t kWindowNs = 250'000'000, kCountNs = 1'000'000'000;
   static constexpr std::uint64_t kLongestNs = 2'000'000'000;
-  static constexpr std::uint64_t kBatches = 4;  // of a window in which the trainer hardly waits
+  static constexpr std::uint64_t kBatches = 4;  // per window in which the trainer hardly waits
   static constexpr std::size_t kMostEntries = 100;
 
   void begin_window(std::uint64_t now_ns, const TuningCounts& counts);
 
-  const double share_;  // of what the process may use that is this engine's
+  const double share_;  // this engine's share of the process's CPUs
   TuningLimits limits_;
   TuningRule rule_;
   std::uint64_t started_ns_ = 0, counted_ns_ = 0;
-  TuningCounts before_;  // when the window began
+  TuningCounts before_;  // counts at the start of the window
   std::uint64_t begin_ns_ = 0, last_ns_ = 0, wait_ns_ = 0, away_ns_ = 0, batches_ = 0;
   std::uint64_t changes_ = 0;
   std::deque<TuningEntry> entries_;

@@ -7,12 +7,12 @@ namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
 
-// A trainer that takes a batch of 10 samples after each step, and waits for it or not.
+// A trainer that takes a batch of 10 samples after each step and may wait for the batch.
 class Steps {
  public:
   explicit Steps(Tuner& tuner) : tuner_(tuner) {}
 
-  // How many changes there were in `count` steps.
+  // Returns the number of changes in `count` steps.
   int take(int count, std::uint64_t step_ms, std::uint64_t wait_ms) {
     int changes = 0;
     for (int i = 0; i < count; ++i) {
@@ -53,7 +53,7 @@ TEST_CASE("tuner: what a trainer does between two epochs is no demand") {
   Tuner tuner(8, 8, 32);
   Steps steps(tuner);
   for (int i = 0; i < 20; ++i) {
-    CHECK(steps.take(3, 1, 2) == 0);  // waits
+    CHECK(steps.take(3, 1, 2) == 0);  // the trainer waits
     CHECK(steps.take(1, 5'000, 0) == 0);
   }
   CHECK(tuner.changes() == 0);

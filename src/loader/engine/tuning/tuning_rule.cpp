@@ -10,21 +10,21 @@ namespace tundish {
 namespace {
 
 constexpr double kWaits = 0.03;           // share of the wall time: the trainer waits
-constexpr double kWaitsMuch = 0.10;       // fewer workers are taken back at once
-constexpr double kLeastPromise = 1.05;    // of the predicted rate over the present one
-constexpr double kLeastGain = 0.03;       // for which more workers are kept
-constexpr double kGoodGain = 0.05;        // the same, whatever was promised
-constexpr double kShareOfPromise = 0.25;  // the same, of the promised gain
-constexpr double kAsPromised = 0.6;   // of the promised gain: kept without waiting for more windows
-constexpr double kMostLoss = 0.03;    // for which fewer workers are kept
-constexpr double kLossAtOnce = 0.08;  // for which a trial is taken back at once
-constexpr double kIdle = 0.03;        // share of the workers' time, while the trainer waits
-constexpr double kBusy = 0.8;         // share of the workers' time that the demand may take
-constexpr double kFewer = 0.8;        // so many of the workers at most, when storage was the limit
-constexpr double kSpareReads = 1.1;   // workers over those that storage keeps busy
-constexpr double kShortOfCpus = 0.25;   // share of the workers' time: no more of them are tried
-constexpr double kTrainerSlack = 0.25;  // of a CPU: the trainer may use it without losing a worker
-constexpr double kSmallStep = 1.1, kLargeStep = 4;       // workers of a trial over those before
+constexpr double kWaitsMuch = 0.10;       // a trial with fewer workers is reverted at once
+constexpr double kLeastPromise = 1.05;    // minimum predicted rate over the current rate
+constexpr double kLeastGain = 0.03;       // minimum gain for keeping more workers
+constexpr double kGoodGain = 0.05;        // gain that suffices whatever was predicted
+constexpr double kShareOfPromise = 0.25;  // share of the predicted gain that suffices
+constexpr double kAsPromised = 0.6;       // share of the predicted gain: kept without more windows
+constexpr double kMostLoss = 0.03;        // maximum loss for keeping fewer workers
+constexpr double kLossAtOnce = 0.08;      // loss at which a trial is reverted at once
+constexpr double kIdle = 0.03;          // idle share of the workers' time, while the trainer waits
+constexpr double kBusy = 0.8;           // share of the workers' time that the demand may take
+constexpr double kFewer = 0.8;          // maximum share of the workers kept if storage is the limit
+constexpr double kSpareReads = 1.1;     // workers over those that storage keeps busy
+constexpr double kShortOfCpus = 0.25;   // share of the workers' time: no more workers are tried
+constexpr double kTrainerSlack = 0.25;  // CPU use of the trainer that costs no worker
+constexpr double kSmallStep = 1.1, kLargeStep = 4;       // workers of a trial over the current ones
 constexpr double kFirstPause = 10, kLongestPause = 320;  // seconds
 
 }  // namespace
@@ -58,7 +58,7 @@ std::optional<TuningChange> TuningRule::new_budget(const TuningLimits& limits) {
   trial_.reset();
   windows_.clear();
   settle_ = kSettle;
-  // More CPUs are used when the trainer waits; fewer must be kept to at once.
+  // More CPUs are used only if the trainer waits; fewer CPUs apply at once.
   const int cpus = static_cast<int>(std::ceil(limits.cpus));
   const int most = limits.cpus < before ? cpus : limits.most_threads;
   const int threads = std::clamp(threads_, 1, std::max(1, std::min(most, limits.most_threads)));
@@ -74,13 +74,13 @@ std::optional<TuningChange> TuningRule::judge() {
   if (trial_->predicted > 0) prediction_ratio_ = since.rate() / trial_->predicted;
   if (verdict == Verdict::take_back) return take_back(since);
   if (trial_->direction == Direction::more) {
-    // The way back must not be taken at once, or two loads that are alike would alternate.
+    // Delays the opposite change, because two similar loads would otherwise alternate.
     fewer_after_ = now_ + fewer_pause_;
     fewer_pause_ = std::min(2 * fewer_pause_, kLongestPause);
     step_ = std::min(2 * step_, kLargeStep);
   } else if (trial_->direction != Direction::deeper &&
              since.rate() > (1 + kLeastGain) * trial_->rate) {
-    // Too many were harmful: the best number is near, and is looked for in small steps.
+    // Too many workers were harmful: the best number is near, so it is searched in small steps.
     step_ = kSmallStep;
     more_after_ = now_;
   }
@@ -112,7 +112,7 @@ TuningRule::Verdict TuningRule::verdict_on_more(const TuningWindow& since,
   return enough || since.wait_share() <= kWaits ? Verdict::keep : Verdict::take_back;
 }
 
-// They cost memory alone, which there is: a small gain is enough.
+// More open batches cost only memory, which is available: a small gain is enough.
 TuningRule::Verdict TuningRule::verdict_on_deeper(const TuningWindow& since,
                                                   std::size_t windows) const {
   if (windows < kMany) return Verdict::open;
@@ -151,7 +151,7 @@ std::optional<TuningChange> TuningRule::consider(const TuningLimits& limits) {
   if (windows_.size() < kFew || recent.samples <= 0) return {};
   const double limit = now_ >= more_after_ ? CostModel::kNoLimit : model_.limit;
   model_ = {costs_of(recent), limit};
-  // By number of workers: two that share a core cost more each, and that is no other load.
+  // By number of workers: workers that share a core cost more each, which is not a new load.
   const auto known = known_costs_.try_emplace(threads_, model_.costs).first;
   if (costs_differ(known->second, model_.costs)) forget();
   const double others = std::max(0.0, recent.other_cpu_s / recent.seconds - kTrainerSlack);
@@ -180,7 +180,7 @@ std::optional<TuningChange> TuningRule::consider_more(const TuningWindow& recent
 }
 
 // Both wait: the oldest batch lacks a slow sample while all batches behind it are full, or the
-// trainer takes batches in bursts. More batches in between help, more workers do not.
+// trainer takes batches in bursts. More open batches help; more workers do not.
 int TuningRule::deeper_for(const TuningWindow& recent, int most_open) const {
   const bool both_wait = recent.wait_share() > kWaits && recent.idle_share(threads_) > kIdle;
   if (!both_wait || now_ < deeper_after_) return open_;
@@ -215,7 +215,7 @@ std::optional<TuningChange> TuningRule::consider_fewer(const TuningWindow& recen
         fmt::format("storage gives {:.0f} samples/s, for which {} reads at once are enough",
                     model_.limit, enough));
   }
-  // Where workers wait for storage, the time of a read depends on how many there are.
+  // If workers wait for storage, the time of a read depends on the number of workers.
   const bool blocks = model_.costs.blocked_s > 0.1 * model_.costs.cpu_s;
   if (cap >= threads_ || (blocks && cap > kFewer * threads_)) return {};
   if (model_.rate(cap, cpus) < (1 - kMostLoss) * recent.rate()) return {};
@@ -225,8 +225,8 @@ std::optional<TuningChange> TuningRule::consider_fewer(const TuningWindow& recen
                   recent.other_cpu_s / recent.seconds));
 }
 
-// Once more workers gave no more: as many as were needed for that rate if reads took as long as
-// they did with fewer workers, without the queue. Some storage is slower when it is asked for more.
+// After more workers brought no gain, returns the workers needed for that rate if reads took as
+// long as with fewer workers, without the queue. Some storage is slower under more reads.
 int TuningRule::enough_for_storage() const {
   if (model_.limit == CostModel::kNoLimit) return threads_;
   CostModel unhurried = model_;

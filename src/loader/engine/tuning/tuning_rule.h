@@ -1,6 +1,6 @@
-// How many workers are to be active, and how many batches open: windows of measurements go in,
-// changes come out. No clock, no thread, no I/O: the same windows give the same changes.
-// docs/internals/decisions/0012-threads-by-measurement.md has the reasons.
+// Chooses the numbers of active workers and open batches. Input: windows of measurements. Output:
+// changes. No clock, no thread, no I/O: the same windows give the same changes.
+// docs/internals/decisions/0012-threads-by-measurement.md explains the reasons.
 #pragma once
 
 #include <deque>
@@ -13,25 +13,25 @@
 namespace tundish {
 
 struct TuningLimits {
-  double cpus = 1;       // that this process may use for workers and trainer; 1.5 is possible
+  double cpus = 1;       // for the workers and the trainer of this process; may be fractional
   int most_threads = 1;  // workers
-  int most_open = 0;     // batches; fewer than are open: their number stays
+  int most_open = 0;     // batches; if fewer than are open, their number is unchanged
 };
 
 struct TuningChange {
   int from = 0, threads = 0;
   int open_from = 0, open_batches = 0;
-  double rate = 0;       // samples per second before it, measured
-  double predicted = 0;  // samples per second after it
-  std::string reason;    // for people
+  double rate = 0;       // samples per second before the change, measured
+  double predicted = 0;  // samples per second after the change
+  std::string reason;    // user-facing
 };
 
 class TuningRule {
  public:
-  // Windows, of about a quarter second.
-  static constexpr int kSettle = 1;  // after a change, not evaluated
+  // Numbers of windows, each about a quarter second.
+  static constexpr int kSettle = 1;  // ignored after a change
   static constexpr int kFew = 2;     // before more workers are tried
-  static constexpr int kMany = 4;    // before fewer are tried, and before a trial is taken back
+  static constexpr int kMany = 4;    // before trying fewer workers, and before reverting a trial
 
   TuningRule(int threads, TuningLimits limits, int open_batches = 1);
 
@@ -39,11 +39,11 @@ class TuningRule {
   int open_batches() const { return open_; }
   bool on_trial() const { return trial_.has_value(); }
 
-  // All workers of threads() were active in this window. The change, if there is one, applies from
-  // the next window on.
+  // Evaluates a window in which all workers of threads() were active. The returned change applies
+  // from the next window on.
   std::optional<TuningChange> observe(const TuningWindow& window, const TuningLimits& limits);
 
-  // Of the last change that was judged: measured over predicted rate; 0 before the first.
+  // Measured over predicted rate of the last judged change; 0 before the first.
   double prediction_ratio() const { return prediction_ratio_; }
   const CostModel& model() const { return model_; }
 
@@ -65,7 +65,7 @@ class TuningRule {
   std::optional<TuningChange> consider(const TuningLimits& limits);
   std::optional<TuningChange> consider_more(const TuningWindow& recent, double cpus, int cap,
                                             int deeper);
-  int deeper_for(const TuningWindow& recent, int most_open) const;  // open batches
+  int deeper_for(const TuningWindow& recent, int most_open) const;  // number of open batches
   std::optional<TuningChange> consider_deeper(const TuningWindow& recent, int deeper);
   std::optional<TuningChange> consider_fewer(const TuningWindow& recent, double cpus, int cap);
   int enough_for_storage() const;
@@ -73,17 +73,17 @@ class TuningRule {
                      double predicted, std::string reason);
   TuningChange change_to(int threads, int open, double rate, double predicted, std::string reason);
   TuningWindow sum_of_windows() const;
-  void forget();  // the load is another one
+  void forget();  // the load has changed
 
   int threads_, open_;
   TuningLimits limits_;
-  double now_ = 0;  // seconds of all windows
+  double now_ = 0;  // sum of all windows, in seconds
   int settle_ = kSettle;
-  std::deque<TuningWindow> windows_;  // since the last change, the newest kMany of them
+  std::deque<TuningWindow> windows_;  // since the last change, at most kMany
   CostModel model_;
-  std::map<int, SampleCosts> known_costs_;  // of the load that the pauses belong to, by threads_
+  std::map<int, SampleCosts> known_costs_;  // by threads_; cleared when the load changes
   std::optional<Trial> trial_;
-  double step_ = 4;  // most workers of a trial over those before
+  double step_ = 4;  // maximum factor of workers in a trial
   double more_after_ = 0, fewer_after_ = 0, deeper_after_ = 0;
   double more_pause_, fewer_pause_, deeper_pause_;
   double prediction_ratio_ = 0;

@@ -13,9 +13,9 @@ namespace tundish {
 namespace {
 
 constexpr double kWindow = 0.25;  // seconds
-constexpr int kOpen = 4;          // batches, to begin with
+constexpr int kOpen = 4;          // initial number of open batches
 
-// A rule at work on a load, which a test may change on the way.
+// A rule applied to a load, which a test may change at any time.
 class Training {
  public:
   explicit Training(SimulatedLoad on, std::uint64_t seed = 1)
@@ -36,9 +36,9 @@ class Training {
       }
     }
   }
-  // Of the best fixed number, over the whole time since second `from`.
+  // Share of the best fixed rate since second `from`.
   double share_since(double from) const { return mean(index(from), rates_.size()); }
-  // The same over the worst two seconds.
+  // Share of the best fixed rate in the worst two seconds.
   double worst_since(double from) const {
     const std::size_t length = index(2);
     double worst = 1;
@@ -67,7 +67,7 @@ class Training {
 };
 
 SimulatedLoad random_load(std::mt19937_64& random) {
-  const auto between = [&](double low, double high) {  // evenly by factors
+  const auto between = [&](double low, double high) {  // log-uniform
     return low * std::pow(high / low, std::uniform_real_distribution<double>()(random));
   };
   const auto chance = [&](double p) {
@@ -75,7 +75,7 @@ SimulatedLoad random_load(std::mt19937_64& random) {
   };
   SimulatedLoad load;
   load.cpus = std::round(between(1, 32));
-  if (chance(0.2)) load.cpus += 0.5;  // a quota
+  if (chance(0.2)) load.cpus += 0.5;  // like a quota
   load.most_threads = static_cast<int>(std::min(64.0, std::ceil(32 * load.cpus)));
   load.cpu_s = between(1e-4, 2e-2);
   if (chance(0.6)) {
@@ -117,7 +117,7 @@ TEST_CASE("tuning: storage that serves few reads at once gets no flood of worker
   training.run(300);
   CHECK(training.threads() <= 8);
   CHECK(training.share_since(5) > 0.95);
-  REQUIRE(training.changes().size() >= 2);  // tried, and taken back
+  REQUIRE(training.changes().size() >= 2);  // tried and reverted
   CHECK(training.changes()[1].threads == training.changes()[0].from);
   CHECK(training.changes()[1].reason.find("not the predicted") != std::string::npos);
 }
@@ -160,7 +160,7 @@ TEST_CASE("tuning: open batches that gain nothing are given back, and tried ever
   int changes = 0;
   for (int i = 0; i < 4 * 300; ++i) {
     TuningWindow window = load.window(4, kOpen, kWindow, random);
-    window.work_s *= 0.7;  // the rest of the workers' time is not known to the meter
+    window.work_s *= 0.7;  // the meter misses the rest of the workers' time
     window.cpu_s *= 0.7;
     changes += rule.observe(window, load.limits()).has_value();
   }
@@ -242,14 +242,14 @@ TEST_CASE("tuning: random loads settle within 5 s on 95 %, stay above 90 %, and 
     CAPTURE(training.threads());
     CHECK(training.changes().size() <= 24);
     const bool good = training.share_since(5) > 0.95 && training.worst_since(5) > 0.90;
-    // Two settings that are each less than 5 % off are left alone.
+    // Two settings that each lose less than 5 % are left unchanged.
     if (load.noise == 0) CHECK((good || load.waits_for_oldest > 0));
     if (load.noise == 0) CHECK(training.share_since(5) > 0.92);
     if (!good) ++missed;
     CHECK(training.worst_since(5) > 0.75);
   }
-  // Noise of three standard deviations takes back a change that was good, for ten seconds: seen
-  // with 2 of 90,000 loads.
+  // Noise of three standard deviations may revert a good change for ten seconds: seen with 2 of
+  // 90,000 loads.
   CHECK(missed <= 2);
 }
 
