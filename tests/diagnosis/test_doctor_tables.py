@@ -102,4 +102,6 @@ def test_the_function_that_waits_for_a_loader_of_tundish_says_so():
     assert hasattr(run.Run, "_request_batch")
     verdict = judge(facts([step()] * 20, recorded={"functions": functions}))
     verdict.table = "advanced"
-    assert "Run._request_batch  loader_run.py:157  (tundish.Loader: waiting for a batch)" in str(verdict)
+    assert "Run._request_batch  loader_run.py:157  (tundish.Loader: waiting for a batch)" in str(
+        verdict
+    )

@@ -22,7 +22,7 @@ struct PreprocessOptions {
   Size exact = {};                          // for exact
   Filter interpolation = Filter::bilinear;  // as in T.Resize
   Size center_crop = {};                    // {0, 0}: no crop
-  bool enlarge = false;  // false: keep an image that would be enlarged or padded
+  bool enlarge = false;                     // false: keep an image that would be enlarged or padded
 
   Reencode reencode = Reencode::automatic;
   int quality = 90;                                     // JPEG quality

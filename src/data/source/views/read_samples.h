@@ -10,7 +10,7 @@ namespace tundish {
 
 struct ReadWork {
   FieldSet fields = kAllFields;
-  int threads = 0;  // 0: all usable CPUs
+  int threads = 0;                                                           // 0: all usable CPUs
   std::function<void(std::uint64_t done, std::uint64_t all)> progress = {};  // calling thread
   // Any thread, in any order; k is the index of sample i in `numbers`, distinct per call.
   std::function<void(std::size_t k, std::uint64_t i, Sample& sample)> visit;

@@ -18,7 +18,7 @@ struct NamedArray {
   // Set for an array of references to byte strings: replaces a sample by the referenced bytes. Any
   // thread; throws Error. The sample axis is 0.
   std::function<void(std::vector<std::byte>& bytes)> resolve = {};
-  bool names_classes = false;  // byte strings that name class 0, 1, ...; no field
+  bool names_classes = false;                   // byte strings that name class 0, 1, ...; no field
   std::uint64_t max_samples = kMaxGridSamples;  // an array with more is omitted with a warning
 };
 
