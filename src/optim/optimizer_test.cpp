@@ -223,15 +223,15 @@ TEST_CASE("a clipped step is the slow one to a few units of the last place") {
 }
 
 // Returns the distance in fp32 units in the last place. The unit is taken at the number or at the
-// tensor's root mean square, whichever is larger: sums far below the latter have canceled.
+// tensor's root mean square, whichever is larger: far smaller sums have canceled.
 double ulps_apart(float ours, double exact, double root_mean_square) {
   const double size = std::max(root_mean_square, std::fabs(exact));
   return std::fabs(static_cast<double>(ours) - exact) / std::exp2(std::floor(std::log2(size)) - 23);
 }
 
 // docs/optimizers.md states these limits. AdamW and Lion multiply by 1 - lr * weight_decay, rounded
-// to a float, 200 times, as torch does. Lion's sign turns the smallest difference into a whole step:
-// outliers are counted. Adam's outliers are counted too: where a first gradient and its weight decay
+// to a float, 200 times, as torch does. Lion's sign turns the smallest difference into a full step,
+// so outliers are counted. Adam's are counted too: where the first gradient and its weight decay
 // cancel, the difference has few correct digits, also in torch. Observed: 2 of 1.3 million weights.
 TEST_CASE("200 steps stay within units of the last place of the same steps in double") {
   for (const OptimizerKind kind : kKinds) {

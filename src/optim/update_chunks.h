@@ -34,7 +34,7 @@ TUNDISH_INLINE void finish(const ChunkTask& task, const Block& block) {
   clear_gradients(task, block);
 }
 
-// Calls update(weight, gradient) for the elements of a chunk. Then the same with one and two states.
+// Calls update(weight, gradient) for each element of a chunk. Variants with 1 and 2 states follow.
 template <class Update>
 TUNDISH_INLINE void update_stateless(const ChunkTask& task, const Update& update) {
   const auto body = [&](const Block& block) __attribute__((always_inline)) {
