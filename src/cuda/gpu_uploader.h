@@ -1,6 +1,6 @@
 // Uploads a batch from page-locked memory to tensors on a GPU: one copy on its own stream, then
-// kernels on the caller's stream; the next batch is copied meanwhile. Only the destructor and growing
-// memory wait for the GPU; the caller orders its work after the stream's work by events.
+// kernels on the caller's stream; the next batch is copied meanwhile. Only the destructor and
+// growing memory wait for the GPU; the caller orders its work after the stream's work by events.
 //
 // A build without CUDA links no_cuda.cpp instead: the same classes with constructors that throw.
 #pragma once
@@ -42,7 +42,7 @@ struct UploadBatch {
   const BatchLayout* layout = nullptr;            // layout of the flat buffer
   std::span<const std::int64_t> labels, samples;  // one per sample
   std::uint64_t epoch = 0;                        // epoch of the positions
-  std::span<const std::uint32_t> numbers;         // positions of the flat buffer's images in the batch
+  std::span<const std::uint32_t> numbers;         // in the batch, of the flat buffer's images
   std::span<const ImageOrigin> origins;           // of the same images
   // Remaining steps per image: first for `levels`, then for the flat buffer's images, which then
   // become 8-bit levels one after the other. Empty: no steps remain, and the flat buffer's images

@@ -31,7 +31,7 @@ struct MixTask {
   int count = 0, width = 0, height = 0;
   int level_count = 0;  // images in `levels`
   int classes = 0;
-  float on = 1, off = 0;  // label values: of the image's class, and of all others
+  float on = 1, off = 0;  // label values of the image's class and of all others
 };
 
 // Enqueues the task.

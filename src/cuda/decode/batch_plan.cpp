@@ -83,7 +83,7 @@ std::uint8_t shift_of(int factor) {
   return static_cast<std::uint8_t>(factor == 4 ? 2 : factor == 2 ? 1 : 0);
 }
 
-// Returns the part of the image that contains the pixels read; empty if all of them are padding.
+// Returns the part of the image that contains the pixels read; empty if these are all padding.
 Window needed_window(const Window& read, const lanes::Geometry& geometry, PadMode mode) {
   const Range across = needed_range(read.x, read.x + read.width, geometry.width, mode);
   const Range down = needed_range(read.y, read.y + read.height, geometry.height, mode);

@@ -1,4 +1,4 @@
-// Data that the kernels of an optimizer step receive: plain structs; all pointers are to GPU memory.
+// Data that the kernels of an optimizer step receive: plain structs; all pointers to GPU memory.
 #pragma once
 
 #include <cstdint>

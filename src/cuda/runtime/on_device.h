@@ -6,8 +6,8 @@
 namespace tundish::cuda {
 
 // Sets the current device. A device that is already current is not set again, because restoring
-// another device may create a context there. A trainer may record a graph on another stream: without
-// "relaxed", allocating memory here would break that recording.
+// another device may create a context there. A trainer may record a graph on another stream; unless
+// the mode is "relaxed", allocating memory here would break that recording.
 class OnDevice {
  public:
   explicit OnDevice(int device) {

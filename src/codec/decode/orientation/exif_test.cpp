@@ -45,7 +45,7 @@ TEST_CASE("damaged EXIF data mean orientation 1") {
   }
 }
 
-// Expected values are what Pillow 12.3's getexif() gives.
+// Expected values are the output of Pillow 12.3's getexif().
 TEST_CASE("only numbers of an entry count, and the last of several entries") {
   CHECK(orientation(with(kLittle, 14, '\x02')) == 6);  // the first of two values
   for (const char type : {'\x03', '\x04', '\x06', '\x08', '\x09', '\x0d'}) {
@@ -55,7 +55,7 @@ TEST_CASE("only numbers of an entry count, and the last of several entries") {
   const std::string entry = kLittle.substr(10);
   const std::string second = with(entry, 8, '\x03');
   CHECK(orientation(with(kLittle + second, 8, '\x02')) == 3);
-  const std::string outside = with(with(second, 2, '\x05'), 9, '\x7f');  // a fraction
+  const std::string outside = with(with(second, 2, '\x05'), 9, '\x7f');  // a rational number
   CHECK(orientation(with(kLittle + outside, 8, '\x02')) == 6);
   CHECK(orientation(with(kLittle + with(second, 2, '\x0e'), 8, '\x02')) == 6);  // no such type
 }
