@@ -47,7 +47,7 @@ struct ImageHeader {
 // ...), empty if the bytes match no image format.
 std::optional<Codec> sniff(Bytes bytes);
 
-// Reads size and kind from the header alone; raw pixels have no header (Source::read_header). Returns
+// Reads size and kind from the header alone; raw pixels have none (Source::read_header). Returns
 // codec_unsupported for undecodable image formats, image_too_large for sizes over the limits.
 std::optional<Fault> read_header(ImageHeader& out, Bytes bytes, const Limits& limits = {});
 

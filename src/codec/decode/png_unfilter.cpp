@@ -60,7 +60,7 @@ void by_grays(std::uint8_t* row, const std::uint8_t* above, std::size_t bytes) {
   }
 }
 
-// Loads a pixel of 3 or 4 bytes into a register's low bytes. The fourth byte of 3 is arbitrary, since
+// Loads a pixel of 3 or 4 bytes into a register's low bytes. With 3, the fourth byte is arbitrary:
 // bytes do not mix. Copying 3 bytes would go through memory, which takes longer than the filter.
 template <std::size_t kPixel>
 __m128i load_pixel(const std::uint8_t* from, bool last) {

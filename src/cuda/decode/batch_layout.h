@@ -2,8 +2,8 @@
 // with the coded bytes in front. Built by batch_plan.h and executed by the kernels or, in tests, by
 // batch_reference.h.
 //
-// | coded rows of units, each aligned to 64 bytes | slack | UnitTask, longest first | ImageTask |
-// | Item | Piece |
+//   | coded rows of units, each at 64 bytes | slack | UnitTask, longest first | ImageTask | Item |
+//   | Piece |
 //
 // For records already on the GPU, the GPU fills the coded part piece by piece. The host's buffer
 // then begins after the coded part. Other batches have no pieces.

@@ -4,7 +4,7 @@
 //   plan.begin(limits);
 //   for each image: plan.add(record, view, place)     // gpu, cpu or full
 //   plan.finish();
-// plan.gather(to);                                  // layout().host_bytes(), one copy
+//   plan.gather(to);                                  // layout().host_bytes(), copied at once
 //
 // gather_coded(to) in between lets the caller reuse a record's memory immediately.
 #pragma once

@@ -2,7 +2,7 @@
 //
 // A weight with 22 fractional bits is split into three bytes, the highest one signed. The bytes of
 // four neighboring taps share a word, as the dot products of output.cu require:
-// word[4 * output + byte]                        the first group, followed by the first input
+//   word[4 * output + byte]                        the first group, with the first input after
 //   word[(3 * group + 1 + byte) * keep + output]   further groups
 #include "cuda/decode/axis_output.h"
 #include "cuda/decode/kernels.h"
