@@ -37,7 +37,7 @@ COPIED = (64, 512, 512)  # 64 MiB of float32
 
 
 class Network(torch.nn.Module):
-    """Some layers, and seconds in which nothing else can run: a step of a known length."""
+    """Some layers, and a fixed time in which nothing else runs: a step of known length."""
 
     def __init__(self, seconds: float, count: int = 20) -> None:
         super().__init__()
@@ -75,7 +75,7 @@ class Samples(Dataset[Any]):
 
 
 class OneBatch(Dataset[Any]):
-    """The same large batch again and again, without a copy on the CPU."""
+    """Repeats one large batch without a copy on the CPU."""
 
     def __init__(self, pinned: bool) -> None:
         self.images = torch.ones(COPIED)
@@ -98,7 +98,7 @@ def photos(folder: str) -> Dataset[Any]:
 
 
 def parts_of(name: str, folder: str, removed: bool, rank: int) -> tuple[Any, float, float]:
-    """The loader, the seconds of the forward pass, the seconds of host code."""
+    """Returns the loader, the seconds of the forward pass, and the seconds of host code."""
     loader: Any = DataLoader(Samples(), BATCH)
     if name == "storage":
         loader = DataLoader(Samples(0.0 if removed else 0.05), BATCH, num_workers=1)
@@ -123,7 +123,7 @@ def log_metrics(seconds: float) -> None:
 
 
 def step_as_graph(model: Any, optimizer: Any, x: torch.Tensor, y: torch.Tensor) -> Any:
-    """The same kernels as the loop's, launched as one CUDA graph."""
+    """Returns the loop's kernels captured as one CUDA graph."""
     x, y = x.clone(), y.clone()
 
     def step() -> None:
@@ -150,7 +150,7 @@ def step_as_graph(model: Any, optimizer: Any, x: torch.Tensor, y: torch.Tensor) 
 
 
 def clocks() -> tuple[float, float]:
-    """Wall time and CPU time, once the GPU is done."""
+    """Returns wall time and CPU time once the GPU is idle."""
     if torch.cuda.is_available():
         torch.cuda.synchronize()
     return time.perf_counter(), time.process_time()
