@@ -1,1 +1,1 @@
-"""Benchmarks: one folder per question, one file per contestant. Example: `python -m bench.load.run`."""
+"""Benchmarks: one folder per question, one file per contestant. Run: `python -m bench.load.run`."""

@@ -131,7 +131,7 @@ OPERATIONS = [
     ),
     Operation("JPEG 75", "other", T.JPEG(75), {"quality": 75}),
 ]
-# Every transform with an example takes part; transforms that others have too are listed above.
+# Every transform with an example is included; transforms that others have are listed above.
 OPERATIONS += [
     Operation(kind.__name__, "other", eval(kind.example, {"T": T}), compared=False)
     for kind in T.Transform.__subclasses__()

@@ -48,7 +48,7 @@ class Job:
 
 
 def draw_batches(job: Job) -> Iterator[list[int]]:
-    """Yields every batch's draw numbers, reshuffled each epoch; for contestants without an order."""
+    """Yields every batch's draw numbers, reshuffled each epoch, for contestants without order."""
     for epoch in range(job.epochs):
         order = np.random.default_rng(epoch).permutation(job.count) + epoch * job.count
         for first in range(0, job.count - job.batch + 1, job.batch):

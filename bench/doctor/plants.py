@@ -1,8 +1,8 @@
-"""A training script with a planted bottleneck: python -m bench.doctor.plants NAME FOLDER [--removed]
+"""A training script with a planted bottleneck: python -m bench.doctor.plants NAME FOLDER [options]
 
-With --removed it is the same script without the bottleneck. FOLDER has the photos of "decode". It trains until it
-is ended, or for --steps N and then prints the seconds of a step, wall time and CPU time. On a machine with a GPU it
-trains there, and the plants of ON_GPU show.
+--removed runs the script without the bottleneck. FOLDER has the photos for "decode". Trains until
+terminated, or for --steps N; then prints the seconds of a step, wall time and CPU time. Trains on
+the GPU if there is one; the plants of ON_GPU then take effect.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ FORWARD_S = {
     "transform": 0.05,
 }
 CPUS = (
-    2  # of the script: with more of them, more workers would be the right answer to slow decoding
+    2  # of the script; with more CPUs, the right answer to slow decoding would be more workers
 )
 
 
-CYCLES = 1.7e9  # of a GPU in a second, about
+CYCLES = 1.7e9  # approximate GPU cycles per second
 COPIED = (64, 512, 512)  # 64 MiB of float32
 
 
@@ -46,7 +46,7 @@ class Network(torch.nn.Module):
 
     def forward(self, x: torch.Tensor) -> Any:
         if x.is_cuda and self.seconds:
-            torch.cuda._sleep(int(self.seconds * CYCLES))  # a kernel that only takes time
+            torch.cuda._sleep(int(self.seconds * CYCLES))  # a kernel that only waits
         elif self.seconds:
             time.sleep(self.seconds)
         return self.layers(x.flatten(1)[:, :64].float())
@@ -103,7 +103,7 @@ def parts_of(name: str, folder: str, removed: bool, rank: int) -> tuple[Any, flo
     if name == "storage":
         loader = DataLoader(Samples(0.0 if removed else 0.05), BATCH, num_workers=1)
     elif name == "decode":
-        # So many that two workers are too few: with fewer images, "workers" would be the right answer.
+        # Too many for two workers: with fewer images, "workers" would be the right answer.
         loader = DataLoader(photos(folder), 16 * BATCH, shuffle=True, drop_last=True)
         if not len(loader):
             raise SystemExit(f"{folder}: {len(loader.dataset)} photos, {16 * BATCH} are needed")
