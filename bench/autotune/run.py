@@ -1,8 +1,8 @@
 """Does threads="auto" find the best number of threads? Three loads, a changed affinity and quota.
 
 One process runs every load with fixed numbers of threads and with "auto", slice by slice in turns
-(autotune.cpp), so that a slow moment of the machine affects all contestants. The best fixed number has
-the highest median of all slices. A share is the rate of "auto" divided by the rate of the best
+(autotune.cpp), so that a slow moment of the machine affects all contestants. The best fixed number
+has the highest median of all slices. A share is the rate of "auto" divided by the rate of the best
 fixed number in the same turn. Times count the seconds in which "auto" ran.
 """
 

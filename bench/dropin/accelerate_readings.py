@@ -9,7 +9,7 @@ from .script import epochs, of_readings
 
 
 def batches(job: Job):
-    logging.getLogger("tundish").setLevel(logging.ERROR)  # hides the expected reason for not accelerating
+    logging.getLogger("tundish").setLevel(logging.ERROR)  # hides why torch's loader stays
     loader = tundish.accelerate(of_readings(job))
     assert not loader.report.native
     return epochs(loader, job)

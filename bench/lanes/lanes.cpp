@@ -4,8 +4,8 @@
 //   crops          RandomResizedCrop(224) to uint8: libjpeg-turbo decoding the whole image or the
 //                  region, with our resize, against ours
 //   coefficients   libjpeg-turbo's jpeg_read_coefficients against ours
-//   steps         our crop, stopped after each step
 //   steps          our crop, stopped after each step
+//
 //   bench_lanes SOURCE SEED ROUNDS TABLES WHAT
 //       SOURCE: a folder, or a pack with unchanged JPEGs. TABLES: builtin or train.
 //       WHAT: all, or crops (on AVX2 and AVX-512 only). Prints a JSON line to stdout.

@@ -93,7 +93,7 @@ class GpuUploader {
   // reported before.
   std::optional<Refused> poll_completed();
 
-  // Ends the iteration: refusals in all batches so far are only counted.
+  // Called when the iteration is abandoned: refusals of earlier batches are then only counted.
   void forget();
 
  private:

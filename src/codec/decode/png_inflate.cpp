@@ -30,7 +30,7 @@ std::span<const std::uint8_t> gather(std::uint8_t* to, Bytes chunks) {
   return {to, count};
 }
 
-// True if zlib accepts the window. zlib refuses distances beyond it; libdeflate does not check.
+// True if no distance can exceed the stream's window: zlib would refuse it, libdeflate would not.
 bool fits_window(std::span<const std::uint8_t> stream, std::uint64_t rows_bytes) {
   if (stream.size() < 2) return false;
   const std::uint64_t window = std::uint64_t{1} << (8 + (stream[0] >> 4));

@@ -1,4 +1,4 @@
-// Coefficients to samples with AVX-512.
+// Converts coefficients to samples with AVX-512.
 #include <immintrin.h>
 
 #include "codec/lanes/block_lists.h"

@@ -1,4 +1,4 @@
-// Coefficients to samples with SSE4.
+// Converts coefficients to samples with SSE4.
 #include "codec/lanes/register_sse.h"
 
 // The register type must be included first.

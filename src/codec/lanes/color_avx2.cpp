@@ -1,4 +1,4 @@
-// Rows of samples to rows of RGB with AVX2.
+// Converts rows of samples to rows of RGB with AVX2.
 #include "codec/lanes/register_avx2.h"
 
 // The register type must be included first.

@@ -1,4 +1,4 @@
-// Rows of samples to rows of RGB with SSE4.
+// Converts rows of samples to rows of RGB with SSE4.
 #include "codec/lanes/register_sse.h"
 
 // The register type must be included first.

@@ -30,7 +30,7 @@
 // tails    Bytes between the data of a scan and the next marker.
 // edges    Blocks that pad an MCU of an interleaved scan beyond the image's edge. Without this
 //          section, they repeat the DC of the previous block in the MCU and have no AC, as
-//          libjpeg writes them. Otherwise all of them are listed: first the blocks to the right of
+//          libjpeg writes them. Otherwise every such block is listed: first the blocks right of
 //          each row of blocks, then the rows below. `dc` is the difference to the previous block in
 //          the MCU; n AC coefficients follow, by position in zigzag order.
 #pragma once

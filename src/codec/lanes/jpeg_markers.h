@@ -1,4 +1,4 @@
-// Parses the markers of a JPEG file, as far as its scans depend on them. Accepts any bytes.
+// Parses the markers of a JPEG file that affect its scans. Accepts any bytes.
 #pragma once
 
 #include <cstddef>

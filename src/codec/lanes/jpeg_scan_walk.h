@@ -45,11 +45,11 @@ struct ScanWalk {
 // Returns false if the number of edge blocks does not match the padding.
 bool plan_walk(ScanWalk& out, const ScanSource& source);
 
-// A Coder has
-//   kRoom                                       bytes that a block may need
+// Requirements of a Coder:
+//   kRoom                                       maximum bytes of a block
 //   void block(Bits&, const Block&, int slot)   writes a block, or keeps it for a run
-//   void end_interval(Bits&)                    writes what it kept, and forgets the DC before
-//   bool missed() const                         whether a code was missing
+//   void end_interval(Bits&)                    writes the kept blocks, and resets the DC
+//   bool missed() const                         true if a code was missing
 template <class Coder>
 const char* walk_scan(Output& out, const ScanSource& source, Coder& coder) {
   ScanWalk walk;

@@ -1,7 +1,7 @@
 // A lanes record: one image as stored in a pack. docs/internals/lanes.md is the specification.
 //
-//   head   what the image is, how long each unit is; then a checksum
-//   rows   the units of one row after the other; after each row a checksum
+//   head   the properties of the image and the length of each unit; then a checksum
+//   rows   the units of one row, contiguous; after each row a checksum
 //
 // A row's checksum also covers the head's checksum, so that rows of two records cannot be swapped.
 #pragma once

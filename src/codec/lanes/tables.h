@@ -30,9 +30,9 @@ struct Frequencies {
 };
 
 // One entry of a decoding table: the meaning of the low ten bits of a state.
-//   bits 0-9    place of these ten bits among the symbol's
+//   bits 0-9    position of these ten bits within the symbol's range
 //   bits 10-20  the symbol's frequency, 1 to 1024
-//   bit 21      it is the escape
+//   bit 21      set for the escape
 //   bits 24-31  the symbol
 using Entry = std::uint32_t;
 

@@ -19,7 +19,7 @@ struct FinishTask {
   const std::uint8_t* levels = nullptr;  // aligned to 4 bytes
   const Target* targets = nullptr;       // one per image
   const std::uint32_t* errors =
-      nullptr;                           // one per image; not kNoError: the image is zeros; or null
+      nullptr;                           // kNoError, or the image becomes zeros; null: no errors
   const std::uint32_t* table = nullptr;  // value[3][256] of a PixelTable
   const StepRange* erased = nullptr;     // range in `erasures`, one per image; null: no erasing
   const GpuErasure* erasures = nullptr;

@@ -147,7 +147,7 @@ std::optional<Fault> read_palette(BmpLayout& out, Info& info, Bytes bytes) {
   const std::size_t wanted = static_cast<std::size_t>(info.colors) * info.entry_bytes;
   const Bytes entries = bytes.subspan(first, std::min(wanted, bytes.size() - first));
   bool is_gray = true;
-  // After 256 colors, only whether all of them are grays matters.
+  // After 256 colors, it only matters whether all colors are grays.
   for (std::size_t i = 0; i < info.colors && (i < 256 || is_gray); ++i) {
     const auto level = static_cast<std::uint8_t>(info.colors == 2 && i == 1 ? 255 : i);
     for (std::size_t c = 0; c < 3; ++c) {

@@ -36,7 +36,7 @@ TEST_CASE("damaged EXIF data mean orientation 1") {
   CHECK(orientation(with(kLittle, 2, '+')) == 1);      // no TIFF
   CHECK(orientation(with(kLittle, 4, '\x7f')) == 1);   // directory outside
   CHECK(orientation(with(kLittle, 7, '\xff')) == 1);   // directory far outside
-  CHECK(orientation(with(kLittle, 12, '\x02')) == 1);  // a text
+  CHECK(orientation(with(kLittle, 12, '\x02')) == 1);  // type is text
   CHECK(orientation(with(kLittle, 14, '\x03')) == 1);  // three values, outside
   CHECK(orientation(with(kLittle, 18, '\x09')) == 1);  // no such orientation
   CHECK(orientation(with(kLittle, 18, '\0')) == 1);
