@@ -28,7 +28,7 @@ FORWARD_S = {
     "transform": 0.05,
 }
 CPUS = (
-    2  # of the script; with more CPUs, the right answer to slow decoding would be more workers
+    2  # of the script; with more CPUs, adding workers would be the correct answer to slow decoding
 )
 
 

@@ -31,7 +31,7 @@ class Feed:
     close: Callable[[], None] = lambda: None
     drain: Callable[[], None] = lambda: (
         None
-    )  # drops batches made during the others' turns
+    )  # drops batches that were prepared during the turns of other contestants
     others_cpu_s: Callable[[], float] = lambda: 0.0  # CPU seconds of other processes
     decoding: Callable[[], str | None] = lambda: None  # device reported by the loader
     threads: int | None = None  # threads of the loader

@@ -110,7 +110,7 @@ class BatchPlan {
   std::vector<ImageTask> images_;
   std::vector<Item> items_;
   std::vector<Piece> pieces_;  // `from` is an address, unless resident
-  std::size_t gathered_ = 0;   // number of pieces
+  std::size_t gathered_ = 0;   // number of gathered pieces
   bool resident_ = false;
   std::uint64_t coded_bytes_ = 0, coded_end_ = 0, plane_bytes_ = 0, weight_words_ = 0;
 };

@@ -37,7 +37,7 @@ void check_fits(const ImageTask& image, const Item& item) {
     REQUIRE(tap >= 0);
     REQUIRE(tap + output_of(image, 0, column).used <= 8 * shape.eights);
     // Groups of taps are read whole. Inputs after the last have no weight; their bytes may be in
-    // the next row or to the data after the rows.
+    // the next row or in the data after the rows.
     REQUIRE(3 * shape.rows_at_once * shape.pitch + 4 * (axis_x.groups + 1) <=
             kTileRgbBytes + 4 * kTileRowWords);
   }
