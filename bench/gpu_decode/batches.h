@@ -26,7 +26,7 @@ struct Options {
   double seconds = 1.0;
 };
 
-// The lanes records of a pack, repeated until they exceed any cache.
+// The lanes records of a pack, copied repeatedly until they exceed any cache.
 struct Set {
   std::vector<std::byte> memory;
   std::vector<Bytes> records;

@@ -3,8 +3,8 @@
 //
 //   bench_gpu_decode FILE.tnd [--batch N] [--threads N] [--rounds N] [--seconds S]
 //
-// RandomResizedCrop(224), flip, bfloat16, Normalize. The records are repeated until they exceed any
-// cache. Compares batches with the CPU path before timing.
+// RandomResizedCrop(224), flip, bfloat16, Normalize. The records are copied repeatedly until they
+// exceed any cache. Compares batches with the CPU path before timing.
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 

@@ -13,7 +13,7 @@ namespace tundish {
 
 struct NpyHead {
   std::string_view descr;   // a view of the bytes: "<f4", "|u1", "<M8[ns]"
-  bool structured = false;  // the type is a list of fields; the following members are not set
+  bool structured = false;  // the type is a list of fields; the text after it is not parsed
   bool fortran_order = false;
   std::vector<std::uint64_t> shape;  // at most kMaxArraySides
   std::size_t text = 0;              // offset of the head's text

@@ -11,7 +11,7 @@
 namespace tundish::lanes {
 
 // Bytes of a unit's fixed part: u16 number of words, u32 state of every lane. A narrow unit has
-// this marker as its number of words, no words, and 16-bit states.
+// kNarrow as its number of words, no words, and 16-bit states.
 inline constexpr int kUnitHeadBytes = 2 + 4 * kLanes;
 inline constexpr int kNarrowHeadBytes = 2 + 2 * kLanes;
 inline constexpr std::uint32_t kNarrow = 1u << 15;

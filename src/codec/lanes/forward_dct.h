@@ -8,9 +8,9 @@
 
 namespace tundish::lanes {
 
-// Transforms 64 samples, `stride` bytes between rows, to quantized coefficients. Quantizers must be
-// at least
-// 1. Exact integers: equal to libjpeg-turbo's C code and its SIMD code.
+// Transforms 64 samples, `stride` bytes between rows, to quantized coefficients.
+// Quantizers must be at least 1.
+// Exact integers: equal to libjpeg-turbo's C code and its SIMD code.
 void forward_dct(Block& out, const std::uint8_t* samples, std::ptrdiff_t stride,
                  const Quantization& quantization);
 

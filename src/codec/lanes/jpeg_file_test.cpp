@@ -129,7 +129,7 @@ TEST_CASE("memory of an earlier image does not affect the next") {
 }
 
 TEST_CASE("a file of libjpeg needs nothing but its markers") {
-  // 1 in 16 scans ends with a 0 bit and without padding, which is detected: examines several.
+  // 1 in 16 scans ends with a 0 bit and without padding, which is detected: checks several scans.
   int plain = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const ByteVector file = make_jpeg({.width = 41, .height = 35, .seed = seed});

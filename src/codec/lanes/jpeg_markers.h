@@ -34,8 +34,8 @@ constexpr bool is_restart(std::uint8_t marker) { return marker >= kRst0 && marke
 // One marker with its segment.
 struct Segment {
   std::uint8_t marker;
-  Bytes body;       // where the next marker may start
-  std::size_t end;  // where the next one may begin
+  Bytes body;       // after marker and length
+  std::size_t end;  // where the next marker may start
 };
 
 // Returns the segment whose first 0xff is at `at`; empty if no whole segment starts there.

@@ -65,7 +65,7 @@ class SequentialCoder {
   const Codes* dc_[kMaxComponents] = {};
   const Codes* ac_[kMaxComponents] = {};
   SmallCodes small_[kMaxComponents];
-  unsigned small_values_ = 0;  // number of components with small tables: all, or none
+  unsigned small_values_ = 0;  // number of small values in the tables: 2 * kEnd, or 0
   int last_dc_[kMaxComponents] = {};
   std::uint32_t seen_ = 0;  // all entries used; reveals the bit of a missing code
 };

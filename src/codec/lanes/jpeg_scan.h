@@ -9,7 +9,7 @@
 
 namespace tundish::lanes {
 
-// Returns the padding bits of the last byte, one interval after the other.
+// Iterates over the padding bits of the last byte of each interval.
 class PaddingReader {
  public:
   explicit PaddingReader(const Padding& padding)

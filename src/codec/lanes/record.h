@@ -31,7 +31,7 @@ struct RecordHead {
   Quantization quantization[kMaxComponents] = {};
 };
 
-// Returns width and height; empty if the first bytes are not a record.
+// Width and height of a record. read_size() returns empty if the first bytes are not a record.
 struct RecordSize {
   int width, height;
 };

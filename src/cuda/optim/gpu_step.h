@@ -35,7 +35,7 @@ struct GpuStep {
   const optim::TensorEntry* tensors;
   void* const* gradients;  // one per tensor; replaces TensorEntry::gradient
   const optim::Chunk* chunks;
-  const std::uint32_t* first_chunk;  // one per tensor, then the total
+  const std::uint32_t* first_chunk;  // first chunk of each tensor, then the total
   std::uint32_t tensor_count, chunk_count;
   // Results of the step.
   GpuScalars* scalars;

@@ -10,7 +10,7 @@
 namespace tundish {
 namespace {
 
-// Returns the rows of the frame from top to bottom, as color indices.
+// Provides the rows of the frame from top to bottom, as color indices.
 class FrameRows {
  public:
   // `memory` must have frame_bytes().
@@ -22,7 +22,7 @@ class FrameRows {
     return static_cast<std::size_t>(layout.frame.width) * (layout.is_interlaced ? height : 1);
   }
 
-  // Returns row `y` of the frame; `y` never decreases between calls. Null on a fault.
+  // Returns row `y` of the frame; `y` must not decrease between calls. Null on a fault.
   const std::uint8_t* row(int y) {
     const auto width = static_cast<std::size_t>(layout_.frame.width);
     if (layout_.is_interlaced) {
