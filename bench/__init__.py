@@ -1,1 +1,1 @@
-"""The benchmarks: one folder per question, one file per contestant. `python -m bench.load.run` runs one."""
+"""Benchmarks: one folder per question, one file per contestant. Run: `python -m bench.load.run`."""

@@ -1,12 +1,12 @@
-// The contestant tundish of `bench augment`: PixelRunner on images in memory, planned once.
+// The tundish contestant of `bench augment`: PixelRunner on images in memory, planned once.
 //
 //   bench_augment FILE      FILE: images of 224x224, interleaved RGB, one after the other.
 //
-// Answers a JSON line on stdout to each one on stdin, so that contestants can take turns:
+// Answers each JSON line on stdin with a JSON line on stdout, so that contestants can take turns:
 //   {"transforms": [...], "milliseconds": 20}    {"us": mean over the images}
 //   {"transforms": [...], "keep": FILE}          {}, after the results were written to FILE
-// The first line is {"cpu": the instruction set}. An operation works in place, so that the image is
-// copied before each call; that is timed with the call, and {"transforms": []} times it alone.
+// The first line is {"cpu": the instruction set}. Operations work in place, so the image is copied
+// before each call. The copy is timed with the call; {"transforms": []} times the copy alone.
 #include <fmt/format.h>
 #include <time.h>
 
@@ -30,7 +30,7 @@ using Image = std::vector<std::uint8_t>;
 constexpr Size kSize{224, 224};
 constexpr int kLeastPasses = 5;
 
-// CPU time: on a busy machine a long call is interrupted more often than a short one.
+// CPU time: on a busy machine, long calls are interrupted more often than short ones.
 double thread_us() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -46,7 +46,7 @@ std::vector<Image> read_images(const std::string& path) {
   return out;
 }
 
-// What is to be done after the first step, which shows the image as it is.
+// Returns the steps after the first one, which shows the image unchanged.
 std::vector<PlanStep> plan(const Transforms& transforms) {
   check_transforms(transforms);
   const std::vector<PlanStep> steps = plan_view(transforms, kSize, {}).steps();
@@ -81,7 +81,7 @@ class Contestant {
     }
   }
 
-  // The images take turns. Of each, the fastest call counts: the one that nothing disturbed.
+  // The images take turns. The fastest call per image counts, because nothing disturbed it.
   double mean_us(const std::vector<PlanStep>& steps, int milliseconds) {
     std::vector<double> best(images_.size(), 1e30);
     const auto end = Clock::now() + std::chrono::milliseconds(milliseconds);

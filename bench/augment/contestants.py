@@ -1,4 +1,4 @@
-"""Who takes part in `bench augment`, each as a process that waits for its turn."""
+"""The contestants of `bench augment`, each a process that waits for its turn."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ PEERS = ["albumentations", "dali"]
 
 @dataclass(frozen=True)
 class Contestant:
-    name: str  # in the table
-    module: str = ""  # of this folder; ours is a program
-    cpu: str = ""  # TUNDISH_CPU
-    peer: str = ""  # its environment, of common/peers.py
-    part: str = ""  # what a turn without an operation is, of report.PARTS; empty: not measured
+    name: str  # name in the table
+    module: str = ""  # module in this folder; empty for ours, which is a program
+    cpu: str = ""  # value of TUNDISH_CPU
+    peer: str = ""  # name of its environment in common/peers.py
+    part: str = ""  # meaning of a turn without an operation, from report.PARTS; empty: not measured
 
 
 REFERENCE = "torchvision, PIL"
@@ -41,11 +41,11 @@ CONTESTANTS = [
 
 
 class Unavailable(Exception):
-    """This contestant cannot run here; the text says why."""
+    """Raised if this contestant cannot run here; the text is the reason."""
 
 
 class Player:
-    """A contestant's process."""
+    """The process of a contestant."""
 
     def __init__(self, who: Contestant, pictures: Path) -> None:
         self.who = who
@@ -65,11 +65,11 @@ class Player:
             raise Unavailable(f"this machine has {CPUS[hello['cpu']]} at best")
 
     def us(self, operation: Operation, milliseconds: float) -> float | None:
-        """Of one image; None where this contestant has no such operation."""
+        """Returns microseconds per image; None if this contestant has no such operation."""
         return self._ask(operation, milliseconds=milliseconds).get("us")
 
     def part_us(self, milliseconds: float) -> float:
-        """Of a turn without an operation."""
+        """Returns microseconds of a turn without an operation."""
         nothing = (
             {"operation": "nothing", "arguments": {}} if self.who.module else {"transforms": []}
         )
@@ -81,7 +81,7 @@ class Player:
         return np.fromfile(file, np.uint8).reshape(-1, SIDE, SIDE, 3)
 
     def end(self) -> None:
-        """Its input ends, and so it does."""
+        """Closes the process's input and waits for the process to end."""
         self._process.communicate()
 
     def _ask(self, operation: Operation, **more: Any) -> dict[str, Any]:
@@ -107,11 +107,11 @@ class Player:
 
 
 class Players:
-    """The contestants that run here; ended together."""
+    """The contestants that can run here, ended together."""
 
     def __init__(self, chosen: list[Contestant], pictures: Path) -> None:
         self.players: list[Player] = []
-        self.refused: dict[str, str] = {}  # why some do not take part
+        self.refused: dict[str, str] = {}  # reasons of the contestants that cannot run
         for who in chosen:
             try:
                 self.players.append(Player(who, pictures))

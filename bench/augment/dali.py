@@ -1,7 +1,7 @@
-"""DALI on the CPU: a pipeline with one operation in it, one thread, batches of the pictures repeated.
+"""DALI on the CPU: a pipeline with one operation, one thread, and batches of repeated pictures.
 
-DALI's unit is a batch. Its time is the CPU time of the process, of all threads, over the images of a batch; what a pipeline without
-an operation takes is reported too.
+DALI works on batches. The figure is the CPU time of the whole process, all threads, divided by the
+images of a batch. The time of a pipeline without an operation is reported too.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from nvidia.dali.pipeline import Pipeline
 
 from .turns import LEAST_PASSES, Work, read_pictures, serve
 
-# Of each picture in a batch. More share the fixed cost of a batch among them, but leave the cache, and a turn has fewer
-# batches of which the fastest counts.
+# Copies of each picture in a batch. More copies spread the fixed cost of a batch, but exceed the
+# cache, and a turn then has fewer batches to take the fastest from.
 REPEATS = 2
 WARM_SECONDS = 0.06  # the first batches of a pipeline are a fifth slower than later ones
 FILTERS = {"nearest": types.INTERP_NN, "bilinear": types.INTERP_LINEAR}
@@ -29,7 +29,7 @@ def rotate(images: Any, angle: float, filter: str, matrix: Any) -> Any:
 
 
 def affine(images: Any, matrix: list[float], filter: str, **_: Any) -> Any:
-    """Pillow's matrix: from the result to the image."""
+    """Applies Pillow's matrix, which maps the result to the image."""
     how = FILTERS[filter]
     return fn.warp_affine(images, matrix=matrix, inverse_map=True, fill_value=0, interp_type=how)
 
@@ -68,7 +68,7 @@ OPERATIONS: dict[str, Work] = {
 
 
 class Pipelines:
-    """One for each operation, made when it is first asked for."""
+    """One pipeline per operation, created on first use."""
 
     def __init__(self, pictures: list[np.ndarray]) -> None:
         self.count = len(pictures)
@@ -98,7 +98,7 @@ class Pipelines:
         return np.ascontiguousarray(out.as_array()[: self.count])
 
     def us(self, work: Work, arguments: dict[str, Any], milliseconds: float) -> float:
-        """The fastest batch counts: the one that nothing disturbed."""
+        """Returns the time of the fastest batch, which nothing disturbed."""
         pipe = self.of(work, arguments)
         best = float("inf")
         end = time.perf_counter() + milliseconds / 1000

@@ -1,4 +1,4 @@
-"""The random numbers of ElasticTransform, made of the key that a plan has."""
+"""The random numbers of ElasticTransform, computed from a plan's key."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def random_numbers(key: int, height: int, width: int) -> np.ndarray:
-    """Of x and of y: from -1 to 1, by the arithmetic of elastic_number() in the engine."""
+    """Returns numbers for x and y from -1 to 1, using the engine's elastic_number() arithmetic."""
     with np.errstate(over="ignore"):
         x = np.uint64(key) + np.uint64(0x9E3779B97F4A7C15) * np.arange(
             1, height * width + 1, dtype=np.uint64

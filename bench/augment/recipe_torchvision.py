@@ -13,7 +13,7 @@ from ..common.process import Job, draw_batches, run
 
 
 class PillowGaussianBlur:
-    """As DeiT III has it: torchvision has none."""
+    """Gaussian blur of DeiT III, which torchvision lacks."""
 
     def __call__(self, image: Image.Image) -> Image.Image:
         return image.filter(ImageFilter.GaussianBlur(random.uniform(0.1, 2.0)))

@@ -1,4 +1,4 @@
-"""The loader with one thread, from a pack: every recipe in our transforms."""
+"""The loader with one thread, reading a pack: every recipe in our transforms."""
 
 import sys
 from itertools import islice

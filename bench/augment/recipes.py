@@ -1,7 +1,8 @@
 """Part two of `bench augment`: whole recipes, from files or a pack to float32 batches, on one core.
 
-The loader with one thread against torch's DataLoader with num_workers=0 and torchvision's transforms on PIL images. Both draw
-their own numbers, so that pixels are not compared here (single operations are); mean and deviation of the batches are.
+Compares the loader with one thread to torch's DataLoader with num_workers=0 and torchvision's
+transforms on PIL images. Both draw their own numbers, so pixels are not compared here (single
+operations are). Mean and deviation of the batches are compared instead.
 """
 
 from __future__ import annotations
@@ -22,23 +23,23 @@ from ..common.images import prepare
 from ..common.process import Job
 from ..common.rows import CPUS, Rows, middle, say, table
 
-# Names as the contestants have them, and what is said of them.
+# Names of the recipes in the contestants, and their descriptions.
 RECIPES = {
     "rsb": "RSB-A2-like: crop, flip, RandAugment, Normalize, RandomErasing",
     "deit3": "DeiT-III-like: crop, flip, 3-Augment, ColorJitter 0.3, Normalize",
     "simclr": "SimCLR-like, one view: crop, flip, ColorJitter, grayscale, GaussianBlur 23, Normalize",
 }
 SEED, BATCH = 7, 50
-# On a busy machine CPU time is the one to read.
+# On a busy machine, CPU time is more reliable.
 RATIOS = {"images_per_s": "ratio", "images_per_cpu_s": "ratio_by_cpu_time"}
-NEAR = 0.25  # between means and between deviations of normalized elements
+NEAR = 0.25  # allowed difference between means and between deviations of normalized elements
 
 
 @dataclass(frozen=True)
 class Contestant:
     name: str
     module: str
-    reads: str  # member of Job
+    reads: str  # name of a member of Job
     cpu: str = ""
 
 
@@ -51,7 +52,7 @@ CONTESTANTS = [
 
 
 def start(who: Contestant, recipe: str, job: Job, work: Path) -> dict[str, Any]:
-    """Runs a contestant's process; gives what it printed."""
+    """Runs a contestant's process and returns the JSON it printed."""
     file = work / "job.json"
     replace(job, pack=job.jpeg_pack if who.reads == "jpeg_pack" else job.pack).write(file)
     done = subprocess.run(
@@ -67,7 +68,7 @@ def start(who: Contestant, recipe: str, job: Job, work: Path) -> dict[str, Any]:
 
 
 def spread_of(who: Contestant, recipe: str, job: Job, work: Path) -> tuple[float, float]:
-    """Mean and deviation of the elements of the first batches."""
+    """Returns mean and deviation of the elements of the first batches."""
     kept = work / "kept.npz"
     start(who, recipe, replace(job, keep=str(kept)), work)
     with np.load(kept) as file:
@@ -77,7 +78,7 @@ def spread_of(who: Contestant, recipe: str, job: Job, work: Path) -> tuple[float
 
 
 def judge(job: Job, recipe: str, work: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """What is said of each contestant's batches, and why some get no time."""
+    """Returns a comment on each contestant's batches, and the reasons why some are not timed."""
     found = {who.name: spread_of(who, recipe, job, work) for who in CONTESTANTS}
     usual = found[DATALOADER]
     said, refused = {}, {}
@@ -111,7 +112,7 @@ def run(options: argparse.Namespace, work: Path) -> None:
     rows.write(options.out, bar_chart(panels, "images per second of whole recipes", left=270))
 
 
-Rates = dict[str, dict[str, list[float]]]  # by contestant and metric, one of each round
+Rates = dict[str, dict[str, list[float]]]  # by contestant and metric, one value per round
 
 
 def race(job: Job, recipe: str, work: Path, rounds: int, refused: list[str]) -> Rates:

@@ -1,4 +1,4 @@
-"""What `bench augment` says: the table, geometric means, what loses; the rows."""
+"""The report of `bench augment`: the table, geometric means, losing cases, and the rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..common.rows import Rows, middle, table
 from .contestants import CONTESTANTS, REFERENCE
 from .operations import Operation
 
-# Over which groups of operations the geometric mean is taken.
+# Groups of operations for each geometric mean.
 MEANS = {"pixel and affine operations": ("pixel", "affine"), "all": ("pixel", "affine", "other")}
 
 PARTS = {
@@ -23,11 +23,11 @@ PARTS = {
 
 @dataclass
 class Result:
-    """Of one contestant at one operation."""
+    """The figures of one contestant for one operation."""
 
     pixels: str
     wrong: bool = False
-    us: list[float] = field(default_factory=list)  # of one image, by round
+    us: list[float] = field(default_factory=list)  # per image, by round
 
 
 Results = dict[str, dict[str, Result]]  # by operation and contestant
@@ -41,7 +41,7 @@ def report(
     who: list[str],
     refused: dict[str, str],
 ) -> str:
-    """All that is printed; fills the rows on the way."""
+    """Returns the printed text; also fills the rows."""
     text = ["one operation on one 224x224 image, microseconds of CPU time", rows.heading(), ""]
     text.append(times(rows, operations, results, who))
     part_of = {one.name: one.part for one in CONTESTANTS}
@@ -61,7 +61,7 @@ def ours_of(who: Sequence[str]) -> list[str]:
 
 
 def ratios(results: Results, operation: Operation, ours: str, other: str) -> list[float]:
-    """How often faster ours is, round by round; empty when one of them has no time."""
+    """Returns how many times faster ours is, per round; empty if one of the two has no time."""
     pair = [results[operation.name].get(name) for name in (other, ours)]
     if any(one is None or not one.us for one in pair):
         return []
@@ -118,7 +118,7 @@ def pixels(operations: Sequence[Operation], results: Results, who: Sequence[str]
 def means(
     rows: Rows, operations: Sequence[Operation], results: Results, who: Sequence[str]
 ) -> list[str]:
-    """Geometric means of the ratios, round by round, over the operations that both have."""
+    """Returns geometric means of the ratios per round, over the operations that both have."""
     text = []
     for ours in ours_of(who):
         for other in (name for name in who if not name.startswith("tundish")):
@@ -142,7 +142,7 @@ def lost(
     parts: dict[str, list[float]],
     who: Sequence[str],
 ) -> list[str]:
-    """Where somebody is faster than ours, with the copy that only the benchmark makes, and without it."""
+    """Lists operations where another contestant is faster, with and without the image copy."""
     text = []
     for ours in ours_of(who):
         for other in (name for name in who if not name.startswith("tundish")):
@@ -157,7 +157,11 @@ def lost(
 def without_copy(
     results: dict[str, Result], parts: dict[str, list[float]], ours: str, other: str
 ) -> str:
-    """A clause: "; 2.4x without the copy, ...": ours works in place, and the benchmark copies the image before each call."""
+    """Returns a clause such as "; 2.4x without the copy"; empty if there is none.
+
+    Ours works in place, so the benchmark copies the image before each call.
+
+    """
     rounds = zip(results[other].us, results[ours].us, parts.get(ours, []), strict=False)
     values = [theirs / (us - copy) for theirs, us, copy in rounds if us > copy]
     if not values:

@@ -20,7 +20,7 @@ BLACK = torch.zeros(3, 1, 1)
 
 
 def affine(image: Any, filter: str, matrix: Any, **arguments: Any) -> Any:
-    """It computes the matrix again."""
+    """Ignores `matrix`: torchvision computes the matrix itself."""
     return F.affine(image, **arguments, interpolation=InterpolationMode(filter), fill=0)
 
 
@@ -44,14 +44,14 @@ def drawn_field(key: int) -> Any:
 
 
 def elastic(image: Any, alpha: float, sigma: float, key: int) -> Any:
-    """What ElasticTransform makes of its random numbers."""
+    """Applies ElasticTransform's displacement with the given random numbers."""
     kernel = int(8 * sigma + 1) | 1
     moved = [F.gaussian_blur(one, [kernel] * 2, [sigma] * 2) for one in drawn_field(key)]
     field = torch.cat([one * alpha / SIDE for one in moved], 1).permute(0, 2, 3, 1)
     return F.elastic(image, field, InterpolationMode.BILINEAR, fill=0)
 
 
-# On PIL images as on tensors.
+# The same functions work on PIL images and on tensors.
 OPERATIONS: dict[str, Work] = {
     "brightness": lambda image, factor: F.adjust_brightness(image, factor),
     "contrast": lambda image, factor: F.adjust_contrast(image, factor),

@@ -1,7 +1,7 @@
-"""A Python contestant's process: it answers JSON lines as augment.cpp does, so that contestants take turns.
+"""The process of a Python contestant: answers JSON lines like augment.cpp, to take turns.
 
-{"operation": name, "arguments": {...}, "milliseconds": 20} gives {"us": ...}; with "keep": FILE the results are
-written instead. {"missing": reason}: this contestant has no such operation.
+{"operation": name, "arguments": {...}, "milliseconds": 20} is answered with {"us": ...}. With
+"keep": FILE the results are written instead. {"missing": reason}: no such operation here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,11 @@ def serve(
     us: Callable[[Work, dict[str, Any], float], float],
     versions: dict[str, str],
 ) -> None:
-    """Answers until the input ends. `results` of all pictures; `us` of one, in a turn of so many milliseconds."""
+    """Answers until the input ends.
+
+    `results` returns the results for all pictures. `us` returns the microseconds per image of a
+    turn of the given milliseconds.
+    """
     print(json.dumps({"versions": versions}), flush=True)
     for line in sys.stdin:
         asked = json.loads(line)
@@ -52,7 +56,7 @@ def answer_all(
     to_array: Callable[[Any], np.ndarray],
     versions: dict[str, str],
 ) -> None:
-    """Of functions of one image. Images are converted before the clock starts and after it stops."""
+    """Serves functions of one image. Images are converted outside of the timed section."""
     images = [from_array(array) for array in read_pictures()]
 
     def results(work: Work, arguments: dict[str, Any]) -> np.ndarray:
@@ -65,9 +69,9 @@ def answer_all(
 
 
 def mean_us(work: Work, images: list[Any], arguments: dict[str, Any], milliseconds: float) -> float:
-    """The images take turns. Of each, the fastest call counts: the one that nothing disturbed.
+    """Returns the mean over the images of the fastest call each, which nothing disturbed.
 
-    CPU time: on a busy machine a long call is interrupted more often than a short one.
+    Uses CPU time: on a busy machine, long calls are interrupted more often than short ones.
     """
     best = [float("inf")] * len(images)
     end = time.perf_counter() + milliseconds / 1000

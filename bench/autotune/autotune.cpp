@@ -1,9 +1,9 @@
-// Loaders with fixed numbers of threads and one with threads="auto" in one process, slice by slice
-// in turns: what disturbs the machine disturbs all of them. Prints JSON.
+// Runs loaders with fixed thread counts and one with threads="auto" in one process, slice by slice
+// in turns, so that disturbances affect all of them. Prints JSON.
 //   bench_autotune PACK SLICES SLICE_S SIZE LATENCY_MS READS STEP_MS COUNTS CPUS [GROUP]
-// SIZE: of the crops. LATENCY_MS, READS: of storage, 0: as it is. STEP_MS: CPU time of the training
-// loop for a batch. COUNTS: "1,2,4". CPUS: "2,1,2" gives each third of the slices so many, by
-// affinity. GROUP: the folder of this process's control group; CPUS are its quotas then, 0: none.
+// SIZE: size of the crops. LATENCY_MS, READS: of the storage, 0: unchanged. STEP_MS: CPU time of
+// the training loop per batch. COUNTS: "1,2,4". CPUS: "2,1,2" sets the CPUs of each third of slices
+// by affinity. GROUP: folder of this process's control group; CPUS are then quotas, 0: none.
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/types.h>
@@ -43,7 +43,7 @@ std::vector<int> numbers_of(const std::string& text) {
   return out;
 }
 
-// Of all threads; those that are started later inherit it.
+// Limits all threads; threads started later inherit the limit.
 void limit_to_cpus(int count) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -53,14 +53,14 @@ void limit_to_cpus(int count) {
   }
 }
 
-// Of the control group in `folder`, of version 2 or 1.
+// Sets the quota of the control group in `folder`, version 2 or 1.
 void set_quota(const std::string& folder, int cpus) {
   constexpr int kPeriodUs = 100'000;
   const bool version_2 = std::filesystem::exists(folder + "/cpu.max");
   const std::string none = version_2 ? "max" : "-1";
   const std::string quota = cpus > 0 ? std::to_string(cpus * kPeriodUs) : none;
   std::ofstream file(folder + (version_2 ? "/cpu.max" : "/cpu.cfs_quota_us"));
-  file << quota;  // the period stays as it is, 100 ms
+  file << quota;  // the period stays at 100 ms
   file.close();
   if (!file) {
     fmt::print(stderr, "bench_autotune: cannot set the quota of {}\n", folder);
@@ -68,7 +68,7 @@ void set_quota(const std::string& folder, int cpus) {
   }
 }
 
-// The training step: so much CPU time of the calling thread, whatever wall time that takes.
+// The training step: uses this much CPU time of the calling thread, regardless of wall time.
 void compute(double seconds) {
   const double end = clock_s(CLOCK_THREAD_CPUTIME_ID) + seconds;
   while (seconds > 0 && clock_s(CLOCK_THREAD_CPUTIME_ID) < end) {
@@ -98,7 +98,7 @@ class Contestant {
   void run(double seconds, double step_s) {
     if (slices_.empty()) {
       engine_.start(0, 0);
-    } else {  // made while others had their turn
+    } else {  // prepared during the others' turns
       for (std::uint64_t ready = engine_.ready(); ready > 0; --ready) take(0);
     }
     const LoaderStats before = engine_.stats();
@@ -124,7 +124,7 @@ class Contestant {
     at_s_ += now - begin;
   }
 
-  // What the cost model says for each count, from all slices of this one.
+  // Returns the cost model's prediction for each count, from all slices of this contestant.
   CostModel model() const {
     TuningWindow all;
     for (const Slice& s : slices_) {

@@ -1,4 +1,4 @@
-"""A control group for one process, whose quota of CPU time can be changed while it runs."""
+"""A control group for one process, with a CPU quota that can change while the process runs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ GROUPS = Path("/sys/fs/cgroup")
 
 @contextlib.contextmanager
 def control_group() -> Iterator[tuple[Path | None, str]]:
-    """Its folder and its version; or None, and why there is none. Below the group of this process; removed at the end."""
+    """Yields the group's folder and version, or None and the reason why there is no group.
+
+    The group is created below the group of this process and removed at the end.
+    """
     parent, version = _own_group()
     if parent is None:
         yield None, version
         return
     group = parent / f"tundish-bench-{os.getpid()}"
     try:
-        if version == "version 2":  # children get quotas only if their parent hands them on
+        if version == "version 2":  # children get quotas only if the parent delegates them
             (parent / "cgroup.subtree_control").write_text("+cpu")
         group.mkdir()
     except OSError as error:
@@ -33,7 +36,7 @@ def control_group() -> Iterator[tuple[Path | None, str]]:
 
 
 def inside(group: Path, line: list[str]) -> list[str]:
-    """The command line that runs `line` in the group."""
+    """Returns the command line that runs `line` in the group."""
     return ["sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', str(group), *line]
 
 
@@ -48,7 +51,7 @@ def _own_group() -> tuple[Path | None, str]:
 
 
 def _remove(group: Path) -> None:
-    for _ in range(50):  # a process that ended may be in it for a moment
+    for _ in range(50):  # an ended process may stay in the group for a moment
         with contextlib.suppress(OSError):
             group.rmdir()
             return

@@ -1,8 +1,9 @@
-"""Does threads="auto" find the best number of threads? Three loads, a changed affinity, and a changed quota.
+"""Does threads="auto" find the best number of threads? Three loads, a changed affinity and quota.
 
-Every load is run with fixed numbers of threads and with "auto", by one process, slice by slice in turns (autotune.cpp), so that
-a slow moment of the machine affects all of them. The best fixed number is the one with the highest median of all slices; a
-share is the rate of "auto" over that of the best fixed number in the same turn. Times are those that "auto" was at work.
+One process runs every load with fixed numbers of threads and with "auto", slice by slice in turns
+(autotune.cpp), so that a slow moment of the machine affects all contestants. The best fixed number
+has the highest median of all slices. A share is the rate of "auto" divided by the rate of the best
+fixed number in the same turn. Times count the seconds in which "auto" ran.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ Run = dict[str, Any]
 
 @dataclass(frozen=True)
 class Load:
-    size: int  # of the crops
+    size: int  # size of the crops
     counts: str
     latency_ms: float = 0
     reads: int = 0
-    step_share: float = 0  # of the time that one thread takes for a batch: the training step
+    step_share: float = 0  # training step, as a share of one thread's time per batch
     about: str = ""
 
 
@@ -55,7 +56,7 @@ def loads(cpus: int) -> dict[str, Load]:
 def start(
     pack: str, load: Load, slices: int, step_ms: float, cpus: str, group: Path | None = None
 ) -> Run:
-    """`cpus`: by affinity; with a control group its quotas."""
+    """Starts autotune. `cpus` sets the affinity or, with a control group, the group's quotas."""
     words = [slices, SLICE_S, load.size, load.latency_ms, load.reads, round(step_ms, 3)]
     line = [str(PROGRAM), pack, *map(str, words), load.counts, cpus]
     if group is not None:
@@ -72,13 +73,13 @@ def best_fixed(fixed: list[Run], first: int = 0, last: int | None = None) -> Run
 
 
 def shares(tuned: Run, best: Run) -> list[tuple[float, float]]:
-    """Second, and rate over that of the best fixed number in the same turn."""
+    """Returns (second, rate relative to the best fixed number in the same turn)."""
     pairs = zip(tuned["slices"], best["slices"], strict=True)
     return [(one["at_s"], one["rate"] / other["rate"]) for one, other in pairs]
 
 
 def fixed_runs(runs: list[Run]) -> list[Run]:
-    """The fixed numbers of threads. All rounds are of one kind, so they are put together."""
+    """Returns the runs with fixed numbers of threads. All rounds are equal and therefore merged."""
     return [
         {
             "threads": one["threads"],
@@ -103,7 +104,7 @@ def report_fixed(rows: Rows, name: str, load: Load, runs: list[Run], fixed: list
 
 
 def shares_of_best(runs: list[Run], position: int) -> tuple[list[float], list[float]]:
-    """Before and after the first five seconds."""
+    """Returns the shares before and after the first five seconds."""
     first, later = [], []
     for run in runs:
         tuned = run["contestants"][0]
@@ -119,13 +120,13 @@ def shares_of_best(runs: list[Run], position: int) -> tuple[list[float], list[fl
 
 
 def lowest_step(runs: list[Run], position: int) -> float:
-    """Of the best fixed number itself, from turn to turn: what the machine does."""
+    """Returns the lowest ratio between turns of the best fixed number: the noise of the machine."""
     of_runs = [rates(run["contestants"][position]) for run in runs]
     return min(now / before for one in of_runs for before, now in pairwise(one))
 
 
 def report_load(rows: Rows, name: str, load: Load, runs: list[Run]) -> list[str]:
-    """Rows of one load, and its line of the table."""
+    """Adds the rows of one load and returns its lines of the table."""
     fixed = fixed_runs(runs)
     best = best_fixed(fixed)
     report_fixed(rows, name, load, runs, fixed)
@@ -162,7 +163,7 @@ def report_load(rows: Rows, name: str, load: Load, runs: list[Run]) -> list[str]
 
 
 def report_parts(rows: Rows, run: Run, cpus: list[int], names: list[str]) -> list[list[str]]:
-    """Each third of the slices had another number of CPUs."""
+    """Reports each third of the slices, which have different numbers of CPUs."""
     tuned, fixed = run["contestants"][0], run["contestants"][1:]
     count = len(tuned["slices"])
     lines = []

@@ -1,4 +1,4 @@
-// A data set on storage that takes a while for each read and serves so many at once.
+// A data set on storage with a latency per read and a limited number of parallel reads.
 #pragma once
 
 #include <chrono>

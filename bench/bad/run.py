@@ -1,8 +1,9 @@
-"""What do corrupt samples cost? One in twenty damaged, as many images delivered, beside a clean set.
+"""What do corrupt samples cost? One in twenty is damaged; compared with a clean set.
 
-Three kinds of damage: all of a record, one byte of it, a loose file that is cut in half. A crop reads a part of
-its record, so the last two are met by some crops only. Before a time counts, an epoch is compared with that of the
-clean set: what was delivered has the same pixels, and the report names each of the others once, and what came instead.
+Three kinds of damage: a whole record, one byte of a record, a loose file cut in half. A crop reads
+a part of its record, so only some crops encounter the last two. Before a time counts, an epoch is
+compared with the same epoch of the clean set. Delivered images must have the same pixels. The
+report must name every other image once, together with its substitute.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ from ..common.readers import read_tnd
 from ..common.rounds import Cost, add_overhead, measure, take_turns
 from ..common.rows import ROOT, Rows, arguments, middle, say, table
 
-EVERY = 20  # one of so many is damaged
+EVERY = 20  # one of this many is damaged
 PACK, FILES = "pack", "loose files"
 WHOLE, BYTE, HALF = "records lost", "a byte wrong", "files cut"
 SKIP, SUBSTITUTE = "skip", "substitute"
 
 
 def damaged_pack(images: Images, numbers: list[int], out: Path, whole: bool) -> Path:
-    """A copy of the pack in which these records are noise, or have one byte that is another."""
+    """Copies the pack with these records replaced by noise, or with one byte of each changed."""
     shutil.copyfile(images.pack, out)
     random = np.random.default_rng(1)
     with open(out, "r+b") as file:
@@ -46,7 +47,7 @@ def damaged_pack(images: Images, numbers: list[int], out: Path, whole: bool) -> 
 
 
 def damaged_files(images: Images, numbers: list[int], out: Path) -> Path:
-    """A copy of the folder in which each of these files ends in the middle."""
+    """Copies the folder with each of these files truncated to half."""
     shutil.copytree(images.folder, out)
     for number in numbers:
         file = out / Path(images.files[number]).relative_to(images.folder)
@@ -70,7 +71,7 @@ def opened(path: Path, threads: int, policy: str) -> tundish.Loader:
 
 
 def epoch_of(path: Path, policy: str) -> tuple[list[tuple[int, bytes]], dict[str, Any]]:
-    """Number and digest of every image of an epoch, and the report."""
+    """Returns number and digest of every image of an epoch, and the report."""
     loader = opened(path, 1, policy)
     images = [
         (int(number), hashlib.blake2b(image.tobytes(), digest_size=16).digest())
@@ -85,7 +86,7 @@ def epoch_of(path: Path, policy: str) -> tuple[list[tuple[int, bytes]], dict[str
 def check_report(
     clean: list[tuple[int, bytes]], path: Path, policy: str, damaged: set[int], all_met: bool
 ) -> str:
-    """What is wrong with the report of an epoch; nothing when it is exact. `clean` is the same epoch unharmed."""
+    """Returns an error in the report of an epoch; empty if it is exact. `clean` has no damage."""
     delivered, report = epoch_of(path, policy)
     listed: list[dict[str, Any]] = report["bad_samples"]
     if not {one["sample"] for one in listed} <= damaged:
@@ -116,7 +117,7 @@ def check_report(
 
 
 def sizes(loader: tundish.Loader) -> Iterator[int]:
-    """Of batches, epoch after epoch."""
+    """Yields the sizes of batches, epoch after epoch."""
     while True:
         for batch in loader:
             yield len(batch[1])
@@ -130,7 +131,7 @@ def cost(path: Path, threads: int, policy: str, images: int) -> Cost:
 
 
 def main() -> None:
-    warnings.simplefilter("ignore", UserWarning)  # a bad sample is announced once
+    warnings.simplefilter("ignore", UserWarning)  # a bad sample warns once
     parser = arguments(__doc__.splitlines()[0], rounds=15)
     parser.add_argument("--images", type=int, default=6400, help="delivered in a run (6400)")
     parser.add_argument("--threads", type=int, default=1, help="of the loader (1)")
@@ -142,7 +143,7 @@ def main() -> None:
     rows = Rows("bad", "numpy")
     images = prepare(options.data, work, 256, 0 if options.cached else None, codecs=["lanes"])
     rows.set_data(images.about, images.name, images.digest)
-    # By chance: the same photo in every copy of the set would change what a mean image costs.
+    # Random choice: damaging the same photo in every copy of the set would change the mean cost.
     random = np.random.default_rng(2)
     numbers = random.choice(len(images.files), len(images.files) // EVERY, replace=False).tolist()
     clean = {PACK: images.pack, FILES: images.folder}
@@ -166,7 +167,7 @@ def main() -> None:
 
     def run(name: str) -> Cost:
         path, kind, policy = contestants[name]
-        # Loose JPEGs take five times as long.
+        # loose JPEGs take five times as long
         return cost(path, options.threads, policy, options.images // (4 if kind == FILES else 1))
 
     costs = take_turns(list(contestants), options.rounds, run)

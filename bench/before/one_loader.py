@@ -1,4 +1,7 @@
-"""Images per second of a Loader with one thread: one_loader.py PACK IMAGES [normalize]. Which tundish is up to PYTHONPATH."""
+"""Measures images per second of a Loader with one thread: one_loader.py PACK IMAGES [normalize].
+
+PYTHONPATH selects the tundish package.
+"""
 
 import sys
 import time

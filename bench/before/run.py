@@ -1,10 +1,11 @@
-"""Is this commit slower than another one? Both are measured in turn; a ratio is of one round.
+"""Is this commit slower than another one? Both are measured in turn; ratios are within a round.
 
     ./dev bench before --before CHECKOUT [--data photos/] [--out FILE]      the loader and lanes
     python -m bench.before.run --before FOLDER --pack FILE.tnd --parts gpu_decode gpu_feed
 
-CHECKOUT is another checkout that was built (./dev build); on a machine with a GPU a folder with the parts bin/, bench/ and
-python/ of another bundle. Figures are speeds of this commit in parts of the other one's, with 95 % intervals.
+CHECKOUT is another built checkout (./dev build). On a machine with a GPU it is a folder with the
+parts bin/, bench/ and python/ of another bundle. Figures are speeds of this commit relative to the
+other commit, with 95 % intervals.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ CORE = str(min(os.sched_getaffinity(0)))
 
 
 def printed(root: Path, *words: str | Path, pin: bool = False) -> str:
-    """What a command of that checkout prints."""
+    """Returns the output of a command of that checkout."""
     package = f"{root / 'python'}{os.pathsep}{root}"
     prefix = ["taskset", "-c", CORE] if pin else []
     done = subprocess.run(
@@ -51,7 +52,10 @@ def program(root: Path, name: str) -> Path:
 
 
 def load(root: Path, pack: Path, milliseconds: int = 1500, images: int = 6400) -> Speeds:
-    """Images per second of one thread: of the program, and of the Python loader without and with Normalize."""
+    """Returns images per second of one thread: of the program, and of the Python loader.
+
+    The loader runs without and with Normalize.
+    """
     tundish = program(root, "tundish")
     length = ["--seconds", str(milliseconds / 1000)]
     if "--milliseconds" in printed(root, tundish, "bench", "--help"):  # before 0.2.0
@@ -68,7 +72,7 @@ def load(root: Path, pack: Path, milliseconds: int = 1500, images: int = 6400) -
 
 
 def lanes(root: Path, pack: Path) -> Speeds:
-    """Crops per second of CPU time, on each instruction set; and JPEGs re-coded."""
+    """Returns crops per second of CPU time on each instruction set, and JPEGs re-coded."""
     words = [pack.with_name("jpeg.tnd"), "7", "1", "builtin", "crops"]
     result = json.loads(printed(root, program(root, "bench_lanes"), *words, pin=True))
     out = {
@@ -80,7 +84,7 @@ def lanes(root: Path, pack: Path) -> Speeds:
 
 
 def gpu_decode(root: Path, pack: Path) -> Speeds:
-    """Images per second, and the speed of each part of the host's work."""
+    """Returns images per second, and the speed of each part of the host's work."""
     out = {}
     text = printed(root, program(root, "bench_gpu_decode"), pack, "--batch", "512", "--rounds", "1")
     for line in text.splitlines():
@@ -94,7 +98,7 @@ def gpu_decode(root: Path, pack: Path) -> Speeds:
 
 
 def gpu_feed(root: Path, pack: Path) -> Speeds:
-    """Steps per second in parts of those on a batch that is on the GPU already."""
+    """Returns steps per second relative to training on a batch already on the GPU."""
     module = ["-m", "bench.gpu_feed.run"]
     if not (root / "bench/__init__.py").is_file():  # before the benchmarks were a package
         module = ["bench/gpu_feed/run.py"]

@@ -1,7 +1,7 @@
-// Hit rates over shuffled epochs, for caches of 5 % to 95 % of the data. Prints JSON. The first
-// epoch fills the caches and does not count.
+// Computes hit rates over shuffled epochs, for caches of 5 % to 95 % of the data. Prints JSON. The
+// first epoch fills the caches and does not count.
 //   bench_cache COUNT EPOCHS WORLD_SIZE SPREAD SEED
-// SPREAD: of the samples' sizes, the standard deviation of their logarithm; 0: all equal.
+// SPREAD: standard deviation of the logarithm of the sample sizes; 0: equal sizes.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ std::vector<std::uint64_t> sizes_of(std::uint64_t count, double spread, std::uin
   std::vector<std::uint64_t> out;
   for (std::uint64_t i = 0; i < count; ++i) {
     Random random({.seed = seed, .sample = i}, 1);
-    double sum = -6;  // of twelve uniform numbers: nearly normal
+    double sum = -6;  // sum of twelve uniform numbers: nearly normal
     for (int k = 0; k < 12; ++k) sum += static_cast<double>(random.below(1 << 20)) / (1 << 20);
     out.push_back(1 + static_cast<std::uint64_t>(kMeanBytes * std::exp(spread * sum)));
   }

@@ -1,4 +1,4 @@
-// A cache that only counts: what it would hold, and whether a visit finds its sample cached.
+// A cache that only counts: tracks its contents, and whether each visit finds its sample cached.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Ours: the rule that Loader(cache=...) follows.
+// Tundish's rule, as used by Loader(cache=...).
 #include "contestant.h"
 #include "loader/memory/cache_policy.h"
 

@@ -1,4 +1,4 @@
-// What was not used for the longest time goes.
+// Evicts the least recently used sample.
 #include <list>
 #include <unordered_map>
 

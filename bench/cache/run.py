@@ -1,7 +1,8 @@
-"""How often is a sample found in a cache that holds part of the data? Shuffled epochs, ours against LRU.
+"""How often is a sample found in a cache that holds part of the data? Ours against LRU.
 
-Counted, not timed: cache.cpp walks the order of a loader and asks each contestant at every visit. The
-first epoch fills the caches and does not count. Exit code 1 when ours does not lead at every size.
+Counted, not timed: cache.cpp walks the order of a loader and queries each contestant at every
+visit. The first epoch fills the caches and does not count. Exit code 1 unless ours leads at every
+size.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ..common.rows import ROOT, Rows, arguments, table
 
 PROGRAM = ROOT / "build" / "release" / "bench_cache"
 COUNT, EPOCHS = 5000, 5
-# World size, and the spread of the samples' sizes: 0.5 is that of photos on the web, about.
+# World size, and the spread of the sample sizes: 0.5 is typical of photos on the web.
 CASES = {
     "samples of one size": (1, 0.0),
     "sizes as of photos": (1, 0.5),

@@ -1,4 +1,4 @@
-"""The images of a benchmark: from a folder or a .tar, repeated until no cache holds them."""
+"""The images of a benchmark: from a folder or a .tar, repeated until they exceed any cache."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from pathlib import Path
 from .rows import ROOT, say
 
 ENDINGS = (".jpg", ".jpeg", ".png")
-MOST_DISTINCT = 2000  # of a large data set, evenly spaced
+MOST_DISTINCT = 2000  # for a large data set, evenly spaced
 TUNDISH = ROOT / "build" / "release" / "tundish"
 
 
 @dataclass(frozen=True)
 class Images:
-    folder: Path  # class folders of files; sorted, their order is the order of the pack
+    folder: Path  # class folders of files; sorted, the order is the order of the pack
     files: list[str]
     pack: Path
-    jpeg_pack: Path  # the same, with the JPEGs as they came
+    jpeg_pack: Path  # the same images as unchanged JPEGs
     bytes: int
     distinct: int
-    about: str  # how many and how large
-    name: str  # of the folder or archive, without its place
-    digest: str  # over the names and bytes of the distinct ones
+    about: str  # number and sizes
+    name: str  # base name of the folder or archive
+    digest: str  # over the names and bytes of the distinct images
 
 
 def last_level_cache() -> int:
-    """Bytes of the largest cache of the first CPU; 32 MB where the system does not say."""
+    """Returns the size of the first CPU's largest cache; 32 MB if the system does not report it."""
     sizes = [0]
     for file in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size"):
         text = file.read_text().strip()
@@ -42,7 +42,7 @@ def last_level_cache() -> int:
 
 
 def make_samples(folder: Path, count: int = 1000, classes: int = 10) -> Path:
-    """The demo's images: FOLDER/CLASS/NNNN.jpg."""
+    """Writes the demo's images: FOLDER/CLASS/NNNN.jpg."""
     subprocess.run(
         [ROOT / "build" / "release" / "make_samples", folder, str(count), str(classes)], check=True
     )
@@ -56,9 +56,9 @@ def prepare(
     least_bytes: int | None = None,
     codecs: Sequence[str] = ("lanes", "keep"),
 ) -> Images:
-    """Copies the images into `work` as often as it takes, and packs them by each codec.
+    """Copies the images into `work` as often as needed, and packs them with each codec.
 
-    Real copies: files that share their pages in memory would share them in the cache too.
+    Makes real copies: files that share pages in memory would also share cache lines.
     """
     shutil.rmtree(work, ignore_errors=True)
     folder = work / "images"
@@ -102,7 +102,7 @@ def prepare(
 
 
 def read_images(source: Path) -> Iterator[tuple[str, bytes]]:
-    """Name and bytes of at most MOST_DISTINCT images."""
+    """Yields name and bytes of at most MOST_DISTINCT images."""
     if source.is_dir():
         found = sorted(f for f in source.rglob("*") if f.suffix.lower() in ENDINGS and f.is_file())
         for file in found[:: max(1, len(found) // MOST_DISTINCT)][:MOST_DISTINCT]:

@@ -1,7 +1,7 @@
-"""Installs the rivals of benchmarks: each in an environment of its own, build/peers/NAME.
+"""Installs the rivals of benchmarks, each in its own environment: build/peers/NAME.
 
-An environment sees the packages of ./dev after its own, so that torch is installed once. Debian's packages
-that some need are ./dev's matter (peer_packages).
+An environment also sees the packages of ./dev, so that torch is installed once. ./dev installs the
+Debian packages that some rivals need (peer_packages).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from .rows import ROOT, say
 
 @dataclass(frozen=True)
 class Peer:
-    package: str  # for pip, by name and version
-    needs: tuple[str, ...] = ()  # instead of what it asks for
+    package: str  # name and version for pip
+    needs: tuple[str, ...] = ()  # replaces its declared requirements
 
 
-# MDS asks for the clients of every cloud. FFCV comes as source only and asks for opencv-python:
-# the one without windows does, and its build needs only what is installed.
+# MDS requires the clients of every cloud. FFCV is source only and requires opencv-python; the
+# headless package suffices, and the build needs only installed packages.
 PEERS = {
     "dali": Peer("nvidia-dali-cuda130==2.4.0"),
     "tensorflow": Peer("tensorflow-cpu==2.21.0"),
@@ -80,13 +80,13 @@ def folder_of(name: str) -> Path:
 
 
 def python_of(name: str) -> Path | None:
-    """The interpreter of an installed rival."""
+    """Returns the interpreter of an installed rival."""
     folder = folder_of(name)
     return folder / "bin" / "python" if (folder / "done").exists() else None
 
 
 def install(name: str) -> None:
-    """Does nothing when it is there. Otherwise throws CalledProcessError if it fails; pip's words are in NAME.log."""
+    """Installs a rival if needed. Raises CalledProcessError on failure; NAME.log has pip's log."""
     peer, folder = PEERS[name], folder_of(name)
     behind = sysconfig.get_paths()["purelib"]
     wanted = "\n".join([peer.package, *peer.needs, behind])
@@ -107,7 +107,7 @@ def install(name: str) -> None:
 
 
 def install_all(names: Iterable[str]) -> None:
-    """Those that fail are named; the others run."""
+    """Installs all rivals; names those that fail and continues."""
     for name in names:
         try:
             install(name)
@@ -116,5 +116,5 @@ def install_all(names: Iterable[str]) -> None:
 
 
 def versions(names: Iterable[str]) -> dict[str, str]:
-    """Of those that are installed."""
+    """Returns the versions of the installed rivals."""
     return dict(PEERS[name].package.split("==") for name in names if python_of(name))

@@ -1,6 +1,6 @@
-"""A contestant's process: it gets a job, runs it once, and prints what it measured as JSON.
+"""The process of a contestant: receives a job, runs it once, and prints measurements as JSON.
 
-One process per run, so that memory and CPU time are the contestant's own, and no run warms another.
+One process per run, so that memory and CPU time belong to the contestant, and no run warms another.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-KEPT = 256  # images of a contestant that are compared with the reference
+KEPT = 256  # images per contestant compared with the reference
 
 
 @dataclass(frozen=True)
 class Job:
     pack: str
-    jpeg_pack: str  # the same images as they came
+    jpeg_pack: str  # the same images as unchanged JPEGs
     files: list[str]
     draws: str  # .npy: x, y, width, height, mirrored of draw number epoch * count + sample
     seed: int
@@ -32,8 +32,8 @@ class Job:
     warm: int  # batches before the clock starts
     threads: int = 1
     cpus: list[int] = field(default_factory=list)
-    keep: str = ""  # .npz for the pixels of the first KEPT draws, instead of timing
-    own: str = ""  # where a contestant with a format of its own writes its data, in the run that keeps pixels
+    keep: str = ""  # .npz file for the pixels of the first KEPT draws, which replaces timing
+    own: str = ""  # path of data in a contestant's own format, written in the `keep` run
 
     @property
     def count(self) -> int:
@@ -48,7 +48,7 @@ class Job:
 
 
 def draw_batches(job: Job) -> Iterator[list[int]]:
-    """The draw numbers of every batch, shuffled again each epoch, for contestants without an order."""
+    """Yields every batch's draw numbers, reshuffled each epoch, for contestants without order."""
     for epoch in range(job.epochs):
         order = np.random.default_rng(epoch).permutation(job.count) + epoch * job.count
         for first in range(0, job.count - job.batch + 1, job.batch):
@@ -56,14 +56,14 @@ def draw_batches(job: Job) -> Iterator[list[int]]:
 
 
 def run(batches: Callable[[Job], Iterable[tuple[Any, Any]]]) -> None:
-    """`batches(job)` makes the loader and yields (images, draw numbers); this runs and measures it."""
+    """Measures `batches(job)`, which makes the loader and yields (images, draw numbers)."""
     job = Job(**json.loads(Path(sys.argv[1]).read_text()))
     os.sched_setaffinity(0, job.cpus)
     print(json.dumps(_keep(batches, job) if job.keep else _time(batches, job)))
 
 
 def unavailable(reason: object) -> None:
-    """Ends the process: this contestant cannot run here."""
+    """Ends the process with the reason why this contestant cannot run here."""
     print(json.dumps({"unavailable": str(reason).strip().splitlines()[0]}))
     sys.exit(0)
 
@@ -71,7 +71,7 @@ def unavailable(reason: object) -> None:
 def _keep(batches: Callable[[Job], Iterable[tuple[Any, Any]]], job: Job) -> dict[str, Any]:
     images, draws = [], []
     for pixels, numbers in batches(job):
-        # Copies: a loader may write a later batch into the memory of this one. FFCV does.
+        # Copies, because a loader may reuse this batch's memory for a later batch, as FFCV does.
         pixels = np.array(pixels)
         images.append(pixels.transpose(0, 2, 3, 1) if pixels.shape[1] == 3 else pixels)
         draws.append(np.array(numbers))
@@ -95,7 +95,7 @@ def _time(batches: Callable[[Job], Iterable[tuple[Any, Any]]], job: Job) -> dict
             warmed, images_warm, cpu = now, images, _cpu_seconds()
         if count == job.batches:
             end = now
-            # Now, not at the end: what is prepared for a next epoch does not belong to this one.
+            # Measured now, not at the end: work for a next epoch does not belong to this one.
             peak = _memory_mb("VmHWM")
             cost = {"cpu_s": _cpu_seconds() - cpu}
             cost |= {"peak_rss_mb": peak, "rss_beyond_imports_mb": peak - imported}
@@ -104,7 +104,7 @@ def _time(batches: Callable[[Job], Iterable[tuple[Any, Any]]], job: Job) -> dict
 
 
 def _family() -> list[Path]:
-    """/proc folders of this process and its workers, which may be children of a fork server."""
+    """Returns /proc folders of this process and its workers (or a fork server's children)."""
     children: dict[str, list[str]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -119,7 +119,7 @@ def _family() -> list[Path]:
 
 
 def _cpu_seconds() -> float:
-    """Of this process, its workers, and its workers that have ended."""
+    """Returns CPU seconds of this process, its workers, and its ended workers."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     ticks = 0
     for folder in _family()[1:]:

@@ -1,4 +1,4 @@
-"""The reader of a pack in plain Python, docs/read_tnd.py, as a module."""
+"""The pure Python reader of packs, docs/read_tnd.py, as a module."""
 
 from __future__ import annotations
 

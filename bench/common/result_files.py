@@ -1,4 +1,4 @@
-"""The JSON of a benchmark: what all rows share once per run, then one row per line."""
+"""The JSON of a benchmark: the data shared by all rows once per run, then one row per line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-# What a figure must carry. Rows that agree in all of these form one run.
+# Required origin of a figure. Rows that agree in all of these form one run.
 ORIGIN = ("machine", "versions", "commit", "command", "data", "data_name", "data_digest")
 
 Row = dict[str, Any]

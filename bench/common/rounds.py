@@ -1,4 +1,4 @@
-"""Small differences: contestants that take turns, and how sure the median of their ratios is."""
+"""Small differences: contestants that take turns, and the confidence in their median ratio."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # rows.py imports tundish, and bench/monitoring/one.py measures another one
+if TYPE_CHECKING:  # rows.py imports tundish; bench/monitoring/one.py measures another version
     from .rows import Rows
 
 
 @dataclass(frozen=True)
 class Cost:
-    wall_s: float  # of one image
-    cpu_s: float  # of one image, all threads of the process
+    wall_s: float  # per image
+    cpu_s: float  # per image, all threads of the process
 
 
 @dataclass(frozen=True)
@@ -25,15 +25,16 @@ class Interval:
     high: float
 
     def percent(self) -> str:
-        """Of ratios, as what was added to 1."""
+        """Formats ratios as the percentage above 1."""
         middle, low, high = (100 * (ratio - 1) for ratio in (self.median, self.low, self.high))
         return f"{middle:+.2f} % ({low:+.2f} to {high:+.2f})"
 
 
 def interval(values: Iterable[float]) -> Interval:
-    """The median, and the narrowest pair of values that holds the true one in 95 of 100 cases.
+    """Returns the median and its 95 % interval: the narrowest sufficient pair of values.
 
-    By the sign test, which assumes nothing about how the values scatter; with fewer than six values all of them.
+    Uses the sign test, which assumes nothing about the distribution. Returns the full range for
+    fewer than six values.
     """
     ordered = sorted(values)
     count, middle = len(ordered), len(ordered) // 2
@@ -41,7 +42,7 @@ def interval(values: Iterable[float]) -> Interval:
     out, tail = (
         0,
         1.0,
-    )  # how many to leave out at each end, and in how many of 2^count cases that is wrong
+    )  # number to drop at each end, and in how many of 2^count cases that is wrong
     while out < middle and 2 * (tail + math.comb(count, out + 1)) / 2**count <= 0.05:
         out += 1
         tail += math.comb(count, out)
@@ -49,7 +50,7 @@ def interval(values: Iterable[float]) -> Interval:
 
 
 def measure(batches: Iterable[int], images: int) -> Cost:
-    """Of the first `images` images after the first batch; `batches` gives sizes of batches."""
+    """Measures the first `images` images after the first batch; `batches` yields batch sizes."""
     done, wall, cpu = -1, 0.0, 0.0
     for size in batches:
         if done < 0:
@@ -64,7 +65,10 @@ def measure(batches: Iterable[int], images: int) -> Cost:
 def take_turns(
     names: Sequence[str], rounds: int, run: Callable[[str], Cost]
 ) -> dict[str, list[Cost]]:
-    """Every contestant once a round, the first one another in every round; one round more, which does not count."""
+    """Runs every contestant once per round, starting with another one each time.
+
+    Adds one warm-up round, which does not count.
+    """
     costs: dict[str, list[Cost]] = {name: [] for name in names}
     for number in range(rounds + 1):
         turn = number % len(names)
@@ -78,7 +82,10 @@ def take_turns(
 def add_overhead(
     rows: Rows, name: str, taken: Sequence[Cost], bare: Sequence[Cost], **more: Any
 ) -> list[str]:
-    """Rows for what `taken` costs in parts of `bare`, wall and CPU time, round by round; and what is said of them."""
+    """Adds rows for the cost of `taken` relative to `bare`, wall and CPU time, round by round.
+
+    Returns the formatted figures.
+    """
     shown = []
     for metric, member in (("overhead", "wall_s"), ("cpu overhead", "cpu_s")):
         pairs = zip(taken, bare, strict=True)

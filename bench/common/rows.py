@@ -1,4 +1,4 @@
-"""Figures of a benchmark: rows with their origin, a table for people, JSON and a chart for the rest."""
+"""Figures of a benchmark: rows with their origin, as a table, as JSON and as a chart."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .result_files import write_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Instruction sets, as TUNDISH_CPU and as people call them.
+# Instruction sets: TUNDISH_CPU values and display names.
 CPUS = {"scalar": "scalar", "sse": "SSE4.2", "avx2": "AVX2", "avx512": "AVX-512"}
 
 
@@ -26,7 +26,7 @@ def say(text: str) -> None:
 
 
 def arguments(description: str, rounds: int) -> argparse.ArgumentParser:
-    """What every benchmark takes."""
+    """Returns a parser with the options of every benchmark."""
     parser = argparse.ArgumentParser(description=description)
     data = os.environ.get("TUNDISH_DATA")
     parser.add_argument(
@@ -45,14 +45,14 @@ def arguments(description: str, rounds: int) -> argparse.ArgumentParser:
 
 
 def middle(values: Iterable[float]) -> tuple[float, float]:
-    """Median, and half of the distance from the smallest to the largest in parts of it."""
+    """Returns the median, and half of the range relative to the median."""
     values = sorted(values)
     median = statistics.median(values)
     return median, (values[-1] - values[0]) / 2 / median if median else 0.0
 
 
 def commit_of_bundle() -> str:
-    """What `./dev gpu bundle` wrote down; empty elsewhere."""
+    """Returns the commit recorded by `./dev gpu bundle`; empty elsewhere."""
     file = ROOT / "commit"
     return file.read_text().strip() if file.is_file() else ""
 
@@ -63,10 +63,10 @@ class Rows:
     def __init__(
         self, bench: str, *packages: str, command: str = "", more: dict[str, str] | None = None
     ) -> None:
-        """`packages` are of this environment; `more` are versions from elsewhere."""
+        """Collects versions: `packages` from this environment, `more` from elsewhere."""
         self._bench = bench
         self._rows: list[dict[str, Any]] = []
-        # Of a path only the last name: a row says what was run, not where on whose machine.
+        # Keeps only the last name of a path: a row records the command, not places on a machine.
         words = [os.path.basename(word) if os.path.isabs(word) else word for word in sys.argv[1:]]
         self._origin = {
             "machine": machine(),
@@ -76,13 +76,13 @@ class Rows:
         }
 
     def set_data(self, about: str, name: str, digest: str) -> None:
-        """What the figures are of; every row carries it."""
+        """Sets the data of the figures; every row records it."""
         self._origin |= {"data": about, "data_name": name, "data_digest": digest}
 
     def add(
         self, contestant: str, metric: str, values: Sequence[float], unit: str, **more: Any
     ) -> float:
-        """One figure from its runs; gives the median."""
+        """Adds one figure from its runs and returns the median."""
         median, spread = middle(values)
         row = {
             "bench": self._bench,
@@ -95,7 +95,7 @@ class Rows:
         return median
 
     def note(self, contestant: str, metric: str, text: str, **more: Any) -> None:
-        """A contestant without a figure, and why."""
+        """Adds a contestant without a figure, and the reason."""
         row = {
             "bench": self._bench,
             "contestant": contestant,
@@ -106,7 +106,7 @@ class Rows:
         self._rows.append(row | {"runs": 0, "spread": None, "reason": text} | more | self._origin)
 
     def forget(self, **values: Any) -> None:
-        """Drops the rows with these values: they are made again."""
+        """Drops the rows with these values, so that they can be added again."""
         self._rows = [
             row for row in self._rows if any(row.get(key) != value for key, value in values.items())
         ]
@@ -129,7 +129,7 @@ class Rows:
 
 
 def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as they must be; the first to the left, figures to the right."""
+    """Formats columns of minimal width: the first left-aligned, figures right-aligned."""
     widths = [max(len(line[i]) for line in [head, *lines]) for i in range(len(head))]
     out = []
     for line in [head, ["-" * width for width in widths], *lines]:

@@ -5,8 +5,8 @@
 //                 documentation shows: columns at the edge of the crop may be wrong
 //   tundish       decode(), whose pixels must equal turbo_full's
 //
-//   bench_decode SOURCE SEED ROUNDS     SOURCE: a folder or a pack; images that are no JPEG are
-//                                       left out. A JSON line to stdout.
+//   bench_decode SOURCE SEED ROUNDS     SOURCE: a folder or a pack; images other than JPEG are
+//                                       skipped. Prints a JSON line to stdout.
 #include "codec/decode/decode.h"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@
 #include "augment/transform.h"
 #include "data/pack/open.h"
 
-// jpeglib.h wants size_t and FILE declared before it.
+// jpeglib.h requires size_t and FILE to be declared first.
 #include <jpeglib.h>
 
 namespace {
@@ -36,7 +36,7 @@ struct Image {
   Window crop;
 };
 
-// Where a contestant leaves its pixels: rows of `stride` bytes, the crop's first pixel at `first`.
+// A contestant's output: rows of `stride` bytes, the crop's first pixel at `first`.
 struct Pixels {
   std::vector<std::uint8_t> memory;
   std::size_t stride = 0;
@@ -127,7 +127,7 @@ int components(const std::vector<std::byte>& bytes) {
   return count;
 }
 
-// Whole JPEGs, but CMYK, which libjpeg-turbo alone does not turn into RGB.
+// Reads whole JPEGs, except CMYK, which libjpeg-turbo alone does not convert to RGB.
 std::vector<Image> read_images(const std::string& path, std::uint64_t seed) {
   const auto source = open_source(path);
   const int field = source->schema().find(FieldType::image);
@@ -148,7 +148,7 @@ std::vector<Image> read_images(const std::string& path, std::uint64_t seed) {
   return images;
 }
 
-// The largest difference of two crops, in levels.
+// Returns the largest difference of two crops, in levels.
 int difference(const Pixels& a, const Pixels& b, const Window& crop) {
   int largest = 0;
   for (std::size_t y = 0; y < static_cast<std::size_t>(crop.height); ++y) {
@@ -178,7 +178,7 @@ nlohmann::json compare(const std::vector<Image>& images) {
   return out;
 }
 
-// Of this thread, which does nothing but decode: what else the machine does is not counted.
+// CPU time of this thread, which only decodes; other load on the machine does not count.
 double cpu_s() {
   timespec time = {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

@@ -1,7 +1,7 @@
 """How fast do the bytes of a JPEG become the pixels of a crop? One thread, CPU time, no resize.
 
 decode.cpp has the contestants: libjpeg-turbo decoding whole images, libjpeg-turbo decoding the
-region of the crop, and tundish, which decodes that region exactly. Crops are those of
+region of the crop, and tundish, which decodes that region exactly. Crops are drawn by
 RandomResizedCrop(224).
 """
 
@@ -17,7 +17,7 @@ from ..common.rows import ROOT, Rows, arguments, say, table
 PROGRAM = ROOT / "build" / "release" / "bench_decode"
 SEED = 7
 
-# Name in the table, and whether its pixels must equal those of the whole image.
+# Name in the table, and whether the pixels must equal a full decode.
 CONTESTANTS = {
     "turbo_full": ("libjpeg-turbo full", True),
     "turbo_region": ("libjpeg-turbo region", False),
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def report(rows: Rows, result: dict, about: str) -> str:
-    """The table; fills the rows on the way."""
+    """Returns the table; also fills the rows."""
     count = result["images"]
     full = result["seconds"]["turbo_full"]
     lines = []
@@ -70,7 +70,7 @@ def report(rows: Rows, result: dict, about: str) -> str:
             "MP/s",
             pixels=pixels,
         )
-        # Round by round: what slows the machine slows both.
+        # Per round: slow moments of the machine affect both.
         gain = rows.add(
             f"{name} / libjpeg-turbo full",
             "ratio",

@@ -1,8 +1,8 @@
-"""A training script with a planted bottleneck: python -m bench.doctor.plants NAME FOLDER [--removed]
+"""A training script with a planted bottleneck: python -m bench.doctor.plants NAME FOLDER [options]
 
-With --removed it is the same script without the bottleneck. FOLDER has the photos of "decode". It trains until it
-is ended, or for --steps N and then prints the seconds of a step, wall time and CPU time. On a machine with a GPU it
-trains there, and the plants of ON_GPU show.
+--removed runs the script without the bottleneck. FOLDER has the photos for "decode". Trains until
+terminated, or for --steps N; then prints the seconds of a step, wall time and CPU time. Trains on
+the GPU if there is one; the plants of ON_GPU then take effect.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ FORWARD_S = {
     "transform": 0.05,
 }
 CPUS = (
-    2  # of the script: with more of them, more workers would be the right answer to slow decoding
+    2  # of the script; with more CPUs, adding workers would be the correct answer to slow decoding
 )
 
 
-CYCLES = 1.7e9  # of a GPU in a second, about
+CYCLES = 1.7e9  # approximate GPU cycles per second
 COPIED = (64, 512, 512)  # 64 MiB of float32
 
 
 class Network(torch.nn.Module):
-    """Some layers, and seconds in which nothing else can run: a step of a known length."""
+    """Some layers, and a fixed time in which nothing else runs: a step of known length."""
 
     def __init__(self, seconds: float, count: int = 20) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Network(torch.nn.Module):
 
     def forward(self, x: torch.Tensor) -> Any:
         if x.is_cuda and self.seconds:
-            torch.cuda._sleep(int(self.seconds * CYCLES))  # a kernel that only takes time
+            torch.cuda._sleep(int(self.seconds * CYCLES))  # a kernel that only waits
         elif self.seconds:
             time.sleep(self.seconds)
         return self.layers(x.flatten(1)[:, :64].float())
@@ -75,7 +75,7 @@ class Samples(Dataset[Any]):
 
 
 class OneBatch(Dataset[Any]):
-    """The same large batch again and again, without a copy on the CPU."""
+    """Repeats one large batch without a copy on the CPU."""
 
     def __init__(self, pinned: bool) -> None:
         self.images = torch.ones(COPIED)
@@ -98,12 +98,12 @@ def photos(folder: str) -> Dataset[Any]:
 
 
 def parts_of(name: str, folder: str, removed: bool, rank: int) -> tuple[Any, float, float]:
-    """The loader, the seconds of the forward pass, the seconds of host code."""
+    """Returns the loader, the seconds of the forward pass, and the seconds of host code."""
     loader: Any = DataLoader(Samples(), BATCH)
     if name == "storage":
         loader = DataLoader(Samples(0.0 if removed else 0.05), BATCH, num_workers=1)
     elif name == "decode":
-        # So many that two workers are too few: with fewer images, "workers" would be the right answer.
+        # Too many for two workers: with fewer images, "workers" would be the right answer.
         loader = DataLoader(photos(folder), 16 * BATCH, shuffle=True, drop_last=True)
         if not len(loader):
             raise SystemExit(f"{folder}: {len(loader.dataset)} photos, {16 * BATCH} are needed")
@@ -123,7 +123,7 @@ def log_metrics(seconds: float) -> None:
 
 
 def step_as_graph(model: Any, optimizer: Any, x: torch.Tensor, y: torch.Tensor) -> Any:
-    """The same kernels as the loop's, launched as one CUDA graph."""
+    """Returns the loop's kernels captured as one CUDA graph."""
     x, y = x.clone(), y.clone()
 
     def step() -> None:
@@ -150,7 +150,7 @@ def step_as_graph(model: Any, optimizer: Any, x: torch.Tensor, y: torch.Tensor) 
 
 
 def clocks() -> tuple[float, float]:
-    """Wall time and CPU time, once the GPU is done."""
+    """Returns wall time and CPU time once the GPU is idle."""
     if torch.cuda.is_available():
         torch.cuda.synchronize()
     return time.perf_counter(), time.process_time()

@@ -1,8 +1,9 @@
-"""Does the doctor name the planted cause, and does its prediction hold? And what does measuring cost?
+"""Does the doctor name the planted cause, does its prediction hold, what does measuring cost?
 
-Each plant of plants.py runs under the doctor; the change that removes it has a predicted step. Then the plant is
-removed, or the change is made by the doctor itself (as --apply does), and the step is measured. Overhead: the same script with and
-without the doctor, in turns, with a step of 20 ms; the interval holds the median in 95 of 100 cases.
+Each plant of plants.py runs under the doctor; the change that removes the plant has a predicted
+step. Then the plant is removed, or the doctor applies the change (as --apply does), and the step is
+measured. Overhead: the same script with and without the doctor, in turns, with a step of 20 ms. The
+interval is the 95 % interval of the median.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from ..common.rounds import interval
 from ..common.rows import ROOT, Rows, arguments, say, table
 from .plants import ON_GPU, PLANTS
 
-# Which change removes the plant, and the causes that are right.
+# The change that removes each plant, and the correct causes.
 CHANGES: dict[str, Callable[[Change], bool]] = {
     "storage": lambda one: one.what.startswith("read faster"),
     "decode": lambda one: one.apply == "accelerate",
@@ -36,9 +37,9 @@ CHANGES: dict[str, Callable[[Change], bool]] = {
     "sync": lambda one: one.what.startswith("no wait for the GPU"),
     "launch": lambda one: one.what.startswith("fewer, longer kernels"),
 }
-# Without the plant there is no optimizer.step() that the doctor could watch: the script times itself.
+# Without the plant, the doctor has no optimizer.step() to watch: the script times itself.
 TIMES_ITSELF = ("launch",)
-PROMISED = 0.15  # of the step: how far a prediction may be off
+PROMISED = 0.15  # allowed error of a prediction, relative to the step
 
 
 def command_of(name: str, folder: Path, *more: str) -> list[str]:
@@ -47,13 +48,13 @@ def command_of(name: str, folder: Path, *more: str) -> list[str]:
 
 def judged(name: str, folder: Path, removed: bool, **settings: Any) -> Verdict:
     more = ["--removed"] if removed else []
-    wanted = Settings(layers=0, **settings)  # layers have checks of their own
+    wanted = Settings(layers=0, **settings)  # layers have separate checks
     ended = run(command_of(name, folder, *more), wanted, stdout_to_stderr=True)
     return command_verdict(ended)
 
 
 def check(name: str, folder: Path, rows: Rows) -> list[str]:
-    """A line of the table: the plant, the cause, the prediction, the measured step."""
+    """Returns a line of the table: the plant, the cause, the prediction, the measured step."""
     before = judged(name, folder, False)
     if before.cause is None or before.figures is None:
         rows.note(name, "cause", before.sentence)
@@ -77,7 +78,7 @@ def check(name: str, folder: Path, rows: Rows) -> list[str]:
 
 
 def step_after(name: str, folder: Path, before: Verdict, change: Change) -> float:
-    """Seconds of the step, once the change is made."""
+    """Returns the seconds of the step after the change."""
     if name in TIMES_ITSELF:
         line = command_of(name, folder, "--removed", "--steps", "300")
         done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT, check=True)
@@ -90,7 +91,7 @@ def step_after(name: str, folder: Path, before: Verdict, change: Change) -> floa
 
 
 def overhead(folder: Path, rounds: int, rows: Rows) -> str:
-    """Of a step of 20 ms, watched from its first to its last, against the same script alone."""
+    """Compares a 20 ms step watched from first to last with the same script alone."""
     plain = command_of("none", folder, "--steps", "60")
     doctor = [sys.executable, "-m", "tundish", "doctor", "-q", "--to-end", "--steps", "100000"]
     ratios, added = [], []

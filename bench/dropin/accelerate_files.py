@@ -1,4 +1,4 @@
-"""The same script with one line changed; the files as they are."""
+"""The script with one line changed, on unchanged files."""
 
 import tundish
 

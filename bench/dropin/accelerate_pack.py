@@ -1,4 +1,4 @@
-"""The same script with one line changed, and a lanes pack of its files."""
+"""The script with one line changed, and a lanes pack of its files."""
 
 import tundish
 

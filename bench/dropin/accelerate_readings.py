@@ -1,4 +1,4 @@
-"""The same, accelerated: torch's processes stay, and nothing may become slower."""
+"""The accelerated script with torch's processes kept; nothing may become slower."""
 
 import logging
 
@@ -9,7 +9,7 @@ from .script import epochs, of_readings
 
 
 def batches(job: Job):
-    logging.getLogger("tundish").setLevel(logging.ERROR)  # why it is kept is known here
+    logging.getLogger("tundish").setLevel(logging.ERROR)  # hides why torch's loader stays
     loader = tundish.accelerate(of_readings(job))
     assert not loader.report.native
     return epochs(loader, job)

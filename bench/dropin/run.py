@@ -1,7 +1,8 @@
 """What is one changed line worth? torch's DataLoader, and the same script with tundish.accelerate.
 
-Photos: ImageFolder, RandomResizedCrop(224), flip, normalized floats. Readings: a data set of the user's own, which keeps
-its code. Batches are compared before any time counts; then rounds, every contestant in a process of its own.
+Photos: ImageFolder, RandomResizedCrop(224), flip, normalized floats. Readings: a user's data set,
+which keeps its code. Batches are compared before any time counts. Then rounds run, with every
+contestant in a separate process.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from ..common.rows import ROOT, Rows, arguments, say, table
 
 Runs = dict[str, list[tuple[float, float]]]  # samples per second, and per second of CPU time
 
-BATCH, SEED, READINGS = 64, 7, 4  # readings for each photo
+BATCH, SEED, READINGS = 64, 7, 4  # readings per photo
 NAMES = {
     "torch_photos": "photos, torch's DataLoader",
     "accelerate_files": "photos, accelerate",
@@ -47,7 +48,7 @@ def start(module: str, job: Job, work: Path, *words: str) -> dict[str, Any]:
 
 
 def job_of(contestant: str, job: Job) -> Job:
-    """Readings have no files, and are faster."""
+    """Returns the job with readings, which have no files and are faster."""
     readings = ["reading"] * (READINGS * job.count)
     return replace(job, files=readings) if "readings" in contestant else job
 
@@ -115,7 +116,7 @@ def report(rows: Rows, runs: Runs, cores: int) -> str:
 def ratios(
     ours: list[tuple[float, float]], theirs: list[tuple[float, float]]
 ) -> tuple[list[float], list[float]]:
-    """Round by round: by wall time, and by CPU time, which other programs on the machine disturb less."""
+    """Returns ratios per round: by wall time, and by CPU time, which other load disturbs less."""
     pairs = list(zip(ours, theirs, strict=True))
     return [one[0] / other[0] for one, other in pairs], [one[1] / other[1] for one, other in pairs]
 

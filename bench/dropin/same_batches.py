@@ -1,6 +1,7 @@
-"""Whether an accelerated script gives the batches of the script as it was: before any time counts.
+"""Checks that an accelerated script yields the original script's batches, before any timing.
 
-python -m bench.dropin.same_batches JOB CONTESTANT...: prints {contestant: "exact", or what differs}.
+python -m bench.dropin.same_batches JOB CONTESTANT...: prints {contestant: "exact", or the
+difference}.
 """
 
 import itertools

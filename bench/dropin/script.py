@@ -1,4 +1,4 @@
-"""The data part of three training scripts, as people write them; the contestants differ in one line."""
+"""The data part of three typical training scripts; the contestants differ in one line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AS_FLOATS = [
     v2.Normalize([0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
 ]
 TRAIN = [v2.RandomResizedCrop(224), v2.RandomHorizontalFlip(), *AS_FLOATS]
-EVALUATE = [v2.Resize(256), v2.CenterCrop(224), *AS_FLOATS]  # nothing is left to chance
+EVALUATE = [v2.Resize(256), v2.CenterCrop(224), *AS_FLOATS]  # deterministic
 
 
 def of_photos(job: Job, steps: list[Any] = TRAIN, shuffle: bool = True) -> DataLoader[Any]:
@@ -29,7 +29,7 @@ def of_photos(job: Job, steps: list[Any] = TRAIN, shuffle: bool = True) -> DataL
 
 
 class Readings(Dataset[Any]):
-    """What no library knows: a window of a recording, with noise of NumPy's."""
+    """A data set that no library supports natively: windows of a recording, with NumPy noise."""
 
     def __init__(self, count: int) -> None:
         self.count = count

@@ -1,4 +1,4 @@
-"""ImageFolder and torch's DataLoader: the script as it was."""
+"""ImageFolder and torch's DataLoader: the original script."""
 
 from ..common.process import run
 from .script import epochs, of_photos

@@ -1,9 +1,10 @@
-"""What do flat parameters give? Host time of each part of a training step, with and without flatten().
+"""What do flat parameters give? Host time of the parts of a step, with and without flatten().
 
 python -m bench.flat.run [--tensors 500] [--width 64] [--threads 1] [--out flat.json]
 
-On a GPU the parts are host time only, nothing waits for the GPU in between; "step in all" ends when the
-GPU has finished. On a CPU the parts contain the work itself: one thread shows the host's share best.
+On a GPU the parts are host time only and nothing waits for the GPU in between; "step in all" ends
+when the GPU has finished. On a CPU the parts contain the work: one thread shows the host's share
+best.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def contestants(make: Callable[[], torch.nn.Module], variants: list[str]) -> dic
 
 
 def run_step(one: Contestant, batch: torch.Tensor, finish: Callable[[], None]) -> list[float]:
-    """Seconds of each part."""
+    """Returns the seconds of each part."""
     finish()
     times = [time.perf_counter()]
     one.optimizer.zero_grad(set_to_none=one.set_to_none)

@@ -1,11 +1,11 @@
-// The kernels that carry out PixelSteps, alone: 224x224 images that lie in GPU memory.
+// Times only the kernels that run PixelSteps, on 224x224 images in GPU memory.
 //
 //   bench_gpu_augment [--images N] [--rounds N]
 //
-// Answers a JSON line on stdout to each one on stdin:
+// Answers each JSON line on stdin with a JSON line on stdout:
 //   {"transforms": [...]}    {"us": [microseconds per image, one per round], "steps": mean number}
-// Every image has its own draw of the transforms. Pixels first: some images are compared with the
-// slow twin, and {"wrong": N} is the answer where N of them differ.
+// Every image has its own draw of the transforms. Compares pixels first: {"wrong": N} is the answer
+// if N of the compared images differ from the reference implementation.
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 
@@ -30,11 +30,11 @@ using namespace tundish::cuda;
 
 constexpr Size kSize{224, 224};
 constexpr std::size_t kBytes = std::size_t{3} * 224 * 224;
-constexpr std::size_t kDifferent = 16;  // images, again and again
+constexpr std::size_t kDifferent = 16;  // distinct images, repeated
 constexpr std::size_t kCompared = 24;
 constexpr std::size_t kNormalBytes = sizeof(float) * (kNormalParts + 1);
 
-// Waves and a little noise: levels are spread, and neighbors are similar, as in photos.
+// Waves and a little noise: as in photos, levels are spread and neighbors are similar.
 std::vector<std::uint8_t> picture(std::uint64_t number) {
   Random random({.seed = 5, .sample = number}, 0);
   double wave[3][4];
@@ -111,7 +111,7 @@ class Bench {
     check(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "copy");
   }
 
-  // Microseconds per image.
+  // Returns microseconds per image.
   double run_once() {
     check(cudaMemcpyAsync(images_.as<void>(), given_.as<void>(), count_ * kBytes,
                           cudaMemcpyDeviceToDevice, nullptr),

@@ -2,8 +2,9 @@
 
     ./dev bench gpu_augment [--images N] [--rounds N] [--out FILE]     needs a GPU with its driver
 
-bench_gpu_augment (gpu_augment.cpp) compares pixels with the slow twin, then times the kernels alone, on images that lie in
-GPU memory. Decoding, cropping and the batch's element type are not in these figures.
+bench_gpu_augment (gpu_augment.cpp) compares pixels with the reference implementation, then times
+only the kernels, on images in GPU memory. Decoding, cropping and the batch's element type are not
+included.
 """
 
 from __future__ import annotations

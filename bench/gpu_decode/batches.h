@@ -1,4 +1,4 @@
-// The records that bench_gpu_decode decodes, and batches of them: planned, page-locked, on the GPU.
+// The records that bench_gpu_decode decodes, and their batches: planned, page-locked, on the GPU.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -26,7 +26,7 @@ struct Options {
   double seconds = 1.0;
 };
 
-// The lanes records of a pack, copied until they are larger than any cache.
+// The lanes records of a pack, copied repeatedly until they exceed any cache.
 struct Set {
   std::vector<std::byte> memory;
   std::vector<Bytes> records;
@@ -38,13 +38,13 @@ struct Set {
 
 void load(Set& set, const std::string& path);
 
-// Number `draw` of an endless sequence of random records; `record` receives its bytes.
+// Returns item `draw` of an endless sequence of random views; `record` receives the record's bytes.
 View view_of(const Set& set, std::uint64_t draw, Bytes& record);
 
-// Image i of a batch, channels first.
+// Returns the place of image i in a batch, channels first.
 ElementPlace place_of(std::uint64_t i);
 
-// Batch number n of the run. check: verifies the checksums too.
+// Plans batch number n of the run. `check` also verifies the checksums.
 void plan_batch(BatchPlan& plan, const Set& set, std::uint64_t n, std::uint64_t batch, bool check);
 
 struct Pinned {
@@ -64,10 +64,10 @@ struct Prepared {
   std::byte* on_gpu = nullptr;
 };
 
-// Throws when the pixels of batch n differ from those of the CPU path.
+// Throws if the pixels of batch n differ from the CPU path's pixels.
 void compare(const Set& set, const Prepared& batch, std::uint64_t n, const Options& options);
 
-// What one stream needs.
+// Resources of one stream.
 struct Lane {
   std::unique_ptr<BatchDecoder> decoder;
   cudaStream_t stream = nullptr;

@@ -1,10 +1,10 @@
-// How fast lanes records in host memory become normalized batches on a GPU, and where the time
-// goes. Prints one JSON object per figure: {"metric": ..., "unit": ..., "values": [...]}.
+// Measures how fast lanes records in host memory become normalized batches on a GPU, and the time
+// of each part. Prints one JSON object per figure: {"metric": ..., "unit": ..., "values": [...]}.
 //
 //   bench_gpu_decode FILE.tnd [--batch N] [--threads N] [--rounds N] [--seconds S]
 //
-// RandomResizedCrop(224), flip, bfloat16, Normalize. The records are copied until they are larger
-// than any cache. Pixels first: batches are compared with the CPU path before anything is timed.
+// RandomResizedCrop(224), flip, bfloat16, Normalize. The records are copied repeatedly until they
+// exceed any cache. Compares batches with the CPU path before timing.
 #include <cuda_runtime.h>
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ void print_figure(const std::string& metric, const std::string& unit,
 
 namespace {
 
-// Plans batches, copies them to the GPU and prints what they consist of.
+// Plans batches, copies them to the GPU and prints their contents.
 std::vector<Prepared> prepare_batches(const Set& set, const Options& options) {
   std::vector<Prepared> batches(8);
   double coded = 0, bytes = 0, units = 0, items = 0, planes = 0;

@@ -1,4 +1,4 @@
-"""nvJPEG through torchvision's decode_jpeg on cuda: whole photos to uint8, nothing else.
+"""nvJPEG through torchvision's decode_jpeg on cuda: decodes whole photos to uint8, nothing else.
 
 python3 nvjpeg.py FOLDER [--batch N] [--seconds S]     prints one JSON object per figure
 """

@@ -9,7 +9,7 @@ namespace tundish::cuda::bench {
 
 namespace {
 
-// Milliseconds of `work` on the stream, the median of many.
+// Returns the median time of `work` on the stream, in milliseconds.
 double event_ms(cudaStream_t stream, int times, const std::function<void(int)>& work) {
   cudaEvent_t begin, end;
   cuda::check(cudaEventCreate(&begin), "event");
@@ -45,7 +45,7 @@ void time_kernels(const std::vector<Prepared>& batches, const Set& set, std::byt
   const double units = event_ms(stream, times, [&](int i) {
     decode_units(memory(i), layout(i), decoder.tables(), decoder.shape(), stream);
   });
-  // Output needs what the others made of the same batch: with them, less them.
+  // The output kernel needs the results of the others for the same batch: time of all minus theirs.
   const double all = event_ms(stream, times, [&](int i) {
     decoder.decode_on_gpu(out, batches[number(i)].on_gpu, layout(i), stream);
   });
@@ -57,7 +57,7 @@ void time_kernels(const std::vector<Prepared>& batches, const Set& set, std::byt
   cudaStreamDestroy(stream);
 }
 
-// Batches as fast as they go, each on the next of several streams, for a while.
+// Runs batches at full speed for a while, each on the next of several streams.
 template <class One>
 double rate_of(double seconds, std::uint64_t batch, const One& one) {
   for (int i = 0; i < 6; ++i) one(i);

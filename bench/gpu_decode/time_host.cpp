@@ -34,7 +34,7 @@ void time_host(const Set& set, const Options& options) {
       plan.finish();
       (check ? checked : plans).push_back((now() - begin) / images * 1e6);
     }
-    // Other records than those the checksums were just made of.
+    // Uses other records than those whose checksums were just computed.
     plan_batch(plan, set, 2000 + n, options.batch, false);
     to.reserve(plan.layout().bytes);
     begin = now();
@@ -59,7 +59,7 @@ void time_host(const Set& set, const Options& options) {
 
 namespace {
 
-// Images per second; each thread makes separate batches.
+// Returns images per second; each thread makes separate batches.
 double end_to_end(const Set& set, const Options& options, int threads, bool check) {
   struct Slot {
     BatchPlan plan;

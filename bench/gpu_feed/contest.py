@@ -1,4 +1,4 @@
-"""One model: the contestants take turns, then the others and the counts. What fails is noted."""
+"""One model: the contestants take turns, then rivals and counts run. Failures are recorded."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .turn import Turn, measure
 
 MODES = (tundish_cpu, tundish_gpu, tundish_auto, tundish_resident)
 LEAST_STEPS = 10
-SETTLE_S = 12.0  # the longest time in which a loader may choose its path
-SETTLE_STEPS = 8  # and least
+SETTLE_S = 12.0  # maximum time for a loader to choose its path
+SETTLE_STEPS = 8  # minimum
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Sizes:
     rounds: int
     steps: int
     warm_up: int
-    count_steps: int  # in which waits are counted
+    count_steps: int  # steps in which waits are counted
     starts: int  # new loaders per mode
 
 
@@ -48,7 +48,7 @@ class Contest:
         self.feeds: dict[str, Feed] = {}
 
     def attempt(self, name: str, what: str, act: Callable[[], Any]) -> Any:
-        """What it gives; None when it fails, which is noted, and the contestant is out."""
+        """Returns act(), or None if it fails; a failure is recorded and removes the contestant."""
         try:
             return act()
         except Exception as error:
@@ -61,7 +61,7 @@ class Contest:
             return None
 
     def open(self, module: ModuleType) -> None:
-        """Makes the loader; its first batch must be the CPU's, bit for bit."""
+        """Makes the loader; its first batch must equal the CPU's bit for bit."""
 
         def act() -> None:
             begin = time.perf_counter()
@@ -74,7 +74,7 @@ class Contest:
         self.attempt(module.NAME, "first batch", act)
 
     def settle(self, name: str, feed: Feed) -> None:
-        """Until the loader has chosen its path (GPU or CPU)."""
+        """Trains until the loader has chosen its path (GPU or CPU)."""
         begin = time.perf_counter()
         train(feed, self.training, SETTLE_STEPS)
         while name == tundish_auto.NAME and feed.decoding() is None:
@@ -103,7 +103,7 @@ class Contest:
         return made
 
     def round(self, number: int, steps: int) -> dict[str, Turn]:
-        """Every contestant once, another one first in every round."""
+        """Runs every contestant once, starting with another one in every round."""
         names = list(self.feeds)
         first = number % len(names)
         turns = {}
@@ -114,12 +114,12 @@ class Contest:
         return {name: turns[name] for name in names if name in turns}
 
     def rounds(self, deadline: float) -> None:
-        """Until there are enough, or the time is over; one more before them, which does not count."""
+        """Runs rounds until there are enough or time is over, after one warm-up round."""
         self.feeds = {resident_batch.NAME: resident_batch.make(self.job)} | self.feeds
         begin, few = time.monotonic(), max(3, self.sizes.steps // 4)
         tried = self.round(0, few)
         per_step = sum(turn.step_s for turn in tried.values())
-        aside = max(0.0, time.monotonic() - begin - per_step * few)  # of a round; also warming up
+        aside = max(0.0, time.monotonic() - begin - per_step * few)  # per round; with warming up
         steps = self.fit(per_step, aside, deadline)
         self.results.about["steps_per_turn"] = steps
         for number in range(1, self.sizes.rounds + 1):
@@ -137,14 +137,14 @@ class Contest:
             self.write()
 
     def fit(self, per_step: float, aside: float, deadline: float) -> int:
-        """Steps of a turn: fewer rather than fewer rounds, where time is short."""
+        """Returns the steps of a turn: if time is short, reduces steps rather than rounds."""
         of_round = (deadline - time.monotonic()) / self.sizes.rounds
         fitting = int((of_round - aside) / per_step)
         least = min(self.sizes.steps, LEAST_STEPS)
         return max(least, min(self.sizes.steps, fitting))
 
     def beside(self, name: str, feed: Feed, steps: int) -> None:
-        """A rival, once, beside the baseline."""
+        """Runs a rival once, next to the baseline."""
         base = self.turn(resident_batch.NAME, self.feeds[resident_batch.NAME], LEAST_STEPS)
 
         def act() -> Turn:

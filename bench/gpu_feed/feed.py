@@ -1,4 +1,4 @@
-"""What every contestant makes: an endless supply of batches for the training step."""
+"""The interface of a contestant: an endless supply of batches for the training step."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 @dataclass(frozen=True)
 class Job:
     packs: list[str]  # copies of one pack, read as one data set
-    images: int  # in all of them
+    images: int  # in all packs
     files: list[str]  # the same photos as JPEGs
     batch: int
     device: str  # "cuda", or "cpu" for a dry run
     threads: int  # for decoding on the CPU
     workers: int  # processes of torch's DataLoader
     epoch_steps: int
-    first: Batch | None = None  # the first batch as the CPU makes it, on the device
+    first: Batch | None = None  # the CPU's first batch, copied to the device
 
 
 @dataclass
@@ -31,17 +31,17 @@ class Feed:
     close: Callable[[], None] = lambda: None
     drain: Callable[[], None] = lambda: (
         None
-    )  # takes what was made ahead while others had their turn
-    others_cpu_s: Callable[[], float] = lambda: 0.0  # CPU seconds of processes beside this one
-    decoding: Callable[[], str | None] = lambda: None  # where, as the loader says
-    threads: int | None = None  # of the loader
+    )  # drops batches that were prepared during the turns of other contestants
+    others_cpu_s: Callable[[], float] = lambda: 0.0  # CPU seconds of other processes
+    decoding: Callable[[], str | None] = lambda: None  # device reported by the loader
+    threads: int | None = None  # threads of the loader
 
     def __next__(self) -> Batch:
         return next(self.batches)
 
 
 class Normalize:
-    """uint8 images on the device to a batch for the step: what the other loaders do after their copy."""
+    """Normalizes uint8 images on the device, as the other loaders do after their copy."""
 
     def __init__(self, device: str) -> None:
         import torch

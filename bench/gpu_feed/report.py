@@ -25,19 +25,19 @@ HEAD += ["cores", "GPU busy", "rounds"]
 
 @dataclass
 class Results:
-    """Of one model."""
+    """The results of one model."""
 
     model: str
     batch: int
     rounds: list[dict[str, Turn]] = field(default_factory=list)  # by contestant
     failed: dict[str, str] = field(default_factory=dict)
-    loaders: dict[str, dict[str, Any]] = field(default_factory=dict)  # their threads, where decoded
+    loaders: dict[str, dict[str, Any]] = field(default_factory=dict)  # threads, decoding device
     syncs: dict[str, Syncs] = field(default_factory=dict)
     starts: dict[str, list[Start]] = field(default_factory=dict)
-    about: dict[str, Any] = field(default_factory=dict)  # of the step
+    about: dict[str, Any] = field(default_factory=dict)  # facts about the step
 
     def pairs(self, name: str) -> list[tuple[Turn, Turn]]:
-        """With the baseline of the same round."""
+        """Returns pairs of a turn and the baseline's turn of the same round."""
         return [(one[name], one[BASE]) for one in self.rounds if name in one and BASE in one]
 
     def names(self) -> list[str]:
@@ -45,7 +45,7 @@ class Results:
 
 
 def add_rows(rows: Rows, results: Results) -> None:
-    """Replaces the rows that the results have of this model."""
+    """Replaces the model's existing rows."""
     rows.forget(model=results.model)
     for name in results.names():
         _add_turns(rows, results, name)
@@ -109,12 +109,12 @@ def _add_turns(rows: Rows, results: Results, name: str) -> None:
 
 
 def cores(pairs: Sequence[tuple[Turn, Turn]]) -> list[float]:
-    """CPU time beyond the baseline's of the same round, in cores."""
+    """Returns the CPU time beyond the baseline's in the same round, in cores."""
     return [(turn.cpu_s - base.cpu_s) / turn.step_s for turn, base in pairs]
 
 
 def auto_over_better(results: Results) -> tuple[list[float], Interval] | None:
-    """The loader's own choice against the better of GPU and CPU decoding, round by round."""
+    """Compares the loader's choice with the better of GPU and CPU decoding, round by round."""
     names = (tundish_auto.NAME, tundish_cpu.NAME, tundish_gpu.NAME)
     values = []
     for one in results.rounds:
@@ -166,7 +166,7 @@ def tables(results: Results) -> str:
 
 
 def draw(file: Path) -> str:
-    """The chart of rows that were written: how busy the GPU is, and how long the step took."""
+    """Draws the chart from stored rows: how busy the GPU is, and the duration of the step."""
     rows = read_rows(file)
     groups = []
     for model in dict.fromkeys(row["model"] for row in rows):

@@ -1,4 +1,4 @@
-"""The baseline: the same batch again and again, which is in GPU memory already."""
+"""The baseline: one batch, already in GPU memory, used repeatedly."""
 
 import itertools
 

@@ -5,10 +5,10 @@
     python -m bench.gpu_feed.run --draw gpu_feed.json                          the chart again
 
 ResNet-50 and ResNet-18: forward, backward and SGD in bfloat16, channels_last, compiled, batches of
-512 RandomResizedCrop(224). Contestants are the loader, decoding on the CPU, on the GPU, where it
-chooses and from a pack in GPU memory; they and the baseline take turns, and a ratio is one of the
-same round. First every loader's batch is compared with the CPU's. torch's DataLoader and an nvJPEG
-loop are shown beside, once. The steps of a turn become fewer when the time does not suffice.
+512 RandomResizedCrop(224). The contestants are modes of the loader: decoding on the CPU, on the
+GPU, on the device it chooses, and from a pack in GPU memory. They take turns with the baseline; a
+ratio is within one round. First every loader's batch is compared with the CPU's. torch's DataLoader
+and an nvJPEG loop run once for comparison. If time is short, turns have fewer steps.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ from .step import Training
 
 @dataclass(frozen=True)
 class Model:
-    steps: int  # of a turn
-    threads: int  # that decode on the CPU
-    share: float  # of the time: compiling takes most of it
+    steps: int  # per turn
+    threads: int  # for decoding on the CPU
+    share: float  # share of the time; compiling takes most of it
 
 
-# The one with the shortest step is last: with it loaders are started and waits are counted. The
-# trace for that comes at the very end, since it may slow down what follows.
+# The model with the shortest step is last: it also runs the loader starts and counts waits.
+# The trace comes at the very end, since it may slow down later work.
 MODELS = {
     "resnet50": Model(30, 4, 0.64),
     "resnet18": Model(60, 9, 0.36),
     "tiny": Model(3, 2, 1.0),
 }
-RESERVE_S = {True: 45.0, False: 8.0}  # kept for what follows the rounds; more with the counts
+RESERVE_S = {True: 45.0, False: 8.0}  # reserved for work after the rounds; more with the counts
 RIVALS = (torch_dataloader, nvjpeg_loop)
 
 
@@ -76,7 +76,7 @@ def arguments() -> argparse.Namespace:
 
 
 def copy_pack(pack: Path, folder: Path, copies: int | None, device: str) -> list[str]:
-    """Real copies, until no cache of the CPU holds them."""
+    """Makes real copies until they exceed any CPU cache."""
     if copies is None:
         wanted = min(2**30, 4 * last_level_cache()) if device == "cuda" else 1
         copies = -(-wanted // pack.stat().st_size)
@@ -109,7 +109,7 @@ class Run:
         about = f"{job.images} images: {len(job.packs)} copies of one pack"
         digest = hashlib.sha256(options.pack.read_bytes()).hexdigest()[:16]
         self.rows.set_data(about, options.pack.name, digest)
-        # The rows look how busy the machine is, then workers are forked, then threads are started.
+        # Order: the rows record the machine's load, then workers are forked, then threads start.
         self.rivals = self.open_rivals()
         self.busy = Busy(job.device)
 
@@ -121,11 +121,11 @@ class Run:
         return self.options.rivals is None or model in self.options.rivals
 
     def counts(self, number: int) -> bool:
-        """With the last model."""
+        """Returns whether waits are counted: only for the last model."""
         return number + 1 == len(self.options.model) and not self.options.without_counts
 
     def open_rivals(self) -> dict[str, Feed | str]:
-        """A reason in place of a feed that cannot be."""
+        """Returns the rivals' feeds, or the reason in place of an unavailable feed."""
         out: dict[str, Feed | str] = {}
         for module in RIVALS:
             if self.takes_part(module.NAME):
@@ -211,7 +211,7 @@ def main() -> int:
     if options.draw:
         options.draw.with_suffix(".svg").write_text(draw(options.draw))
         return 0
-    # Something that hangs: every thread's stack, and the rows written so far are kept.
+    # On a hang, dumps every thread's stack; rows already written are kept.
     faulthandler.dump_traceback_later(options.seconds_budget + 60, exit=True)
     with tempfile.TemporaryDirectory() as folder:
         run = Run(options, make_job(options, Path(folder)))

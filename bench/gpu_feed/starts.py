@@ -1,4 +1,4 @@
-"""From making a loader to its first batch, and what the ends of epochs cost."""
+"""Measures the time to a loader's first batch, and the cost of epoch ends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Start:
 
 
 def measure_start(make: Callable[[Job], Feed], job: Job, training: Training) -> Start:
-    """The CUDA context exists already; the loader is a new one, with short epochs."""
+    """Measures a new loader with short epochs; the CUDA context already exists."""
     clock(job.device).finish()
     begin = time.perf_counter()
     feed = make(replace(job, epoch_steps=EPOCH_STEPS))

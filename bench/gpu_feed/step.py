@@ -1,4 +1,4 @@
-"""The training step, the clock of the device, and steps that are watched."""
+"""The training step, the device clock, and timed steps."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from torch.nn import functional
 
 from .feed import CLASSES, Batch, Feed
 
-# The loop stays at most so many steps ahead of the GPU. One that never looks at its loss runs
-# further ahead, until the driver's queue is full; then a call anywhere blocks, also in next(), and
-# time spent waiting for space would count as time waiting for data.
+# Maximum steps that the loop may be ahead of the GPU. A loop that never reads its loss runs ahead
+# until the driver's queue is full. Any call then blocks, also in next(), and waiting for queue
+# space would count as waiting for data.
 AHEAD = 3
 
 
@@ -30,18 +30,18 @@ class Training:
         )
         self.device = device
         self.compiled = device == "cuda"
-        self.why_not = ""  # why not compiled
+        self.why_not = ""  # reason if not compiled
         self._loss = self._eager_loss
         if device == "cpu":
-            torch.set_num_threads(1)  # a dry run: the loaders have the other cores
+            torch.set_num_threads(1)  # a dry run: leaves the other cores to the loaders
         if self.compiled:
-            torch.compiler.reset()  # of the model before
+            torch.compiler.reset()  # drops the previous model
             self._loss = torch.compile(self._eager_loss, fullgraph=True, dynamic=False)
         self.last_loss: Any = None
         self._first = [p.detach().clone() for p in self.model.state_dict().values()]
 
     def restart(self) -> None:
-        """The weights of the first step: every turn trains the same, and nothing diverges."""
+        """Restores the initial weights, so that every turn trains the same and nothing diverges."""
         with torch.no_grad():
             for value, first in zip(self.model.state_dict().values(), self._first, strict=True):
                 value.copy_(first)
@@ -60,7 +60,7 @@ class Training:
         self.last_loss = loss.detach()
 
     def warm_up(self, batch: Batch, steps: int = 5) -> None:
-        """Compiles; without a compiler the step is trained without compilation, and a message is printed."""
+        """Compiles the step; if that fails, prints a message and trains without compilation."""
         try:
             self(*batch)
         except Exception as error:
@@ -87,7 +87,7 @@ def _model(name: str) -> Any:
 
 
 class DeviceClock:
-    """Marks on the training stream: CUDA events, which a thread that waits sleeps for."""
+    """Marks on the training stream: CUDA events that let a waiting thread sleep."""
 
     def mark(self) -> Any:
         event = torch.cuda.Event(enable_timing=True, blocking=True)
@@ -106,7 +106,7 @@ class DeviceClock:
 
 
 class WallClock(DeviceClock):
-    """The same for a dry run without a GPU."""
+    """Wall-clock marks, for a dry run without a GPU."""
 
     def mark(self) -> Any:
         return time.perf_counter()
@@ -127,17 +127,17 @@ def clock(device: str) -> DeviceClock:
 
 @dataclass(frozen=True)
 class Steps:
-    """Seconds, step by step."""
+    """Times of steps in seconds."""
 
     begin: float  # by time.perf_counter
-    end: float  # when the GPU was done
-    host: list[float]  # the trainer's thread was in next()
-    gpu: list[float]  # the training stream had ended a step and had no batch for the next one
-    whole: list[float]  # on the training stream, from the end of a step to the end of the next
+    end: float  # time at which the GPU was idle
+    host: list[float]  # time of the trainer's thread in next(), per step
+    gpu: list[float]  # time in which the training stream had finished a step and had no next batch
+    whole: list[float]  # time on the training stream between the ends of consecutive steps
 
 
 def train(feed: Feed, training: Training, steps: int, ahead: int = AHEAD) -> Steps:
-    """Begins with a GPU that has nothing to do, and returns with one."""
+    """Starts with an idle GPU, and returns when the GPU is idle."""
     time_of = clock(training.device)
     ends, arrivals, host = [], [], []
     start = time.perf_counter()

@@ -29,17 +29,17 @@ WAITS = {
 
 @dataclass(frozen=True)
 class Syncs:
-    """Per step."""
+    """Counts per step."""
 
     warned: float  # by torch's sync-debug mode, inside next()
     in_next: float  # traced, inside next()
     trainer: float  # traced, anywhere in the trainer's thread
-    others: float  # traced, in other threads: they hold nobody up
+    others: float  # traced, in other threads, where they block nobody
     names: dict[str, int]  # calls of the trainer's thread that were counted
 
 
 def count_syncs(feed: Feed, training: Training, steps: int) -> Syncs:
-    """Without the limit to how far the loop runs ahead, which is a wait of its own."""
+    """Counts without the limit on running ahead, which itself waits."""
     warned = sum(_count_warnings(feed, training) for _ in range(steps))
     clock(training.device).finish()
     kinds = [ProfilerActivity.CPU]
@@ -62,8 +62,9 @@ def count_syncs(feed: Feed, training: Training, steps: int) -> Syncs:
 
 
 def read_trace(events: list[dict[str, Any]]) -> tuple[list[str], list[str], list[str]]:
-    """Calls that wait, between the first next() and the end of the last step: in next(), in the
-    trainer's thread, in other threads.
+    """Returns the calls that wait, between the first next() and the end of the last step.
+
+    The lists are: in next(), in the trainer's thread, in other threads.
     """
     marks = [event for event in events if event.get("cat") == "user_annotation"]
     nexts = [mark for mark in marks if mark["name"] == "feed.next"]
@@ -84,7 +85,7 @@ def read_trace(events: list[dict[str, Any]]) -> tuple[list[str], list[str], list
 
 
 def _count_warnings(feed: Feed, training: Training) -> int:
-    """Of one step."""
+    """Returns the warnings of one step."""
     with warnings.catch_warnings(record=True) as seen, _sync_warnings(training.device):
         warnings.simplefilter("always")
         seen.clear()

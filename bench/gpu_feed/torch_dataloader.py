@@ -1,5 +1,7 @@
-"""torch's DataLoader: torchvision decodes, crops and resizes in worker processes; page-locked
-memory, a copy that does not wait, and the normalizing on the GPU.
+"""torch's DataLoader with torchvision in worker processes.
+
+Workers decode, crop and resize. Uses page-locked memory and asynchronous copies; normalizes on the
+GPU.
 """
 
 from __future__ import annotations
@@ -14,11 +16,11 @@ from torch.utils.data import DataLoader, Dataset
 from .feed import CLASSES, SIDE, Batch, Feed, Job, Normalize
 
 NAME = "torch DataLoader"
-AHEAD = 2  # batches of each worker
+AHEAD = 2  # per worker
 
 
 class Photos(Dataset[Any]):
-    """One photo after the other, for longer than anybody measures."""
+    """Repeats the photos for longer than any measurement."""
 
     def __init__(self, files: list[str], length: int) -> None:
         from torchvision.transforms import v2
@@ -39,7 +41,7 @@ class Photos(Dataset[Any]):
 
 
 def cpu_s(process: int) -> float:
-    """CPU seconds of a process so far."""
+    """Returns the CPU seconds of a process so far."""
     after_name = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return sum(map(int, after_name[11:13])) / os.sysconf("SC_CLK_TCK")
 

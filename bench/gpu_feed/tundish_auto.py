@@ -1,4 +1,4 @@
-"""The loader, choosing by itself where to decode."""
+"""The loader, choosing where to decode."""
 
 import os
 

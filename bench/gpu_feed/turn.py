@@ -1,4 +1,4 @@
-"""One contestant's turn in a round: steps that are timed."""
+"""One contestant's turn in a round: timed steps."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from .step import Training, train
 
 @dataclass(frozen=True)
 class Turn:
-    """Per step."""
+    """Means per step."""
 
     step_s: float
-    gpu_wait_s: float  # the training stream had no batch
-    host_wait_s: float  # the trainer's thread was in next()
-    longest_host_wait_s: float  # of any step
-    cpu_s: float  # all threads of this process, and the worker processes
-    busy: float | None  # share of the time in which the GPU ran anything
-    loss: float  # of the last step
+    gpu_wait_s: float  # time in which the training stream had no batch
+    host_wait_s: float  # time of the trainer's thread in next()
+    longest_host_wait_s: float  # maximum over the steps
+    cpu_s: float  # all threads of this process, and worker processes
+    busy: float | None  # share of time in which the GPU ran any kernel
+    loss: float  # loss of the last step
 
 
 def measure(feed: Feed, training: Training, steps: int, warm_up: int, busy: Busy) -> Turn:
-    """`warm_up` steps first. They begin with nothing made ahead: batches from the time in which
-    others had their turn would hide a loader that is a little too slow.
+    """Measures `steps` steps after `warm_up` steps.
+
+    Starts with no prepared batches: batches made during the others' turns would hide a loader that
+    is slightly too slow.
     """
     training.restart()
     feed.drain()

@@ -1,4 +1,4 @@
-// An image of bench_lanes: the JPEG, what it became, and the crop that every contestant makes.
+// An image of bench_lanes: the JPEG, its record, and the crop that every contestant makes.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace tundish::bench {
 
-inline constexpr int kSide = 224;  // of the resized crop
+inline constexpr int kSide = 224;  // side of the resized crop
 inline constexpr std::size_t kCropBytes = std::size_t{3} * kSide * kSide;
 
 struct Image {
@@ -28,7 +28,7 @@ inline ResizeStep step_of(const Window& crop) {
           .keep = {0, 0, kSide, kSide}};
 }
 
-// Where a resized crop goes.
+// Receives a resized crop.
 class Picture : public RowSink {
  public:
   explicit Picture(std::uint8_t* to) : to_(to) {}

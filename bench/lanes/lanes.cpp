@@ -1,14 +1,14 @@
-// What re-coding JPEGs costs and gives, on one thread:
+// Measures the costs and benefits of re-coding JPEGs, on one thread:
 //
-//   packing        take apart, prove, encode, decode again and compare, per image
+//   packing        take apart, verify, encode, decode again and compare, per image
 //   crops          RandomResizedCrop(224) to uint8: libjpeg-turbo decoding the whole image or the
 //                  region, with our resize, against ours
 //   coefficients   libjpeg-turbo's jpeg_read_coefficients against ours
-//   steps         our crop, stopped after each step
+//   steps          our crop, stopped after each step
 //
 //   bench_lanes SOURCE SEED ROUNDS TABLES WHAT
-//       SOURCE: a folder, or a pack with JPEGs as they came. TABLES: builtin or train.
-//       WHAT: all, or crops (on AVX2 and AVX-512 only). A JSON line to stdout.
+//       SOURCE: a folder, or a pack with unchanged JPEGs. TABLES: builtin or train.
+//       WHAT: all, or crops (on AVX2 and AVX-512 only). Prints a JSON line to stdout.
 #include <fmt/format.h>
 #include <time.h>
 
@@ -38,7 +38,7 @@ struct Set {
   nlohmann::json result;
 };
 
-// Of this thread, which does nothing else: what else the machine does is not counted.
+// CPU time of this thread, which runs nothing else; other load on the machine does not count.
 double cpu_s() {
   timespec time = {};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -53,7 +53,7 @@ void add(nlohmann::json& to, std::uint64_t more) {
   to = (to.is_null() ? 0 : to.get<std::uint64_t>()) + more;
 }
 
-// Transcodes every JPEG that can be, and counts what it cost.
+// Transcodes every suitable JPEG and records the costs.
 void read_images(Set& out, const std::string& path, std::uint64_t seed, bool train) {
   const auto source = open_source(path);
   const auto field = static_cast<std::size_t>(source->schema().find(FieldType::image));
@@ -106,10 +106,10 @@ void read_images(Set& out, const std::string& path, std::uint64_t seed, bool tra
 struct Contestant {
   std::string name;
   std::function<void(std::uint8_t*, const Image&)> run;
-  bool slow = false;  // takes part in the first round only
+  bool slow = false;  // runs in the first round only
 };
 
-// Of this machine; its best one if all are below.
+// Instruction sets of this machine from `least` on; the best available one if all are below.
 std::vector<Cpu> levels_from(Cpu least) {
   std::vector<Cpu> out;
   for (const Cpu level : {Cpu::scalar, Cpu::sse, Cpu::avx2, Cpu::avx512}) {
@@ -148,7 +148,7 @@ struct Nowhere : StripSink {
   void push(const Strip&) override {}
 };
 
-// A part of our decoder on each image's crop, or on all of it.
+// Returns a part of our decoder, run on each image's crop or on the whole image.
 Contestant part(const std::string& name, const Set& set, Until until, Cpu level, bool whole) {
   auto decoder = std::make_shared<PartialDecoder>(until, level);
   return {name, [decoder, whole, &set](std::uint8_t*, const Image& image) {
@@ -189,8 +189,8 @@ std::vector<Contestant> steps(const Set& set) {
   return out;
 }
 
-// The partial decoder with all of its steps and the resize after it: what is timed in parts must
-// be what makes the picture.
+// Returns the partial decoder with all its steps plus the resize: the timed parts together must
+// produce the final picture.
 Contestant all_parts(const Set& set, Cpu level) {
   auto decoder = std::make_shared<PartialDecoder>(Until::rgb, level);
   auto resample = std::make_shared<Resample>(level);
@@ -203,7 +203,7 @@ Contestant all_parts(const Set& set, Cpu level) {
           }};
 }
 
-// How many crops of each contestant differ from those of the first.
+// Counts how many crops of each contestant differ from the first contestant's crops.
 void compare(nlohmann::json& out, const std::vector<Contestant>& contestants,
              const std::vector<Image>& images) {
   std::vector<std::uint8_t> expected(kCropBytes), got(kCropBytes);
@@ -217,7 +217,7 @@ void compare(nlohmann::json& out, const std::vector<Contestant>& contestants,
   }
 }
 
-// Whole passes over all images, the contestants in turn.
+// Runs whole passes over all images, the contestants in turn.
 void race(nlohmann::json& out, const std::vector<Contestant>& contestants,
           const std::vector<Image>& images, int rounds) {
   std::vector<std::uint8_t> pixels(kCropBytes);

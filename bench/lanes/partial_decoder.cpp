@@ -8,7 +8,7 @@
 namespace tundish::bench {
 namespace {
 
-// Rows of RGB are not made before Until::rgb.
+// RGB rows are not made before Until::rgb.
 lanes::Pixels pixels_until(Until until, Cpu cpu) {
   lanes::Pixels out = lanes::pixels_of(cpu);
   if (until == Until::rgb) return out;

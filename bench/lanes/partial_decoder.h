@@ -1,4 +1,4 @@
-// lanes::Decoder, stopped after a stage: the difference of two such times is the stage between.
+// lanes::Decoder, stopped after a stage. The difference of two such times is the time of a stage.
 #pragma once
 
 #include <memory>
@@ -17,18 +17,18 @@
 namespace tundish::bench {
 
 enum class Until : int {
-  head,     // the record's head was read, the checksums of the rows the window needs are right
-  values,   // entropy decoding: masks and values, as the pixel stage takes them
+  head,     // the record's head was read, and the checksums of the rows the window needs are valid
+  values,   // entropy decoding: masks and values, the input of the pixel stage
   samples,  // expanded, dequantized, inverse DCT: planes of Y, Cb, Cr
   rgb,      // upsampled, in RGB
 };
 
-// Decodes with the same parts as lanes::Decoder, and keeps its memory in the same way.
+// Decodes with the same parts as lanes::Decoder, and reuses its memory in the same way.
 class PartialDecoder {
  public:
   PartialDecoder(Until until, Cpu cpu);
 
-  // Up to Until::samples the strips that are pushed hold anything.
+  // Before Until::rgb, the pushed strips have undefined contents.
   std::optional<Fault> decode(StripSink& sink, Bytes record, const Window& window,
                               const lanes::Tables& tables);
 

@@ -1,9 +1,9 @@
 """What does re-coding JPEGs give? Bytes, crops, stages and coefficients. One thread, CPU time.
 
-lanes.cpp has the contestants: libjpeg-turbo reading coefficients, decoding whole images and decoding
-the region of the crop, each with our resize; and lanes on every instruction set. Crops are those of
-RandomResizedCrop(224), and all of them are compared before any is timed. Besides the data as they
-are, the same images re-encoded at 4:2:0 are packed and timed (AVX2 and AVX-512).
+lanes.cpp has the contestants: libjpeg-turbo reading coefficients, decoding whole images and
+decoding the region of the crop, each with our resize; and lanes on every instruction set. Crops are
+drawn by RandomResizedCrop(224), and all crops are compared before any is timed. Besides the
+original data, the same images re-encoded at 4:2:0 are packed and timed (AVX2 and AVX-512).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ SEED = 7
 TURBO = {"turbo_full": "libjpeg-turbo full", "turbo_region": "libjpeg-turbo region"}
 TABLES = {"builtin": "built-in tables", "train": "trained tables"}
 
-# What ends where in lanes.cpp: a stage is the time until its end less that until the end before.
+# The end of each stage in lanes.cpp. A stage's time is its end minus the end of the previous stage.
 STAGES = {
-    "head": "record head, checksums",  # the first to touch the bytes: they come from memory
+    "head": "record head, checksums",  # the first access to the bytes, which come from memory
     "values": "entropy decoding",
     "samples": "expand, dequantize, IDCT",
     "rgb": "upsampling, color",
@@ -40,8 +40,8 @@ STAGES = {
 class Set:
     name: str
     images: Images
-    sizes: dict[str, Size]  # by tables
-    result: dict[str, Any]  # what bench_lanes printed
+    sizes: dict[str, Size]  # by kind of tables
+    result: dict[str, Any]  # output of bench_lanes
 
 
 def main() -> None:
@@ -77,7 +77,7 @@ def main() -> None:
             measure(f"4:2:0, q{quality}", str(folder), work / f"q{quality}", rounds, "crops")
         )
 
-    texts: list[list[str]] = [[], []]  # of all sets
+    texts: list[list[str]] = [[], []]  # for all sets
     for it in every:
         name = first.images.name + ("" if it is first else f", re-encoded {it.name}")
         rows.set_data(it.images.about, name, it.images.digest)
@@ -103,7 +103,7 @@ WEIGHTS += ["records, built-in", "records, trained", "pack, built-in", "pack, tr
 
 
 def weights(rows: Rows, it: Set) -> list[str]:
-    """What `tundish pack` gives: bytes / JPEG with both kinds of tables, and how many are lanes."""
+    """Returns bytes / JPEG of `tundish pack` with both kinds of tables, and the lanes share."""
     built = it.sizes["builtin"]
     line = [it.name, f"{built.images:,}", f"{built.jpeg_bytes / built.images / 1e3:.1f}"]
     parts = [built.lanes / built.images]
@@ -117,7 +117,7 @@ def weights(rows: Rows, it: Set) -> list[str]:
 
 
 def samplings(rows: Rows, result: dict[str, Any]) -> str:
-    """Bytes against the JPEGs, by sampling, and the rate of packing."""
+    """Returns bytes relative to the JPEGs, by sampling, and the rate of packing."""
     lines = []
     groups = dict(result["bytes"])
     everything = {k: sum(g[k] for g in groups.values()) for k in next(iter(groups.values()))}
@@ -142,7 +142,7 @@ CROPS = ["crop 224, ms", "on", "turbo full", "turbo region", "lanes", "x full", 
 
 
 def crops(rows: Rows, it: Set) -> list[list[str]]:
-    """Time of a crop; ratios within a round, so that what slows the machine slows both."""
+    """Returns the time of a crop; ratios are within a round, so that slow moments affect both."""
     count, differing = counted(it.result), it.result["differing"]
     lines = []
     for level, spoken in CPUS.items():
@@ -171,7 +171,7 @@ def crops(rows: Rows, it: Set) -> list[list[str]]:
 
 
 def stages(rows: Rows, result: dict[str, Any]) -> str:
-    """Where the time of a crop goes."""
+    """Returns the time of each stage of a crop."""
     levels = [level for level in CPUS if f"crop {level}" in result["stages"]]
     count, lines = counted(result), {name: [name] for name in [*STAGES.values(), "all"]}
     for level in levels:
@@ -193,7 +193,7 @@ def stages(rows: Rows, result: dict[str, Any]) -> str:
 
 
 def coefficients(rows: Rows, result: dict[str, Any]) -> str:
-    """Dense blocks, as libjpeg's arrays are; and the same values as the pixel stage takes them."""
+    """Compares dense blocks, as in libjpeg's arrays, and the packed values for the pixel stage."""
     count, seconds = counted(result), result["coefficients"]
     named = {"turbo": ("libjpeg-turbo", "blocks")}
     for level, spoken in CPUS.items():
@@ -211,7 +211,7 @@ def coefficients(rows: Rows, result: dict[str, Any]) -> str:
 
 
 def chart(every: list[Set], tables: str) -> str:
-    """Size against speed: a JPEG is as large as it is, for libjpeg-turbo on the best resize."""
+    """Draws size against speed; libjpeg-turbo has the size of the JPEGs and the best resize."""
     panels = []
     for it in every:
         points = []
@@ -241,12 +241,12 @@ def ms(value: float) -> str:
 
 
 def counted(result: dict[str, Any]) -> int:
-    """Images that are timed."""
+    """Returns the number of timed images."""
     return sum(group["images"] for group in result["bytes"].values())
 
 
 def ratios(slow: list[float], fast: list[float]) -> list[float]:
-    """Round by round; a slow instruction set takes part in the first only."""
+    """Returns ratios per round; slow instruction sets run in the first round only."""
     return [s / f for s, f in zip(slow, fast, strict=False)]
 
 

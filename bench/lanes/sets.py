@@ -1,4 +1,4 @@
-"""The sets of the bench: the data as they are, the same re-encoded, and what the pack of each weighs."""
+"""The sets of the bench: the original data, the same data re-encoded, and their pack sizes."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ QUALITIES = (75, 85)
 
 @dataclass(frozen=True)
 class Size:
-    """What `tundish pack` makes of the JPEGs of a set, each of them once."""
+    """The output of `tundish pack` for the JPEGs of a set, each packed once."""
 
     images: int
-    lanes: int  # of them, those that are lanes records
-    jpeg_bytes: int  # the files
-    records: float  # bytes of the records and their restore data / bytes of those JPEGs
-    pack: float  # bytes of the whole pack file / bytes of all files
+    lanes: int  # images stored as lanes records
+    jpeg_bytes: int  # size of the files
+    records: float  # bytes of the records and their restore data / bytes of the JPEGs
+    pack: float  # bytes of the pack file / bytes of all files
 
 
 def reencode(images: Images, folder: Path, quality: int) -> Path:
-    """Every image once, by Pillow: 4:2:0 of that quality, gray ones gray. Broken ones are left out."""
+    """Re-encodes every image once with Pillow as 4:2:0 or gray. Skips broken images."""
     folder.mkdir(parents=True)
     for file in images.files[: images.distinct]:
         out = io.BytesIO()
@@ -44,7 +44,7 @@ def reencode(images: Images, folder: Path, quality: int) -> Path:
 
 
 def sizes(images: Images, work: Path) -> dict[str, Size]:
-    """By tables. The files have the names they came with, since a pack keeps names."""
+    """Returns sizes by kind of tables. Files keep their original names, which a pack stores."""
     folder = work / "jpegs" / "all"
     folder.mkdir(parents=True)
     for file in map(Path, images.files[: images.distinct]):
@@ -71,12 +71,12 @@ def _size(folder: Path, tables: str) -> Size:
 
 def _tundish(*words: str) -> dict[str, Any]:
     done = subprocess.run([TUNDISH, *words, "--json"], capture_output=True, text=True)
-    if done.returncode not in (0, 3):  # 3: files were refused, the others are packed
+    if done.returncode not in (0, 3):  # 3: some files were refused, the others are packed
         raise SystemExit(f"bench: tundish {words[0]} failed: {done.stderr or done.stdout}")
     return json.loads(done.stdout)
 
 
 def _free(folder: Path, file: Path) -> str:
-    """The name it came with: prepare() put a number in front. Kept where the name is taken."""
+    """Returns the original name without prepare()'s number, or with it if the name is taken."""
     name = file.name.partition("_")[2]
     return file.name if (folder / name).exists() else name

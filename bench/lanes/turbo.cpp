@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstdio>
 
-// jpeglib.h wants size_t and FILE declared before it.
+// jpeglib.h requires size_t and FILE to be declared first.
 #include <jpeglib.h>
 
 namespace tundish::bench {
 namespace {
 
-// A decompressor over one image; `use` runs between the header and the end.
+// Creates a decompressor for one image; `use` runs between reading the header and the end.
 template <typename Use>
 void with_turbo(const Image& image, const Use& use) {
   jpeg_decompress_struct info = {};

@@ -1,4 +1,4 @@
-// libjpeg-turbo, the contestant: all coefficients of a JPEG, or the pixels of a crop.
+// The libjpeg-turbo contestant: all coefficients of a JPEG, or the pixels of a crop.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace tundish::bench {
 
-// libjpeg's own jpeg_read_coefficients(); the arrays are thrown away.
+// Calls libjpeg's own jpeg_read_coefficients() and discards the arrays.
 void read_turbo_coefficients(const Image& image);
 
-// A crop: the whole image decoded, or its region with the margin that makes it exact; then our
-// resize on the instruction set given. libjpeg-turbo always uses the best it knows.
+// Makes a crop from the whole decoded image, or from the crop's region with an exact margin, then
+// runs our resize on the given instruction set. libjpeg-turbo always uses its best one.
 class TurboCrop {
  public:
   TurboCrop(bool region, Cpu cpu) : region_(region), resample_(cpu) {}

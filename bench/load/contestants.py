@@ -1,4 +1,4 @@
-"""Who takes part in `bench load`, and how a contestant's process is started."""
+"""The contestants of `bench load`, and how a contestant's process is started."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from ..common.process import Job
 from ..common.rows import CPUS
 from .turbo_full import cpu_of
 
-SAME = 0.5  # mean difference in levels of decoders and resizes that round differently
+SAME = 0.5  # allowed mean difference in levels for decoders and resizes that round differently
 
 
 @dataclass(frozen=True)
 class Contestant:
-    name: str  # in the table
-    reads: str  # member of Images: files, pack, jpeg_pack; or own: a format of its own
-    off: float = 0  # mean difference to Pillow's pixels that is allowed, in levels; 0: exact
-    peer: str = ""  # its environment, of peers.py
-    torch: bool = False  # hands out torch's tensors, and so has torch in memory
+    name: str  # name in the table
+    reads: str  # member of Images: files, pack, jpeg_pack; or own: a separate format
+    off: float = 0  # allowed mean difference to Pillow's pixels, in levels; 0: exact
+    peer: str = ""  # environment of the contestant, see peers.py
+    torch: bool = False  # returns torch's tensors, and therefore has torch in memory
 
 
-# By file. FFmpeg takes chroma apart from luma through its filters. FFCV's images were resized and re-encoded when its file was written, and its decoder is
-# set up to be fast rather than exact: its pixels are its own by design, and only gross errors are seen.
+# By module. FFmpeg filters chroma separately from luma. FFCV's images were resized and re-encoded
+# when its file was written, and FFCV's decoder favors speed: the check finds only gross errors.
 CONTESTANTS = {
     "tundish_pack": Contestant("tundish", "pack", torch=True),
     "tundish_numpy": Contestant("tundish, NumPy", "pack"),
@@ -47,7 +47,7 @@ CONTESTANTS = {
 }
 PEERS = sorted({one.peer for one in CONTESTANTS.values()} - {""})
 OURS = [name for name in CONTESTANTS if name.startswith("tundish_")]
-# The loader from a pack can be held to an instruction set: NAME:CPU is NAME with TUNDISH_CPU=CPU.
+# The loader from a pack can be limited to an instruction set: NAME:CPU sets TUNDISH_CPU=CPU.
 CONTESTANTS |= {
     f"tundish_pack:{cpu}": replace(CONTESTANTS["tundish_pack"], name=f"tundish, {spoken}")
     for cpu, spoken in CPUS.items()
@@ -59,7 +59,7 @@ def is_ours(contestant: str) -> bool:
 
 
 def with_cpus(chosen: list[str], cpus: list[str]) -> list[str]:
-    """After the loader from a pack, the same loader with every instruction set."""
+    """Adds the loader from a pack with every instruction set after the plain loader."""
     out = []
     for contestant in chosen:
         out.append(contestant)
@@ -68,7 +68,7 @@ def with_cpus(chosen: list[str], cpus: list[str]) -> list[str]:
 
 
 def start(contestant: str, job: Job, work: Path) -> dict[str, Any]:
-    """Runs a contestant's process; gives what it printed."""
+    """Runs a contestant's process and returns the JSON it printed."""
     name, _, cpu = contestant.partition(":")
     environment = dict(os.environ)
     if cpu:
@@ -96,7 +96,7 @@ def own_data(contestant: str, work: Path) -> Path:
 
 
 def data_bytes(contestant: str, images: Images, work: Path) -> int:
-    """Of the files it reads."""
+    """Returns the size of the files that a contestant reads."""
     reads = CONTESTANTS[contestant].reads
     if reads == "files":
         return images.bytes

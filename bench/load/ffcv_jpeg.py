@@ -1,6 +1,6 @@
 """FFCV, from its own file: images resized to at most 512 pixels and re-encoded at quality 90.
 
-Its decoder and its flip with the crops given: drawing them is left out, in favor of this contestant.
+Uses FFCV's decoder and flip with given crops. Not drawing crops favors this contestant.
 """
 
 from dataclasses import replace
@@ -21,7 +21,7 @@ from PIL import Image
 
 from ..common.process import Job, run
 
-MOST_PIXELS = 512  # of a side
+MOST_PIXELS = 512  # per side
 QUALITY = 90
 
 
@@ -38,7 +38,7 @@ class Files:
 
 
 class GivenCrop(ResizedCropRGBImageDecoder):
-    """FFCV's decoder of a resized crop, with a table where it draws."""
+    """FFCV's decoder of a resized crop, with a table instead of random draws."""
 
     def __init__(self, draws: np.ndarray, sizes: np.ndarray) -> None:
         super().__init__((224, 224))
@@ -46,7 +46,7 @@ class GivenCrop(ResizedCropRGBImageDecoder):
 
     @property
     def get_crop_generator(self):
-        return None  # FFCV's class wants the member; the crops are given
+        return None  # FFCV's class requires the member; the crops are given
 
     def generate_code(self):
         jpg = IMAGE_MODES["jpg"]
@@ -76,7 +76,7 @@ class GivenCrop(ResizedCropRGBImageDecoder):
 
 
 class GivenFlip(Operation):
-    """FFCV's RandomHorizontalFlip, with a table where it draws."""
+    """FFCV's RandomHorizontalFlip, with a table instead of random draws."""
 
     def __init__(self, mirrored: np.ndarray) -> None:
         super().__init__()
@@ -103,7 +103,7 @@ class GivenFlip(Operation):
 
 
 def stored_crops(draws: np.ndarray, sizes: np.ndarray, metadata: np.ndarray) -> np.ndarray:
-    """The crops in pixels of the stored images, which may be smaller than the files'."""
+    """Returns the crops in pixels of the stored images, which may be smaller than the originals."""
     stored = np.stack([metadata["width"], metadata["height"]], 1).astype(np.float64)
     begin = draws[:, 0:2] / sizes * stored
     end = (draws[:, 0:2] + draws[:, 2:4]) / sizes * stored
@@ -112,7 +112,7 @@ def stored_crops(draws: np.ndarray, sizes: np.ndarray, metadata: np.ndarray) -> 
 
 
 def write(job: Job, mode: str) -> None:
-    """The file of this contestant, and the sizes of the images it was made from beside it."""
+    """Writes this contestant's file, and the original image sizes next to the file."""
     sizes = [Image.open(file).size for file in job.files]
     np.save(job.own + ".sizes.npy", np.array(sizes))
     image = RGBImageField(write_mode=mode, max_resolution=MOST_PIXELS, jpeg_quality=QUALITY)

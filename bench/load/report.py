@@ -1,4 +1,4 @@
-"""What `bench load` says: the table, the ratios, the rows."""
+"""The report of `bench load`: the table, the ratios, the rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Runs:
     def ratio(
         self, one: tuple[str, int], other: tuple[str, int], metric: str = "images_per_s"
     ) -> list[float]:
-        """Of two contestants, round by round: what slows the machine slows both."""
+        """Returns ratios of two contestants per round: slow moments of the machine affect both."""
         first, second = self.figures[one], self.figures[other]
         return [first[n][metric] / second[n][metric] for n in first if n in second]
 
@@ -49,7 +49,7 @@ def report(
     chosen: list[str],
     batch: int,
 ) -> str:
-    """All that is printed; fills the rows on the way."""
+    """Returns the printed text; also fills the rows."""
     racing = [c for c in chosen if c not in refused]
     text = [
         f"RandomResizedCrop(224) + flip, uint8 batches of {batch}; {images.about}",
@@ -109,7 +109,7 @@ def figures(
 
 
 def against(rows: Rows, runs: Runs, ours: str, rivals: list[str]) -> list[str]:
-    """One of ours beside everybody else, per core."""
+    """Compares one of ours with all other contestants, per core."""
     text = []
     for other in rivals:
         pair = (CONTESTANTS[ours].name, CONTESTANTS[other].name)

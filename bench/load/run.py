@@ -1,8 +1,8 @@
 """How fast do augmented batches arrive? RandomResizedCrop(224) + flip, uint8, batches of 64.
 
-Every contestant cuts the same crops out of the same images. Its pixels are compared with Pillow's
-before its time counts. Then rounds: each contestant once per round on one core, and on all
-(the others on all cores in every fourth round only).
+Every contestant makes the same crops of the same images. A contestant's pixels are compared with
+Pillow's before its time counts. Each round then runs every contestant once on one core and once on
+all cores (the others on all cores in every fourth round only).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def measure(contestant: str, job: Job, work: Path) -> dict[str, float]:
 
 
 def reference(images: Images, draws: np.ndarray, draw: int) -> np.ndarray:
-    """What Pillow makes of one draw: crop, then resize, then flip."""
+    """Returns Pillow's result for one draw: crop, then resize, then flip."""
     x, y, width, height, mirrored = draws[draw].tolist()
     with Image.open(images.files[draw % len(images.files)]) as file:
         crop = file.convert("RGB").crop((x, y, x + width, y + height))
@@ -50,7 +50,7 @@ def reference(images: Images, draws: np.ndarray, draw: int) -> np.ndarray:
 
 
 def compare(kept: Path, images: Images, draws: np.ndarray) -> tuple[float, int]:
-    """Mean and largest difference to the reference, in levels."""
+    """Returns mean and largest difference to the reference, in levels."""
     with np.load(kept) as file:
         pixels, numbers = file["images"], file["draws"]
     total, largest = 0.0, 0
@@ -64,7 +64,7 @@ def compare(kept: Path, images: Images, draws: np.ndarray) -> tuple[float, int]:
 def judge(
     job: Job, images: Images, draws: np.ndarray, work: Path, chosen: list[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """What is said of each contestant's pixels, and why some get no time."""
+    """Returns a comment on each contestant's pixels, and the reasons why some are not timed."""
     output, refused = {}, {}
     for contestant in chosen:
         kept = work / "kept.npz"

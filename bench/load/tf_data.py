@@ -1,6 +1,6 @@
 """tf.data: TensorFlow's region decode, antialiased resize and flip, as one map over the files.
 
-Not with its fast transform of blocks, which is its default: that gives pixels of its own (MAD above 1).
+Does not use the default fast block transform, whose pixels differ (MAD above 1).
 """
 
 import os

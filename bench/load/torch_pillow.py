@@ -1,6 +1,6 @@
-"""torch's DataLoader with what torchvision does to PIL images, in plain Pillow: the usual way.
+"""torch's DataLoader with torchvision's PIL operations in plain Pillow: the usual way.
 
-The crops are given; drawing them is left out, in favor of this contestant.
+The crops are given. Not drawing crops favors this contestant.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""The loader, from the loose files the others read: what the pack itself is worth."""
+"""The loader, from the loose files that the others read: shows the benefit of the pack."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The loader, from a pack with the JPEGs as they came: what re-coding is worth."""
+"""The loader, from a pack with unchanged JPEGs: shows the benefit of re-coding."""
 
 import torch  # noqa: F401
 

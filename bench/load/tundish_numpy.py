@@ -1,4 +1,4 @@
-"""The loader, from a pack, handing out NumPy arrays: this process never sees torch."""
+"""The loader, from a pack, returning NumPy arrays: this process never imports torch."""
 
 import tundish
 from tundish import transforms as T

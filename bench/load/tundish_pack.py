@@ -1,4 +1,4 @@
-"""The loader, from a pack, handing out torch's tensors."""
+"""The loader, from a pack, returning torch's tensors."""
 
 import torch  # noqa: F401  (imported before the clock starts, as everybody's frame is)
 

@@ -1,11 +1,11 @@
-// A contestant in C++: libjpeg-turbo decodes every image whole, then the engine's own resize takes
-// the crop out of it. It has no ring, no batches in order and no Python, so what the loader gains
-// over it is the region decode less everything else a loader does.
+// A contestant in C++: libjpeg-turbo decodes every whole image, then the engine's own resize
+// extracts the crop. It has no ring, no ordered batches and no Python. The loader's gain over this
+// contestant is the region decode minus the costs of all other loader tasks.
 //
 //   bench_load plans SOURCE SEED EPOCHS            the crops the loader draws, int32 to stdout:
 //                                                  x, y, width, height, mirrored; a row per
 //                                                  sample and epoch
-//   bench_load cpu                                 the instruction set that is used, by its name
+//   bench_load cpu                                 the name of the instruction set in use
 //   bench_load full SOURCE SEED EPOCHS THREADS BATCH WARM [FILE N]
 //                                                  loads every sample; a JSON line to stdout.
 //                                                  The first WARM batches are not timed. With
@@ -47,7 +47,7 @@ double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Not getrusage: its peak is never below the memory of the process that started this one.
+// Not getrusage: its peak is never below the memory of the parent process.
 double peak_mb() {
   std::ifstream status("/proc/self/status");
   std::string word;

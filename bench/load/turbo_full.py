@@ -14,14 +14,14 @@ PROGRAM = ROOT / "build" / "release" / "bench_load"
 
 
 def plans(pack: str, seed: int, epochs: int) -> np.ndarray:
-    """x, y, width, height, mirrored of every draw of a loader with this seed."""
+    """Returns x, y, width, height, mirrored of every draw of a loader with this seed."""
     words = [PROGRAM, "plans", pack, str(seed), str(epochs)]
     out = subprocess.run(words, check=True, capture_output=True).stdout
     return np.frombuffer(out, np.int32).reshape(-1, 5)
 
 
 def cpu_of(environment: dict[str, str]) -> str:
-    """The instruction set that the engine chooses in an environment."""
+    """Returns the instruction set that the engine chooses in an environment."""
     words = [PROGRAM, "cpu"]
     return subprocess.run(
         words, check=True, capture_output=True, text=True, env=environment

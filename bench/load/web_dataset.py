@@ -13,7 +13,7 @@ from ..common.process import Job, run
 
 
 def write(job: Job) -> None:
-    """As many tar files as worker processes may read: each reads whole ones."""
+    """Writes one tar file per worker process: each worker reads whole files."""
     folder = Path(job.own)
     folder.mkdir()
     for part in range(len(job.cpus)):

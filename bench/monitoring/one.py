@@ -1,6 +1,6 @@
-"""One run of `bench monitoring`, in a process of its own: one.py PACK WHAT THREADS IMAGES TRACE.
+"""One run of `bench monitoring`, in a separate process: one.py PACK WHAT THREADS IMAGES TRACE.
 
-Which tundish it measures is up to PYTHONPATH.
+PYTHONPATH selects the measured tundish.
 """
 
 import json

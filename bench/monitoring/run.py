@@ -1,9 +1,9 @@
-"""What does looking cost? The same loader bare, asked for its figures at every batch, and with a trace.
+"""What does monitoring cost? The same loader plain, with stats() at every batch, and with a trace.
 
-The counters behind stats() are always on: three looks at the clock for a sample, and two more for every
-strip of one sample in 16. What they cost is seen beside a build without them: --before CHECKOUT, a built
-checkout of another commit (f44634c is the last one that had no counters). "bare again" is the
-same as "bare": its distance from zero is how much of the other figures is noise.
+The counters behind stats() are always on: three clock reads per sample, and two more for every
+strip of one sample in 16. --before CHECKOUT measures their cost against a build without counters, a
+built checkout of another commit (f44634c is the last commit without counters). "bare again" equals
+"bare": its distance from zero shows the noise of the other figures.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lists the chunks of an HDF5 file with h5py. Prints their number and the seconds it took."""
+"""Lists the chunks of an HDF5 file with h5py. Prints the number of chunks and the seconds taken."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """How long does opening an HDF5 file take as its chunks grow in number?
 
-Tundish opens the file as a source (`tundish info`, a process and its imports included) and learns where every chunk is.
-h5py lists the same chunks with `chunk_iter`, imports not counted.
+Tundish opens the file as a source (`tundish info`, including the process start and imports) and
+finds the address of every chunk. h5py lists the same chunks with `chunk_iter`, imports not counted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..common import peers
 from ..common.images import TUNDISH
 from ..common.rows import ROOT, Rows, arguments, say, table
 
-# As in write_chunks.py, which imports h5py.
+# Must match write_chunks.py, which imports h5py.
 INDEXES = ("B-tree version 1", "fixed array", "extensible array", "B-tree version 2")
 
 
@@ -28,7 +28,7 @@ def run_module(module: str, *words: str) -> str:
 
 
 def remove_index(file: Path) -> None:
-    """Removes the description that Tundish keeps beside the file, so that every opening reads the file."""
+    """Removes the index that Tundish stores next to the file; every opening then reads the file."""
     file.with_name(f".{file.name}.tndx").unlink(missing_ok=True)
 
 

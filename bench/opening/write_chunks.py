@@ -1,6 +1,6 @@
 """Writes an HDF5 file with many chunks: python -m bench.opening.write_chunks FILE INDEX CHUNKS
 
-INDEX names the structure that h5py keeps the addresses of the chunks in.
+INDEX names the structure in which h5py stores the addresses of the chunks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What this project promises of its optimizers, and whether the figures of a run keep it."""
+"""The project's performance goals for optimizers, and whether a run reaches these goals."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Bar:
     set: str
     limit: float
     unit: str  # "x", "%" or "us"
-    values: Callable[[Result], list[float]]  # by round; none: not measured
+    values: Callable[[Result], list[float]]  # by round; empty: not measured
     at_most: bool = False
 
     def line(self, result: Result | None) -> str:
-        """Empty for what the run was not asked for."""
+        """Returns the line of this bar; empty if the run did not measure it."""
         if result is None:
             return ""
         asked = f"{'under' if self.at_most else 'at least'} {self.limit:g} {self.unit}"
@@ -40,13 +40,13 @@ class Bar:
 
 
 def ratios(result: Result, rival: str, metric: str, mine: str = ours.NAME) -> list[float]:
-    """How many times as long the rival takes, round by round."""
+    """Returns how many times as long the rival takes, per round."""
     pairs = zip(result.values(rival, metric), result.values(mine, metric))
     return [other / own for other, own in pairs]
 
 
 def copy_shares(result: Result, contestant: str, metric: str = "graph") -> list[float]:
-    """The bytes that a step must move, over those that a copy moves in that time, round by round."""
+    """Returns a step's minimum bytes relative to a copy's bytes in the same time, per round."""
     least = JOBS[result.job].bytes
     if least is None:
         return []

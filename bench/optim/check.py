@@ -1,4 +1,4 @@
-"""Outputs first: after three steps from equal states, every contestant has the reference's weights."""
+"""Checks outputs first: three steps from equal states must yield the reference's weights."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .jobs import Job
 
 
 def run_steps(contestant: Contestant, steps: Sequence[Sequence[Any]]) -> list[Any]:
-    """Gradients are copied: some optimizers write into them."""
+    """Runs the steps on copies of the gradients, because some optimizers write into gradients."""
     for gradients in steps:
         contestant.assign([gradient.clone() for gradient in gradients])
         if contestant.gather is not None:
@@ -23,7 +23,7 @@ def run_steps(contestant: Contestant, steps: Sequence[Sequence[Any]]) -> list[An
 
 
 def expected(job: Job, weights: Sequence[Any], steps: Sequence[Sequence[Any]]) -> list[Any]:
-    """By the formulas in fp64; Muon's by torch, whose bfloat16 is part of the definition."""
+    """Returns fp64 results of the formulas; for Muon torch's, as its definition has bfloat16."""
     if job.kind != "muon":
         return reference.run(job, weights, steps)
     return run_steps(torch_loop.make(job, parameters_of(weights), False), steps)
@@ -31,7 +31,7 @@ def expected(job: Job, weights: Sequence[Any], steps: Sequence[Sequence[Any]]) -
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
 def distance(found: Sequence[Any], right: Sequence[Any], weights: Sequence[Any]) -> float:
-    """The largest of all tensors: |found - right| over |right - start|."""
+    """Returns the maximum over all tensors of |found - right| / |right - start|."""
     starts = [*weights, *weights][: len(right)]
     far = [
         (one - other).norm() / (other - start).norm()

@@ -20,15 +20,15 @@ from .shapes import ShapeSet
 
 MODULES = (ours, torch_loop, torch_foreach, torch_fused, torch_separate, timm_, flat)
 ENTRIES: list[Entry] = [entry for module in MODULES for entry in module.CONTESTANTS]
-GPU_STEPS = 10  # of a turn, for each kind of gradients; fewer of a step that takes long
+GPU_STEPS = 10  # per turn, for each kind of gradients; fewer if a step takes long
 GPU_SECONDS = 0.15
 CPU_SECONDS = 0.1
-TRIES = 6  # per round, until others leave the CPUs alone
+TRIES = 6  # per round, until other processes leave the CPUs alone
 
 
 @dataclass
 class Result:
-    """Of one job on one set. What has no figures has a reason."""
+    """The result of one job on one set. Contestants without figures have a reason."""
 
     set: str
     job: str
@@ -36,13 +36,13 @@ class Result:
     elements: int
     errors: dict[str, float] = field(default_factory=dict)  # distance from the reference
     reasons: dict[str, str] = field(default_factory=dict)  # by contestant
-    failed: set[str] = field(default_factory=set)  # with an error, or with wrong weights
+    failed: set[str] = field(default_factory=set)  # contestants with an error or wrong weights
     graph_reasons: dict[str, str] = field(default_factory=dict)
     times: dict[str, dict[str, list[float]]] = field(default_factory=dict)  # seconds, by round
-    steps: dict[str, int] = field(default_factory=dict)  # of a turn
+    steps: dict[str, int] = field(default_factory=dict)  # per turn
     copy: list[float] = field(default_factory=list)  # bytes per second, by round
     others: list[float] = field(default_factory=list)  # share of the CPUs, by round
-    noisy: int = 0  # rounds that do not count, since others used the CPUs
+    noisy: int = 0  # rounds that do not count, because others used the CPUs
 
     def values(self, contestant: str, metric: str) -> list[float]:
         return self.times.get(contestant, {}).get(metric, [])
@@ -53,7 +53,7 @@ class Player:
     contestant: Contestant
     steps: int
     graph: Any = None
-    captured: Contestant | None = None  # owns the memory that the graph works on
+    captured: Contestant | None = None  # owns the memory that the graph uses
 
 
 def draw(shapes: Sequence[Any], seed: int, scale: float, device: str) -> list[Any]:
@@ -70,10 +70,10 @@ class Contest:
         self.gradients = [draw(chosen, seed, 0.01, device) for seed in (2, 3)]
         self.entries = {entry.name: entry for entry in ENTRIES if job in entry.jobs}
         self.players: dict[str, Player] = {}
-        self.replayed: list[Any] = []  # the weights after the first replay of a graph
+        self.replayed: list[Any] = []  # weights after the first replay of a graph
 
     def attempt(self, name: str, act: Any, reasons: dict[str, str]) -> Any:
-        """What it gives; None when it fails, which is noted."""
+        """Returns act(), or None if it fails; failures are recorded."""
         try:
             return act()
         except LeftOut as why:
@@ -85,7 +85,7 @@ class Contest:
         return None
 
     def check(self) -> None:
-        """Who has other weights than the reference after three steps is not timed."""
+        """Compares weights after three steps; contestants with wrong weights are not timed."""
         result = self.result
         steps = [self.gradients[number] for number in (0, 1, 0)]
         try:
@@ -140,8 +140,8 @@ class Contest:
         return player
 
     def capture(self, entry: Entry, contestant: Contestant) -> Any:
-        """A graph whose first replay gives the reference's weights."""
-        # Gradients of its own: the graph keeps their addresses, and some write into them.
+        """Returns a graph whose first replay yields the reference's weights."""
+        # Separate gradients: the graph stores their addresses, and some optimizers write into them.
         graph = capture(contestant, [gradient.clone() for gradient in self.gradients[0]])
         if self.result.job in entry.writes_gradients:
             return graph
@@ -165,7 +165,7 @@ class Contest:
         return out
 
     def round(self, number: int) -> dict[str, dict[str, float]]:
-        """Every contestant once, another one first in every round. Who fails is out."""
+        """Runs every contestant once, starting with another one each round. Removes failures."""
         names = list(self.players)
         first = number % len(names)
         turns = {}
@@ -181,8 +181,11 @@ class Contest:
         return {name: turns[name] for name in names if name in turns}
 
     def rounds(self, count: int, copy: Copy | None, quiet: float) -> None:
-        """One round more, which does not count. Nor do those in which others use a larger share of the
-        CPUs than `quiet`: they are repeated for a while."""
+        """Runs `count` rounds after one that does not count.
+
+        Rounds in which other processes use more than the share `quiet` of the CPUs do not count
+        and are repeated, up to a limit.
+        """
         counted = -1
         for number in range(TRIES * (count + 1)):
             if not self.players or counted == count:
@@ -230,7 +233,7 @@ def run(
     contest.rounds(rounds, copy, quiet)
     result = contest.result
     del contest
-    gc.collect()  # hooks of flat parameters are in cycles
+    gc.collect()  # hooks of flat parameters form reference cycles
     if device == "cuda":
         torch.cuda.empty_cache()
     return result

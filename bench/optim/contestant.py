@@ -1,4 +1,4 @@
-"""What a contestant is: an optimizer over parameters of its own, and how gradients reach it."""
+"""A contestant: an optimizer with separate parameters, and the way it receives gradients."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .jobs import Job
 
 
 class LeftOut(Exception):
-    """This contestant cannot run here; the text is the reason."""
+    """Raised if this contestant cannot run here; the text is the reason."""
 
 
 @dataclass
 class Contestant:
     parameters: Sequence[Any]
-    step: Callable[[], Any]  # everything that the job asks for
-    averages: Callable[[], list[Any]] = list  # of the weights, where the job has them
+    step: Callable[[], Any]  # all work of the job
+    averages: Callable[[], list[Any]] = list  # averages of the weights, if the job has them
     clear: Callable[[], Any] | None = None  # before gradients are assigned
-    # Flat parameters only: what the end of a backward pass does. With fresh gradients it copies them, and
-    # is timed; with gradients that are in the buffer already it only looks.
+    # Flat parameters only: the work at the end of a backward pass. Copies fresh gradients, and is
+    # timed then; with gradients already in the buffer, it only checks.
     gather: Callable[[], Any] | None = None
 
     def assign(self, gradients: Sequence[Any]) -> None:
@@ -37,16 +37,16 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Entry:
-    """One contestant of a file: its name, the jobs it has, and how it is made.
+    """One contestant of a file: its name, its jobs, and its factory.
 
-    make(job, parameters, graph): `graph` says that the step will be captured in a CUDA graph.
+    make(job, parameters, graph): `graph` is true if the step will be captured in a CUDA graph.
     """
 
     name: str
     jobs: tuple[str, ...]
     make: Callable[[Job, list[Any], bool], Contestant]
     no_graph: dict[str, str] = field(default_factory=dict)  # jobs that cannot be captured, and why
-    # Jobs whose step leaves other gradients behind: a replay cannot be compared, it starts from those.
+    # Jobs whose step modifies gradients: a replay would start from the modified ones.
     writes_gradients: tuple[str, ...] = ()
 
 
@@ -55,7 +55,7 @@ def parameters_of(weights: Sequence[Any]) -> list[Any]:
 
 
 def make_scaler(scaler: type[Any], device: str) -> Any:
-    """A GradScaler of scale 1 that never grows: gradients that are used again stay what they are."""
+    """Returns a GradScaler of scale 1 that never grows, so that reused gradients do not change."""
     made = scaler(device, init_scale=1.0, growth_interval=10**9)
-    made.scale(torch.zeros((), device=device))  # makes the tensor of the scale
+    made.scale(torch.zeros((), device=device))  # creates the tensor of the scale
     return made

@@ -1,4 +1,4 @@
-"""What an optimizer is asked to do: arguments, tolerance, and the bytes that memory must move."""
+"""The jobs of an optimizer: arguments, tolerance, and the minimum bytes of memory traffic."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 @dataclass(frozen=True)
 class Job:
     kind: str
-    arguments: dict[str, Any]  # by the names that torch, timm and tundish share
-    # Least bytes per fp32 element: every array that a step needs is read once, and written once where
-    # it changes; a norm that the update needs first is one more read. None: not bound by memory.
+    arguments: dict[str, Any]  # named as in torch, timm and tundish
+    # Minimum bytes per fp32 element: every array that a step needs is read once, and written once
+    # if it changes; a norm needed before the update is one more read. None: not memory-bound.
     bytes: int | None
     max_norm: float = 0.0
     ema_decay: float = 0.0
     scaler: bool = False  # gradients come through a GradScaler
-    # Largest distance from the reference's weights, in parts of what the steps changed.
+    # Maximum distance from the reference's weights, relative to the change by the steps.
     tolerance: float = 3e-4
     note: str = field(default="", compare=False)
 
     def for_timing(self) -> Job:
-        """Hundreds of steps on one gradient: with a rate at which weights stay what they are."""
+        """Returns a job for hundreds of steps on one gradient: the rate keeps the weights."""
         return replace(self, arguments={**self.arguments, "lr": 1e-7})
 
 
@@ -36,9 +36,9 @@ JOBS = {
     "lars": Job("lars", {"lr": 5.0, "momentum": 0.9, "weight_decay": 1e-4}, 28),
     "lamb": Job("lamb", _LAMB, 40),
     "lamb_clip": Job("lamb", _LAMB, 44, max_norm=1.0, note="timm's default"),
-    # A sum that is almost 0 has another sign after another rounding: a whole step of that element.
+    # A sum near 0 may change its sign with the rounding: a whole step for that element.
     "lion": Job("lion", {"lr": 1e-4, "weight_decay": 0.1}, 20, tolerance=2e-2),
-    # Three steps move a weight of a large tensor by a millionth: the rounding of the weight is 7e-4 of it.
+    # Three steps move a weight of a large tensor by a millionth; rounding is 7e-4 of that.
     "novograd": Job(
         "novograd", {"lr": 1e-2, "betas": (0.95, 0.98), "weight_decay": 1e-3}, 24, tolerance=2e-3
     ),

@@ -1,4 +1,4 @@
-"""Times of one contestant's turn: as users call it, under a CUDA graph, and a plain copy beside them."""
+"""Times of one contestant's turn: as users call it, as a CUDA graph, and next to a plain copy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WARM_UP = 3
 
 @contextlib.contextmanager
 def without_collection() -> Iterator[None]:
-    """No garbage collection while the clock runs."""
+    """Disables garbage collection while the clock runs."""
     gc.disable()
     try:
         yield
@@ -34,8 +34,10 @@ def synchronize(device: str) -> None:
 
 
 def _one_step(contestant: Contestant, fresh: bool, device: str) -> tuple[float, float, float]:
-    """Seconds of the host, until the work was done (both from the call on an idle device), and of CPU
-    time of all threads."""
+    """Returns seconds of the host, until the work was done, and of CPU time of all threads.
+
+    The first two start with the call on an idle device.
+    """
     gather = contestant.gather
     if gather is not None and not fresh:
         gather()
@@ -58,8 +60,10 @@ def _one_step(contestant: Contestant, fresh: bool, device: str) -> tuple[float, 
 def time_steps(
     contestant: Contestant, gradients: Sequence[Sequence[Any]], fresh: bool, steps: int, device: str
 ) -> dict[str, float]:
-    """Medians of `steps` steps, "host", "eager" and "cpu" in seconds. `fresh`: every step has gradients at
-    other addresses than the one before."""
+    """Returns medians of `steps` steps: "host", "eager" and "cpu" in seconds.
+
+    `fresh`: every step has gradients at other addresses than the previous step.
+    """
     contestant.assign(gradients[0])
     if contestant.gather is not None:
         contestant.gather()
@@ -75,16 +79,16 @@ def time_steps(
 
 
 def fitting_steps(contestant: Contestant, gradients: Sequence[Any], seconds: float) -> int:
-    """How many steps of a turn take this long; a turn has 2 to 50."""
+    """Returns how many steps of a turn take this long, from 2 to 50."""
     contestant.assign(gradients)
-    contestant.step()  # makes the states
+    contestant.step()  # creates the states
     begin = time.perf_counter()
     contestant.step()
     return max(2, min(50, round(seconds / (time.perf_counter() - begin))))
 
 
 def capture(contestant: Contestant, gradients: Sequence[Any]) -> Any:
-    """A CUDA graph of the step alone. Raises if a replay changes no weight."""
+    """Returns a CUDA graph of the step alone. Raises if a replay changes no weight."""
     contestant.assign(gradients)
     if contestant.gather is not None:
         contestant.gather()
@@ -109,7 +113,7 @@ def capture(contestant: Contestant, gradients: Sequence[Any]) -> Any:
 
 
 def time_graph(graph: Any) -> float:
-    """Seconds of a replay, by events around many."""
+    """Returns the seconds of a replay, by events around many replays."""
     graph.replay()
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     torch.cuda.synchronize()
@@ -122,7 +126,7 @@ def time_graph(graph: Any) -> float:
 
 
 class Copy:
-    """dst.copy_(src) on the GPU: the bytes that it reads and writes per second."""
+    """Measures dst.copy_(src) on the GPU: the bytes read and written per second."""
 
     def __init__(self, mebibytes: int, device: str = "cuda") -> None:
         self._bytes = mebibytes << 20

@@ -1,9 +1,11 @@
-"""A whole training step of ResNet-18 with tundish.optim.SGD against torch's fused SGD: eager, and as one CUDA graph.
+"""A training step of ResNet-18 with tundish.optim.SGD against torch's fused SGD.
 
-    python -m bench.optim.resnet18_step [--batches 16 128] [--rounds N] [--out FILE]     on a machine with a GPU
+    python -m bench.optim.resnet18_step [--batches 16 128] [--rounds N] [--out FILE]
 
-The two train models that begin equal, on one batch in GPU memory, under bf16 autocast and in channels_last. They take
-turns; the ratio is taken within each round. The bar: not slower. With 16 images the host limits an eager step, with 128 the GPU.
+Runs on a machine with a GPU, eager and as one CUDA graph. Both models start equal and train on one
+batch in GPU memory, under bf16 autocast and in channels_last. They take turns; the ratio is taken
+within each round. The goal is to be at least as fast. With 16 images the host limits an eager step,
+with 128 the GPU.
 """
 
 from __future__ import annotations
@@ -26,12 +28,12 @@ from .resnet18 import count_parameters, resnet18
 
 OURS, THEIRS = "tundish", "torch, fused"
 SGD = {"lr": 0.01, "momentum": 0.9, "weight_decay": 1e-4}
-SECONDS = 0.2  # of a turn
+SECONDS = 0.2  # per turn
 MODES = {"eager": False, "graph": True}
 
 
 class Training:
-    """One contestant: a model, its optimizer, a batch, and how a step is made."""
+    """One contestant: a model, its optimizer, a batch, and the function that runs a step."""
 
     def __init__(self, name: str, batch: int, side: int, device: str) -> None:
         torch.manual_seed(0)
@@ -46,7 +48,7 @@ class Training:
             self.optimizer = torch.optim.SGD(self.model.parameters(), fused=True, **SGD)
         self.loss = torch.zeros((), device=device)
         self.call: Callable[[], Any] = self.step
-        self.steps = 1  # of a turn
+        self.steps = 1  # per turn
 
     def step(self) -> None:
         self.optimizer.zero_grad()
@@ -57,7 +59,7 @@ class Training:
         self.loss.copy_(loss.detach())
 
     def capture(self) -> None:
-        """From now on a step is a replay of one CUDA graph."""
+        """Makes every further step a replay of one CUDA graph."""
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -70,7 +72,7 @@ class Training:
         self.call = graph.replay
 
     def prepare(self) -> None:
-        """Warms up, sees that steps train, and finds how many make a turn."""
+        """Warms up, checks that steps train, and determines the steps per turn."""
         losses = []
         for _ in range(10):
             self.call()
@@ -80,7 +82,7 @@ class Training:
         self.steps = max(1, round(SECONDS / self.turn(5).wall_s))
 
     def turn(self, steps: int) -> Cost:
-        """Seconds of one step."""
+        """Returns the seconds of one step."""
         synchronize(self.device)
         wall, cpu = time.perf_counter(), time.process_time()
         with without_collection():
@@ -92,7 +94,7 @@ class Training:
 
 
 def race(mode: str, batch: int, side: int, rounds: int, device: str, rows: Rows) -> str:
-    """Adds the rows of one comparison; the line that says who is faster."""
+    """Adds the rows of one comparison and returns the summary line."""
     players = {name: Training(name, batch, side, device) for name in (OURS, THEIRS)}
     for player in players.values():
         if MODES[mode]:

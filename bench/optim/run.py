@@ -4,11 +4,12 @@
     python -m bench.optim.run --device cuda --out gpu_optim.json        on a machine with a GPU
     ... --timm FOLDER       a copy of timm/optim, where timm is not installed
 
-Contestants are tundish.optim, torch's loop, foreach and fused, separate fused calls for clip, scaler
-and average, timm's, and flat parameters. First every contestant's weights are compared with the
-formulas in fp64; who differs is not timed. On a GPU: "graph" is GPU time of a step in a CUDA graph,
-"eager" the time from the call until the GPU has finished, "host" the time of the call alone; "fresh"
-means other gradient tensors than in the step before. On a CPU there is the time of the step.
+Contestants are tundish.optim, torch's loop, foreach and fused, separate fused calls for clip,
+scaler and average, timm's, and flat parameters. First every contestant's weights are compared with
+the formulas in fp64; contestants that differ are not timed. On a GPU: "graph" is the GPU time of a
+step in a CUDA graph, "eager" the time from the call until the GPU has finished, "host" the time of
+the call alone. "fresh" uses other gradient tensors than the previous step. On a CPU, only the time
+of the step is measured.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def main() -> int:
     about = {"device": device, "threads": torch.get_num_threads()}
     found = timm_.version()
     rows = Rows("optim", more={"timm": found} if found else None)
-    # On a CPU a copy is no limit: it also reads what it overwrites, and an update in place does not.
+    # On a CPU a copy is no limit: it also reads the overwritten data, unlike an update in place.
     copy = Copy(options.copy_mib) if device == "cuda" else None
     print(f"{rows.heading()}\n{device}, {about['threads']} threads, {options.rounds} rounds\n")
     results: list[Result] = []

@@ -1,4 +1,4 @@
-"""The tensors that optimizers update: their shapes, in the order of the model's parameters."""
+"""The tensors that optimizers update: shapes in the order of the model's parameters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Shape = tuple[int, ...]
 @dataclass(frozen=True)
 class ShapeSet:
     shapes: Sequence[Shape]
-    matrices: Sequence[Shape] = ()  # of hidden layers: what Muon is for
+    matrices: Sequence[Shape] = ()  # matrices of hidden layers, for Muon
 
     @property
     def elements(self) -> int:
@@ -20,12 +20,12 @@ class ShapeSet:
 
 
 def _convolution(out: int, channels: int, side: int) -> list[Shape]:
-    """Its kernel, and weight and bias of the batch norm after it."""
+    """Returns a kernel, and weight and bias of the following batch norm."""
     return [(out, channels, side, side), (out,), (out,)]
 
 
 def resnet50() -> ShapeSet:
-    """torchvision's: 161 tensors, 25.6 M elements."""
+    """Returns the shapes of torchvision's ResNet-50: 161 tensors, 25.6 M elements."""
     shapes = _convolution(64, 3, 7)
     channels = 64
     for width, blocks in ((64, 3), (128, 4), (256, 6), (512, 3)):
@@ -39,7 +39,7 @@ def resnet50() -> ShapeSet:
 
 
 def vit_b() -> ShapeSet:
-    """torchvision's ViT-B/16: 152 tensors, 86.6 M elements."""
+    """Returns the shapes of torchvision's ViT-B/16: 152 tensors, 86.6 M elements."""
     width = 768
     matrices = [(3 * width, width), (width, width), (4 * width, width), (width, 4 * width)]
     attention: list[Shape] = [matrices[0], (3 * width,), matrices[1], (width,)]
@@ -52,12 +52,12 @@ def vit_b() -> ShapeSet:
 
 
 def small500() -> ShapeSet:
-    """Many small tensors: the host's time counts."""
+    """Returns many small tensors, for which the host's time dominates."""
     return ShapeSet(500 * [(64, 64)], 500 * [(64, 64)])
 
 
 def tiny() -> ShapeSet:
-    """For tests of this benchmark."""
+    """Returns a set for tests of this benchmark."""
     return ShapeSet([(3,), (17, 5), (64, 64), (2, 3, 3, 3)], [(64, 64), (17, 5)])
 
 

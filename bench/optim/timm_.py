@@ -1,7 +1,7 @@
 """timm's optimizers: Python around torch's operations, tensor by tensor.
 
-Only the files of timm/optim are loaded, one by one, and not the package: it imports timm.models, which
-needs torchvision, and torch is all that the optimizers need. So a copied folder suffices:
+Loads only the files of timm/optim, one by one. The package itself imports timm.models, which needs
+torchvision; the optimizers need only torch. A copied folder therefore suffices:
 FOLDER/timm/optim/*.py, and FOLDER/timm/version.py for the version.
 """
 
@@ -26,12 +26,12 @@ _folders: list[Path] = []  # given by --timm
 
 
 def use(folder: Path) -> None:
-    """Takes timm from this folder, which holds timm/optim."""
+    """Uses timm from this folder, which contains timm/optim."""
     _folders[:] = [folder / "timm"]
 
 
 def find() -> Path:
-    """The folder of the package timm; nothing of it is imported."""
+    """Returns the folder of the package timm, without importing it."""
     if not _folders:
         spec = importlib.util.find_spec("timm")
         if spec is None or not spec.submodule_search_locations:
@@ -43,7 +43,7 @@ def find() -> Path:
 
 
 def version() -> str:
-    """Empty when there is no timm."""
+    """Returns timm's version; empty if timm is missing."""
     try:
         file = find() / "version.py"
     except LeftOut:

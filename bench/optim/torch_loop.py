@@ -1,4 +1,4 @@
-"""torch.optim, one tensor after another. torch's Muon has only this way."""
+"""torch.optim, one tensor after another. torch's Muon has only this variant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CLASSES = {"sgd": "SGD", "adamw": "AdamW", "muon": "Muon"}
 
 
 def optimizer_of(job: Job, parameters: Any, graph: bool, **variant: bool) -> Any:
-    """Of torch. AdamW that is captured in a graph counts its steps on the GPU."""
+    """Returns torch's optimizer. AdamW captured in a graph counts its steps on the GPU."""
     found = getattr(torch.optim, CLASSES[job.kind], None)
     if found is None:
         raise LeftOut(f"torch {torch.__version__} has no {CLASSES[job.kind]}")

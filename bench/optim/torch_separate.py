@@ -1,4 +1,4 @@
-"""torch's fused AdamW, and around it one call each for the scaler, the clipping and the average."""
+"""torch's fused AdamW, with separate calls for the scaler, the clipping and the average."""
 
 from __future__ import annotations
 

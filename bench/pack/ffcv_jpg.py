@@ -1,4 +1,4 @@
-"""FFCV's DatasetWriter: images decoded by Pillow and encoded again as JPEGs of quality 90."""
+"""FFCV's DatasetWriter: images decoded by Pillow and re-encoded as JPEGs of quality 90."""
 
 import numpy as np
 from ffcv.fields import IntField, RGBImageField

@@ -1,4 +1,4 @@
-"""Prints the number and sizes of the images in an FFCV file: its pixels are encoded anew, so they differ."""
+"""Prints the number and sizes of the images in an FFCV file, whose re-encoded pixels differ."""
 
 import json
 import sys

@@ -1,7 +1,7 @@
 """How long does it take to put a folder of images into one file? Images/s, on one core and on all.
 
-What was written is read back before a time counts: ours and MDS's byte for byte against the files. FFCV has
-no way to keep a JPEG, so only number and sizes of its images are compared.
+The written data are read back before a time counts: ours and MDS's byte for byte against the files.
+FFCV cannot keep a JPEG, so only the number and sizes of its images are compared.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from .writing import Writing
 
 @dataclass(frozen=True)
 class Contestant:
-    name: str  # in the table
-    peer: str = ""  # its environment, of peers.py
+    name: str  # name in the table
+    peer: str = ""  # environment of the contestant, see peers.py
     exact: bool = True  # keeps the bytes of the files
 
 
@@ -45,13 +45,13 @@ PEERS = ["ffcv", "streaming"]
 
 
 def start(contestant: str, job: Writing, work: Path) -> dict[str, Any]:
-    """Runs a contestant's process on an empty target; gives what it printed."""
+    """Runs a contestant's process on an empty target and returns the JSON it printed."""
     peer = CONTESTANTS[contestant].peer
     python = peers.python_of(peer) if peer else Path(sys.executable)
     if python is None:
         return {"unavailable": f"{peer} is not installed; --peers installs it"}
     remove(Path(job.target))
-    os.sync()  # nobody writes to the disk for the one before
+    os.sync()  # flushes the previous contestant's writes
     line = job.start_line(python, contestant, work / "job.json")
     done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT)
     if done.returncode != 0:
@@ -72,7 +72,7 @@ def target_of(contestant: str, work: Path) -> Path:
 
 
 def fault_of(contestant: str, target: Path, job: Writing) -> str:
-    """What is wrong with what was written; empty when nothing is."""
+    """Returns an error in the written data; empty if there is none."""
     files = [Path(file) for file in job.files]
     if contestant == "mds":
         digest = hashlib.sha256()
@@ -100,7 +100,7 @@ def ask(reader: str, target: Path) -> dict[str, Any]:
 
 
 def same_pack(target: Path, files: list[Path]) -> bool:
-    """Every 37th image, byte for byte, and the number of all: the reader in plain Python is slow."""
+    """Compares the count and every 37th image byte for byte: the pure Python reader is slow."""
     with open(target, "rb") as file:
         pack = read_tnd().Pack(file)
         if pack.count != len(files):
@@ -109,7 +109,7 @@ def same_pack(target: Path, files: list[Path]) -> bool:
 
 
 def same_unpacked(target: Path, files: list[Path]) -> bool:
-    """The files that come out of a pack are the files that went in."""
+    """Returns whether unpacking a pack yields the original files."""
     folder = target.with_suffix(".unpacked")
     subprocess.run([TUNDISH, "unpack", target, "-o", folder, "--quiet"], check=True)
     found = [folder / file.parent.name / file.name for file in files]

@@ -1,4 +1,4 @@
-"""`tundish pack`: JPEGs re-coded losslessly, smaller and quicker to decode. More work than the others do."""
+"""`tundish pack`: JPEGs re-coded losslessly, smaller and faster to decode, with more work."""
 
 from .tundish_keep import main
 

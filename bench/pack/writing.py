@@ -1,4 +1,4 @@
-"""A contestant's process: it writes the images once and prints how long that took, as JSON."""
+"""The process of a contestant: writes the images once and prints the time as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 class Writing:
     folder: str  # class folders of files
     files: list[str]  # sorted
-    target: str  # file or folder, not there yet
+    target: str  # file or folder, does not exist yet
     cpus: list[int]
 
     def start_line(self, python: str | Path, contestant: str, job: Path) -> list[str]:
@@ -24,12 +24,12 @@ class Writing:
         return [str(python), "-m", f"bench.pack.{contestant}", str(job)]
 
     def label_of(self, file: str) -> int:
-        """The number of its folder."""
+        """Returns the number of the file's folder."""
         return int(Path(file).parent.name.removeprefix("copy"))
 
 
 def run(write: Callable[[Writing], None]) -> None:
-    """Imports do not count. Everything that is written is on its way to the disk at the end, not on it."""
+    """Runs and times `write`, without imports. At the end the disk may still be writing."""
     job = Writing(**json.loads(Path(sys.argv[1]).read_text()))
     os.sched_setaffinity(0, job.cpus)
     begin = time.perf_counter()

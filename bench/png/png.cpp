@@ -1,9 +1,9 @@
-// Two ways from the bytes of a PNG to its pixels, on one thread:
+// Compares two ways from the bytes of a PNG to its pixels, on one thread:
 //
 //   libpng    row by row, with Debian's zlib
-//   tundish   decode(): all rows at once by libdeflate, filters taken back by our own code
+//   tundish   decode(): all rows at once by libdeflate, unfiltered by our own code
 //
-//   bench_png SOURCE ROUNDS     SOURCE: a folder of PNGs. A JSON line to stdout.
+//   bench_png SOURCE ROUNDS     SOURCE: a folder of PNGs. Prints a JSON line to stdout.
 #include "codec/decode/png.h"
 
 #include <time.h>
@@ -24,7 +24,7 @@ struct Image {
   ImageHeader header;
 };
 
-// Adds up a byte of each strip, so that nothing is left out, or keeps all pixels.
+// Adds up one byte of each strip, so that no work is optimized away, or keeps all pixels.
 struct Sink : StripSink {
   void push(const Strip& strip) override {
     sum += strip.pixels[0];

@@ -1,7 +1,7 @@
 """How fast do the bytes of a PNG become pixels? One thread, CPU time.
 
-png.cpp has the contestants: libpng with Debian's zlib, row by row, and tundish, whose pixels must be
-equal. The PNGs are written by Pillow from the images of the data set, in four kinds.
+png.cpp has the contestants: libpng with Debian's zlib, row by row, and tundish, whose pixels must
+be equal. Pillow writes the PNGs from the images of the data set, in four kinds.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ KINDS = {"RGB": "RGB", "RGB and alpha": "RGBA", "gray": "L", "palette": "P"}
 
 
 def write_pngs(images: Path, folder: Path, mode: str, count: int) -> None:
-    """The first `count` images, at most 1,000 pixels on a side, as PNGs of one kind."""
+    """Writes the first `count` images, at most 1,000 pixels on a side, as PNGs of one kind."""
     (folder / "x").mkdir(parents=True, exist_ok=True)
     for number, (_, data) in enumerate(read_images(images)):
         if number == count:
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def report(rows: Rows, results: dict, about: str) -> str:
-    """The table; fills the rows on the way."""
+    """Returns the table; also fills the rows."""
     lines = []
     for kind, result in results.items():
         if result["differing"]:
@@ -78,7 +78,7 @@ def report(rows: Rows, results: dict, about: str) -> str:
             )
             for name in ("libpng", "tundish")
         ]
-        # Round by round: what slows the machine slows both.
+        # Per round: slow moments of the machine affect both.
         gain = rows.add(
             f"tundish / libpng, {kind}",
             "ratio",

@@ -1,4 +1,4 @@
-// What a resize to 224x224 costs on one core, per instruction set and part:
+// Measures a resize to 224x224 on one core, per instruction set and part:
 //
 //   begin       weights and tables of one crop
 //   horizontal  the first pass over all rows of the crop
@@ -6,8 +6,8 @@
 //   all         Resample as the loader uses it: strips of 16 rows in, rows out
 //   store       224 rows into a batch, by type and layout
 //
-//   bench_resize ROUNDS     A JSON line to stdout: microseconds, one figure per round, each the
-//                           fastest of many calls. Results are compared with the twin first.
+//   bench_resize ROUNDS     Prints a JSON line to stdout: microseconds, one figure per round, each
+//                           the fastest of many calls. Compares with the reference first.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ const char* filter_name(Filter filter) {
   return kNames[static_cast<int>(filter)];
 }
 
-// The machine may do other things too: the fastest call is the one that nothing disturbed.
+// Other load may disturb the machine: the fastest call is the undisturbed one.
 template <class Work>
 double fastest_us(const Work& work) {
   const auto end = Clock::now() + std::chrono::milliseconds(15);
@@ -69,7 +69,7 @@ class Nowhere : public RowSink {
   void row(int, const std::uint8_t*, int, bool) override {}
 };
 
-// Strips as a decoder hands them over: all from the same warm memory.
+// Pushes strips like a decoder, all from the same warm memory.
 void push_all(Resample& resample, const TestImage& image) {
   const std::ptrdiff_t stride = std::ptrdiff_t{3} * image.size.width;
   for (int y = 0; y < image.size.height; y += kStripRows) {
@@ -134,7 +134,7 @@ nlohmann::json time_store(Dtype dtype, bool planes, bool mirror, Cpu cpu, int ro
   const PixelTable table = pixel_table(transforms);
   const auto bytes = static_cast<std::ptrdiff_t>(dtype_bytes(dtype));
   const TestImage image = noise({kSide, kSide}, 2);
-  constexpr int kImages = 64;  // of a batch: more than the caches near the core hold
+  constexpr int kImages = 64;  // in a batch: larger than the caches near the core
   std::vector<std::byte> batch(static_cast<std::size_t>(kImages * kSide * kSide * 3 * bytes));
   Placement place = planes ? Placement{nullptr, kSide * bytes, bytes, kSide * kSide * bytes}
                            : Placement{nullptr, kSide * 3 * bytes, 3 * bytes, bytes};

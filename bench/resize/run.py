@@ -1,7 +1,7 @@
 """What does a resize to 224x224 cost on one core, per instruction set, and against Pillow?
 
-resize.cpp times the parts of our resize on noise; its bytes are compared with the slow twin first,
-and tests compare that with Pillow. Pillow resizes an image of the same size.
+resize.cpp times the parts of our resize on noise. It first compares the bytes with the reference
+implementation, which tests compare with Pillow. Pillow resizes an image of the same size.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How fast do batches arrive from other formats? On one core, against the format's usual Python reader.
+"""How fast do batches arrive from other formats? On one core, against the usual Python reader.
 
-JPEGs: RandomResizedCrop(224) + flip of given crops, compared with Pillow's pixels. Arrays: as they are,
-compared with what was written. Every contestant runs in its own process, in turns.
+JPEGs: RandomResizedCrop(224) + flip of given crops, compared with Pillow's pixels. Arrays:
+unchanged, compared with the written data. Every contestant runs in a separate process, in turns.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ BATCH, SEED = 64, 7
 
 @dataclass(frozen=True)
 class Format:
-    name: str  # in the table
+    name: str  # name in the table
     file: str  # jpeg.* or raw.*
-    rival: str  # its module
-    peer: str  # the environment of the format's library, of peers.py; empty: NumPy's
+    rival: str  # module of the rival
+    peer: str  # environment of the format's library, see peers.py; empty: NumPy's
     rival_name: str
-    bar: float  # how many times as fast we mean to be
-    epochs: int = 1  # of arrays: more where one takes a tenth of a second
+    bar: float  # goal: how many times as fast ours should be
+    epochs: int = 1  # for arrays: more if one epoch takes a tenth of a second
 
 
 FORMATS = [
@@ -65,7 +65,7 @@ def start(python: Path, module: str, words: list[str]) -> dict[str, Any]:
 
 
 class Race:
-    """Both contestants of every format that can run and gives the right content."""
+    """Both contestants of every format that can run and returns correct content."""
 
     def __init__(self, job: Job, images: Any, draws: np.ndarray, work: Path) -> None:
         self.job, self.images, self.draws, self.work = job, images, draws, work
@@ -87,7 +87,7 @@ class Race:
         return start(python, "tundish_direct" if ours else f"torch_{one.rival}", [str(file)])
 
     def prepare(self, one: Format) -> str:
-        """Writes the file and compares what both read; why the format is left out."""
+        """Writes the file and compares what both read; returns the reason for skipping."""
         python = python_of(one.peer)
         if python is None:
             return f"{one.peer} is not installed; --peers installs it"
@@ -112,7 +112,7 @@ class Race:
             return "" if largest == 0 else f"wrong pixels: MAD {mean:.3f}, max {largest}"
         with np.load(kept) as file:
             found, numbers = file["images"], file["draws"]
-        if found.ndim == 4 and found.shape[3] == 3:  # our images have their channels last
+        if found.ndim == 4 and found.shape[3] == 3:  # our images are channels-last
             found = found.transpose(0, 3, 1, 2)
         same = np.array_equal(
             found.reshape(len(found), -1),

@@ -1,4 +1,4 @@
-"""LMDB by its Python package and torch's DataLoader: one transaction for all reads, as its docs advise."""
+"""LMDB by its Python package and torch's DataLoader: one transaction for all reads, as advised."""
 
 import lmdb
 import numpy as np
@@ -13,7 +13,7 @@ def read(job: Job):
     get = env.begin(buffers=True).get
 
     def pixels(number: int):
-        """Of a Datum whose first field is known to be as long as this: no protobuf is parsed."""
+        """Reads a Datum whose first field has this known length, without parsing protobuf."""
         value = get(f"{number:08d}".encode())
         return np.frombuffer(value, np.uint8, np.prod(RAW_IMAGE), DATUM_HEAD).reshape(RAW_IMAGE)
 

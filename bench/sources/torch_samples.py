@@ -1,6 +1,6 @@
-"""What the rivals share: torch's DataLoader over a reader of samples by number, in the main process.
+"""Shared by the rivals: torch's DataLoader over a reader of samples by number.
 
-A worker process would share the one core with it.
+Runs in the main process, because a worker process would share the single core.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def holds_jpegs(job: Job) -> bool:
 
 
 def cut(data: bytes, draw: list[int]) -> torch.Tensor:
-    """The given crop of a JPEG, by Pillow."""
+    """Returns the given crop of a JPEG, made by Pillow."""
     x, y, width, height, mirrored = draw
     image = Image.open(io.BytesIO(data)).convert("RGB").crop((x, y, x + width, y + height))
     image = image.resize((224, 224), Image.Resampling.BILINEAR)

@@ -1,4 +1,4 @@
-"""The loader, from the file itself, whatever its format."""
+"""The loader, reading the file itself in any format."""
 
 import tundish
 from tundish import transforms as T

@@ -1,4 +1,4 @@
-"""Writes the images or arrays of a job in one format, by the format's own library.
+"""Writes the images or arrays of a job in one format, with the format's own library.
 
 python -m bench.sources.write_files FORMAT JOB.json
 """
@@ -14,14 +14,14 @@ import numpy as np
 
 from ..common.process import Job
 
-RAW_COUNT, RAW_LENGTH = 16384, 3072  # float32: 200 MB in all
-RAW_IMAGE = (3, 64, 64)  # uint8: as many bytes
+RAW_COUNT, RAW_LENGTH = 16384, 3072  # float32: 200 MB in total
+RAW_IMAGE = (3, 64, 64)  # uint8: the same number of bytes
 CHUNK = 16  # samples
 DATUM_HEAD = 9  # bytes before the pixels of a Datum of this shape
 
 
 def arrays() -> np.ndarray:
-    """Multiples of 1/255: a compressor finds something in them."""
+    """Returns multiples of 1/255, so that compressors can reduce them."""
     levels = np.random.default_rng(1).integers(0, 256, (RAW_COUNT, RAW_LENGTH))
     return (levels / 255).astype(np.float32)
 
@@ -110,7 +110,7 @@ def write_tfrecord(job: Job, jpeg: bool) -> None:
 
 
 def expected(job: Job, numbers: np.ndarray) -> np.ndarray:
-    """The arrays of these samples."""
+    """Returns the arrays of these samples."""
     return (pixels() if job.own.endswith(".lmdb") else arrays())[numbers]
 
 

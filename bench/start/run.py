@@ -19,7 +19,7 @@ import tundish
 print(time.perf_counter() - begin)
 """
 
-# In a process that has torch and the library already, as a training script has.
+# Runs in a process that already has torch and the library, like a training script.
 FIRST_BATCH = """
 import sys, time, torch, tundish
 from tundish import transforms as T
@@ -34,7 +34,7 @@ print({what})
 
 
 def python(code: str, *words: str) -> float:
-    """Runs code in a fresh interpreter; gives the number it prints."""
+    """Runs code in a fresh interpreter and returns the number it prints."""
     done = subprocess.run(
         [sys.executable, "-c", code, *words],
         capture_output=True,
@@ -46,7 +46,7 @@ def python(code: str, *words: str) -> float:
 
 
 def program(*words: str) -> float:
-    """Seconds from starting the program to its end."""
+    """Returns the seconds from starting the program to its end."""
     begin = time.perf_counter()
     subprocess.run([TUNDISH, *words], stdout=subprocess.DEVNULL, check=True)
     return time.perf_counter() - begin

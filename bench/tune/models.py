@@ -14,7 +14,7 @@ Job = tuple[nn.Module, torch.optim.Optimizer, nn.Module, Any]
 
 
 def images(model: nn.Module, count: int, adam: bool = False) -> Job:
-    """224x224 images, 1,000 classes, on the GPU."""
+    """Returns a job with 224x224 images and 1,000 classes on the GPU."""
     model = model.cuda()
     if adam:
         optimizer: torch.optim.Optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
@@ -52,7 +52,7 @@ def convnext_tiny() -> Job:
 
 
 def mlp() -> Job:
-    """Eight layers of 256: the host launches longer than the GPU computes."""
+    """Returns a job with eight layers of 256, in which launching takes longer than computing."""
     layers: list[nn.Module] = []
     for _ in range(8):
         layers += [nn.Linear(256, 256), nn.ReLU()]
@@ -67,7 +67,7 @@ def mlp() -> Job:
     )
 
 
-# Not looked at while the search was written.
+# Not used while the search was developed.
 
 
 def regnet_y_3_2gf() -> Job:

@@ -2,9 +2,9 @@
 
     ./dev bench tune [--models NAME...] [--quick] [--out FILE]     needs a GPU with its driver
 
-Each model is tuned; then the plan, the baseline, strict fp32, torch's default flags and the human
+Each model is tuned. Then the plan, the baseline, strict fp32, torch's default flags and the human
 recipe (bf16 autocast + channels_last + torch.compile + the fused optimizer) are timed in one fresh
-run, in turns. Rows are of that run. Losing cases are listed.
+run, in turns. Rows describe that run. Losing cases are listed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tundish.tuning.tune import tune
 from ..common.result_files import result_text
 from . import models
 
-FILE = os.path.relpath(models.__file__)  # a result names no folder of a machine
+FILE = os.path.relpath(models.__file__)  # relative: a result must not name a folder of a machine
 
 
 def tuned(name: str, quick: bool, minutes: float | None, folder: Path | None) -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""How far apart do two processes of the same step seem? Recorded, to test the tuner's judgment.
+"""How far apart do two processes of the same step seem? Recorded to test the tuner's judgment.
 
     python -m bench.tune.twins [--rounds N] [--out FILE]     needs a GPU with its driver
 
-For steps that the GPU limits and steps that the host limits, four identical processes take turns as
-in a tuning run. tests/tuning/test_false_alarms.py draws tuning runs from these turns.
+For GPU-bound and host-bound steps, four identical processes take turns as in a tuning run.
+tests/tuning/test_false_alarms.py draws tuning runs from these turns.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ struct ArrayUploader::Sent {
 struct ArrayUploader::State {
   int device = 0;
   cudaStream_t stream = nullptr;
-  std::deque<std::unique_ptr<Sent>> sent;     // in order; not known yet to have ended
-  std::vector<std::unique_ptr<Sent>> unused;  // their events and memory are used again
+  std::deque<std::unique_ptr<Sent>> sent;     // in order; not yet known to be complete
+  std::vector<std::unique_ptr<Sent>> unused;  // their events and memory are reused
 
   void copy_up(const ArrayCopy& copy) const {
     if (!copy.to || copy.bytes == 0) return;
@@ -53,7 +53,7 @@ ArrayUploader::ArrayUploader(int device, void* stream) : state_(std::make_unique
   state_->device = device;
   state_->stream = static_cast<cudaStream_t>(stream);
   const OnDevice on(device);
-  state_->unused.push_back(std::make_unique<Sent>());  // throws where there is no GPU
+  state_->unused.push_back(std::make_unique<Sent>());  // throws if there is no GPU
 }
 
 ArrayUploader::~ArrayUploader() {
@@ -80,7 +80,7 @@ void ArrayUploader::enqueue(const std::shared_ptr<const void>& keep,
     state.copy_numbers(numbers, *one);
     check(cudaEventRecord(one->done, state.stream), "record an event");
   } catch (...) {
-    // Part of the copies may be on the stream, and the batch's memory goes back now.
+    // Some copies may be on the stream, and the caller releases the batch's memory now.
     cudaStreamSynchronize(state.stream);
     throw;
   }
@@ -93,7 +93,7 @@ void ArrayUploader::poll_completed() {
   while (!state.sent.empty()) {
     const cudaError_t status = cudaEventQuery(state.sent.front()->done);
     if (status == cudaErrorNotReady) {
-      (void)cudaGetLastError();  // "not ready" is not an error, and must not be taken for one
+      (void)cudaGetLastError();  // "not ready" is not an error; clears the error state
       return;
     }
     check(status, "copy a batch");

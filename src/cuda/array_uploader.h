@@ -1,5 +1,5 @@
-// Uploads batches of arrays from page-locked memory to tensors on a GPU: copies, no kernels. As
-// GpuUploader otherwise; on one stream, since nothing is computed between two copies.
+// Uploads batches of arrays from page-locked memory to tensors on a GPU: copies, no kernels. Works
+// like GpuUploader, but on one stream, since nothing is computed between two copies.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace tundish::cuda {
 
-// Bytes that are copied as they are.
+// Bytes copied unchanged.
 struct ArrayCopy {
   const void* from = nullptr;  // host memory
   void* to = nullptr;          // GPU memory; null: not wanted
@@ -22,12 +22,12 @@ class ArrayUploader {
   ArrayUploader(int device, void* stream);
   ~ArrayUploader();  // waits until the GPU has read every batch
 
-  // Enqueues the copies. `arrays`: of memory that `keep` owns until it was copied. `numbers`
-  // (labels and sample numbers) are copied to memory of the uploader before it returns.
+  // Enqueues the copies. `keep` owns the memory of `arrays` until the copies are done. `numbers`
+  // (labels and sample numbers) are copied to the uploader's memory before the call returns.
   void enqueue(const std::shared_ptr<const void>& keep, std::span<const ArrayCopy> arrays,
                std::span<const ArrayCopy> numbers);
 
-  // Gives back batches that were copied since. Cheap.
+  // Releases the batches whose copies are done. Cheap.
   void poll_completed();
 
  private:

@@ -32,12 +32,12 @@ void put(std::byte* to, const void* from, std::size_t bytes) {
 struct GpuUploader::Sent {
   cudaEvent_t done = nullptr;
   std::shared_ptr<const void> keep;
-  HostMemory errors;  // a word per image of the flat buffer
-  HostMemory left;    // what is left to do to images
+  HostMemory errors;  // one word per image of the flat buffer
+  HostMemory left;    // steps that remain for the images
   HostMemory label_vectors;
   std::uint64_t epoch = 0;
   bool wanted = true;
-  std::vector<ImageOrigin> images;  // one per word
+  std::vector<ImageOrigin> images;  // one per error word
 };
 
 struct GpuUploader::State {
@@ -49,15 +49,15 @@ struct GpuUploader::State {
   std::shared_ptr<const ResidentPack> resident;
   std::unique_ptr<BatchDecoder> decoder;
   DeviceMemory values;          // of the table
-  DeviceMemory mix_values;      // of the table of float32, where images are mixed
-  DeviceMemory decoded, other;  // with steps that are left: levels, and room for as many
-  DeviceMemory scratch;         // of steps that need it
+  DeviceMemory mix_values;      // of the float32 table, if images are mixed
+  DeviceMemory decoded, other;  // with remaining steps: levels and a buffer of the same size
+  DeviceMemory scratch;         // for steps that need it
   DeviceMemory normal;          // normal_table()
 
-  std::vector<std::uint32_t> order;           // of the images of a batch
-  std::deque<Refused> refused;                // found, and not reported yet
-  std::deque<std::unique_ptr<Sent>> sent;     // in order; not known yet to have ended
-  std::vector<std::unique_ptr<Sent>> unused;  // their events and memory are used again
+  std::vector<std::uint32_t> order;           // processing order of a batch's images
+  std::deque<Refused> refused;                // found but not yet reported
+  std::deque<std::unique_ptr<Sent>> sent;     // in order; not yet known to be complete
+  std::vector<std::unique_ptr<Sent>> unused;  // their events and memory are reused
 
   UploadBuffers buffers;
 
@@ -72,17 +72,17 @@ struct GpuUploader::State {
     return out;
   }
 
-  // What is left to do, on the GPU; null pointers: nothing.
+  // GPU addresses of the remaining work; null pointers: nothing remains.
   struct Left {
     const PixelStep* steps = nullptr;
     const StepRange* ranges = nullptr;
     const std::uint32_t* order = nullptr;  // of the images of each FinishTask
     const StepRange* erased = nullptr;
     const GpuErasure* erasures = nullptr;
-    const Target* targets = nullptr;  // of the images that the GPU decoded
+    const Target* targets = nullptr;  // of the images decoded by the GPU
     const GpuMix* mixes = nullptr;
   };
-  // Into `order`: first the images that the CPU decoded, then the others, each from 0 on.
+  // Fills `order`: first the images decoded by the CPU, then the others, each list starting at 0.
   void order_images(const UploadBatch& batch) {
     const std::size_t decoded_count = batch.targets.size();
     order_by_cost(order, batch.left.first(decoded_count), batch.steps);
@@ -94,7 +94,7 @@ struct GpuUploader::State {
   Left copy_left(const UploadBatch& batch, Sent& one) {
     order_images(batch);
     std::size_t end = 0;
-    const auto place = [&](auto list) {  // wide types first: each is aligned
+    const auto place = [&](auto list) {  // wide types first, for alignment
       const std::size_t at = end;
       end += list.size_bytes();
       return at;
@@ -125,7 +125,7 @@ struct GpuUploader::State {
         .mixes = batch.mixes.empty() ? nullptr : reinterpret_cast<const GpuMix*>(there + at[2])};
   }
 
-  // The steps that are left, if any, on 8-bit images.
+  // Runs the remaining steps, if any, on 8-bit images.
   void run_steps(const UploadBatch& batch, std::uint8_t* images, int count, const Left& left_on_gpu,
                  std::size_t first_range) {
     if (!left_on_gpu.ranges || batch.steps.empty() || count == 0) return;
@@ -152,7 +152,7 @@ struct GpuUploader::State {
           "change the pixels of a batch");
   }
 
-  // All images are there as levels: they are mixed, and so are their labels.
+  // Mixes the images, which are all present as levels, and their labels.
   void mix_images(const UploadBatch& batch, const Left& left_on_gpu, const Out& out) {
     check(mix({.mixes = left_on_gpu.mixes,
                .levels = buffers.now().levels.as<std::uint8_t>(),
@@ -188,8 +188,8 @@ struct GpuUploader::State {
           "copy the labels of a batch");
   }
 
-  // 8-bit images to elements of the batch, after the steps that are left, if any. Images that are
-  // mixed stay levels.
+  // Runs the remaining steps, if any, and converts 8-bit images to elements of the batch. Images to
+  // be mixed stay levels.
   void finish_images(const UploadBatch& batch, FinishTask task, std::uint8_t* images,
                      const Left& left_on_gpu, std::size_t first_range) {
     run_steps(batch, images, task.count, left_on_gpu, first_range);
@@ -207,7 +207,7 @@ struct GpuUploader::State {
     check(tundish::cuda::finish(task, stream), "finish a batch");
   }
 
-  // The images of the flat buffer, which was copied.
+  // Decodes the images of the flat buffer after the copy.
   void decode(const UploadBatch& batch, const Left& left_on_gpu, void* images, Sent& one) {
     if (!decoder) throw Error(ErrorCode::argument, {}, "a batch to decode, but no tables");
     const BatchLayout& layout = *batch.layout;
@@ -265,7 +265,7 @@ GpuUploader::GpuUploader(int device, void* stream, const PixelTable& table,
   check(cudaMemcpy(state.normal.as<void>(), normal_table(), kNormalBytes, cudaMemcpyHostToDevice),
         "copy the table of normal numbers");
   if (tables) state.decoder = std::make_unique<BatchDecoder>(*tables, table);
-  // What was copied and cleared so far is not ordered before the work of `stream`.
+  // Copies and clears made so far are not ordered before the work of `stream`.
   check(cudaStreamSynchronize(nullptr), "copy tables");
 }
 
@@ -290,7 +290,7 @@ void GpuUploader::enqueue(const UploadBatch& batch, const Out& out) {
   try {
     put_on_stream(batch, out, *one);
   } catch (...) {
-    // Part of the work may be on the streams, and the batch's memory goes back now.
+    // Some work may be on the streams, and the caller releases the batch's memory now.
     state.buffers.synchronize();
     cudaStreamSynchronize(state.stream);
     one->keep.reset();
@@ -302,7 +302,7 @@ void GpuUploader::enqueue(const UploadBatch& batch, const Out& out) {
 
 void GpuUploader::put_on_stream(const UploadBatch& batch, const Out& out, Sent& one) {
   State& state = *state_;
-  // The tail follows the levels or the flat buffer; when the batch has both, the flat buffer.
+  // The tail follows the flat buffer if the batch has one, otherwise the levels.
   const bool flat = batch.coded != nullptr;
   const std::size_t level_count = batch.targets.size();
   const std::size_t level_bytes = 3 * static_cast<std::size_t>(batch.size.width) *
@@ -310,7 +310,7 @@ void GpuUploader::put_on_stream(const UploadBatch& batch, const Out& out, Sent& 
   const std::size_t samples = batch.samples.size();
   const UploadTail tail(flat ? batch.layout->bytes : level_bytes, samples, flat ? 0 : level_count);
   std::byte* host = flat ? batch.coded : batch.levels;
-  const std::size_t begin = flat ? batch.layout->host_at : 0;  // of what the host has
+  const std::size_t begin = flat ? batch.layout->host_at : 0;  // start of the host's part
   put(host + (tail.labels - begin), batch.labels.data(), 8 * samples);
   put(host + (tail.samples - begin), batch.samples.data(), 8 * samples);
 
@@ -362,7 +362,7 @@ std::optional<GpuUploader::Refused> GpuUploader::poll_completed() {
     Sent& one = *state.sent.front();
     const cudaError_t status = cudaEventQuery(one.done);
     if (status == cudaErrorNotReady) {
-      (void)cudaGetLastError();  // "not ready" is not an error, and must not be taken for one
+      (void)cudaGetLastError();  // "not ready" is not an error; clears the error state
       break;
     }
     check(status, "make a batch");

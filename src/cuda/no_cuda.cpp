@@ -1,4 +1,4 @@
-// What callers of the CUDA part need, in a build without it.
+// Replacements for the CUDA part in a build without CUDA.
 #include "cuda/array_uploader.h"
 #include "cuda/decode/resident_pack.h"
 #include "cuda/gpu_uploader.h"

@@ -1,5 +1,5 @@
-// What is copied to the GPU, by turns: one batch is copied, on a stream of its own, while the
-// kernels of the one before it run.
+// Double-buffered device memory for uploads: one batch is copied, on its own stream, while the
+// kernels of the previous batch run.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,14 +15,14 @@ class UploadBuffers {
  public:
   struct Batch {
     DeviceMemory coded, levels, left;
-    cudaEvent_t copied = nullptr;  // on the stream of copies
-    cudaEvent_t used = nullptr;    // by the last kernel that reads them
+    cudaEvent_t copied = nullptr;  // recorded on the copy stream
+    cudaEvent_t used = nullptr;    // recorded after the last kernel that reads the buffers
   };
 
   UploadBuffers() = default;
   UploadBuffers(const UploadBuffers&) = delete;
   UploadBuffers& operator=(const UploadBuffers&) = delete;
-  // Its device must be the current one, and its streams at rest.
+  // Requires that the device is current and the streams are idle.
   ~UploadBuffers() {
     for (const Batch& one : batches_) {
       if (one.copied) cudaEventDestroy(one.copied);
@@ -31,7 +31,7 @@ class UploadBuffers {
     if (copies_) cudaStreamDestroy(copies_);
   }
 
-  // Once, before all others. `kernels`: the stream of the kernels.
+  // Called once, before all other methods. `kernels` is the stream of the kernels.
   void make(cudaStream_t kernels) {
     kernels_ = kernels;
     check(cudaStreamCreateWithFlags(&copies_, cudaStreamNonBlocking), "make a stream");
@@ -43,7 +43,7 @@ class UploadBuffers {
 
   Batch& now() { return batches_[turn_ % batches_.size()]; }
 
-  // For each batch, in this order: begin(), copy_up() to now(), end(), kernels, used().
+  // Call order per batch: begin(), copy_up() to now(), end(), kernels, used().
   void begin() {
     ++turn_;
     check(cudaStreamWaitEvent(copies_, now().used), "order the work");

@@ -1,5 +1,5 @@
-// The numbers that go to the GPU with a batch, after its images: labels, sample numbers, targets.
-// Written here once; the engine leaves room for them, the uploader writes them.
+// The numbers uploaded after a batch's images: labels, sample numbers, targets.
+// Defines the layout; the engine reserves the room, and the uploader writes the numbers.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace tundish::cuda {
 
 inline constexpr std::size_t kTailAlignment = 64;
 
-// In bytes from the start of what is copied.
+// Byte offsets from the start of the copied memory.
 struct UploadTail {
   UploadTail(std::size_t begin, std::size_t images, std::size_t targets)
       : labels((begin + kTailAlignment - 1) / kTailAlignment * kTailAlignment),
@@ -21,7 +21,7 @@ struct UploadTail {
   std::size_t labels, samples, target, end;
 };
 
-// Room for the tail of a batch of so many images, wherever the images end.
+// Returns the room for the tail of a batch of `images` images, wherever the images end.
 inline std::size_t upload_tail_bytes(std::size_t images) {
   return UploadTail(0, images, images).end + kTailAlignment;
 }

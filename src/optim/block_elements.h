@@ -1,4 +1,4 @@
-// Blocks of a chunk as fp32 in the first-level cache, whatever their types in memory. Included by
+// Converts blocks of a chunk to fp32 in the L1 cache, whatever their types in memory. Included by
 // one file per instruction set.
 #pragma once
 
@@ -13,14 +13,14 @@ namespace {
 
 #define TUNDISH_INLINE inline __attribute__((always_inline))
 
-constexpr std::size_t kBlock = 1024;  // elements; a multiple of the lanes of sums
+constexpr std::size_t kBlock = 1024;  // elements; a multiple of the 16 lanes of a sum
 
 TUNDISH_INLINE void* element_at(void* elements, ElementType type, std::uint64_t place) {
   const std::uint64_t bytes = type == ElementType::float32 ? 4 : 2;
   return static_cast<char*>(elements) + bytes * place;
 }
 
-// The elements as floats: themselves, or converted into `buffer`.
+// Returns the elements as floats, either in place or converted into `buffer`.
 TUNDISH_INLINE float* as_floats(void* elements, ElementType type, std::size_t count,
                                 float* __restrict buffer) {
   if (type == ElementType::float32) return static_cast<float*>(elements);
@@ -58,9 +58,9 @@ TUNDISH_INLINE void store_randomly(void* elements, ElementType type, std::size_t
   }
 }
 
-// One block: where it is, and its weights and gradients as floats.
+// One block of a tensor, with its weights and gradients as floats.
 struct Block {
-  std::uint64_t place;  // in the tensor
+  std::uint64_t place;  // first element, counted from the start of the tensor
   std::size_t count;
   float* weights;
   const float* gradients;
@@ -98,8 +98,8 @@ TUNDISH_INLINE void clear_gradients(const ChunkTask& task, const Block& block) {
               bytes * block.count);
 }
 
-// Only the update itself passes over memory: a chunk is one block then, as the end of each loop
-// costs a mispredicted branch, and with it the loads ahead.
+// True if the update makes the only pass over memory. Such a chunk is a single block, because each
+// loop end costs a mispredicted branch, and with the branch the loads issued ahead.
 TUNDISH_INLINE bool is_plain(const ChunkTask& task) {
   const TensorEntry& tensor = *task.tensor;
   return tensor.parameter_type == ElementType::float32 &&
@@ -107,8 +107,8 @@ TUNDISH_INLINE bool is_plain(const ChunkTask& task) {
          !task.keep_average && !task.clear_gradients;
 }
 
-// Calls body(block) for every block of the chunk, with its gradients (unless the tensor has none)
-// and weights. A block has kBlock elements at most, or where `most` is more, that many.
+// Calls body(block) for every block of the chunk, with its weights and, if the tensor has any, its
+// gradients. A block has at most max(kBlock, most) elements.
 template <class Body>
 TUNDISH_INLINE void for_blocks(const ChunkTask& task, const Body& body, std::size_t most = kBlock) {
   const TensorEntry& tensor = *task.tensor;

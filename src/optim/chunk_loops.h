@@ -1,4 +1,4 @@
-// The loops over one chunk, once per instruction set. All sets give the same bits.
+// The loops over one chunk, compiled once per instruction set. All sets produce the same bits.
 #pragma once
 
 #include "base/machine/cpu.h"
@@ -12,27 +12,27 @@
 
 namespace tundish::optim {
 
-// One chunk, and what a step does to each of its elements beside the optimizer's own formula.
+// One chunk, and the operations a step applies to each element besides the optimizer's formula.
 struct ChunkTask {
   const TensorEntry* tensor;
   std::uint64_t begin;
   std::uint32_t elements;
-  float gradient_factor;  // scale, clipping, and the sign of `maximize`
-  Lerp average;           // towards the new weights
-  bool keep_average;      // the average is updated
+  float gradient_factor;  // scale, clipping and the sign for `maximize`
+  Lerp average;           // moves the average toward the new weights
+  bool keep_average;      // true if the average is updated
   bool clear_gradients;
   bool stochastic_rounding;
   std::uint64_t rounding_key;
 };
 
-// Sums of squares, of a chunk or a tensor.
+// Sums of squares over a chunk or a tensor.
 struct LambSums {
   double weights = 0, updates = 0;
 };
 
-// Sums are over 16 lanes, lane i of elements i, i + 16, ...; then over lanes in order.
+// A sum has 16 lanes: lane i adds elements i, i + 16, ... The lanes are then added in order.
 struct ChunkLoops {
-  double (*gradient_squares)(const ChunkTask&);  // of the gradients as they are
+  double (*gradient_squares)(const ChunkTask&);  // squares of the unscaled gradients
   double (*weight_squares)(const ChunkTask&);
   void (*sgd)(const ChunkTask&, const SgdValues&);
   void (*sgd_momentum)(const ChunkTask&, const SgdValues&);
@@ -40,16 +40,16 @@ struct ChunkLoops {
   void (*lion)(const ChunkTask&, const LionValues&);
   void (*lars)(const ChunkTask&, const LarsValues&);
   void (*lars_momentum)(const ChunkTask&, const LarsValues&);
-  LambSums (*lamb_moments)(const ChunkTask&, const LambValues&);  // clears gradients
+  LambSums (*lamb_moments)(const ChunkTask&, const LambValues&);  // also clears the gradients
   void (*lamb_weights)(const ChunkTask&, const LambValues&);
   void (*novograd)(const ChunkTask&, const NovoGradValues&);
-  // For a tensor that is not updated: its average, and cleared gradients.
+  // Updates the average and clears the gradients of a tensor that is not updated.
   void (*leave)(const ChunkTask&);
 };
 
 const ChunkLoops& chunk_loops(Cpu set = cpu());
 
-// Made by update_*.cpp; that of SSE2 runs on every x86-64.
+// Defined in update_*.cpp. The baseline uses SSE2 and runs on every x86-64 CPU.
 extern const ChunkLoops kChunkLoopsBaseline;
 extern const ChunkLoops kChunkLoopsAvx2;
 extern const ChunkLoops kChunkLoopsAvx512;

@@ -12,7 +12,7 @@
 namespace tundish::optim {
 namespace {
 
-// The value of a half by its definition.
+// Returns the value of a half, computed from its definition.
 double value_of_float16(std::uint16_t element) {
   const int exponent = (element >> 10) & 31;
   const int mantissa = element & 1023;
@@ -21,7 +21,7 @@ double value_of_float16(std::uint16_t element) {
   return element & 0x8000 ? -size : size;
 }
 
-// The neighbors of a value in a 16-bit type, by searching all its non-negative finite elements.
+// The two 16-bit neighbors of a value, found by searching all non-negative finite elements.
 struct Neighbors {
   std::uint16_t below, above;
 };
@@ -121,7 +121,7 @@ TEST_CASE("stochastic rounding gives a neighbor, and the mean of many is the val
     }
     const double step_bf = from_bfloat16(bf.above) - from_bfloat16(bf.below);
     const double step_half = from_float16(half.above) - from_float16(half.below);
-    // The share that rounds up has a deviation of 0.5 / sqrt(draws) at most: 6 of them.
+    // The share rounded up has a deviation of at most 0.5 / sqrt(draws); allows 6 deviations.
     const double off = 6 * 0.5 / std::sqrt(double{kDraws});
     CHECK(std::fabs(sum_bf / kDraws - size) < off * step_bf);
     CHECK(std::fabs(sum_half / kDraws - size) < off * step_half);

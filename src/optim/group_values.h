@@ -1,4 +1,4 @@
-// The floats that a group's hyper-parameters become in one step. CPU and GPU share this.
+// The floats derived from a group's hyper-parameters for one step. Shared by CPU and GPU.
 #pragma once
 
 #include "optim/arithmetic/adam.h"
@@ -11,7 +11,7 @@
 
 namespace tundish::optim {
 
-// Each optimizer has its own.
+// Only the member of the current optimizer is set.
 struct GroupValues {
   SgdValues sgd;
   AdamValues adam;

@@ -9,7 +9,7 @@
 namespace tundish::optim {
 namespace {
 
-constexpr std::uint64_t kAlone = 4 * kChunk;  // elements: fewer are not worth waking threads
+constexpr std::uint64_t kAlone = 4 * kChunk;  // elements; fewer are not worth waking threads
 
 class Step {
  public:
@@ -52,8 +52,8 @@ class Step {
                                 : 0};
   }
 
-  // A sum per tensor of what `loop` gives for its chunks. Chunks are added in order, so that sums
-  // do not depend on the threads.
+  // Sums `loop` over the chunks of each tensor. Chunks are added in order, so that a sum does not
+  // depend on the number of threads.
   std::vector<double> sum_tensors(double (*loop)(const ChunkTask&)) const {
     std::vector<double> of_chunks(bound_.chunks.size());
     for_chunks([&](std::size_t i) {
@@ -66,7 +66,7 @@ class Step {
     return sums;
   }
 
-  // The norm of all gradients, and what follows from it: clipping, and whether the step is skipped.
+  // Computes the global gradient norm, the clipping factor and whether the step is skipped.
   void look_at_gradients() {
     if (options_.scale) factor_ = 1 / static_cast<double>(*options_.scale);
     const bool check = options_.found_inf && options_.check_finite;
@@ -84,7 +84,7 @@ class Step {
     skipped_ = options_.found_inf && *options_.found_inf != 0;
   }
 
-  // Numbers of whole tensors: the trust ratios of LARS, the denominators of NovoGrad.
+  // Computes the values per tensor: LARS trust ratios and NovoGrad denominators.
   void prepare_tensors() {
     tensor_values_.assign(bound_.tensors.size(), 1.0f);
     std::vector<double> weights;
@@ -136,7 +136,7 @@ class Step {
 
   static bool is_one_chunk(const TensorEntry& tensor) { return tensor.count <= kChunk; }
 
-  // The moments and norms; a tensor of one chunk is finished while it is in the cache.
+  // Computes moments and norms. Finishes a one-chunk tensor while the tensor is in the cache.
   void begin_lamb(const ChunkTask& task, std::size_t number, LambValues values) {
     const LambSums sums = loops_.lamb_moments(task, values);
     if (is_one_chunk(*task.tensor)) {
@@ -172,11 +172,11 @@ class Step {
   WorkerPool& pool_;
   const ChunkLoops& loops_;
   std::vector<GroupValues> values_;
-  double factor_ = 1;     // of every gradient
-  bool skipped_ = false;  // gradients were not finite
+  double factor_ = 1;     // for every gradient
+  bool skipped_ = false;  // true if a gradient was not finite
   std::vector<double> gradient_sums_;
   std::vector<float> tensor_values_;
-  std::vector<LambSums> lamb_sums_;  // of chunks
+  std::vector<LambSums> lamb_sums_;  // one per chunk
 };
 
 }  // namespace

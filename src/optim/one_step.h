@@ -1,4 +1,4 @@
-// One step over bound tensors: norms, what follows from them, and the passes over memory.
+// Runs one step over bound tensors: norms, clipping and the passes over memory.
 #pragma once
 
 #include <vector>
@@ -11,16 +11,16 @@
 
 namespace tundish::optim {
 
-// What an Optimizer keeps between steps.
+// State that an Optimizer keeps between steps.
 struct BoundTensors {
   OptimizerKind kind;
   const ChunkLoops* loops;
   std::vector<TensorEntry> tensors = {};
   std::vector<Chunk> chunks = {};  // in the order of the tensors
-  std::uint64_t elements = 0;      // of all tensors
+  std::uint64_t elements = 0;      // total over all tensors
 };
 
-// After check_step() of tensor_checks.h. False: a gradient was not finite and nothing was updated.
+// Requires check_step() (tensor_checks.h). False: a gradient was not finite, nothing was updated.
 bool run_step(const BoundTensors& bound, const StepOptions& options, WorkerPool& pool);
 
 }  // namespace tundish::optim

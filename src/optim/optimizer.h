@@ -1,4 +1,4 @@
-// One step over all tensors of an optimizer, on the CPU.
+// Steps of an optimizer over all its tensors, on the CPU.
 #pragma once
 
 #include <span>
@@ -8,19 +8,19 @@
 
 namespace tundish::optim {
 
-// Used by one thread at a time. Wrong arguments throw Error (TND-601) before anything is changed.
+// Not thread-safe. Invalid arguments throw Error (TND-601) before anything is changed.
 class Optimizer {
  public:
-  // threads: 0 for as many as CPUs may be used. Results do not depend on it, nor on the set.
+  // threads: 0 uses all available CPUs. Results depend neither on the threads nor on the set.
   explicit Optimizer(OptimizerKind kind, unsigned threads = 0, Cpu set = cpu());
 
-  // The tensors of the next steps, until the next call. Their memory stays the caller's.
+  // Binds tensors for the following steps. The caller keeps ownership of their memory.
   void bind(std::span<const TensorEntry> tensors);
 
-  // Other gradients for the bound tensors, of the same types. Null: the tensor is left out.
+  // Replaces the gradients of the bound tensors; types must match. Null skips the tensor.
   void set_gradients(std::span<void* const> gradients);
 
-  // False: a gradient was not finite and nothing was updated (StepOptions::found_inf).
+  // Returns false if a gradient was not finite and nothing was updated (StepOptions::found_inf).
   bool step(const StepOptions& options);
 
  private:

@@ -1,11 +1,11 @@
-// The optimizers that the engine knows.
+// The optimizers that the engine implements.
 #pragma once
 
 #include <cstdint>
 
 namespace tundish::optim {
 
-// The numbers are those of tundish_optimizer_new(). NVLAMB is lamb with Group::always_adapt.
+// Numbers match tundish_optimizer_new(). NVLAMB is lamb with Group::always_adapt.
 enum class OptimizerKind : std::int32_t {
   sgd = 0,
   adam = 1,

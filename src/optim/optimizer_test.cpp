@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::array kTypes = {ElementType::float32, ElementType::bfloat16, ElementType::float16};
 
-// Hyper-parameters under which every term of the formulas counts.
+// Returns hyper-parameters for which every term of the formulas matters.
 std::vector<Group> groups_of(std::int64_t step) {
   std::vector<Group> groups(3);
   for (Group& group : groups) {
@@ -31,7 +31,7 @@ std::vector<Group> groups_of(std::int64_t step) {
   groups[1].init_zero = 1;
   groups[1].nesterov = 1;
   groups[1].maximize = 1;
-  groups[1].beta1 = 0.3;  // a lerp from the far end
+  groups[1].beta1 = 0.3;  // lerps from the far end
   groups[1].weight_decay = 0;
   groups[2].momentum = 0;
   groups[2].decoupled = 1;
@@ -83,7 +83,7 @@ std::vector<float> vector_of(const std::valarray<float>& values) {
   return {std::begin(values), std::end(values)};
 }
 
-// Three steps of both, which must agree bit for bit. Returns how many tensors were updated.
+// Compares three steps bit for bit with the reference. Returns the number of updated tensors.
 int compare(OptimizerKind kind, Cpu set, unsigned threads, const StepOptions& wanted,
             std::uint64_t seed) {
   Random random({.seed = seed}, static_cast<std::uint64_t>(kind));
@@ -165,7 +165,7 @@ TEST_CASE("scale, average, cleared gradients and random rounding have the bits o
   }
 }
 
-// The parts of a result, as bytes.
+// Returns the arrays of a result as bytes.
 std::vector<std::vector<std::byte>> result_of(OptimizerKind kind, unsigned threads, Cpu set,
                                               float* norm) {
   Random random({.seed = test_seed()}, 3);
@@ -214,7 +214,7 @@ TEST_CASE("a clipped step is the slow one to a few units of the last place") {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     for (std::size_t j = 0; j < tensors[i].kind.count; ++j) {
       const double off = std::fabs(static_cast<double>(tensors[i].first[j]) - slow[i].first[j]);
-      // Of the two terms: the gradient times the factor, and 0.05 times the weight.
+      // The result has two terms: the gradient times the factor, and 0.05 times the weight.
       const double weight = static_cast<double>(before[i].master[j]);
       const double terms = std::fabs(slow[i].first[j] - 0.05 * weight) + std::fabs(0.05 * weight);
       REQUIRE(off <= 3 * 0x1p-24 * terms);
@@ -222,17 +222,17 @@ TEST_CASE("a clipped step is the slow one to a few units of the last place") {
   }
 }
 
-// In units of fp32's last place at the number, or at the root mean square of its tensor where that
-// is more: there sums have canceled.
+// Returns the distance in fp32 units in the last place. The unit is taken at the number or at the
+// tensor's root mean square, whichever is larger: far smaller sums have canceled.
 double ulps_apart(float ours, double exact, double root_mean_square) {
   const double size = std::max(root_mean_square, std::fabs(exact));
   return std::fabs(static_cast<double>(ours) - exact) / std::exp2(std::floor(std::log2(size)) - 23);
 }
 
-// docs/optimizers.md has these limits. AdamW and Lion multiply by 1 - lr * weight_decay, rounded to
-// a float, 200 times, as torch does. Lion's sign turns the smallest difference into a whole step,
-// so its elements are counted. Adam's are too: where a first gradient and its weight decay cancel,
-// their difference has few true digits, in torch as well. Seen: 2 of 1.3 million weights.
+// docs/optimizers.md states these limits. AdamW and Lion multiply by 1 - lr * weight_decay, rounded
+// to a float, 200 times, as torch does. Lion's sign turns the smallest difference into a full step,
+// so outliers are counted. Adam's are counted too: where the first gradient and its weight decay
+// cancel, the difference has few correct digits, also in torch. Observed: 2 of 1.3 million weights.
 TEST_CASE("200 steps stay within units of the last place of the same steps in double") {
   for (const OptimizerKind kind : kKinds) {
     CAPTURE(static_cast<int>(kind));
@@ -296,7 +296,7 @@ TEST_CASE("a gradient that is not finite skips the step, clears the gradients an
       CHECK(tensors[i].average == before[i].average);
       CHECK(tensors[i].gradient == std::vector<std::byte>(4 * 30'000));
     }
-    CHECK_FALSE(optimizer.step(options));  // it stays found until the caller clears it
+    CHECK_FALSE(optimizer.step(options));  // found_inf stays set until the caller clears it
     found = 0;
     CHECK(optimizer.step(options));
     CHECK(found == 0);

@@ -1,4 +1,4 @@
-// Which random numbers round the elements of one tensor in one step.
+// Selects the random numbers that round the elements of one tensor in one step.
 #pragma once
 
 #include "base/random.h"

@@ -16,7 +16,7 @@ double squares(const Array<Number>& values) {
   return sum;
 }
 
-// torch.lerp: from the nearer end.
+// torch.lerp, computed from the nearer end.
 template <class Number>
 Array<Number> lerped(const Array<Number>& a, const Array<Number>& b, double share) {
   const Number weight = static_cast<Number>(share);

@@ -1,5 +1,5 @@
-// The slow twin of Optimizer::step: whole tensors, one operation after the other, on one thread.
-// With floats it is what the fast loops are compared with, with doubles the reference for ulps.
+// Reference implementation of Optimizer::step: whole tensors, one operation at a time, one thread.
+// With floats it checks the fast loops; with doubles it is the baseline for errors in ulps.
 #pragma once
 
 #include <span>
@@ -13,13 +13,13 @@ namespace tundish::optim {
 template <class Number>
 struct SlowTensor {
   std::valarray<Number> weights, gradients, first, second, average;
-  Number norm = 0;  // novograd: the average of the gradient's norm
+  Number norm = 0;  // novograd: moving average of the gradient norm
   std::size_t group = 0;
-  bool left_out = false;  // it has no gradient
+  bool left_out = false;  // true if the tensor has no gradient
 };
 
-// options.scale, max_norm, ema_decay and clear_gradients count; types and rounding do not exist
-// here. Returns the norm of all gradients after the scale.
+// Uses options.scale, max_norm, ema_decay and clear_gradients; ignores element types and rounding.
+// Returns the global gradient norm after the scale.
 template <class Number>
 double run_reference(OptimizerKind kind, std::span<SlowTensor<Number>> tensors,
                      const StepOptions& options);

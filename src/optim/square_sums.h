@@ -1,4 +1,4 @@
-// Sums of squares in 16 lanes of doubles, the same on every instruction set. Included by one file
+// Sums of squares in 16 double lanes, identical on every instruction set. Included by one file
 // per instruction set.
 #pragma once
 
@@ -7,7 +7,7 @@
 namespace tundish::optim {
 namespace {
 
-// The square of a float is exact in double. Two vectors of 8, so that compilers keep them in
+// The square of a float is exact in double. Uses two vectors of 8, which compilers keep in
 // registers of any width.
 struct SquareSums {
   typedef float Floats __attribute__((vector_size(32)));

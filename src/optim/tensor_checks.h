@@ -1,5 +1,5 @@
-// What is looked at before tensors are bound or a step is made, on a CPU and on a GPU; and how
-// tensors are cut.
+// Argument checks made before tensors are bound or a step runs, on a CPU and on a GPU. Also cuts
+// tensors into chunks.
 #pragma once
 
 #include <span>
@@ -11,14 +11,14 @@
 
 namespace tundish::optim {
 
-// All throw Error (TND-601) that names the tensor by its number.
+// Each throws Error (TND-601), naming the tensor by its index.
 void check_kind(OptimizerKind kind);
 void check_bound(std::span<const TensorEntry> tensors);
 void check_gradient_count(std::size_t gradients, std::size_t tensors);
 void check_step(std::span<const TensorEntry> tensors, OptimizerKind kind,
                 std::span<const Group> groups);
 
-// The chunks of tensors, in order: what a step deals out. A tensor without elements has none.
+// Cuts tensors into chunks, in order. A tensor without elements has none.
 std::vector<Chunk> cut_into_chunks(std::span<const TensorEntry> tensors,
                                    std::uint32_t most = kChunk);
 

@@ -1,4 +1,4 @@
-// What tests of optimizers share: random tensors in memory, and the same tensors for the slow twin.
+// Helpers for tests of optimizers: random tensors in memory, and their copies for the reference.
 #pragma once
 
 #include <cmath>
@@ -47,7 +47,7 @@ inline std::vector<float> random_floats(Random& random, std::size_t count, doubl
   return out;
 }
 
-// One tensor with all that an entry can have.
+// One tensor with every array that an entry can have.
 struct OwnedTensor {
   struct Kind {
     std::size_t count = 1;
@@ -126,7 +126,7 @@ inline std::vector<TensorEntry> entries_of(std::vector<OwnedTensor>& tensors) {
   return out;
 }
 
-// The weights of the twin rounded as the parameter's type asks for.
+// Returns the reference's weights, rounded as the parameter's type and the options require.
 inline std::vector<float> rounded(const std::valarray<float>& weights, const OwnedTensor& tensor,
                                   const StepOptions& options, std::uint32_t number) {
   std::vector<float> out(weights.size());

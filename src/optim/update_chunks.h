@@ -1,4 +1,4 @@
-// The loops of chunk_loops.h, as compilers turn them into registers. Included by one file per
+// The loops of chunk_loops.h, written for compilers to vectorize. Included by one file per
 // instruction set, so everything here is inlined or local to that file.
 #pragma once
 
@@ -34,7 +34,7 @@ TUNDISH_INLINE void finish(const ChunkTask& task, const Block& block) {
   clear_gradients(task, block);
 }
 
-// update(weight, gradient) for the elements of a chunk; then the same with one and two states.
+// Calls update(weight, gradient) for each element of a chunk. Variants with 1 and 2 states follow.
 template <class Update>
 TUNDISH_INLINE void update_stateless(const ChunkTask& task, const Update& update) {
   const auto body = [&](const Block& block) __attribute__((always_inline)) {
@@ -78,7 +78,7 @@ TUNDISH_INLINE void update_two_states(const ChunkTask& task, const Update& updat
   for_blocks(task, body, is_plain(task) ? kChunk : kBlock);
 }
 
-// The values are copied: stores to weights could otherwise change them, for all a compiler knows.
+// Copies the values: the compiler must assume that stores to weights could change them.
 void sgd(const ChunkTask& task, const SgdValues& given) {
   const SgdValues values = given;
   update_stateless(task, [values](float& weight, float gradient) __attribute__((always_inline)) {

@@ -14,13 +14,13 @@ namespace tundish::optim {
 
 namespace {
 
-// Numbers that are still to be called, of one thread's part.
+// The numbers of one thread's part that are still to be processed.
 struct alignas(64) Part {
   std::atomic<std::size_t> next = 0;
   std::size_t end = 0;
 };
 
-// Looks for a few microseconds whether something happened: sleeping and waking take longer, and a
+// Spins for a few microseconds until the condition holds. Sleeping and waking take longer, and a
 // step may have several passes.
 template <class Condition>
 bool soon(const Condition& condition) {
@@ -47,7 +47,7 @@ struct WorkerPool::Shared {
   std::vector<Part> parts;
   std::vector<std::thread> threads;
 
-  // Each thread has a contiguous part, so that it reads memory in order, and helps others after.
+  // Gives each thread a contiguous part, read in memory order; a finished thread helps the others.
   void divide(std::size_t count) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       parts[i].next.store(count * i / parts.size(), std::memory_order_relaxed);
@@ -93,7 +93,7 @@ void WorkerPool::start() {
     try {
       shared_->threads.emplace_back([shared = shared_.get(), i] { shared->work(i); });
     } catch (const std::system_error&) {
-      break;  // the system gives no more: fewer do the work
+      break;  // the system refuses more threads: fewer do the work
     }
   }
 }
@@ -101,7 +101,7 @@ void WorkerPool::start() {
 void WorkerPool::end() {
   if (!shared_) return;
   if (shared_->process != ::getpid()) {
-    (void)shared_.release();  // the threads, and who holds the mutex, stayed in the parent
+    (void)shared_.release();  // leaked: its threads and mutex owner are in the parent
     return;
   }
   {

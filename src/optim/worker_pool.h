@@ -1,5 +1,5 @@
-// Threads that share the chunks of a step. They are started by the first step that has enough work
-// and wait between steps.
+// Threads that share the chunks of a step. The first step with enough work starts the threads; they
+// wait between steps.
 #pragma once
 
 #include <cstddef>
@@ -8,16 +8,16 @@
 
 namespace tundish::optim {
 
-// Used by one thread at a time.
+// Not thread-safe.
 class WorkerPool {
  public:
-  explicit WorkerPool(unsigned threads);  // with the caller's; 0: as many as CPUs may be used
+  explicit WorkerPool(unsigned threads);  // includes the caller's thread; 0: all available CPUs
   ~WorkerPool();                          // ends the threads
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  // Calls task(0) to task(count - 1), each once, on the caller and the other threads; returns when
-  // all have returned. The task must not throw. A forked child starts threads of its own.
+  // Calls task(0) to task(count - 1), each once, on the caller and the other threads. Returns when
+  // all calls have returned. The task must not throw. A forked child starts its own threads.
   void run(std::size_t count, const std::function<void(std::size_t)>& task);
 
   unsigned threads() const { return threads_; }
@@ -28,7 +28,7 @@ class WorkerPool {
   void end();
 
   unsigned threads_;
-  std::unique_ptr<Shared> shared_;  // null: no thread runs
+  std::unique_ptr<Shared> shared_;  // null: no thread is running
 };
 
 }  // namespace tundish::optim

@@ -8,7 +8,7 @@
 namespace tundish::optim {
 namespace {
 
-// Every number was called once, in several rounds.
+// Returns true if every number was processed exactly once, in several rounds.
 bool every_number_once(WorkerPool& pool) {
   for (const std::size_t count : {0u, 1u, 2u, 1000u, 3u}) {
     std::vector<std::atomic<int>> calls(count);

@@ -3,7 +3,7 @@
 namespace tundish {
 namespace {
 
-constexpr std::uint64_t kStructs = 256 << 10;  // of libjpeg and libpng, with zlib's window
+constexpr std::uint64_t kStructs = 256 << 10;  // structs of libjpeg and libpng, with zlib's window
 
 // libjpeg: samples before and after upsampling, at most 4 components of 4 x 8 rows with context,
 // and a strip of up to 4 bytes per pixel.
@@ -22,18 +22,18 @@ std::uint64_t decode_bytes(const ImageHeader& header, const Window& window) {
     case Codec::jpeg:
       return kStructs + header.held_bytes + kJpegPerColumn * header.width;
     case Codec::png:
-      // Interlaced rows of RGBA have a byte more per pixel than those of RGB.
+      // An interlaced RGBA image holds one byte per pixel more than RGB.
       return kStructs + header.held_bytes + (header.keep_alpha ? header.held_bytes / 3 : 0) +
              kPngPerColumn * header.width;
-    case Codec::lanes: {  // buffers are taken with a quarter more, for images to come
+    case Codec::lanes: {  // buffers grow by an extra quarter, for later images
       const std::uint64_t units = std::uint64_t{header.width / 64 + 1} * (header.height / 64 + 2);
       return kLanesPerColumn * (wide + kLanesMargin) * 5 / 4 + 8 * units;
     }
-    case Codec::webp:  // the frame is held as a whole
+    case Codec::webp:  // holds the whole frame
       return kStructs + header.held_bytes + 4 * kRowsPerStrip * wide;
-    case Codec::bmp:  // the pixels of runs are held as a whole
+    case Codec::bmp:  // holds all pixels decoded from runs
       return header.held_bytes + 4 * kRowsPerStrip * wide;
-    case Codec::gif:  // an interlaced frame is held as a whole
+    case Codec::gif:  // holds the whole frame if interlaced
       return kStructs + header.held_bytes + header.width + 4 * kRowsPerStrip * wide;
     default:
       return 4 * kRowsPerStrip * wide;

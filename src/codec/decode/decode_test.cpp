@@ -57,7 +57,7 @@ TEST_CASE("limits act on the header, before memory is taken") {
     CHECK(fault_of(bytes, {.max_side = 39}) == ErrorCode::image_too_large);
     CHECK(fault_of(bytes, {.max_bytes = bytes.size() - 1}) == ErrorCode::image_too_large);
   }
-  // A bomb: 2 x 10^9 pixels on a side, no data.
+  // A decompression bomb: 2 x 10^9 pixels on a side, no data.
   CHECK(fault_of(png_file({png_ihdr(2'000'000'000, 2'000'000'000, 16, 6), png_chunk("IDAT", {}),
                            png_chunk("IEND", {})})) == ErrorCode::image_too_large);
 }

@@ -1,4 +1,4 @@
-// Planes of 8-bit levels joined to rows of RGB. A gray row is one plane three times.
+// Joins planes of 8-bit levels to rows of RGB. A gray row passes one plane three times.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 
 namespace tundish {
 
-// red[x], green[x], blue[x] to pixel x.
+// Writes red[x], green[x], blue[x] to pixel x.
 void join_planes(std::uint8_t* rgb, const std::uint8_t* red, const std::uint8_t* green,
                  const std::uint8_t* blue, int width, Cpu cpu = tundish::cpu());
 
-// With SSE4.2, 16 pixels at a time: gives how many it did. The rest is the caller's.
+// Uses SSE4.2 for 16 pixels at a time. Returns the pixels done; the caller does the rest.
 int join_planes_sse(std::uint8_t* rgb, const std::uint8_t* red, const std::uint8_t* green,
                     const std::uint8_t* blue, int width);
 

@@ -9,8 +9,8 @@ int join_planes_sse(std::uint8_t* rgb, const std::uint8_t* red, const std::uint8
   const auto load128 = [](const std::uint8_t* from) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
   };
-  // Where the levels of a channel go in each third of 48 bytes. Those of green and blue are one and
-  // two bytes on.
+  // Positions of a channel's levels in each third of 48 bytes. Green and blue are shifted by one
+  // and two bytes.
   const __m128i red_0 = _mm_setr_epi8(0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1, -1, 5);
   const __m128i red_1 = _mm_setr_epi8(-1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1, 10, -1);
   const __m128i red_2 =

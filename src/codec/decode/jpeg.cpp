@@ -6,15 +6,15 @@
 #include <csetjmp>
 #include <cstdio>
 
-// jpeglib.h wants size_t and FILE declared before it.
+// jpeglib.h requires size_t and FILE to be declared first.
 #include <jerror.h>
 #include <jpeglib.h>
 
 namespace tundish {
 namespace {
 
-// libjpeg leaves an error by longjmp. Every call of the library sits in a function below that has
-// the setjmp and nothing with a destructor; Reader itself lives in the caller's frame.
+// libjpeg reports errors by longjmp. Every library call is in a function below that has the setjmp
+// and no object with a destructor; Reader itself is in the caller's frame.
 struct Reader {
   jpeg_decompress_struct info = {};
   jpeg_error_mgr errors = {};
@@ -63,7 +63,7 @@ Reader& reader_of(j_common_ptr info) { return *static_cast<Reader*>(info->client
   std::longjmp(reader.jump, 1);
 }
 
-// Warnings are counted and passed over: Pillow shows such images too.
+// Warnings are counted and ignored: Pillow shows such images too.
 void on_message(j_common_ptr info, int level) {
   if (level < 0) ++info->err->num_warnings;
 }
@@ -71,7 +71,7 @@ void on_output(j_common_ptr) {}
 
 void on_source_nothing(j_decompress_ptr) {}
 
-// All bytes were given at the start, so asking for more means that the file is cut off.
+// All bytes were supplied at the start, so a request for more means that the file is cut off.
 boolean on_source_end(j_decompress_ptr info) {
   fail(reader_of(reinterpret_cast<j_common_ptr>(info)), ErrorCode::image_cut_off,
        "the data end before the last row");
@@ -84,7 +84,7 @@ void on_source_skip(j_decompress_ptr info, long count) {
   info->src->bytes_in_buffer -= static_cast<std::size_t>(count);
 }
 
-// A small file may hold thousands of scans over a large image: stop before hours have passed.
+// A small file may hold thousands of scans over a large image; stops before decoding takes hours.
 void on_progress(j_common_ptr info) {
   Reader& reader = reader_of(info);
   if (static_cast<std::uint32_t>(reader.info.input_scan_number) <= reader.max_scans) return;
@@ -127,9 +127,9 @@ bool start(Reader& reader, unsigned reduction) {
   return true;
 }
 
-// A progressive image that lacks some scans is smoothed by the library, which looks at blocks two
-// rows and columns away: then only a decode of the whole is exact. The same is done with an image
-// of reduced size, which takes little time anyway.
+// True if only a full decode is exact. libjpeg smooths a progressive image that lacks some scans,
+// using blocks two rows and columns away. Images of reduced size are also decoded as a whole, which
+// takes little time anyway.
 bool is_decoded_whole(const jpeg_decompress_struct& info) {
   if (info.scale_denom != 1) return true;
   if (info.coef_bits == nullptr) return false;
@@ -141,8 +141,8 @@ bool is_decoded_whole(const jpeg_decompress_struct& info) {
   return false;
 }
 
-// The smooth upsampling of a component looks one sample to either side, so the outermost columns of
-// a cropped row are wrong: two samples more on both sides make the others exact.
+// Smooth upsampling reads one sample to either side, so the outermost columns of a cropped row are
+// wrong: two extra samples on both sides make the others exact.
 JDIMENSION margin_of(const jpeg_decompress_struct& info) {
   int pixels = 0;
   for (int c = 0; c < info.num_components; ++c) {
@@ -153,7 +153,7 @@ JDIMENSION margin_of(const jpeg_decompress_struct& info) {
   return static_cast<JDIMENSION>(pixels);
 }
 
-// Columns first, then rows; x moves left and width grows to whole blocks.
+// Seeks columns first, then rows. Moves x left and grows width to whole blocks.
 bool seek(Reader& reader, JDIMENSION& x, JDIMENSION& width, JDIMENSION rows) {
   if (setjmp(reader.jump) != 0) return false;
   if (width < reader.info.output_width) jpeg_crop_scanline(&reader.info, &x, &width);
@@ -171,16 +171,16 @@ bool read_rows(Reader& reader, JSAMPARRAY rows, JDIMENSION count) {
   return true;
 }
 
-// What follows the last row must be readable too, or a byte inside the data has become a marker
-// and rows were made up; Pillow refuses such a file. A missing end marker is no loss.
+// Data after the last row must also be readable. Otherwise a byte inside the data became a marker
+// and rows are made up; Pillow refuses such a file. A missing end marker is accepted.
 bool finish(Reader& reader) {
   if (setjmp(reader.jump) != 0) return reader.code == ErrorCode::image_cut_off;
   jpeg_finish_decompress(&reader.info);
   return true;
 }
 
-// In place. The file holds inverted inks (Adobe's habit, which Pillow takes for granted), and ink
-// over black is what Pillow computes: nk - c * nk / 255 with its rounding.
+// Converts in place. The file holds inverted inks (Adobe's convention, which Pillow assumes). Like
+// Pillow, computes ink over black as nk - c * nk / 255, with Pillow's rounding.
 void cmyk_to_rgb(std::uint8_t* pixels, std::size_t count) {
   const auto mul_div_255 = [](int a, int b) {
     const int product = a * b + 128;
@@ -220,7 +220,7 @@ std::optional<Fault> decode_jpeg(StripSink& sink, Bytes bytes, const ImageHeader
   const JDIMENSION right = left + static_cast<JDIMENSION>(window.width);
   JDIMENSION x = whole || left < margin ? 0 : left - margin;
   JDIMENSION width = (whole ? info.output_width : std::min(right + margin, info.output_width)) - x;
-  const int above = whole ? window.y : 0;  // rows to decode and drop
+  const int above = whole ? window.y : 0;  // rows to decode and discard
   if (!seek(reader, x, width, static_cast<JDIMENSION>(window.y - above))) return reader.fault();
 
   const auto samples = static_cast<std::size_t>(info.output_components);

@@ -1,12 +1,12 @@
-// JPEG by libjpeg-turbo: exact integer DCT and smooth chroma upsampling, as Pillow decodes.
-// decode.h is the face; it has checked the size before calling decode_jpeg.
+// JPEG decoding by libjpeg-turbo: exact integer DCT and smooth chroma upsampling, as in Pillow.
+// Called through decode.h, which checks the size before decode_jpeg.
 #pragma once
 
 #include "codec/decode/decode.h"
 
 namespace tundish {
 
-// Walks the markers up to the first scan. Sizes are not checked here.
+// Walks the markers up to the first scan. Does not check sizes.
 std::optional<Fault> read_jpeg_header(ImageHeader& out, Bytes bytes);
 
 std::optional<Fault> decode_jpeg(StripSink& sink, Bytes bytes, const ImageHeader& header,

@@ -14,17 +14,17 @@ using namespace std::string_view_literals;
 std::uint32_t u8(Bytes bytes, std::size_t at) { return std::to_integer<std::uint32_t>(bytes[at]); }
 std::uint32_t u16(Bytes bytes, std::size_t at) { return u8(bytes, at) << 8 | u8(bytes, at + 1); }
 
-// Start of frame: C0 to CF without DHT, JPG and DAC.
+// Start of frame: C0 to CF except DHT, JPG and DAC.
 bool is_frame(std::uint32_t marker) {
   return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
 }
 
-// Baseline, extended and progressive; by Huffman or by arithmetic coding.
+// Baseline, extended and progressive, with Huffman or arithmetic coding.
 bool is_decodable(std::uint32_t marker) {
   return marker <= 0xc2 || marker == 0xc9 || marker == 0xca;
 }
 
-// `segment` is what follows the length: precision, height, width, components.
+// `segment` is the part after the length: precision, height, width, components.
 std::optional<Fault> read_frame(ImageHeader& out, Bytes segment, std::uint32_t marker,
                                 std::size_t offset) {
   if (segment.size() < 6) {
@@ -49,11 +49,11 @@ std::optional<Fault> read_frame(ImageHeader& out, Bytes segment, std::uint32_t m
   return std::nullopt;
 }
 
-// All coefficients: what libjpeg holds of an image of several scans, 2 bytes each, in whole MCUs.
-// `segment` is a frame header that read_frame() took.
+// Returns the size of all coefficients, which libjpeg holds for an image of several scans: 2 bytes
+// each, in whole MCUs. `segment` is a frame header accepted by read_frame().
 std::uint64_t coefficient_bytes(const ImageHeader& header, Bytes segment) {
   const std::size_t components =
-      std::min<std::size_t>(u8(segment, 5), (segment.size() - 6) / 3);  // the rest is cut off
+      std::min<std::size_t>(u8(segment, 5), (segment.size() - 6) / 3);  // the rest is missing
   const auto factor = [&](std::size_t c, int shift) {
     return std::clamp<std::uint64_t>(u8(segment, 7 + 3 * c) >> shift & 15, 1, 4);
   };
@@ -71,8 +71,8 @@ std::uint64_t coefficient_bytes(const ImageHeader& header, Bytes segment) {
   return blocks * 64 * 2;
 }
 
-// What the segments APP1 say. Of several with EXIF data the first one counts, of those with XMP the
-// last one.
+// Collects the orientation from APP1 segments. The first EXIF segment counts; of XMP segments, the
+// last.
 class Orientation {
  public:
   void read(Bytes segment) {
@@ -106,7 +106,7 @@ std::optional<Fault> read_jpeg_header(ImageHeader& out, Bytes bytes) {
   Orientation about;
   std::size_t at = 2;
   while (true) {
-    // Like libjpeg: bytes before a marker are skipped, so are fill bytes and stuffed zeros.
+    // Like libjpeg, skips bytes before a marker, fill bytes and stuffed zeros.
     while (at < bytes.size() && u8(bytes, at) != 0xff) ++at;
     while (at < bytes.size() && u8(bytes, at) == 0xff) ++at;
     if (at >= bytes.size()) break;
@@ -120,7 +120,7 @@ std::optional<Fault> read_jpeg_header(ImageHeader& out, Bytes bytes) {
     }
     if (marker == 0xda) {
       if (have_frame) {
-        // A first scan without all components: others follow, as in a progressive image.
+        // A first scan without all components means more scans, as in a progressive image.
         const bool one_scan =
             !progressive && bytes.size() - at >= 3 && u8(bytes, at + 2) >= components;
         if (one_scan) out.held_bytes = 0;

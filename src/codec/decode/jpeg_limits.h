@@ -1,4 +1,4 @@
-// The limits on images, as the code that takes JPEGs apart and puts them together wants them.
+// The limits on images, in the form used by the code that takes JPEGs apart and puts them together.
 #pragma once
 
 #include "codec/decode/decode.h"

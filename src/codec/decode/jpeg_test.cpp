@@ -8,7 +8,7 @@
 #include "base/testing.h"
 #include "codec/decode/test_images.h"
 
-// jpeglib.h wants size_t and FILE declared before it.
+// jpeglib.h requires size_t and FILE to be declared first.
 #include <jpeglib.h>
 
 namespace tundish {
@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::string_literals;
 
-// The twin: the whole image by the plainest use of libjpeg.
+// Reference implementation: decodes the whole image with the simplest use of libjpeg.
 std::vector<std::uint8_t> decode_plainly(const ByteVector& bytes) {
   jpeg_decompress_struct info = {};
   jpeg_error_mgr errors = {};
@@ -40,7 +40,7 @@ std::vector<std::uint8_t> decode_plainly(const ByteVector& bytes) {
       for (std::size_t c = 0; c < 3; ++c) {
         const int ink = 255 - pixels[i + c];
         const int not_black = pixels[i + 3];
-        // Rounded ink * not_black / 255, as Pillow's integer form gives it.
+        // Rounded ink * not_black / 255, as in Pillow's integer form.
         rgb.push_back(static_cast<std::uint8_t>(not_black - (ink * not_black * 2 + 255) / 510));
       }
     }
@@ -87,7 +87,7 @@ std::vector<Named> kinds() {
                                   {"cmyk", sampled(1, 1, JpegColor::cmyk)},
                                   {"ycck", sampled(1, 1, JpegColor::ycck)},
                                   {"ycck 2x2", sampled(2, 2, JpegColor::ycck)},
-                                  // chroma of unlike sampling, and chroma finer than luma
+                                  // components with different sampling, and chroma finer than luma
                                   {"2x2,1x2,2x1", {.h = {2, 1, 2}, .v = {2, 2, 1}}},
                                   {"1x1,2x2,1x1", {.h = {1, 2, 1}, .v = {1, 2, 1}}},
                                   {"2x1,1x1,2x1", {.h = {2, 1, 2}, .v = {1, 1, 1}}},
@@ -153,7 +153,7 @@ TEST_CASE("a progressive JPEG that lacks scans is smoothed equally in every wind
       }
     }
   }
-  CHECK(shown > 10);  // of two files with ten scans each
+  CHECK(shown > 10);  // out of two files with ten scans each
 }
 
 TEST_CASE("a damaged JPEG that is decoded at all has the same pixels in every window") {
@@ -213,7 +213,7 @@ TEST_CASE("scans are counted, so that a small file cannot take hours") {
   CHECK(fault_of(bytes, {.max_scans = 3}) == ErrorCode::image_too_large);
   CHECK(fault_of(bytes, {.max_scans = 10}) == ErrorCode::none);
 
-  // A thousand scans: the last one over and over.
+  // A thousand scans: the last scan repeated.
   ByteVector bomb = bytes;
   std::size_t scan = bomb.size();
   do --scan;

@@ -62,7 +62,7 @@ std::optional<Fault> parse(Array& out, Bytes bytes) {
   return std::nullopt;
 }
 
-// Bytes of one item of a plain type, such as "<f4", "|b1", "<U16", "<M8[ns]"; 0 for any other.
+// Returns the size of one item of a plain type, such as "<f4", "|b1", "<U16", "<M8[ns]"; else 0.
 std::uint64_t item_bytes(std::string_view descr) {
   descr = without_byte_order(descr);
   if (descr == "?") return 1;
@@ -75,7 +75,7 @@ std::uint64_t item_bytes(std::string_view descr) {
   return std::uint64_t{number} * (descr[0] == 'U' ? 4 : 1);
 }
 
-// Bytes of all items; empty over 64 bits.
+// Returns the size of all items; empty if it exceeds 64 bits.
 std::optional<std::uint64_t> data_bytes(const NpyHead& head) {
   std::uint64_t bytes = item_bytes(head.descr);
   bool over = false;
@@ -94,7 +94,7 @@ std::optional<Fault> check_npy(Bytes bytes) {
   if (auto fault = read_npy_head(head, bytes)) {
     return damaged(std::move(fault->reason), static_cast<std::size_t>(fault->offset));
   }
-  if (head.structured) return std::nullopt;  // NumPy has the last word on it
+  if (head.structured) return std::nullopt;  // only NumPy can check the rest
   if (head.descr.find('O') != std::string_view::npos) {
     return damaged("it holds Python objects, which are not loaded", head.text);
   }
@@ -129,7 +129,7 @@ std::optional<Fault> decode_npy(StripSink& sink, Bytes bytes, const ImageHeader&
   const auto* first = reinterpret_cast<const std::uint8_t*>(array.pixels.data()) +
                       static_cast<std::size_t>(window.y) * row_bytes +
                       static_cast<std::size_t>(window.x) * array.channels;
-  if (array.channels == 3) {  // already what a strip is
+  if (array.channels == 3) {  // already in the form of a strip
     sink.push({.pixels = first,
                .stride = static_cast<std::ptrdiff_t>(row_bytes),
                .x = window.x,

@@ -9,8 +9,8 @@
 namespace tundish {
 namespace {
 
-// The head is a Python dictionary with three known keys. This reads exactly that grammar and
-// nothing more of Python.
+// Tokenizer for the head, a Python dictionary with three known keys. Parses exactly that grammar
+// and no other Python.
 class Words {
  public:
   explicit Words(std::string_view text) : rest_(text) {}
@@ -22,7 +22,7 @@ class Words {
     return true;
   }
 
-  // In single or double quotes, without escapes.
+  // Reads a string in single or double quotes, without escapes.
   std::optional<std::string_view> take_string() {
     skip_blanks();
     if (rest_.empty() || (rest_[0] != '\'' && rest_[0] != '"')) return std::nullopt;
@@ -43,7 +43,7 @@ class Words {
     }
     if (digits == 0) return std::nullopt;
     rest_.remove_prefix(digits);
-    take("L");  // Python 2 wrote long numbers so
+    take("L");  // suffix of long numbers written by Python 2
     return value;
   }
 
@@ -60,7 +60,7 @@ class Words {
   std::string_view rest_;
 };
 
-// "(480, 640, 3)"
+// Parses a shape such as "(480, 640, 3)".
 bool take_shape(NpyHead& out, Words& words) {
   if (!words.take("(")) return false;
   while (!words.take(")")) {

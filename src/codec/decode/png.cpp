@@ -17,10 +17,10 @@
 namespace tundish {
 namespace {
 
-// What the rows hold when libpng hands them over.
+// Contents of the rows that libpng delivers.
 enum class Rows { rgb, rgba, palette, gray16 };
 
-// As in jpeg.cpp: longjmp stays inside the functions that call the library.
+// As in jpeg.cpp, longjmp stays inside the functions that call the library.
 struct Reader {
   png_structp png = nullptr;
   png_infop info = nullptr;
@@ -36,8 +36,8 @@ struct Reader {
   bool keep16 = false;
   bool keep_alpha = false;
   std::size_t row_bytes = 0;
-  std::uint8_t palette[256][3] = {};  // entries that the file leaves out are black
-  PngTransparency transparency{};     // with keep_alpha
+  std::uint8_t palette[256][3] = {};  // missing entries are black
+  PngTransparency transparency{};     // used with keep_alpha
 
   explicit Reader(Bytes coded) : bytes(coded) {}
   ~Reader() { png_destroy_read_struct(&png, &info, nullptr); }
@@ -53,7 +53,7 @@ struct Reader {
   std::longjmp(reader.jump, 1);
 }
 
-// libpng has no numbers for its errors, only texts.
+// libpng's errors have no codes, only texts.
 ErrorCode code_of(const char* text) {
   if (std::strstr(text, "emory") != nullptr) return ErrorCode::no_memory;  // "Out of memory", ...
   if (std::strstr(text, "Not enough image data") != nullptr) return ErrorCode::image_cut_off;
@@ -64,7 +64,7 @@ ErrorCode code_of(const char* text) {
   fail(*static_cast<Reader*>(png_get_error_ptr(png)), code_of(text), text);
 }
 
-// Warnings are passed over, as Pillow does.
+// Ignores warnings, like Pillow.
 void on_warning(png_structp, png_const_charp) {}
 
 void on_read(png_structp png, png_bytep to, std::size_t count) {
@@ -84,7 +84,7 @@ bool open(Reader& reader) {
   if (reader.info == nullptr) fail(reader, ErrorCode::no_memory, "no memory for libpng");
   png_set_read_fn(reader.png, &reader, on_read);
   png_set_user_limits(reader.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // checked already
-  // Only IHDR, PLTE and IDAT are used; the rest is checked and passed over without memory.
+  // Only IHDR, PLTE and IDAT are used; other chunks are checked and skipped without memory.
   png_set_keep_unknown_chunks(reader.png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
   png_set_keep_unknown_chunks(reader.png, PNG_HANDLE_CHUNK_NEVER,
                               reinterpret_cast<png_const_bytep>("tRNS"), 1);
@@ -137,7 +137,7 @@ bool read_row(Reader& reader, png_bytep row) {
   return true;
 }
 
-// Writes `width` pixels of RGB from a row that holds something else.
+// Converts `width` pixels of a row in another format to RGB.
 void to_rgb(std::uint8_t* to, const std::uint8_t* row, const Reader& reader, std::size_t x,
             std::size_t width) {
   for (std::size_t i = x; i < x + width; ++i, to += 3) {
@@ -149,13 +149,13 @@ void to_rgb(std::uint8_t* to, const std::uint8_t* row, const Reader& reader, std
       to[0] = row[2 * i + 1];
       to[1] = row[2 * i];
       to[2] = 0;
-    } else {  // 16-bit gray: Pillow cuts at 255 and does not scale
+    } else {  // 16-bit gray: Pillow clips at 255 and does not scale
       to[0] = to[1] = to[2] = row[2 * i] != 0 ? 255 : row[2 * i + 1];
     }
   }
 }
 
-// Of the pixels `rgb`, which to_rgb() made of the row.
+// Writes the alpha of the pixels `rgb`, which to_rgb() made from the row.
 void to_alpha(std::uint8_t* to, const std::uint8_t* row, const std::uint8_t* rgb,
               const Reader& reader, std::size_t x, std::size_t width) {
   if (reader.rows == Rows::rgba) {
@@ -172,7 +172,7 @@ void to_alpha(std::uint8_t* to, const std::uint8_t* row, const std::uint8_t* rgb
   }
 }
 
-// Collects rows of RGB and pushes them as strips.
+// Collects RGB rows and pushes them as strips.
 class Strips {
  public:
   Strips(StripSink& sink, const Reader& reader, const Window& window, std::uint8_t* memory)
@@ -214,21 +214,21 @@ class Strips {
   const Reader& reader_;
   const Window window_;
   std::uint8_t* const memory_;
-  int rows_ = 0;  // in memory
-  int done_ = 0;  // pushed
+  int rows_ = 0;  // rows in memory
+  int done_ = 0;  // rows pushed
 };
 
-// Rows of the window from an image that is inflated as a whole; false when libpng has to do it.
-// Nothing was pushed then.
+// Pushes the window's rows after inflating the whole image. Returns false, with nothing pushed, if
+// libpng has to decode the image.
 bool push_inflated(Strips& strips, const Reader& reader, const ImageHeader& header,
                    const Window& window, std::vector<std::uint8_t>& memory, std::size_t used) {
   const std::uint64_t row_bytes = png_row_bytes(reader.kind, header.width);
   const std::uint64_t raw_bytes = (row_bytes + 1) * header.height;
   const int end = window.y + window.height;
-  // libpng inflates no more than the window needs.
+  // libpng inflates only as much as the window needs.
   if (raw_bytes > kMaxInflatedPng || 2 * std::int64_t{end} < header.height) return false;
   std::uint8_t* const raw = memory.data() + used;
-  // libpng has read the length and type of the first IDAT.
+  // libpng has already read the length and type of the first IDAT.
   if (!inflate_png({raw, raw_bytes}, raw + raw_bytes, reader.bytes.subspan(reader.at - 8))) {
     return false;
   }

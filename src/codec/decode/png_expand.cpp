@@ -3,7 +3,7 @@
 namespace tundish {
 namespace {
 
-// Numbers of 1, 2, 4 or 8 bits, the first in the highest bits.
+// Returns number i with 1, 2, 4 or 8 bits; the first number is in the highest bits.
 unsigned number_at(const std::uint8_t* row, std::size_t i, unsigned depth) {
   const std::size_t bit = i * depth;
   return row[bit / 8] >> (8 - depth - bit % 8) & ((1u << depth) - 1);
@@ -22,7 +22,7 @@ void expand_grays(std::uint8_t* to, const std::uint8_t* row, unsigned depth, std
   }
 }
 
-// Samples of 1 or 2 bytes: `colors` of them (1: gray), then alpha where there is one.
+// Samples of 1 or 2 bytes: kColors color samples (1: gray), then alpha if present.
 template <std::size_t kBytes, std::size_t kColors, bool kHasAlpha, bool kKeepAlpha>
 void expand_samples(std::uint8_t* to, const std::uint8_t* row, std::size_t width) {
   for (std::size_t i = 0; i < width; ++i) {

@@ -10,7 +10,7 @@ namespace tundish {
 namespace {
 
 constexpr std::size_t kSignatureBytes = 8;
-constexpr std::size_t kFrameBytes = 12;  // of a chunk: length, type, checksum
+constexpr std::size_t kFrameBytes = 12;  // per chunk: length, type, checksum
 
 std::uint32_t u32(Bytes bytes, std::size_t at) {
   return __builtin_bswap32(load<std::uint32_t>(&bytes[at]));
@@ -18,7 +18,7 @@ std::uint32_t u32(Bytes bytes, std::size_t at) {
 
 bool is(Bytes type, const char* name) { return std::memcmp(type.data(), name, 4) == 0; }
 
-// The pairs of depth and color type that the standard allows.
+// True for the pairs of depth and color type that the standard allows.
 bool is_valid_kind(int depth, int color) {
   switch (color) {
     case 0:
@@ -34,7 +34,7 @@ bool is_valid_kind(int depth, int color) {
   }
 }
 
-// Of a row as libpng hands it over (png.cpp): a number of the palette, 16 bits of gray, or RGB.
+// Pixel size in a row from libpng (png.cpp): a palette index, 16 bits of gray, or RGB.
 std::uint64_t pixel_bytes(Bytes header) {
   const auto depth = std::to_integer<int>(header[8]), color = std::to_integer<int>(header[9]);
   if (color == 3) return 1;
@@ -85,7 +85,7 @@ std::optional<Fault> read_png_header(ImageHeader& out, Bytes bytes) {
       }
       kind = {.depth = std::to_integer<int>(data[8]), .color = std::to_integer<int>(data[9])};
       interlaced = data[12] != std::byte{0};
-      if (interlaced) {  // rows are whole after the last pass only
+      if (interlaced) {  // rows are complete only after the last pass
         out.held_bytes = std::uint64_t{out.width} * out.height * pixel_bytes(data);
       }
     } else if (is(type, "IEND")) {

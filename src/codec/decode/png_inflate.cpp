@@ -9,13 +9,13 @@
 namespace tundish {
 namespace {
 
-constexpr std::size_t kFrameBytes = 12;  // of a chunk: length, type, checksum
+constexpr std::size_t kFrameBytes = 12;  // per chunk: length, type, checksum
 
 std::uint32_t u32(Bytes bytes, std::size_t at) {
   return __builtin_bswap32(load<std::uint32_t>(&bytes[at]));
 }
 
-// Puts the IDAT chunks together; empty when one is cut off or damaged.
+// Concatenates the IDAT chunks; empty if one is cut off or damaged.
 std::span<const std::uint8_t> gather(std::uint8_t* to, Bytes chunks) {
   std::size_t at = 0, count = 0;
   while (chunks.size() - at >= kFrameBytes && std::memcmp(&chunks[at + 4], "IDAT", 4) == 0) {
@@ -30,7 +30,7 @@ std::span<const std::uint8_t> gather(std::uint8_t* to, Bytes chunks) {
   return {to, count};
 }
 
-// zlib refuses distances beyond the window that the stream announces; libdeflate does not look.
+// True if no distance can exceed the stream's window: zlib would refuse it, libdeflate would not.
 bool fits_window(std::span<const std::uint8_t> stream, std::uint64_t rows_bytes) {
   if (stream.size() < 2) return false;
   const std::uint64_t window = std::uint64_t{1} << (8 + (stream[0] >> 4));
@@ -51,7 +51,7 @@ bool inflate_png(std::span<std::uint8_t> rows, std::uint8_t* compressed, Bytes c
   const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> inflater(
       libdeflate_alloc_decompressor(), &libdeflate_free_decompressor);
   if (!inflater) return false;
-  // Without a place for the length, a stream of fewer bytes is an error too.
+  // With a null length, a stream of fewer bytes is an error too.
   return libdeflate_zlib_decompress(inflater.get(), stream.data(), stream.size(), rows.data(),
                                     rows.size(), nullptr) == LIBDEFLATE_SUCCESS;
 }

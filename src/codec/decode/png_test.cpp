@@ -18,7 +18,7 @@ using namespace std::string_literals;
 
 using Pixels = std::vector<std::uint8_t>;
 
-// One row of a PNG without filter.
+// Decodes a PNG of one row without filter.
 Pixels decode_row(int width, int depth, int color, const std::string& row,
                   const std::vector<ByteVector>& before = {}) {
   std::vector<ByteVector> chunks = {png_ihdr(static_cast<std::uint32_t>(width), 1, depth, color)};
@@ -45,13 +45,13 @@ ByteVector damaged(ByteVector bytes, std::size_t at) {
 
 }  // namespace
 
-// The expected values are what Pillow 12.3's convert("RGB") gives.
+// Expected values are the output of Pillow 12.3's convert("RGB").
 TEST_CASE("every kind of PNG pixel becomes the RGB that Pillow makes of it") {
   CHECK(decode_row(8, 1, 0, "\xa5") == grays("\xff\0\xff\0\0\xff\0\xff"s));
   CHECK(decode_row(4, 2, 0, "\x1b") == grays("\0\x55\xaa\xff"s));
   CHECK(decode_row(4, 4, 0, "\x1b\x2f") == grays("\x11\xbb\x22\xff"s));
   CHECK(decode_row(2, 8, 0, "\x07\xfe") == grays("\x07\xfe"));
-  // 16-bit gray is cut at 255, not scaled.
+  // 16-bit gray is clipped at 255, not scaled.
   CHECK(decode_row(5, 16, 0, "\0\0\0\x80\0\xff\1\0\xff\xff"s) == grays("\0\x80\xff\xff\xff"s));
   CHECK(decode_row(1, 8, 2, "\x01\x02\x03") == Pixels{1, 2, 3});
   CHECK(decode_row(1, 16, 2, "\x01\xff\x02\x80\x03\x01") == Pixels{1, 2, 3});
@@ -98,7 +98,7 @@ TEST_CASE("16-bit grays can be kept as two bytes, in any window, interlaced or n
   }
 }
 
-// The colors and, in the same order, the alpha of a window.
+// Collects the colors and, in the same order, the alpha of a window.
 struct WithAlpha : StripSink {
   explicit WithAlpha(const Window& window) : window(window) {}
   void push(const Strip& strip) override {
@@ -271,7 +271,7 @@ TEST_CASE("taking back filters in registers equals the standard's way") {
 
 namespace {
 
-// What a decode gave: pixels and alpha, or a fault.
+// The result of a decode: pixels and alpha, or a fault.
 struct Decoded : StripSink {
   void push(const Strip& strip) override {
     for (int y = 0; y < strip.rows; ++y) {
@@ -291,7 +291,7 @@ Decoded decode_by(PngPath path, Bytes png, const ImageHeader& header, const Wind
   return out;
 }
 
-// Both paths give the same pixels, or the same fault. Counts what they gave.
+// Checks that both paths produce the same pixels or the same fault. Counts the outcomes.
 void compare_paths(Bytes png, bool keep_alpha, Random& random, int& good, int& bad) {
   ImageHeader header;
   if (read_header(header, png)) return;

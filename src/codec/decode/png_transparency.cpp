@@ -7,9 +7,9 @@ namespace tundish {
 namespace {
 
 constexpr std::size_t kSignatureBytes = 8;
-constexpr std::size_t kFrameBytes = 12;  // of a chunk: length, type, checksum
+constexpr std::size_t kFrameBytes = 12;  // per chunk: length, type, checksum
 
-// What the last tRNS chunk before the pixels holds; empty when there is none.
+// Returns the data of the last tRNS chunk before the pixels; empty if there is none.
 Bytes find_chunk(Bytes png) {
   Bytes found;
   std::size_t at = kSignatureBytes;
@@ -29,7 +29,7 @@ PngTransparency read_transparency(Bytes png, int depth, int color_type) {
   PngTransparency out;
   out.alpha.fill(255);
   const Bytes chunk = find_chunk(png);
-  // Pillow compares the low byte of a number of 16 bits with a level, whatever the depth is.
+  // Pillow compares the low byte of a 16-bit number with a level, whatever the depth is.
   const auto level = [&](std::size_t i) { return std::to_integer<std::uint8_t>(chunk[2 * i + 1]); };
   if (chunk.empty()) return out;
   if (color_type == 3) {

@@ -1,5 +1,5 @@
-// The alpha of PNGs that have no channel for it, as Pillow's convert("RGBA") makes it of their
-// tRNS chunk.
+// Alpha of PNGs without an alpha channel, derived from the tRNS chunk as in Pillow's
+// convert("RGBA").
 #pragma once
 
 #include <array>
@@ -11,12 +11,12 @@
 namespace tundish {
 
 struct PngTransparency {
-  std::array<std::uint8_t, 256> alpha;  // of each number of a palette
-  // The pixel that is transparent where there is no palette; every other one is opaque.
+  std::array<std::uint8_t, 256> alpha;  // alpha of each palette entry
+  // The transparent color if there is no palette; all other colors are opaque.
   std::optional<std::array<std::uint8_t, 3>> color;
 };
 
-// `depth` and `color_type` are those of IHDR. Takes any bytes: without a chunk of the right length
+// `depth` and `color_type` are from IHDR. Accepts any bytes: without a chunk of the right length
 // everything is opaque.
 PngTransparency read_transparency(Bytes png, int depth, int color_type);
 

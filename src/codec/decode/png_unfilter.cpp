@@ -30,7 +30,7 @@ int predictor(int filter, int left, int up, int corner) {
   }
 }
 
-// One byte after the other, for pixels that are not 1, 3 or 4 bytes.
+// Processes one byte at a time, for pixels that are not 1, 3 or 4 bytes.
 template <int kFilter>
 void by_bytes(std::uint8_t* row, const std::uint8_t* above, std::size_t bytes, std::size_t pixel) {
   for (std::size_t i = 0; i < bytes; ++i) {
@@ -41,7 +41,7 @@ void by_bytes(std::uint8_t* row, const std::uint8_t* above, std::size_t bytes, s
   }
 }
 
-// Pixels of one byte: what is to the left stays in registers, which is what a byte waits for.
+// Pixels of one byte: keeps the left neighbor in a register, since each byte depends on it.
 template <int kFilter>
 void by_grays(std::uint8_t* row, const std::uint8_t* above, std::size_t bytes) {
   int left = 0, corner = 0;
@@ -60,8 +60,8 @@ void by_grays(std::uint8_t* row, const std::uint8_t* above, std::size_t bytes) {
   }
 }
 
-// A pixel of 3 or 4 bytes in the low bytes of a register. The fourth byte of 3 is any: bytes do not
-// mix. A copy of 3 bytes would go through memory, which takes longer than the filter.
+// Loads a pixel of 3 or 4 bytes into a register's low bytes. With 3, the fourth byte is arbitrary:
+// bytes do not mix. Copying 3 bytes would go through memory, which takes longer than the filter.
 template <std::size_t kPixel>
 __m128i load_pixel(const std::uint8_t* from, bool last) {
   std::uint32_t bits = 0;
@@ -106,7 +106,7 @@ void average(std::uint8_t* row, const std::uint8_t* above, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; i += kPixel) {
     const bool last = i + kPixel >= bytes;
     const __m128i above_it = load_pixel<kPixel>(above + i, last);
-    // _mm_avg_epu8 rounds up: one less where the sum is odd.
+    // _mm_avg_epu8 rounds up: subtracts one if the sum is odd.
     const __m128i odd = _mm_and_si128(_mm_xor_si128(left, above_it), one);
     const __m128i mean = _mm_sub_epi8(_mm_avg_epu8(left, above_it), odd);
     left = _mm_add_epi8(load_pixel<kPixel>(row + i, last), mean);
@@ -122,7 +122,7 @@ __m128i choose(__m128i mask, __m128i yes, __m128i no) {
   return _mm_or_si128(_mm_and_si128(mask, yes), _mm_andnot_si128(mask, no));
 }
 
-// In words of 16 bits, as differences need 9.
+// Uses 16-bit words, since differences need 9 bits.
 template <std::size_t kPixel>
 void paeth(std::uint8_t* row, const std::uint8_t* above, std::size_t bytes) {
   const __m128i zero = _mm_setzero_si128();
@@ -144,7 +144,7 @@ void paeth(std::uint8_t* row, const std::uint8_t* above, std::size_t bytes) {
   }
 }
 
-// True when it was done.
+// Returns true if the row was unfiltered.
 template <std::size_t kPixel>
 bool unfilter_pixels(int filter, std::uint8_t* row, const std::uint8_t* above, std::size_t bytes) {
   if (filter == kSub) {

@@ -19,7 +19,7 @@ std::optional<Sides> sides_of(const std::vector<std::uint64_t>& shape, bool chan
   return channels_first ? Sides{shape[1], shape[2], shape[0]} : Sides{shape[0], shape[1], shape[2]};
 }
 
-// Where the elements of a picture are: element (x, y, c) at x * column + y * row + c * channel.
+// Strides of a picture: element (x, y, c) is at x * column + y * row + c * channel.
 struct Steps {
   std::size_t row, column, channel;
 };
@@ -32,7 +32,7 @@ Steps steps_of(const ImageHeader& header) {
   return {std::size_t{header.width} * raw.channels, raw.channels, 1};
 }
 
-// One row of the window as RGB, and its alpha where there is one.
+// Copies one row of the window as RGB, with alpha if present.
 void copy_row(std::uint8_t* rgb, std::uint8_t* alpha, const std::uint8_t* from, int width,
               const Steps& steps, int channels) {
   if (steps.column == 1) {  // planes, and grays
@@ -47,7 +47,7 @@ void copy_row(std::uint8_t* rgb, std::uint8_t* alpha, const std::uint8_t* from, 
   }
 }
 
-// Grays of two bytes: the low one, the high one, 0.
+// Copies 16-bit grays: the low byte, the high byte, 0.
 void copy_row16(std::uint8_t* rgb, const std::uint8_t* from, int width) {
   for (int x = 0; x < width; ++x, from += 2, rgb += 3) {
     rgb[0] = from[0];
@@ -97,7 +97,7 @@ std::optional<Fault> decode_raw(StripSink& sink, Bytes bytes, const ImageHeader&
   const auto* first = reinterpret_cast<const std::uint8_t*>(bytes.data()) +
                       static_cast<std::size_t>(window.y) * steps.row +
                       static_cast<std::size_t>(window.x) * steps.column;
-  if (channels == 3 && !header.raw.channels_first) {  // already what a strip is
+  if (channels == 3 && !header.raw.channels_first) {  // already in the form of a strip
     sink.push({.pixels = first,
                .stride = static_cast<std::ptrdiff_t>(steps.row),
                .x = window.x,

@@ -1,5 +1,5 @@
-// Pixels as a data set stores them in arrays of one shape, without a header: uint8 grays, RGB or
-// RGBA, or uint16 grays. What they are is known from the schema.
+// Pixels stored as arrays of one shape without a header: uint8 grays, RGB or
+// RGBA, or uint16 grays. The schema of the data set describes them.
 #pragma once
 
 #include "base/array_type.h"
@@ -7,8 +7,8 @@
 
 namespace tundish {
 
-// (H, W), (H, W, C), or with channels_first (C, H, W); C is 1, 3 or 4. image_kind for other arrays,
-// image_cut_off or image_damaged when the bytes are fewer or more than the array has.
+// Shapes: (H, W), (H, W, C), or with channels_first (C, H, W); C is 1, 3 or 4. Returns image_kind
+// for other arrays, image_cut_off or image_damaged if there are too few or too many bytes.
 std::optional<Fault> read_raw_header(ImageHeader& out, const ArrayType& type, bool channels_first,
                                      Bytes bytes);
 

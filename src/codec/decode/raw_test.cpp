@@ -13,7 +13,7 @@
 namespace tundish {
 namespace {
 
-// Keeps the window that was asked for.
+// Keeps the requested window.
 class Keep : public StripSink {
  public:
   explicit Keep(Window window)

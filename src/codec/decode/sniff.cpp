@@ -1,4 +1,4 @@
-// Every format that is likely in an image folder, by its first bytes.
+// Detects every format that is likely in an image folder, by its first bytes.
 #include <string_view>
 
 #include "codec/decode/decode.h"
@@ -45,7 +45,7 @@ std::string_view at(std::string_view text, std::size_t offset, std::size_t lengt
   return offset + length <= text.size() ? text.substr(offset, length) : std::string_view();
 }
 
-// The word after "ftyp" of an ISO media file, when it names a kind of still image.
+// True if the brand after "ftyp" of an ISO media file names a kind of still image.
 bool is_heif(std::string_view text) {
   if (at(text, 4, 4) != "ftyp") return false;
   for (const auto brand : {"avif", "avis", "heic", "heix", "heim", "heis", "mif1", "msf1"}) {
@@ -54,14 +54,14 @@ bool is_heif(std::string_view text) {
   return false;
 }
 
-// "P6" and white space; text that merely begins with P and a digit goes on otherwise.
+// True for "P6" and white space; text that merely starts with P and a digit continues differently.
 bool is_netpbm(std::string_view text) {
   return text.size() >= 3 && text[0] == 'P' &&
          ((text[1] >= '1' && text[1] <= '7') || text[1] == 'F' || text[1] == 'f') &&
          (text[2] == '\n' || text[2] == ' ' || text[2] == '\t' || text[2] == '\r');
 }
 
-// "BM" alone is too short to be sure of: the size of the second header must be a known one.
+// "BM" alone is too short a signature: the size of the second header must also be a known one.
 bool is_bmp(std::string_view text) {
   if (at(text, 0, 2) != "BM" || text.size() < 18) return false;
   const auto header = static_cast<unsigned char>(text[14]);
@@ -70,7 +70,7 @@ bool is_bmp(std::string_view text) {
           header == 64 || header == 108 || header == 124);
 }
 
-// Icon or cursor with 1 to 255 pictures; the reserved byte of the first is 0.
+// An icon or cursor with 1 to 255 pictures; the reserved byte of the first is 0.
 bool is_ico(std::string_view text) {
   const std::string_view head = at(text, 0, 4);
   return (head == "\0\0\1\0"sv || head == "\0\0\2\0"sv) && text.size() >= 22 && text[4] != 0 &&
@@ -82,7 +82,7 @@ bool is_ico(std::string_view text) {
 std::optional<Codec> sniff(Bytes bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   for (const Magic& magic : kMagics) {
-    // Most are refused by one byte: salvage asks at every place of a damaged file.
+    // One byte refuses most formats: salvage calls this at every offset of a damaged file.
     if (magic.offset >= text.size() || text[magic.offset] != magic.text[0]) continue;
     if (at(text, magic.offset, magic.text.size()) != magic.text) continue;
     if (magic.text == "WEBP" && at(text, 0, 4) != "RIFF") continue;

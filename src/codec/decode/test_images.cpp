@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
-// jpeglib.h wants size_t and FILE declared before it.
+// jpeglib.h requires size_t and FILE to be declared first.
 #include <jpeglib.h>
 
 namespace tundish {
@@ -39,7 +39,7 @@ ByteVector make_jpeg(int width, int height, const JpegKind& kind, std::uint64_t 
   jpeg_compress_struct info = {};
   jpeg_error_mgr errors = {};
   info.err = jpeg_std_error(&errors);
-  errors.error_exit = [](j_common_ptr) { std::abort(); };  // a test asked for an impossible kind
+  errors.error_exit = [](j_common_ptr) { std::abort(); };  // a test requested an impossible kind
   jpeg_create_compress(&info);
   unsigned char* memory = nullptr;
   unsigned long size = 0;

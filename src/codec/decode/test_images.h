@@ -1,4 +1,4 @@
-// Images for tests: any kind of JPEG that libjpeg can write, PNG by its chunks, and a sink that
+// Images for tests: any kind of JPEG that libjpeg can write, PNGs from chunks, and a sink that
 // keeps the picture.
 #pragma once
 
@@ -14,33 +14,33 @@ namespace tundish {
 
 using ByteVector = std::vector<std::byte>;
 
-// Interleaved samples: smooth colors with edges and noise, the same for the same seed.
+// Returns interleaved samples: smooth colors with edges and noise, deterministic for a seed.
 std::vector<std::uint8_t> test_pixels(int width, int height, int channels, std::uint64_t seed);
 
 enum class JpegColor { ycc, rgb, gray, cmyk, ycck };
 
 struct JpegKind {
   JpegColor color = JpegColor::ycc;
-  int h[4] = {2, 1, 1, 2};  // sampling factors of the components
+  int h[4] = {2, 1, 1, 2};  // sampling factors per component
   int v[4] = {2, 1, 1, 2};
   int quality = 90;
   bool progressive = false;
   bool arithmetic = false;
-  int restart_rows = 0;        // a restart marker every so many rows of MCUs,
-  int restart_mcus = 0;        // or every so many MCUs
-  std::string_view exif = {};  // after "Exif\0\0"
+  int restart_rows = 0;        // restart interval in rows of MCUs
+  int restart_mcus = 0;        // restart interval in MCUs
+  std::string_view exif = {};  // the part after "Exif\0\0"
 };
 
 ByteVector make_jpeg(int width, int height, const JpegKind& kind, std::uint64_t seed = 1);
 
-// PNG from its parts. `rows` holds the rows with their filter bytes, not yet compressed.
+// Builds a PNG from its parts. `rows` holds uncompressed rows with their filter bytes.
 ByteVector png_chunk(std::string_view type, const ByteVector& data);
 ByteVector png_file(const std::vector<ByteVector>& chunks);
 ByteVector png_ihdr(std::uint32_t width, std::uint32_t height, int depth, int color,
                     bool interlaced = false);
 ByteVector png_idat(const ByteVector& rows);
 
-// A whole PNG of random pixels by libpng. The palette of color type 3 has `colors` entries: all
+// Writes a PNG of random pixels by libpng. The palette of color type 3 has `colors` entries: all
 // that the depth allows, or fewer with depth 8.
 ByteVector make_png(int width, int height, int depth, int color, bool interlaced,
                     std::uint64_t seed = 1, int colors = 0);
@@ -49,7 +49,7 @@ ByteVector make_npy(std::string_view dictionary, std::size_t data_bytes, int ver
 
 ByteVector bytes_of(std::string_view text);
 
-// Keeps what a decoder pushes, and checks the rules of StripSink.
+// Keeps the pushed strips and checks the rules of StripSink.
 struct Picture : StripSink {
   explicit Picture(Window window) : window(window) {}
   void push(const Strip& strip) override;
@@ -59,16 +59,16 @@ struct Picture : StripSink {
   std::vector<std::uint8_t> pixels;  // RGB, window.width x rows
 };
 
-// decode() of a window; a fault is a failed check.
+// Runs decode() for a window; a fault fails the test.
 std::vector<std::uint8_t> decode_window(Bytes bytes, Window window);
 
-// The fault of read_header, or of decode of the whole image; none when all is well.
+// Returns the fault of read_header(), or of decoding the whole image; none on success.
 ErrorCode fault_of(Bytes bytes, const Limits& limits = {});
 
-// A window of a whole image.
+// Returns a window of a whole image.
 std::vector<std::uint8_t> cut(const std::vector<std::uint8_t>& rgb, int width, Window window);
 
-// A window inside, of any size and place; edges and single pixels are frequent.
+// Returns a random window inside the image; edges and single pixels are frequent.
 Window random_window(Random& random, int width, int height);
 
 }  // namespace tundish

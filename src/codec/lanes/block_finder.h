@@ -1,4 +1,4 @@
-// Which block of a unit an escape belongs to.
+// Finds the block of a unit that an escape belongs to.
 #pragma once
 
 #include <emmintrin.h>
@@ -7,14 +7,14 @@
 
 namespace tundish::lanes {
 
-// Two bits for each of eight numbers that is above the bound; all are below 2^15.
+// Returns two bits for each of eight numbers, set if it is above the bound; all are below 2^15.
 inline unsigned above(const std::uint16_t* numbers, __m128i bound) {
   const __m128i eight = _mm_loadu_si128(reinterpret_cast<const __m128i*>(numbers));
   return static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpgt_epi16(eight, bound)));
 }
 
-// Finds the block that holds a value, the last that starts at or before it: first among every
-// eighth, then among eight. No branch depends on the data.
+// Finds the block that holds a value: the last block that starts at or before the value. Searches
+// every eighth block first, then eight blocks. No branch depends on the data.
 class BlockFinder {
  public:
   explicit BlockFinder(const UnitValues& unit) : unit_(unit) {
@@ -27,7 +27,7 @@ class BlockFinder {
         above(eighth_, bound) | std::uint64_t{above(eighth_ + 8, bound)} << 16 |
         std::uint64_t{above(eighth_ + 16, bound)} << 32 | std::uint64_t{1} << 48;
     const int first = (__builtin_ctzll(coarse) / 2 - 1) * 8;
-    // start[blocks] is above: what comes after it does not count.
+    // start[blocks] is above the bound, so later entries do not matter.
     const unsigned fine = above(unit_.start + first, bound) | 1u << 16;
     return first + __builtin_ctz(fine) / 2 - 1;
   }

@@ -1,4 +1,4 @@
-// BlockFinder with 32 comparisons at a time. For files that are compiled for AVX-512.
+// BlockFinder with 32 comparisons at a time. For files compiled for AVX-512.
 #pragma once
 
 #include <immintrin.h>
@@ -20,7 +20,7 @@ class BlockFinder {
     const auto coarse =
         _mm512_cmpgt_epi16_mask(eighth_, _mm512_set1_epi16(static_cast<short>(position)));
     const int first = (__builtin_ctz(coarse) - 1) * 8;
-    // start[blocks] is above: what comes after it does not count.
+    // start[blocks] is above the bound, so later entries do not matter.
     const __m128i eight = _mm_loadu_si128(reinterpret_cast<const __m128i*>(unit_.start + first));
     const unsigned fine = _mm_cmpgt_epi16_mask(eight, _mm_set1_epi16(static_cast<short>(position)));
     return first + __builtin_ctz(fine | 1u << 8) - 1;

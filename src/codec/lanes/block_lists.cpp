@@ -10,7 +10,7 @@ void sort_blocks(BlockLists& out, const UnitTask& task) {
     const ComponentTask& part = task.component[c];
     const int wide = part.quantization->wide ? 3 : 0;
     for (int y = part.y0; y < part.y1; ++y) {
-      const int step = y % 2 == 0 ? 1 : -1;  // from a block to its neighbor on the right
+      const int step = y % 2 == 0 ? 1 : -1;  // from a block to its right neighbor
       const int leftmost = part.first + y * part.across + (y % 2 == 0 ? 0 : part.across - 1);
       auto offset = static_cast<std::int32_t>((y - part.y0) * kBlock * part.stride);
       for (int x = part.x0; x < part.x1; x += 2, offset += 2 * kBlock) {

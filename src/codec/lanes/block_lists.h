@@ -1,5 +1,5 @@
-// The wanted blocks of a unit, two neighbors at a time, listed by how much work they are: what
-// runs along a list has no branch to mispredict.
+// The wanted blocks of a unit, in pairs of neighbors, listed by the amount of work. A loop along
+// one list has no branch to mispredict.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace tundish::lanes {
 
-// Two blocks side by side, by their numbers in the unit. A last one without a neighbor stands
-// for both: its samples are written twice, side by side.
+// Two adjacent blocks, by their numbers in the unit. A last block without a neighbor is used twice:
+// its samples are written twice, side by side.
 struct BlockPair {
   std::uint8_t left, right;
   std::uint16_t component;
@@ -25,24 +25,24 @@ struct BlockList {
 };
 
 struct BlockLists {
-  BlockList flat;     // DC alone
-  BlockList low;      // nothing but the 4 x 4 lowest frequencies
+  BlockList flat;     // only DC
+  BlockList low;      // only the 4 x 4 lowest frequencies
   BlockList full;     // any frequencies
-  BlockList general;  // with an escape, or any AC where a quantizer is above 255
+  BlockList general;  // with an escape, or with AC if a quantizer is above 255
 
-  // UnitValues::mask, with bit 0 for blocks that have an escape; escape[block] is then the number
-  // of the last one of the block.
+  // UnitValues::mask, with bit 0 set for blocks that have an escape; escape[block] is then the
+  // number of the block's last escape.
   const std::uint64_t* marked;
   std::uint16_t escape[kMaxBlocks];
   alignas(64) std::uint64_t marked_memory[kMaxBlocks + 8];
 };
 
-// The bits of a mask for the 4 x 4 lowest frequencies, without DC.
+// Mask bits of the 4 x 4 lowest frequencies, without DC.
 inline constexpr std::uint64_t kLowMask = 0x1063bfe;
 
 void sort_blocks(BlockLists& out, const UnitTask& task);
 
-// Fills in `marked` and `escape`.
+// Sets `marked` and `escape`.
 template <typename Finder>
 TUNDISH_INLINE void mark_escapes(BlockLists& out, const UnitValues& unit) {
   out.marked = unit.mask;

@@ -1,4 +1,4 @@
-// sort_blocks() for eight pairs at a time: two rows of up to eight blocks, or one of up to 16.
+// sort_blocks() for eight pairs at a time: two rows of up to eight blocks, or one row of up to 16.
 #include <immintrin.h>
 
 #include "codec/lanes/block_finder_avx512.h"
@@ -18,8 +18,8 @@ void append(BlockPair*& end, std::uint32_t which, Vector records) {
   end += __builtin_popcount(which);
 }
 
-// Which blocks of a row stand left and right in its pairs, counted from the one with the lowest
-// number. In an odd row that is the rightmost.
+// The left and right blocks of a row's pairs, counted from the block with the lowest number. In an
+// odd row, the lowest number is the rightmost block.
 struct Order {
   __m256i left, right;  // 8 numbers of 32 bits
 };
@@ -32,13 +32,13 @@ Order order_of(int y, int blocks) {
   return {_mm256_sub_epi32(last, twice), _mm256_sub_epi32(last, next)};
 }
 
-// Eight pairs, by their places in two registers of masks.
+// Eight pairs, by their positions in two registers of masks.
 struct Group {
-  Vector left, right;  // places
-  Vector record;       // to be added to the numbers of the blocks and the offset
+  Vector left, right;  // positions
+  Vector record;       // added to the block numbers and the offset
 };
 
-// BlockPair in 64 bits.
+// Packs BlockPairs into 64 bits each.
 Vector records_of(__m256i left, __m256i right, __m256i offset, int component) {
   const __m256i low = _mm256_or_si256(_mm256_or_si256(left, _mm256_slli_epi32(right, 8)),
                                       _mm256_set1_epi32(component << 16));

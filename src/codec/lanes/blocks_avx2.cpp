@@ -1,7 +1,7 @@
-// Coefficients to samples with AVX2.
+// Converts coefficients to samples with AVX2.
 #include "codec/lanes/register_avx2.h"
 
-// The registers come first.
+// The register type must be included first.
 #include "codec/lanes/blocks_lanewise.h"
 
 namespace tundish::lanes::avx2 {

@@ -1,4 +1,4 @@
-// Coefficients to samples with AVX-512.
+// Converts coefficients to samples with AVX-512.
 #include <immintrin.h>
 
 #include "codec/lanes/block_lists.h"
@@ -20,11 +20,11 @@ constexpr int zigzag_of(int natural) {
   return z;
 }
 
-// Word w of row pair p, for one block.
+// Natural position of word w of row pair p, for one block.
 constexpr int natural_of(int p, int w) { return kRowPair[p][w % 2] * 8 + kColumn[w / 2]; }
 constexpr int low_natural_of(int p, int w) { return (w % 2 * 2 + p) * 8 + kLowColumn[w / 2]; }
 
-// From the bytes of two blocks in zigzag order to row pair p of both, every byte twice.
+// Maps the bytes of two blocks in zigzag order to row pair p of both blocks, every byte twice.
 constexpr Bytes64 make_pair_order(int p) {
   Bytes64 out = {};
   for (int i = 0; i < 64; ++i) {
@@ -33,7 +33,7 @@ constexpr Bytes64 make_pair_order(int p) {
   return out;
 }
 
-// The same for four blocks, each in 32 bytes.
+// Like make_pair_order(), for four blocks of 32 bytes each.
 constexpr Bytes64 make_low_order(int p) {
   Bytes64 out = {};
   for (int i = 0; i < 64; ++i) {
@@ -42,7 +42,7 @@ constexpr Bytes64 make_low_order(int p) {
   return out;
 }
 
-// From low bytes and high bytes of one block, in zigzag order, to row pairs 2 h and 2 h + 1.
+// Maps the low and high bytes of one block, in zigzag order, to row pairs 2 h and 2 h + 1.
 constexpr Bytes64 make_general_order(int h) {
   Bytes64 out = {};
   for (int i = 0; i < 64; ++i) {
@@ -70,8 +70,8 @@ TUNDISH_INLINE __m256i expand_low(const UnitValues& unit, int block) {
                                   _mm256_loadu_si256(values));
 }
 
-// Quantizers are at most 255, the upper bytes of their words 0: the sum of two products that this
-// instruction makes is value * quantizer + value * 0.
+// Quantizers are at most 255, so the upper bytes of their words are 0. The instruction's sum of two
+// products is then value * quantizer + value * 0.
 TUNDISH_INLINE Vector times(Vector twice, Vector quantizers) {
   return _mm512_maddubs_epi16(quantizers, twice);
 }
@@ -98,7 +98,7 @@ TUNDISH_INLINE void expand_full(Vector* out, const UnitTask& task, const BlockPa
   out[0] = _mm512_mask_set1_epi16(out[0], 1 << 16, dc_of(task, pair.component, pair.right));
 }
 
-// Two pairs of blocks, each with its own quantizers.
+// Expands two pairs of blocks, each pair with its own quantizers.
 TUNDISH_INLINE void expand_low(Vector* out, const UnitTask& task, const BlockPair& first,
                                const BlockPair& second) {
   const UnitValues& unit = *task.unit;
@@ -121,7 +121,7 @@ TUNDISH_INLINE void expand_low(Vector* out, const UnitTask& task, const BlockPai
   out[0] = _mm512_mask_set1_epi16(out[0], 1 << 24, dc_of(task, second.component, second.right));
 }
 
-// One block with whatever it has. out: row pairs 0 and 1, then 2 and 3.
+// Expands one block of any kind. out: row pairs 0 and 1, then 2 and 3.
 TUNDISH_INLINE void expand_general(Vector* out, const UnitTask& task, const BlockLists& lists,
                                    int component, int block) {
   const UnitValues& unit = *task.unit;
@@ -158,8 +158,8 @@ TUNDISH_INLINE void expand_general(Vector* out, const UnitTask& task, const Bloc
 
 // --- the lists ---------------------------------------------------------------------------------
 
-// The second pass of a pair stands between the expansion and the first pass of the next: one pair
-// alone is a chain of dependent instructions longer than the processor looks ahead.
+// The second pass of a pair runs between the expansion and the first pass of the next pair. A
+// single pair is a chain of dependent instructions longer than the processor's lookahead.
 template <class Expand>
 TUNDISH_INLINE void render_pairs(const UnitTask& task, const BlockList& list, Expand expand_pair) {
   if (list.count == 0) return;
@@ -204,7 +204,7 @@ void render_low(const UnitTask& task, const BlockList& list) {
   }
 }
 
-// Both passes, with nothing but DC.
+// Returns both passes' result for a block with only DC.
 int flat_level(int dc) {
   const int level = ((static_cast<std::int16_t>(4 * dc) + 16) >> 5) + 128;
   return level < 0 ? 0 : level > 255 ? 255 : level;

@@ -1,6 +1,6 @@
-// Coefficients to samples for registers that consist of lanes of 16 bytes, one block per lane.
-// Each instruction set compiles its own copy, so everything here is internal to the file that
-// includes it.
+// Converts coefficients to samples in registers that consist of 16-byte lanes, one block per lane.
+// Each instruction set compiles its own copy, so everything here is internal to the including
+// file.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +17,20 @@ namespace {
 
 // --- orders ------------------------------------------------------------------------------------
 
-// The words of a block as the first pass wants them: for each of four pairs of rows the columns
-// 0 2 1 5, then 4 6 3 7, which the second pass needs beside them.
+// Word order of a block for the first pass: for each of four row pairs the columns 0 2 1 5, then
+// 4 6 3 7, which the second pass needs next to them.
 constexpr int kRowPair[4][2] = {{0, 4}, {2, 6}, {1, 3}, {5, 7}};
 constexpr int kColumn[8] = {0, 2, 1, 5, 4, 6, 3, 7};
 constexpr int natural_of(int word) {
   return kRowPair[word / 16][word % 2] * 8 + kColumn[word / 2 % 8];
 }
 
-// With the lowest frequencies alone: rows 0 2 of the columns 0 1 2 3, then rows 1 3.
+// Lowest frequencies only: rows 0 2 of the columns 0 1 2 3, then rows 1 3.
 constexpr int low_natural_of(int word) { return (word % 2 * 2 + word / 8) * 8 + word / 2 % 4; }
 
-constexpr std::uint8_t kNothing = 0x80;  // pshufb gives 0 for it
+constexpr std::uint8_t kNothing = 0x80;  // pshufb writes 0 for this index
 
-// Which of the 16 bytes from zigzag 16 * k on go where in the words from 16 * p on.
+// Shuffle that moves the 16 bytes from zigzag 16 * k on to the words from 16 * p on.
 constexpr Bytes16 make_order(int p, int k, bool low) {
   Bytes16 out = {};
   for (int i = 0; i < 16; ++i) {
@@ -54,7 +54,7 @@ constexpr Bytes16 kOrder[4][4] = {{make_order(0, 0, false), make_order(0, 1, fal
 constexpr Bytes16 kLowOrder[2] = {make_order(0, 0, true), make_order(0, 1, true)};
 
 struct Places {
-  std::uint8_t of_zigzag[64];  // the word of a coefficient
+  std::uint8_t of_zigzag[64];  // word of each coefficient
 };
 constexpr Places make_places() {
   Places out = {};
@@ -78,7 +78,7 @@ void order_lanewise(QuantizationOrder* out, const std::uint16_t* natural) {
   }
 }
 
-// For the eight bits of a mask the places of their values; `second` for the upper half of a
+// For the eight bits of a mask, the positions of their values; `second` is for the upper half of a
 // register.
 struct Expansion {
   alignas(8) std::uint8_t place[256][8];
@@ -97,7 +97,7 @@ constexpr Expansion kExpansion[2] = {make_expansion(false), make_expansion(true)
 
 // --- from packed values to registers -----------------------------------------------------------
 
-// The bytes of a block from zigzag 16 * k on.
+// Returns the bytes of a block from zigzag 16 * k on.
 TUNDISH_INLINE __m128i expand16(std::uint64_t mask, std::uint64_t below, const std::int8_t* values,
                                 int k) {
   const auto two = [](const void* low, const void* high) __attribute__((always_inline)) {
@@ -128,8 +128,8 @@ TUNDISH_INLINE std::int16_t dc_of(const UnitTask& task, const BlockPair& pair, i
                                    task.component[pair.component].quantization->value[0]);
 }
 
-// Bytes times quantizers, the lower or upper eight of every lane. With quantizers of at most 255
-// the upper bytes of their words are 0: pmaddubsw gives value * quantizer + value * 0.
+// Multiplies the lower or upper eight bytes of every lane by quantizers. With quantizers of at most
+// 255, the upper bytes of their words are 0: pmaddubsw computes value * quantizer + value * 0.
 template <bool kWide, class V>
 TUNDISH_INLINE V times(V twice, V quantizers) {
   return kWide ? mullo16(sra16<8>(twice), quantizers) : maddubs(quantizers, twice);
@@ -143,7 +143,7 @@ TUNDISH_INLINE void expand_full(V* out, const UnitTask& task, const BlockPair& p
   for (int p = 0; p < 4; ++p) {
     V bytes = shuffle8(zigzag[1], V::load16(kOrder[p][1].value));
     for (int k = 0; k < 4; ++k) {
-      if (k == 1 || (p == 3 && k == 0)) continue;  // rows 5 and 7 begin at zigzag 20
+      if (k == 1 || (p == 3 && k == 0)) continue;  // rows 5 and 7 start at zigzag 20
       bytes = bytes | shuffle8(zigzag[k], V::load16(kOrder[p][k].value));
     }
     out[2 * p] = times<kWide>(unpacklo8(bytes, bytes), V::load16(quantizers + 16 * p));
@@ -166,7 +166,7 @@ TUNDISH_INLINE void expand_low(V* out, const UnitTask& task, const BlockPair& pa
 
 // --- the lists ---------------------------------------------------------------------------------
 
-// With one lane, a pair is two blocks for themselves.
+// With one lane, a pair is processed as two separate blocks.
 template <class V>
 TUNDISH_INLINE BlockPair part_of(const BlockPair& pair, int side) {
   if (V::kLanes == 2) return pair;
@@ -197,8 +197,8 @@ void patch_escapes(std::int16_t* lane, int lane_step, const UnitTask& task, cons
   }
 }
 
-// First some expansions, then their transforms: one pair alone is a chain of dependent
-// instructions longer than the processor looks ahead, and escapes are put in between.
+// Runs several expansions, then their transforms. A single pair is a chain of dependent
+// instructions longer than the processor's lookahead, and escapes are inserted in between.
 constexpr int kTogether = 8;
 
 template <class V, bool kGeneral>
@@ -245,7 +245,7 @@ TUNDISH_INLINE void render_low(const UnitTask& task, const BlockList& list) {
   }
 }
 
-// Both passes, with nothing but DC.
+// Returns both passes' result for a block with only DC.
 int flat_level(int dc) {
   const int level = ((static_cast<std::int16_t>(4 * dc) + 16) >> 5) + 128;
   return level < 0 ? 0 : level > 255 ? 255 : level;

@@ -1,7 +1,7 @@
-// Coefficients to samples with SSE4.
+// Converts coefficients to samples with SSE4.
 #include "codec/lanes/register_sse.h"
 
-// The registers come first.
+// The register type must be included first.
 #include "codec/lanes/blocks_lanewise.h"
 
 namespace tundish::lanes::sse {

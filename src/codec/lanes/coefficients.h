@@ -1,5 +1,5 @@
-// The quantized coefficients of one image, as libjpeg reads them: the meeting point of the JPEG
-// file and the lanes record.
+// The quantized coefficients of one image, as libjpeg reads them: the common form of a JPEG file
+// and a lanes record.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace tundish::lanes {
 
-// A coefficient's place in a block is y * 8 + x; zigzag order goes from low to high frequencies.
+// Natural position (y * 8 + x) of each zigzag index; zigzag goes from low to high frequencies.
 inline constexpr std::uint8_t kZigzag[64] = {
     0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
     41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
@@ -21,8 +21,8 @@ using Block = std::array<std::int16_t, 64>;  // natural order
 using Blocks = AlignedVector<Block>;
 using Quantization = std::array<std::uint16_t, 64>;  // natural order, 1 to 65,535
 
-// Coefficients a record can hold: AC within +-2047 and the differences of DC within +-4095.
-// JPEG of 8 bits stays within +-1023 and +-2047.
+// Ranges that a record can hold: AC within +-2047 and DC differences within +-4095.
+// An 8-bit JPEG stays within +-1023 and +-2047.
 inline constexpr int kMaxAc = 2047;
 inline constexpr int kMaxDcDifference = 4095;
 
@@ -30,7 +30,7 @@ struct Coefficients {
   Geometry geometry;
   Color color = Color::ycc;
   Quantization quantization[kMaxComponents] = {};
-  Blocks blocks[kMaxComponents];  // row by row, blocks_x * blocks_y of the component
+  Blocks blocks[kMaxComponents];  // row by row, blocks_x * blocks_y per component
 };
 
 }  // namespace tundish::lanes

@@ -1,7 +1,7 @@
-// Rows of samples to rows of RGB with AVX2.
+// Converts rows of samples to rows of RGB with AVX2.
 #include "codec/lanes/register_avx2.h"
 
-// The registers come first.
+// The register type must be included first.
 #include "codec/lanes/color_lanewise.h"
 
 namespace tundish::lanes::avx2 {

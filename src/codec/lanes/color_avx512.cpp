@@ -1,5 +1,5 @@
-// Rows of samples to rows of RGB with AVX-512, 64 pixels at a time: chroma is brought to the size
-// of luma and converted in registers.
+// Converts rows of samples to rows of RGB with AVX-512, 64 pixels at a time: upsamples and converts
+// chroma in registers.
 #include <immintrin.h>
 
 #include "codec/lanes/inline.h"
@@ -31,7 +31,7 @@ TUNDISH_INLINE Vector centered(Vector words) {
   return _mm512_sub_epi16(_mm512_add_epi16(words, words), _mm512_set1_epi16(256));
 }
 
-// Pixels and samples are the same.
+// No upsampling: one sample per pixel.
 struct Plain {
   TUNDISH_INLINE Words at(const RowTask& task, int c, int x) const {
     Words out;
@@ -45,7 +45,7 @@ struct Plain {
   }
 };
 
-// Places in a register that begins with the sample in front of the first pixel's.
+// Positions in a register that starts with the sample before the first pixel's sample.
 constexpr int near_of(int pixel) { return pixel / 2 + 1; }
 constexpr int far_of(int pixel) { return pixel % 2 == 0 ? near_of(pixel) - 1 : near_of(pixel) + 1; }
 
@@ -95,7 +95,7 @@ struct SmoothHigh {
   }
 };
 
-// Four samples for each of 16 pixels; packed in twos, the registers give 32 pixels in order.
+// Four samples for each of 16 pixels; packed in pairs, the registers hold 32 pixels in order.
 constexpr Bytes64 make_both_order(int k) {
   Bytes64 out = {};
   for (int i = 0; i < 64; ++i) {
@@ -153,8 +153,8 @@ TUNDISH_INLINE Words luma_at(const std::uint8_t* row) {
   return {{_mm512_cvtepu8_epi16(load32(row)), _mm512_cvtepu8_epi16(load32(row + 32))}};
 }
 
-// (2 c * factor + 2^14) >> 15 for 22971 and 29033 is (91881 c + 2^15) >> 16 and (116130 c + 2^15)
-// >> 16 for each of the 256 values of c.
+// (2 c * factor + 2^14) >> 15 for 22971 and 29033 equals (91881 c + 2^15) >> 16 and
+// (116130 c + 2^15) >> 16 for each of the 256 values of c.
 TUNDISH_INLINE Words plus_product(const Words& luma, const Words& chroma, short factor) {
   Words out;
   for (int h = 0; h < 2; ++h) {
@@ -164,7 +164,7 @@ TUNDISH_INLINE Words plus_product(const Words& luma, const Words& chroma, short 
   return out;
 }
 
-// The upper halves of the sums that were made of _mm512_unpacklo and _mm512_unpackhi.
+// Collects the upper halves of sums computed after _mm512_unpacklo and _mm512_unpackhi.
 struct Words32 {
   alignas(64) std::uint16_t value[32];
 };
@@ -177,7 +177,7 @@ constexpr Words32 make_upper_halves() {
 }
 constexpr Words32 kUpperHalves = make_upper_halves();
 
-// luma + ((-22554 blue - 46802 red + 2^15) >> 16), of the doubled ones.
+// luma + ((-22554 blue - 46802 red + 2^15) >> 16), from doubled chroma.
 TUNDISH_INLINE Words green_of(const Words& luma, const Words& blue, const Words& red) {
   constexpr auto kFactors = static_cast<int>(0x10000u * static_cast<std::uint16_t>(-23401) +
                                              static_cast<std::uint16_t>(-11277));
@@ -194,8 +194,8 @@ TUNDISH_INLINE Words green_of(const Words& luma, const Words& blue, const Words&
   return out;
 }
 
-// Three registers of interleaved RGB from red and green of the first 32 pixels, of the last 32,
-// and all blue. Only the one in the middle needs all three: `last` is for its rest.
+// Builds three registers of interleaved RGB. Inputs: red and green of the first 32 pixels, red and
+// green of the last 32, all blue. Only the middle register needs all three; `last` completes it.
 constexpr int place_in_pack(int pixel, bool second) {
   return pixel % 32 / 8 * 16 + pixel % 8 + (second ? 8 : 0);
 }

@@ -1,6 +1,6 @@
-// Rows of samples to rows of RGB for registers that consist of lanes of 16 bytes, 16 pixels per
-// lane. Each instruction set compiles its own copy, so everything here is internal to the file that
-// includes it.
+// Converts rows of samples to rows of RGB in registers that consist of 16-byte lanes, 16 pixels per
+// lane. Each instruction set compiles its own copy, so everything here is internal to the including
+// file.
 #pragma once
 
 #include "codec/lanes/inline.h"
@@ -13,7 +13,7 @@ struct Bytes16 {
   alignas(16) std::uint8_t value[16];
 };
 
-// The 16-bit numbers of the pixels, eight and eight of each lane.
+// The pixels' 16-bit numbers: each half holds eight pixels of every lane.
 template <class V>
 struct Words {
   V half[2];
@@ -40,7 +40,7 @@ TUNDISH_INLINE Words<V> centered_bytes(V bytes) {
   return {{maddubs(unpacklo8(bytes, middle), factors), maddubs(unpackhi8(bytes, middle), factors)}};
 }
 
-// Three parts of the byte at the even place, one of the other.
+// Returns three parts of the byte at the even position and one part of the odd byte.
 template <class V>
 TUNDISH_INLINE V three_to_one(V pairs) {
   return maddubs(pairs, V::set32(0x01030103));
@@ -112,8 +112,8 @@ TUNDISH_INLINE Words<V> words_of(V bytes) {
   return {{unpacklo8(bytes, zero), unpackhi8(bytes, zero)}};
 }
 
-// (2 c * factor + 2^14) >> 15 for 22971 and 29033 is (91881 c + 2^15) >> 16 and (116130 c + 2^15)
-// >> 16 for each of the 256 values of c.
+// (2 c * factor + 2^14) >> 15 for 22971 and 29033 equals (91881 c + 2^15) >> 16 and
+// (116130 c + 2^15) >> 16 for each of the 256 values of c.
 template <class V>
 TUNDISH_INLINE V plus_product(const Words<V>& luma, const Words<V>& chroma, int factor) {
   const V factors = set16<V>(factor, factor);
@@ -121,8 +121,8 @@ TUNDISH_INLINE V plus_product(const Words<V>& luma, const Words<V>& chroma, int 
                   add16(luma.half[1], mulhrs16(chroma.half[1], factors)));
 }
 
-// luma + ((-22554 blue - 46802 red + 2^15) >> 16), of the doubled ones; even pixels and odd ones
-// for themselves.
+// luma + ((-22554 blue - 46802 red + 2^15) >> 16), from doubled chroma; even and odd pixels are
+// processed separately.
 template <class V>
 TUNDISH_INLINE V green_of(const Words<V>& luma, const Words<V>& blue, const Words<V>& red) {
   const V factors = set16<V>(-11277, -23401), half_up = V::set32(1 << 15);
@@ -135,8 +135,8 @@ TUNDISH_INLINE V green_of(const Words<V>& luma, const Words<V>& blue, const Word
                   add16(luma.half[1], product(blue.half[1], red.half[1])));
 }
 
-// Byte i of register k of interleaved RGB is of channel (16 k + i) % 3: each channel's 16 bytes
-// have places of their own over all three registers, so one shuffle per channel is enough.
+// Byte i of register k of interleaved RGB belongs to channel (16 k + i) % 3. Each channel's 16
+// bytes have distinct positions over all three registers, so one shuffle per channel is enough.
 constexpr Bytes16 make_spread(int channel) {
   Bytes16 out = {};
   for (int pixel = 0; pixel < 16; ++pixel) {

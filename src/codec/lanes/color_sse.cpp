@@ -1,7 +1,7 @@
-// Rows of samples to rows of RGB with SSE4.
+// Converts rows of samples to rows of RGB with SSE4.
 #include "codec/lanes/register_sse.h"
 
-// The registers come first.
+// The register type must be included first.
 #include "codec/lanes/color_lanewise.h"
 
 namespace tundish::lanes::sse {

@@ -10,8 +10,8 @@ struct Span {
   int first, last;
 };
 
-// The samples that the pixels first .. last are made of. With `smooth`, the left one of the two
-// pixels of a sample looks at the previous sample, the right one at the next sample.
+// Returns the samples needed for pixels first .. last. With `smooth`, the left one of a sample's
+// two pixels reads the previous sample, and the right one reads the next sample.
 Span samples_of(Span pixels, int factor, bool smooth, int count) {
   Span out = {pixels.first / factor, pixels.last / factor};
   if (smooth) {
@@ -23,8 +23,8 @@ Span samples_of(Span pixels, int factor, bool smooth, int count) {
 
 }  // namespace
 
-// A narrow chroma plane is repeated in both directions: libjpeg asks for more than two columns
-// before it interpolates, even where it would do so vertically.
+// A narrow chroma plane is repeated in both directions: libjpeg requires more than two columns
+// to interpolate, even vertically.
 Upsampling upsampling_of(const Geometry& geometry) {
   const bool narrow = geometry.component[geometry.components - 1].width <= 2;
   switch (geometry.sampling) {
@@ -62,7 +62,7 @@ CropPlan plan_crop(const Geometry& geometry, const Window& window) {
                               geometry.max_v / component.v, high && c > 0, component.height);
     plan.blocks[c] = {x.first / kBlock, y.first / kBlock, x.last / kBlock + 1, y.last / kBlock + 1};
 
-    // Never more than one unit beyond those of luma, and only for a neighbor at their edge.
+    // At most one unit beyond luma's units, and only for a neighbor at their edge.
     const int across = geometry.unit_width * component.h / geometry.max_h / kBlock;
     const int down = geometry.unit_height * component.v / geometry.max_v / kBlock;
     const BlockRect& blocks = plan.blocks[c];

@@ -13,7 +13,7 @@ Decoder::Decoder(Cpu cpu)
       renderer_(cpu),
       work_(std::make_unique<Work>()) {}
 
-// Fast decoders read a little past the end of a unit: the last ones of a record are copied first.
+// Fast decoders read slightly past the end of a unit, so a record's last units are copied first.
 CodedUnit Decoder::coded(int x, int y, int place) {
   Bytes bytes = record_.unit(x, y);
   const std::byte* end = record_.bytes().data() + record_.bytes().size();
@@ -24,7 +24,7 @@ CodedUnit Decoder::coded(int x, int y, int place) {
   return {bytes, shape_of(record_.geometry(), x, y), record_.head().set};
 }
 
-// Units of a rectangle, row by row, two at a time; `use` gets each of them in order.
+// Decodes the units of a rectangle in row order, two at a time; calls `use` for each in order.
 template <typename Use>
 std::optional<Fault> Decoder::decode_units(const Tables& tables, int x0, int y0, int x1, int y1,
                                            const Use& use) {

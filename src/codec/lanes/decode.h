@@ -1,4 +1,4 @@
-// A lanes record to pixels, or to its coefficients. Any bytes give them or a fault.
+// Decodes a lanes record to pixels or coefficients. Any bytes yield a result or a fault.
 #pragma once
 
 #include <memory>
@@ -16,17 +16,17 @@
 
 namespace tundish::lanes {
 
-// What a thread keeps between records, so that decoding takes no new memory.
+// Buffers that a thread reuses between records, so that decoding allocates nothing.
 class Decoder {
  public:
   explicit Decoder(Cpu cpu = tundish::cpu());
 
-  // Pushes the rows of `window` (inside the image) into the sink. On a fault some rows may have
-  // been pushed already.
+  // Pushes the rows of `window` (inside the image) into the sink. On a fault, some rows may already
+  // have been pushed.
   std::optional<Fault> decode(StripSink& sink, Bytes record, const Window& window,
                               const Tables& tables);
 
-  // All coefficients, as the JPEG has them; reuses the memory of `out`.
+  // Decodes all coefficients, as in the JPEG; reuses the memory of `out`.
   std::optional<Fault> decode(Coefficients& out, Bytes record, const Tables& tables);
 
  private:

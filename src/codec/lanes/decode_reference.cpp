@@ -10,11 +10,11 @@ namespace tundish::lanes {
 namespace {
 
 struct Plane {
-  int width, height;  // samples of the image; what only fills a block is not counted
+  int width, height;  // samples of the image, without block padding
   std::ptrdiff_t stride;
   std::vector<std::uint8_t> samples;
 
-  // Beyond the edges the outermost samples go on.
+  // Repeats the outermost samples beyond the edges.
   int at(int x, int y) const {
     return samples[static_cast<std::size_t>(std::clamp(y, 0, height - 1) * stride +
                                             std::clamp(x, 0, width - 1))];
@@ -38,7 +38,7 @@ Plane make_plane(const Coefficients& image, int c) {
   return plane;
 }
 
-// Chroma at a pixel, as jdsample.c has it.
+// Chroma at a pixel, as in jdsample.c.
 int chroma_at(const Plane& plane, const Geometry& geometry, Upsampling how, int x, int y) {
   const int side_x = x % 2 == 0 ? -1 : 1;
   const int side_y = y % 2 == 0 ? -1 : 1;

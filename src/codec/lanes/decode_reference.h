@@ -1,4 +1,4 @@
-// The twin of the path from units to pixels: coefficients to an image, one pixel after the other.
+// Reference implementation of the path from coefficients to pixels, one pixel at a time.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tundish::lanes {
 
-// Interleaved RGB, width x height.
+// Returns interleaved RGB, width x height.
 std::vector<std::uint8_t> decode_reference(const Coefficients& image);
 
 }  // namespace tundish::lanes

@@ -1,12 +1,12 @@
-// One unit, or two in step, with AVX2.
+// Decodes one unit, or two in step, with AVX2.
 #include "codec/lanes/decode_unit_lanes_avx2.h"
 
 namespace tundish::lanes {
 namespace {
 
-constexpr int kRegisters = kMaxBlocks / 32;  // of one byte per block
+constexpr int kRegisters = kMaxBlocks / 32;  // one byte per block
 
-// 1 for the blocks from `luma` on.
+// Returns 1 for the blocks from `luma` on.
 TUNDISH_INLINE __m256i chroma_of(int from, int luma) {
   const __m256i places =
       _mm256_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
@@ -16,7 +16,7 @@ TUNDISH_INLINE __m256i chroma_of(int from, int luma) {
   return _mm256_add_epi8(before, _mm256_set1_epi8(1));
 }
 
-// Size of DC and number of octets of 32 blocks from `from` on.
+// Reads DC sizes and octet counts of 32 blocks from `from` on.
 TUNDISH_INLINE void read_starts(UnitWork& work, std::uint8_t* octets, Lanes& lanes, int from,
                                 const CodedUnit& unit, const Tables& tables) {
   const UnitShape& shape = unit.shape;
@@ -24,7 +24,7 @@ TUNDISH_INLINE void read_starts(UnitWork& work, std::uint8_t* octets, Lanes& lan
   if (count <= 0) return;
   alignas(32) std::uint8_t table[32];
   store_256(table, chroma_of(from, shape.luma()));
-  const __m256i behind =  // all ones behind the last block
+  const __m256i behind =  // all ones after the last block
       _mm256_sub_epi8(_mm256_setzero_si256(), chroma_of(from, shape.blocks()));
   const __m256i start = _mm256_andnot_si256(
       behind, lanes.symbols<false>(tables.entry[start_table(unit.set, false)], table, count));
@@ -34,7 +34,7 @@ TUNDISH_INLINE void read_starts(UnitWork& work, std::uint8_t* octets, Lanes& lan
   store_256(work.dc_size + from, _mm256_and_si256(_mm256_srli_epi16(start, 4), low));
 }
 
-// The context of the next octet.
+// Returns the context of the next octet.
 TUNDISH_INLINE __m256i context_after(__m256i mask) {
   const __m256i ones =
       _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
@@ -47,7 +47,7 @@ TUNDISH_INLINE __m256i context_after(__m256i mask) {
                          _mm256_and_si256(none, _mm256_set1_epi8(8)));
 }
 
-// Bytes of `values` where `mask` has ones, in order without gaps; returns their end.
+// Writes the bytes of `values` selected by `mask`, in order without gaps; returns their end.
 TUNDISH_INLINE std::uint8_t* compress(std::uint8_t* to, __m256i values, std::uint32_t mask) {
   for (int i = 0; i < 4; ++i) {
     const unsigned part = mask >> (8 * i) & 255;
@@ -61,7 +61,7 @@ TUNDISH_INLINE std::uint8_t* compress(std::uint8_t* to, __m256i values, std::uin
   return to;
 }
 
-// The reverse; zeros elsewhere.
+// The inverse of compress(); zeros elsewhere.
 TUNDISH_INLINE __m256i expand(const std::uint8_t*& from, std::uint32_t mask) {
   __m128i eight[4];
   for (int i = 0; i < 4; ++i) {
@@ -74,7 +74,7 @@ TUNDISH_INLINE __m256i expand(const std::uint8_t*& from, std::uint32_t mask) {
                           _mm_unpacklo_epi64(eight[0], eight[1]));
 }
 
-// Eight bytes of each block, one from each row of `octet`, become its mask.
+// Combines eight bytes of each block, one from each row of `octet`, into the block's mask.
 TUNDISH_INLINE void store_masks(std::uint64_t* out, const UnitWork& work, int blocks) {
   for (int b = 0; b < blocks; b += 16) {
     __m128i row[kOctets];
@@ -121,7 +121,7 @@ TUNDISH_INLINE void find_escapes(UnitValues& out, UnitWork& work) {
     std::uint64_t escaped;
     std::memcpy(&escaped, work.escaped + i / kLanes, sizeof escaped);
     const int count = __builtin_popcountll(escaped);
-    // Two without a branch: more are rare.
+    // Stores two without a branch: more are rare.
     const std::uint64_t second = _blsr_u64(escaped);
     to[0] = static_cast<std::uint16_t>(i + static_cast<int>(_tzcnt_u64(escaped)));
     to[1] = static_cast<std::uint16_t>(i + static_cast<int>(_tzcnt_u64(second)));
@@ -171,18 +171,18 @@ TUNDISH_INLINE bool finish(UnitValues& out, UnitWork& work, Lanes& lanes, const 
   return true;
 }
 
-// The masks of a unit's blocks, on the way from the last octet to the first.
+// The masks of a unit's blocks while they are read, from the last octet to the first.
 struct Masks {
   alignas(32) std::uint8_t octets[kMaxBlocks] = {}, context[kMaxBlocks] = {};
   std::uint32_t has[kRegisters];
-  int count;  // of blocks that have this octet
+  int count;  // number of blocks that have this octet
 
-  // All ones for the blocks that have the octet.
+  // Returns all ones for the blocks that have the octet.
   TUNDISH_INLINE __m256i having(int j, int octet) const {
     return _mm256_cmpgt_epi8(load_256(octets + 32 * j), _mm256_set1_epi8(static_cast<char>(octet)));
   }
 
-  // The table of each block that has the octet, in order without gaps.
+  // Collects the table of each block that has the octet, in order without gaps.
   TUNDISH_INLINE void gather_tables(std::uint8_t* dense, int octet, const UnitShape& shape,
                                     const TableSet& set) {
     const auto row = [&](int c) {
@@ -204,7 +204,7 @@ struct Masks {
     store_256(to, _mm256_setzero_si256());
   }
 
-  // The octets that were read, back to their blocks; they are the context of the next.
+  // Moves the octets back to their blocks; they are the context of the next octet.
   TUNDISH_INLINE void spread(std::uint8_t* out, const std::uint8_t* dense, int octet, int blocks) {
     for (int j = 0; 32 * j < blocks; ++j) {
       const __m256i mask = expand(dense, has[j]);
@@ -214,7 +214,7 @@ struct Masks {
   }
 };
 
-// Sizes of DC and the masks, all units in step.
+// Reads DC sizes and masks, all units in step.
 template <int kUnits>
 TUNDISH_INLINE void read_masks(UnitWork* works, Lanes (&lanes)[kUnits], const CodedUnit* units,
                                const Tables& tables) {

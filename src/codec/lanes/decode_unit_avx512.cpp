@@ -1,12 +1,12 @@
-// One unit, or two in step, with AVX-512.
+// Decodes one unit, or two in step, with AVX-512.
 #include "codec/lanes/decode_unit_finish_avx512.h"
 
 namespace tundish::lanes {
 namespace {
 
-constexpr int kRegisters = kMaxBlocks / 64;  // of one byte per block
+constexpr int kRegisters = kMaxBlocks / 64;  // one byte per block
 
-// Size of DC and number of octets of 32 blocks from `from` on.
+// Reads DC sizes and octet counts of 32 blocks from `from` on.
 TUNDISH_INLINE void read_starts(UnitWork& work, std::uint8_t* octets, Lanes& lanes, int from,
                                 const CodedUnit& unit, const Tables& tables) {
   const UnitShape& shape = unit.shape;
@@ -23,7 +23,7 @@ TUNDISH_INLINE void read_starts(UnitWork& work, std::uint8_t* octets, Lanes& lan
                      _mm256_and_si256(_mm256_srli_epi16(start, 4), low));
 }
 
-// Eight bytes of each block, one from each row of `octet`, become its mask.
+// Combines eight bytes of each block, one from each row of `octet`, into the block's mask.
 TUNDISH_INLINE void store_masks(std::uint64_t* out, const UnitWork& work, int blocks) {
   for (int j = 0; 64 * j < blocks; ++j) {
     __m512i pairs[8];
@@ -53,7 +53,7 @@ TUNDISH_INLINE void store_masks(std::uint64_t* out, const UnitWork& work, int bl
   }
 }
 
-// Which of the code's 32 values are escapes, by their parameters.
+// Returns which of 32 codes are escapes, given their parameters.
 TUNDISH_INLINE std::uint32_t escapes_of(__m256i code, const std::uint8_t* rice) {
   const __m256i least = _mm256_broadcastsi128_si256(
       _mm_setr_epi8(kRiceEscape[0], kRiceEscape[1], kRiceEscape[2], kRiceEscape[3], kRiceEscape[4],
@@ -70,11 +70,11 @@ TUNDISH_INLINE void read_values(UnitValues& out, UnitWork& work, Lanes& lanes, i
                      _mm256_add_epi8(code, _mm256_set1_epi8(1)));
 }
 
-// The masks of a unit's blocks, on the way from the last octet to the first.
+// The masks of a unit's blocks while they are read, from the last octet to the first.
 struct Masks {
   __m512i octets[kRegisters], context[kRegisters];
   __mmask64 chroma[kRegisters], has[kRegisters];
-  int count;  // of blocks that have this octet
+  int count;  // number of blocks that have this octet
 
   TUNDISH_INLINE void start(const std::uint8_t* octet_counts, int luma) {
     for (int j = 0; j < kRegisters; ++j) {
@@ -84,7 +84,7 @@ struct Masks {
     }
   }
 
-  // The table of each block that has the octet, in order without gaps.
+  // Collects the table of each block that has the octet, in order without gaps.
   TUNDISH_INLINE void gather_tables(std::uint8_t* dense, int octet, const TableSet& set) {
     const auto row = [&](int c) {
       return _mm512_broadcast_i32x4(
@@ -102,7 +102,7 @@ struct Masks {
     count = static_cast<int>(to - dense);
   }
 
-  // The octets that were read, back to their blocks; they are the context of the next.
+  // Moves the octets back to their blocks; they are the context of the next octet.
   TUNDISH_INLINE void spread(std::uint8_t* out, const std::uint8_t* dense) {
     for (int j = 0; j < kRegisters; ++j) {
       const __m512i mask = _mm512_maskz_expand_epi8(has[j], _mm512_loadu_si512(dense));
@@ -115,8 +115,8 @@ struct Masks {
   }
 };
 
-// One octet of each of the next 32 blocks, or of the `count` that are left: `dense` holds their
-// tables before and the octets after.
+// Reads one octet of each of the next 32 blocks, or of the remaining `count`. `dense` holds the
+// tables before the call and the octets after it.
 TUNDISH_INLINE void read_octets(std::uint8_t* dense, Lanes& lanes, int count,
                                 const Entry* entries) {
   const std::uint32_t active = first_of_32(count);
@@ -128,7 +128,7 @@ TUNDISH_INLINE void read_octets(std::uint8_t* dense, Lanes& lanes, int count,
   _mm256_store_si256(place, lanes.symbols(entries, table, active));
 }
 
-// Sizes of DC and the masks, all units in step.
+// Reads DC sizes and masks, all units in step.
 template <int kUnits>
 TUNDISH_INLINE void read_masks(UnitWork* works, Lanes (&lanes)[kUnits], const CodedUnit* units,
                                const Tables& tables) {

@@ -1,5 +1,5 @@
-// What follows the value codes of a unit: the high bits of escapes, the raw bits, DC and the signs.
-// For files that are compiled for AVX-512; internal to the file that includes it.
+// The steps after a unit's value codes: the high bits of escapes, the raw bits, DC and the signs.
+// For files compiled for AVX-512; internal to the including file.
 #pragma once
 
 #include <immintrin.h>
@@ -29,7 +29,7 @@ TUNDISH_INLINE void find_escapes(UnitValues& out, UnitWork& work) {
   out.escapes = static_cast<int>(to - work.position);
 }
 
-// What is left of the states below their highest bit, two lanes at a time.
+// Writes the remaining bits of the states, below their highest set bit, two lanes at a time.
 TUNDISH_INLINE void put_states(BitWriter& bits, const Lanes& lanes) {
   for (int h = 0; h < 2; ++h) {
     const __m512i state = _mm512_or_si512(lanes.x[h], set1(1));
@@ -46,7 +46,7 @@ TUNDISH_INLINE void put_states(BitWriter& bits, const Lanes& lanes) {
   }
 }
 
-// Before the signs are put on: `value` holds magnitudes.
+// Runs before the signs are applied: `value` holds magnitudes.
 TUNDISH_INLINE void finish_escapes_together(UnitValues& out, const UnitWork& work) {
   for (int i = 0; i < out.escapes; i += 16) {
     const __m512i at = _mm512_maskz_cvtepu16_epi32(
@@ -70,7 +70,7 @@ TUNDISH_INLINE void finish_escapes_together(UnitValues& out, const UnitWork& wor
   out.escape[out.escapes].position = 65535;
 }
 
-// Byte i of each 16 becomes the sum of the bytes before it.
+// Replaces byte i of each 16 by the sum of the bytes before it.
 TUNDISH_INLINE __m512i sums_before(__m512i bytes) {
   __m512i sum = _mm512_bslli_epi128(bytes, 1);
   sum = _mm512_add_epi8(sum, _mm512_bslli_epi128(sum, 1));
@@ -79,11 +79,11 @@ TUNDISH_INLINE __m512i sums_before(__m512i bytes) {
   return _mm512_add_epi8(sum, _mm512_bslli_epi128(sum, 8));
 }
 
-// 16 differences of DC whose bits are concatenated from bit `at` on.
+// Returns 16 DC differences whose bits are concatenated from bit `at` on.
 TUNDISH_INLINE __m512i dc_differences(const std::byte* raw, unsigned at, __m128i sizes,
                                       __m128i bits_before) {
   const __m512i first =
-      _mm512_add_epi32(_mm512_cvtepu8_epi32(bits_before), set1(at % 8));  // within `near`
+      _mm512_add_epi32(_mm512_cvtepu8_epi32(bits_before), set1(at % 8));  // relative to `near`
   const __m512i bytes = _mm512_add_epi32(
       _mm512_mullo_epi32(_mm512_srli_epi32(first, 3), set1(0x01010101)), set1(0x03020100));
   const __m512i near = _mm512_loadu_si512(raw + at / 8);
@@ -93,15 +93,15 @@ TUNDISH_INLINE __m512i dc_differences(const std::byte* raw, unsigned at, __m128i
       _mm512_srlv_epi32(_mm512_permutexvar_epi8(bytes, near), _mm512_and_si512(first, set1(7))),
       all);
   const __mmask16 negative = _mm512_cmple_epu32_mask(bits, _mm512_srli_epi32(all, 1));
-  return _mm512_mask_sub_epi32(bits, negative, bits, all);  // nothing when there are no bits
+  return _mm512_mask_sub_epi32(bits, negative, bits, all);  // zero if there are no bits
 }
 
-// Every element becomes the sum of those up to it.
+// Replaces every element by the sum of all elements up to it.
 TUNDISH_INLINE __m512i running_sums(__m512i words) {
   __m512i sum = _mm512_add_epi16(words, _mm512_bslli_epi128(words, 2));
   sum = _mm512_add_epi16(sum, _mm512_bslli_epi128(sum, 4));
   sum = _mm512_add_epi16(sum, _mm512_bslli_epi128(sum, 8));
-  // The last sum of each 128 bits goes to all that follow.
+  // Adds the last sum of each 128 bits to all following elements.
   const __m512i last = _mm512_shuffle_epi8(sum, _mm512_set1_epi16(0x0f0e));
   const __m512i one = _mm512_maskz_shuffle_i64x2(0xfc, last, last, 0x90);
   const __m512i two = _mm512_maskz_shuffle_i64x2(0xf0, last, last, 0x40);
@@ -109,7 +109,7 @@ TUNDISH_INLINE __m512i running_sums(__m512i words) {
   return _mm512_add_epi16(_mm512_add_epi16(sum, one), _mm512_add_epi16(two, three));
 }
 
-// DC from the raw bits behind the signs, as differences to the block before in its component.
+// Sums DC from the raw bits after the signs: differences to the previous block of the component.
 TUNDISH_INLINE void sum_dc(UnitValues& out, const UnitWork& work, const UnitShape& shape) {
   auto at = static_cast<unsigned>(out.values);
   const auto* raw = reinterpret_cast<const std::byte*>(work.raw);

@@ -1,7 +1,7 @@
-// 32 lanes in four registers of 8: their states, and how symbols, value codes and bits are taken
-// from them. Tables are read with plain loads: they are as fast as the gather instruction where
-// that is fast, and much faster where it is not. For files that are compiled for AVX2; internal to
-// the file that includes it.
+// 32 lanes in four registers of 8: their states, and functions that read symbols, value codes and
+// bits. Tables are read with plain loads, which are as fast as the gather instruction where
+// gather is fast, and much faster elsewhere. For files compiled for AVX2; internal to the
+// including file.
 #pragma once
 
 #include <immintrin.h>
@@ -24,7 +24,7 @@ TUNDISH_INLINE void store_256(void* to, __m256i value) {
   _mm256_storeu_si256(static_cast<__m256i*>(to), value);
 }
 
-// One byte of each of the 32 words, in order.
+// Returns one byte of each of the 32 words, in order.
 template <int kByte>
 TUNDISH_INLINE __m256i bytes_of(const __m256i (&words)[kQuarters]) {
   const auto pick = [&](int place) {
@@ -34,7 +34,7 @@ TUNDISH_INLINE __m256i bytes_of(const __m256i (&words)[kQuarters]) {
     }
     return _mm256_load_si256(reinterpret_cast<const __m256i*>(index));
   };
-  // In each 128 bits: four bytes of the first register, four of the second, ...
+  // Each 128 bits hold four bytes of the first register, four of the second, ...
   __m256i mixed = _mm256_shuffle_epi8(words[0], pick(0));
   for (int q = 1; q < kQuarters; ++q) {
     mixed = _mm256_or_si256(mixed, _mm256_shuffle_epi8(words[q], pick(q)));
@@ -42,7 +42,7 @@ TUNDISH_INLINE __m256i bytes_of(const __m256i (&words)[kQuarters]) {
   return _mm256_permutevar8x32_epi32(mixed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 
-// All ones in the lanes 8 * quarter + i < count.
+// Returns all ones in the lanes 8 * quarter + i < count.
 TUNDISH_INLINE __m256i first_lanes(int count, int quarter) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(count - 8 * quarter),
                             _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -50,11 +50,11 @@ TUNDISH_INLINE __m256i first_lanes(int count, int quarter) {
 
 struct Lanes {
   __m256i x[kQuarters];
-  __m256i low;  // a lane below it takes a word
+  __m256i low;  // a lane whose state is below takes a word
   const std::byte* word;
   const std::byte* end;
 
-  // Lanes that fell below 2^15 take the next words, in their order.
+  // Lanes that fell below 2^15 take the next words, in lane order.
   TUNDISH_INLINE void refill(int q, __m256i active) {
     const __m256i empty = _mm256_and_si256(_mm256_cmpgt_epi32(low, x[q]), active);
     const auto mask = static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(empty)));
@@ -66,13 +66,13 @@ struct Lanes {
     word += 2 * __builtin_popcount(mask);
   }
 
-  // Once per step of 32 lanes, so that no read goes far behind the unit. A unit that took too
-  // many words stays behind its end, which shows at the end.
+  // Called once per step of 32 lanes, so that no read goes far past the unit. A unit that took too
+  // many words stays past its end, which is detected at the end.
   TUNDISH_INLINE void stay_inside() {
     if (__builtin_expect(word > end, 0)) word = end + 2;
   }
 
-  // `count` bits of every active lane.
+  // Takes `count` bits from every active lane.
   TUNDISH_INLINE __m256i bits(int q, __m256i count, __m256i active) {
     const __m256i above = _mm256_sllv_epi32(_mm256_set1_epi32(-1), count);
     const __m256i out = _mm256_andnot_si256(above, x[q]);
@@ -94,7 +94,7 @@ struct Lanes {
     return _mm256_set_m128i(half(high), half(low));
   }
 
-  // One symbol in each of the first `count` lanes; `table` holds which table each lane reads.
+  // Reads one symbol in each of the first `count` lanes; `table` holds each lane's table.
   template <bool kAll>
   TUNDISH_INLINE __m256i symbols(const Entry* entries, const std::uint8_t* table, int count) {
     __m256i entry[kQuarters];
@@ -134,8 +134,8 @@ struct Lanes {
     return _mm256_cmpeq_epi32(_mm256_and_si256(set1(mask), bit), bit);
   }
 
-  // The low eight bits of one value code in each of the first `count` lanes, under the 32
-  // parameters at `rice`.
+  // Reads the low eight bits of one value code in each of the first `count` lanes. `rice` points to
+  // the 32 parameters.
   template <bool kAll>
   TUNDISH_INLINE __m256i values(const std::uint8_t* rice, int count) {
     __m256i code[kQuarters];
@@ -146,7 +146,7 @@ struct Lanes {
       const __m256i capped = _mm256_or_si256(x[q], set1(1u << 15));
       const __m256i one =
           _mm256_and_si256(capped, _mm256_sub_epi32(_mm256_setzero_si256(), capped));
-      // The exponent of a float is the place of its only one, plus 127.
+      // A float's exponent is the position of the only set bit, plus 127.
       const __m256i exponent = _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps(one)), 23);
       const __m256i zeros = _mm256_sub_epi32(exponent, set1(127));
       const __m256i rest = _mm256_srlv_epi32(_mm256_srli_epi32(x[q], 1), zeros);

@@ -1,5 +1,5 @@
-// 32 lanes in two registers of 16: their states, and how symbols, value codes and bits are taken
-// from them. For files that are compiled for AVX-512; internal to the file that includes it.
+// 32 lanes in two registers of 16: their states, and functions that read symbols, value codes and
+// bits. For files compiled for AVX-512; internal to the including file.
 #pragma once
 
 #include <immintrin.h>
@@ -9,7 +9,7 @@
 namespace tundish::lanes {
 namespace {
 
-// The first n of 32.
+// Returns a mask of the first n of 32.
 TUNDISH_INLINE std::uint32_t first_of_32(int n) {
   return n >= 32 ? ~0u : n <= 0 ? 0u : (1u << n) - 1;
 }
@@ -28,18 +28,18 @@ struct Register {
   TUNDISH_INLINE operator __m512i() const { return _mm512_load_si512(byte); }
 };
 
-// Byte i is first + step * i.
+// Returns bytes with byte i = first + step * i.
 constexpr Register count_up(int first, int step) {
   Register out = {};
   for (int i = 0; i < 64; ++i) out.byte[i] = static_cast<std::uint8_t>(first + step * i);
   return out;
 }
 constexpr Register kPlaces = count_up(0, 1);
-constexpr Register kLowestBytes = count_up(0, 4);  // of the words of two registers
+constexpr Register kLowestBytes = count_up(0, 4);  // of the words in two registers
 constexpr Register kHighestBytes = count_up(3, 4);
 
-// entries[at] of 16 lanes with plain loads: faster than the gather instruction where it was
-// measured, and much faster where that is slow.
+// Looks up entries[at] for 16 lanes with plain loads: faster than the gather instruction where
+// measured, and much faster where gather is slow.
 TUNDISH_INLINE __m512i look_up(const Entry* entries, __m512i at) {
   const auto four = [&](__m128i index) {
     const auto a = static_cast<std::uint64_t>(_mm_cvtsi128_si64(index));
@@ -57,11 +57,11 @@ TUNDISH_INLINE __m512i look_up(const Entry* entries, __m512i at) {
 
 struct Lanes {
   __m512i x[2];
-  __m512i low;  // a lane below it takes a word
+  __m512i low;  // a lane whose state is below takes a word
   const std::byte* word;
   const std::byte* end;
 
-  // Lanes that fell below 2^15 take the next words, in their order.
+  // Lanes that fell below 2^15 take the next words, in lane order.
   TUNDISH_INLINE void refill(int half, __mmask16 active) {
     const __mmask16 empty = _mm512_mask_cmplt_epu32_mask(active, x[half], low);
     const __m512i words =
@@ -71,13 +71,13 @@ struct Lanes {
     word += 2 * __builtin_popcount(empty);
   }
 
-  // Once per step of 32 lanes, so that no read goes far behind the unit. A unit that took too
-  // many words stays behind its end, which shows at the end.
+  // Called once per step of 32 lanes, so that no read goes far past the unit. A unit that took too
+  // many words stays past its end, which is detected at the end.
   TUNDISH_INLINE void stay_inside() {
     if (__builtin_expect(word > end, 0)) word = end + 2;
   }
 
-  // `count` bits of every active lane.
+  // Takes `count` bits from every active lane.
   TUNDISH_INLINE __m512i bits(int half, __m512i count, __mmask16 active) {
     const __m512i above = _mm512_sllv_epi32(_mm512_set1_epi32(-1), count);
     const __m512i out = _mm512_andnot_si512(above, x[half]);
@@ -86,7 +86,7 @@ struct Lanes {
     return out;
   }
 
-  // One symbol per active lane; `table` holds where each lane's table starts in `entries`.
+  // Reads one symbol per active lane; `table` holds the offset of each lane's table in `entries`.
   TUNDISH_INLINE __m256i symbols(const Entry* entries, const __m512i (&table)[2],
                                  std::uint32_t active) {
     __m512i entry[2];
@@ -116,7 +116,7 @@ struct Lanes {
     return _mm512_castsi512_si256(_mm512_permutex2var_epi8(entry[0], kHighestBytes, entry[1]));
   }
 
-  // The low eight bits of one value code per active lane, under the 32 parameters at `rice`.
+  // Reads the low eight bits of one value code per active lane, with the 32 parameters at `rice`.
   TUNDISH_INLINE __m256i values(const std::uint8_t* rice, std::uint32_t active) {
     __m512i code[2];
     for (int h = 0; h < 2; ++h) {

@@ -1,5 +1,5 @@
-// The parts of a fast decoder that need no registers of a particular kind. Each instruction set
-// compiles its own copy, so everything here is internal to the file that includes it.
+// Parts of the fast decoders that are independent of the register type. Each instruction set
+// compiles its own copy, so everything here is internal to the including file.
 #pragma once
 
 #include <cstring>
@@ -12,9 +12,9 @@
 namespace tundish::lanes {
 namespace {
 
-// Where each block's values start, and the parameter of every value. A row of parameters is
-// copied whole; the next block's row overwrites what was too much. Chroma has few values: half a
-// row is nearly always enough.
+// Computes where each block's values start, and the parameter of every value. Copies whole rows of
+// parameters; the next block's row overwrites the excess. Chroma has few values: half a row is
+// nearly always enough.
 TUNDISH_INLINE void lay_out_values(UnitValues& out, UnitWork& work, const UnitShape& shape,
                                    const TableSet& set) {
   std::size_t at = 0;
@@ -36,13 +36,13 @@ TUNDISH_INLINE void lay_out_values(UnitValues& out, UnitWork& work, const UnitSh
   out.values = static_cast<int>(at);
 }
 
-// Appends bits to words of 64.
+// Appends bits to 64-bit words.
 struct BitWriter {
   std::uint64_t* to;
-  std::uint64_t waiting = 0;  // bits not yet stored, `count` of them
+  std::uint64_t waiting = 0;  // `count` bits not yet stored
   int count = 0;
 
-  // At most 63 bits; `bits` has none above them.
+  // Appends `more` bits, at most 63; all higher bits of `bits` must be 0.
   TUNDISH_INLINE void put(std::uint64_t bits, int more) {
     *to = waiting | bits << count;
     const int total = count + more;
@@ -54,8 +54,8 @@ struct BitWriter {
   }
 };
 
-// The unit's last bytes follow what the states had; false when all are fewer than `needed`. Bytes
-// after the unit follow the last bit.
+// Appends the unit's last bytes to the bits from the states; returns false if there are fewer than
+// `needed` in total. Bytes after the unit follow the last bit.
 TUNDISH_INLINE bool append_raw(UnitWork& work, BitWriter& bits, const UnitHead& head, int needed) {
   const auto known = static_cast<int>(bits.to - work.raw) * 64 + bits.count;
   const int stored = static_cast<int>(head.end - head.words_end) * 8;
@@ -72,14 +72,14 @@ TUNDISH_INLINE bool append_raw(UnitWork& work, BitWriter& bits, const UnitHead& 
   return true;
 }
 
-// Bits of all differences of DC.
+// Returns the total number of bits of all DC differences.
 TUNDISH_INLINE int count_dc_bits(const UnitWork& work, int blocks) {
   int sum = 0;
   for (int b = 0; b < blocks; ++b) sum += work.dc_size[b];
   return sum;
 }
 
-// DC from the raw bits after the signs, as differences to the block before in its component.
+// Reads DC from the raw bits after the signs: differences to the previous block of the component.
 TUNDISH_INLINE void read_dc(UnitValues& out, const UnitWork& work, const UnitShape& shape) {
   auto at = static_cast<unsigned>(out.values);
   const auto* raw = reinterpret_cast<const std::byte*>(work.raw);
@@ -91,13 +91,13 @@ TUNDISH_INLINE void read_dc(UnitValues& out, const UnitWork& work, const UnitSha
       const unsigned all = (1u << size) - 1;
       const unsigned bits = load<std::uint32_t>(raw + at / 8) >> (at % 8) & all;
       at += size;
-      dc += bits - (bits <= all >> 1 ? all : 0);  // nothing when there are no bits
+      dc += bits - (bits <= all >> 1 ? all : 0);  // zero if there are no bits
       out.dc[b] = static_cast<std::int16_t>(dc);
     }
   }
 }
 
-// Before the signs are put on: `value` holds magnitudes.
+// Runs before the signs are applied: `value` holds magnitudes.
 TUNDISH_INLINE void finish_escapes(UnitValues& out, const UnitWork& work) {
   for (int i = 0; i < out.escapes; ++i) {
     const int at = work.position[i];
@@ -112,7 +112,7 @@ TUNDISH_INLINE void finish_escapes(UnitValues& out, const UnitWork& work) {
   out.escape[out.escapes].position = 65535;
 }
 
-// Both units in step where their heads are sound, otherwise each alone.
+// Decodes both units in step if their heads are valid, otherwise each alone.
 template <typename One, typename Two>
 TUNDISH_INLINE unsigned one_or_two(UnitValues* const* out, const CodedUnit* units, int count,
                                    const One& one, const Two& two) {

@@ -1,4 +1,4 @@
-// For processors without AVX2: one lane after the other, two units at a time only in name.
+// Decoder for processors without AVX2: one lane at a time, and one unit at a time.
 #include <bit>
 
 #include "codec/lanes/decode_unit_parts.h"
@@ -8,7 +8,7 @@ namespace {
 
 struct Lanes {
   std::uint32_t x[kLanes];
-  std::uint32_t low;  // a lane below it takes a word
+  std::uint32_t low;  // a lane whose state is below takes a word
   const std::byte* word;
   const std::byte* end;
 
@@ -17,7 +17,7 @@ struct Lanes {
     std::memcpy(x, head.state, sizeof x);
   }
 
-  // Whether a lane needs a word cannot be predicted, so there is no branch for it.
+  // Whether a lane needs a word is unpredictable, so this code has no branch.
   TUNDISH_INLINE std::uint32_t refilled(std::uint32_t state) {
     const bool empty = state < low;
     const std::uint32_t next = state << 16 | load<std::uint16_t>(word);
@@ -26,7 +26,7 @@ struct Lanes {
     return (next & mask) | (state & ~mask);
   }
 
-  // Once per step of 32 lanes, so that no read goes far past the unit. A unit that took too
+  // Called once per step of 32 lanes, so that no read goes far past the unit. A unit that took too
   // many words stays past its end, which is detected at the end.
   TUNDISH_INLINE void stay_inside() {
     if (word > end) [[unlikely]]
@@ -39,7 +39,7 @@ struct Lanes {
     return out;
   }
 
-  // One symbol of each table in `table`, which becomes the symbol.
+  // Replaces each table in `table` by the symbol read from it.
   TUNDISH_INLINE void symbols(std::uint8_t* table, int count, const Tables& tables) {
     for (int from = 0; from < count; from += kLanes) {
       const int lanes = count - from < kLanes ? count - from : kLanes;
@@ -63,7 +63,7 @@ struct Lanes {
 void read_starts(UnitWork& work, std::uint8_t* octets, Lanes& lanes, const CodedUnit& unit,
                  const Tables& tables) {
   const int blocks = unit.shape.blocks();
-  if (blocks > kMaxBlocks) __builtin_unreachable();  // for g++; the geometry guarantees it
+  if (blocks > kMaxBlocks) __builtin_unreachable();  // hint for g++; the geometry guarantees it
   for (int b = 0; b < blocks; ++b) {
     work.dense[b] = static_cast<std::uint8_t>(start_table(unit.set, b >= unit.shape.luma()));
   }
@@ -98,7 +98,7 @@ void read_masks(UnitValues& out, UnitWork& work, const std::uint8_t* octets, Lan
 }
 
 void read_values(UnitValues& out, UnitWork& work, Lanes& shared) {
-  Lanes lanes = shared;  // of our own: no store of a byte can change it
+  Lanes lanes = shared;  // a local copy: byte stores cannot alias it
   const int values = out.values;
   const std::uint8_t* rices = work.rice;
   int escapes = 0;

@@ -8,8 +8,8 @@
 namespace tundish::lanes {
 namespace {
 
-// 32 states and the words they share. Words after the last read as 0 and are counted, so that
-// the end shows that there were too few.
+// 32 states and the words they share. Words past the last read as 0 and are counted, so that the
+// end of the unit reveals missing words.
 class Lanes {
  public:
   explicit Lanes(const UnitHead& head)
@@ -39,7 +39,7 @@ class Lanes {
     return out;
   }
 
-  // Zeros up to a one, at most 15 of them; then `rice` bits.
+  // Reads up to 15 zeros before a one, then `rice` bits.
   unsigned value(int lane, int rice) {
     std::uint32_t& x = state_[lane];
     const int quotient = std::countr_zero(x | 1u << 15);
@@ -47,7 +47,7 @@ class Lanes {
     const unsigned out = static_cast<unsigned>(quotient) << rice | (rest & ((1u << rice) - 1));
     x = rest >> rice;
     refill(x);
-    return out & 255;  // more is in damaged units only
+    return out & 255;  // larger only in damaged units
   }
 
  private:
@@ -63,10 +63,10 @@ class Lanes {
   std::uint32_t state_[kLanes];
   const std::byte* words_;
   int left_;
-  std::uint32_t low_;  // below it a lane takes a word
+  std::uint32_t low_;  // a lane whose state is below takes a word
 };
 
-// Symbols for items 0 to count - 1, item i in lane i mod 32; escapes after each 32.
+// Reads symbols for items 0 to count - 1, item i in lane i mod 32; escapes follow every 32 items.
 template <typename TableOf>
 void read_symbols(std::uint8_t* out, Lanes& lanes, int count, const TableOf& table_of) {
   for (int from = 0; from < count; from += kLanes) {
@@ -83,7 +83,7 @@ void read_symbols(std::uint8_t* out, Lanes& lanes, int count, const TableOf& tab
   }
 }
 
-// Masks, from the highest octet to the lowest, of the blocks that have it.
+// Reads masks from the highest octet to the lowest, for the blocks that have the octet.
 void read_masks(UnitValues& out, Lanes& lanes, const std::uint8_t* octets, const UnitShape& shape,
                 const TableSet& set, const Tables& tables) {
   const int blocks = shape.blocks();
@@ -107,7 +107,7 @@ void read_masks(UnitValues& out, Lanes& lanes, const std::uint8_t* octets, const
   }
 }
 
-// Of every value its magnitude - 1, and which of them are escapes.
+// Reads the magnitude - 1 of every value, and finds the escapes.
 void read_magnitudes(unsigned* rest, UnitValues& out, Lanes& lanes, const UnitShape& shape,
                      const TableSet& set) {
   const int blocks = shape.blocks();
@@ -137,7 +137,7 @@ void read_magnitudes(unsigned* rest, UnitValues& out, Lanes& lanes, const UnitSh
 
 using RawBits = std::vector<bool>;
 
-// What is left of the states below their highest bit, then the unit's last bytes.
+// Collects the remaining bits of the states, below their highest bit, then the unit's last bytes.
 RawBits raw_bits(const Lanes& lanes, const UnitHead& head) {
   RawBits raw;
   for (int lane = 0; lane < kLanes; ++lane) {
@@ -162,7 +162,7 @@ void put_signs_on(UnitValues& out, const unsigned* rest, RawBits::const_iterator
   out.escape[out.escapes].position = 65535;
 }
 
-// DC, as differences to the block before in the same component.
+// Sums DC from the differences to the previous block of the same component.
 void read_dc(UnitValues& out, const std::uint8_t* start, const UnitShape& shape,
              RawBits::const_iterator& next) {
   for (int b = 0, component = 0, dc = 0; b < shape.blocks(); ++b) {
@@ -185,7 +185,7 @@ bool decode_unit_reference(UnitValues& out, const CodedUnit& unit, const Tables&
   Lanes lanes(head);
   const TableSet& set = tables.set[unit.set];
 
-  // Start of every block: how large its difference of DC is, and how many octets it has.
+  // Start of every block: size of the DC difference, and number of octets.
   std::uint8_t start[kMaxBlocks], octets[kMaxBlocks];
   read_symbols(start, lanes, blocks,
                [&](int b) { return tables.entry[start_table(unit.set, b >= shape.luma())]; });

@@ -24,7 +24,7 @@ Coefficients some_coefficients(Random& random, Sampling sampling) {
   return image;
 }
 
-// Tables fitted to other images than those that are coded, so that escapes of all kinds happen.
+// Returns tables fitted to other images than the coded ones, so that all kinds of escapes occur.
 std::unique_ptr<Tables> some_tables(Random& random) {
   std::vector<ImageSample> samples(random.below(4));
   static UnitSymbols scratch;
@@ -75,7 +75,7 @@ Coded code(const UnitSymbols& symbols, const Tables& tables, int set) {
   return out;
 }
 
-// All decoders that this machine can run must give the same for these two units.
+// Checks that all decoders supported by this machine agree on these two units.
 void check_all(const Coded& a, const Coded& b, const Tables& tables) {
   static UnitValues slow[2], fast[2];
   static UnitWork works[2];
@@ -115,7 +115,7 @@ TEST_CASE("a unit decodes to the coefficients it was made from") {
       const Coded coded = code(symbols, *tables, static_cast<int>(random.below(kSets)));
       REQUIRE(decode_unit_reference(read, coded.unit(), *tables));
       make_unit(made, image, x, y);
-      // -128 fits a byte and is an escape all the same.
+      // -128 fits into a byte but is still an escape.
       REQUIRE(read.values == made.values);
       REQUIRE(std::equal(made.mask, made.mask + made.blocks, read.mask));
       REQUIRE(std::equal(made.dc, made.dc + made.blocks, read.dc));
@@ -164,15 +164,15 @@ TEST_CASE("damaged units are refused or decoded equally by every instruction set
         case 0:
           damaged.bytes[at] ^= std::byte{1} << random.below(8);
           break;
-        case 1:  // cut off, evenly or not
+        case 1:  // cut off, at an even or odd length
           damaged.size = at;
           break;
-        case 2:  // any number of words
+        case 2:  // random word count
           store(damaged.bytes.data(), static_cast<std::uint16_t>(random.below(2 * whole.size)));
           if (random.below(3) == 0)
             store(damaged.bytes.data(), static_cast<std::uint16_t>(kNarrow));
           break;
-        default:  // noise from somewhere on
+        default:  // noise from a random position on
           for (std::size_t k = at; k < damaged.size; ++k) {
             damaged.bytes[k] = static_cast<std::byte>(random.below(256));
           }

@@ -12,7 +12,7 @@ namespace {
 constexpr double kCostUnit = 65536;
 constexpr std::uint64_t kBitCost = 65536;
 
-// Bits of a symbol by its frequency, in 1/65536.
+// Returns the bits of a symbol by its frequency, in 1/65536.
 const std::uint32_t* symbol_costs() {
   static const auto costs = [] {
     std::array<std::uint32_t, kTableSize + 1> out = {};
@@ -25,7 +25,7 @@ const std::uint32_t* symbol_costs() {
   return costs.data();
 }
 
-// The codes of magnitudes that are no escapes, by parameter.
+// The codes of magnitudes that are not escapes, by parameter.
 struct ValueCodes {
   struct Code {
     std::uint16_t bits;
@@ -96,7 +96,7 @@ void UnitEncoder::masks(const UnitSymbols& symbols, const Tables& tables) {
 void UnitEncoder::values(const UnitSymbols& symbols, const Tables& tables) {
   high_.clear();
   unsigned item = 0;
-  std::uint32_t length_of[kLanes] = {};  // of all codes of a lane
+  std::uint32_t length_of[kLanes] = {};  // all codes of a lane
   for (int b = 0; b < symbols.shape.blocks(); ++b) {
     const BlockSymbols& block = symbols.block[b];
     const std::uint8_t* rice = tables.set[set_].rice[b >= symbols.shape.luma()][block.count];
@@ -120,7 +120,7 @@ void UnitEncoder::values(const UnitSymbols& symbols, const Tables& tables) {
   }
 }
 
-// What needs no coder: the signs of all values, then the bits of all differences of DC.
+// Collects the bits that are stored uncoded: the signs of all values, then the DC difference bits.
 void UnitEncoder::raw_bits(const UnitSymbols& symbols) {
   raw_.clear();
   raw_size_ = 0;
@@ -145,7 +145,7 @@ void UnitEncoder::raw_bits(const UnitSymbols& symbols) {
     put(symbols.block[b].dc_bits, symbols.block[b].dc_size);
   }
   raw_.push_back(static_cast<std::uint16_t>(waiting));
-  raw_.resize(raw_.size() + 2);  // so that read_raw may look ahead
+  raw_.resize(raw_.size() + 2);  // allows read_raw() to read ahead
 }
 
 std::uint32_t UnitEncoder::read_raw(int at, int count) const {
@@ -155,10 +155,10 @@ std::uint32_t UnitEncoder::read_raw(int at, int count) const {
   return static_cast<std::uint32_t>(three >> (at % 16)) & ((1u << count) - 1);
 }
 
-// A coder's first state is free to choose, so it carries raw bits: as many as fit without making
-// the last state, which is stored in 32 bits, overflow into one more word.
+// A coder's first state is arbitrary, so it carries raw bits: as many as fit without making the
+// last state, which is stored in 32 bits, overflow into one more word.
 std::uint32_t UnitEncoder::first_state(int lane, int& raw) const {
-  constexpr double kMargin = 0.002;  // bits that a coder may lose on the way
+  constexpr double kMargin = 0.002;  // bits that a coder may lose in total
   const double cost = static_cast<double>(cost_[lane]) / kCostUnit;
   const double room = kHighStateBits - std::fmod(cost, 16) - kMargin;
   const auto largest = static_cast<std::uint32_t>(std::exp2(room));
@@ -174,8 +174,8 @@ std::uint32_t UnitEncoder::first_state(int lane, int& raw) const {
   return state;
 }
 
-// Without words a state may fall to 1, so that units with little in them need not fill 32 states
-// of 16 bits and more. False when the steps of a lane do not fit into 16 bits.
+// Without words, a state may fall to 1. Units with little content then need not fill 32 full
+// states: 16 bits per state suffice. Returns false if the steps of a lane do not fit into 16 bits.
 bool UnitEncoder::find_narrow_states(std::uint32_t* state, int& raw) const {
   constexpr std::uint64_t kFull = kBitCost * 16;
   if (*std::max_element(cost_, cost_ + kLanes) >= kFull) return false;
@@ -203,11 +203,11 @@ bool UnitEncoder::find_narrow_states(std::uint32_t* state, int& raw) const {
   return true;
 }
 
-// Words that the lanes will take, last one first, and the states that take them.
+// Computes the words that the lanes will take, last one first, and the states that take them.
 void UnitEncoder::find_states(std::uint32_t* state, int& raw) {
   words_.resize(kMaxSteps);
   std::uint16_t* word = words_.data();
-  // Whether a lane gives a word away cannot be predicted, so there is no branch for it.
+  // Whether a lane emits a word is unpredictable, so this code has no branch.
   const auto give = [&](std::uint32_t x, bool full) {
     *word = static_cast<std::uint16_t>(x);
     word += full;

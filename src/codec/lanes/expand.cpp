@@ -37,7 +37,7 @@ Expand expand_of(Cpu cpu) {
 
 void expand_unit(Coefficients& out, const UnitValues& values, int unit_x, int unit_y,
                  const Expand& expand) {
-  Block* at[kMaxBlocks];  // of each block of the unit, in the image
+  Block* at[kMaxBlocks];  // address of each block of the unit in the image
   int b = 0;
   for (int c = 0; c < out.geometry.components; ++c) {
     const BlockRect rect = blocks_of(out.geometry, unit_x, unit_y, c);

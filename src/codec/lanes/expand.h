@@ -1,4 +1,4 @@
-// Packed values back to whole blocks of coefficients.
+// Expands packed values to whole blocks of coefficients.
 #pragma once
 
 #include "base/machine/cpu.h"
@@ -7,8 +7,8 @@
 
 namespace tundish::lanes {
 
-// Writes blocks `from` to `from` + count - 1 of a unit to to[0], to[1], ..., or, backwards, to
-// to[0], to[-1], ...; natural order. Values that are escapes come out as anything.
+// Writes blocks `from` to `from` + count - 1 of a unit to to[0], to[step], to[2 * step], ...;
+// `step` is 1 or -1. Blocks are in natural order. Values that are escapes are undefined.
 using ExpandBlocks = void (*)(Block* to, std::ptrdiff_t step, const UnitValues& values, int from,
                               int count);
 
@@ -32,7 +32,7 @@ struct Expand {
 
 Expand expand_of(Cpu cpu);
 
-// A unit into its place in the image, escapes included.
+// Expands a unit to its place in the image, including escapes.
 void expand_unit(Coefficients& out, const UnitValues& values, int unit_x, int unit_y,
                  const Expand& expand);
 

@@ -6,7 +6,7 @@
 namespace tundish::lanes {
 namespace {
 
-// For each half of a block: which of the 16 zigzag numbers from 16 g on go where.
+// Shuffles for each half of a block: destinations of the 16 zigzag numbers from 16 g on.
 struct Places {
   alignas(32) std::uint8_t of[2][4][32];  // [half][g]; 0x80 for none
 };
@@ -28,7 +28,7 @@ inline __attribute__((always_inline)) __m128i load_8(const void* from) {
   return _mm_loadl_epi64(static_cast<const __m128i*>(from));
 }
 
-// Octet o of the mask, its values at their places, zeros elsewhere; moves past them.
+// Returns octet o of the mask with its values in place, zeros elsewhere; advances `value`.
 inline __attribute__((always_inline)) __m128i octet(const std::int8_t*& value, std::uint64_t mask,
                                                     int o) {
   const auto part = static_cast<unsigned>(mask >> (8 * o)) & 255u;

@@ -6,8 +6,8 @@
 namespace tundish::lanes {
 namespace {
 
-// For each place of a block, twice: the number in zigzag order of its coefficient. The
-// second copy becomes the high byte, from which the sign is spread.
+// The zigzag number of the coefficient at each position of a block, twice. The second
+// copy becomes the high byte, from which the sign is extended.
 struct Places {
   alignas(64) std::uint8_t of[128];
 };

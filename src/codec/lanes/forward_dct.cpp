@@ -6,7 +6,7 @@ namespace tundish::lanes {
 
 void forward_dct(Block& out, const std::uint8_t* samples, std::ptrdiff_t stride,
                  const Quantization& quantization) {
-  std::int32_t between[8][8];  // by column, so that the second pass reads eight neighbors
+  std::int32_t between[8][8];  // by column, so that the second pass reads eight adjacent numbers
   for (int y = 0; y < 8; ++y, samples += stride) {
     std::int32_t in[8], line[8];
     for (int x = 0; x < 8; ++x) in[x] = samples[x] - 128;

@@ -1,5 +1,5 @@
-// The forward DCT of libjpeg's "islow", and its quantization: what every encoder built on libjpeg
-// makes of 64 samples.
+// The forward DCT of libjpeg's "islow" with quantization, identical to every encoder built on
+// libjpeg.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace tundish::lanes {
 
-// 64 samples, `stride` bytes from row to row, to quantized coefficients. Every quantizer is at
-// least
-// 1. Exact integers: equal to libjpeg-turbo's C code and to its SIMD.
+// Transforms 64 samples, `stride` bytes between rows, to quantized coefficients.
+// Quantizers must be at least 1.
+// Exact integers: equal to libjpeg-turbo's C code and its SIMD code.
 void forward_dct(Block& out, const std::uint8_t* samples, std::ptrdiff_t stride,
                  const Quantization& quantization);
 

@@ -9,7 +9,7 @@ namespace {
 int divide_up(int a, int b) { return (a + b - 1) / b; }
 
 struct Factors {
-  int h, v;        // of luma; chroma has 1, 1
+  int h, v;        // luma's factors; chroma has 1, 1
   int unit_width;  // pixels
   int unit_height;
 };

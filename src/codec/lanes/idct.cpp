@@ -18,7 +18,7 @@ void transform_column(std::int32_t out[8], const std::int16_t* column) {
 
 bool fits(std::int32_t value) { return value >= INT16_MIN && value <= INT16_MAX; }
 
-// The pairs that libjpeg-turbo adds in 16 bits before it multiplies.
+// True if the pairs that libjpeg-turbo adds before multiplying fit into 16 bits.
 bool sums_fit(const std::int32_t in[8]) {
   return fits(in[0] + in[4]) && fits(in[0] - in[4]) && fits(in[7] + in[3]) && fits(in[5] + in[1]);
 }
@@ -44,12 +44,12 @@ bool sums_fit(const Block& block, const Quantization& quantization) {
   return std::all_of(half, half + 8, [](const std::int32_t* row) { return sums_fit(row); });
 }
 
-// A quick answer for nearly all blocks. With `total` the sum of the dequantized magnitudes, no pair
-// of sums between the passes can exceed 4 * 1.3871 * total + 2, and no other sum the total.
+// A fast test that accepts nearly all blocks. `total` is the sum of the dequantized magnitudes: no
+// sum of a pair between the passes exceeds 4 * 1.3871 * total + 2, and no other sum exceeds total.
 constexpr int kSmall = 5900;
 
 struct SmallQuantizers {
-  alignas(16) std::int16_t value[64];  // what is above kSmall counts as kSmall + 1
+  alignas(16) std::int16_t value[64];  // values above kSmall are stored as kSmall + 1
 };
 
 SmallQuantizers small_quantizers(const Quantization& quantization) {

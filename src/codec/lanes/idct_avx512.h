@@ -1,11 +1,11 @@
-// The inverse DCT with AVX-512, of two blocks at a time or of four simple ones. Internal to the
-// file that includes it.
+// The inverse DCT with AVX-512, for two blocks at a time or four simple ones. Internal to the
+// including file.
 //
 // A register holds pairs of 16-bit numbers, so that one instruction (vpdpwssd) multiplies both by
-// constants and adds them to a 32-bit sum: in the first pass pairs of rows for each column, in
-// the second pairs of columns for each row. The IDCT is then two 4 x 4 matrices per pass, one for
-// the even rows and one for the odd. Columns are in the order 0 4 2 6 1 3 5 7, so that what the
-// first pass gives is already paired for the second.
+// constants and adds the products to a 32-bit sum. The first pass uses pairs of rows for each
+// column, the second pairs of columns for each row. The IDCT is then two 4 x 4 matrices per pass,
+// one for the even rows and one for the odd rows. Columns are in the order 0 4 2 6 1 3 5 7, so that
+// the output of the first pass is already paired for the second.
 #pragma once
 
 #include <immintrin.h>
@@ -26,7 +26,7 @@ struct Bytes64 {
 
 TUNDISH_INLINE Vector load(const Bytes64& bytes) { return _mm512_load_si512(bytes.value); }
 
-// From columns packed two by two to rows of 16 bytes: rows 4 h to 4 h + 3 of two blocks.
+// Maps columns packed in pairs to rows of 16 bytes: rows 4 h to 4 h + 3 of two blocks.
 constexpr Bytes64 make_row_order(int h) {
   Bytes64 out = {};
   for (int i = 0; i < 64; ++i) {
@@ -39,8 +39,8 @@ constexpr Bytes64 make_row_order(int h) {
 
 constexpr Bytes64 kRowOrder[2] = {make_row_order(0), make_row_order(1)};
 
-constexpr int kHalf1 = 1 << 10;                  // the first pass rounds 11 bits away,
-constexpr int kHalf2 = (1 << 17) + (128 << 18);  // the second 18, and adds 128
+constexpr int kHalf1 = 1 << 10;                  // rounding: the first pass removes 11 bits,
+constexpr int kHalf2 = (1 << 17) + (128 << 18);  // the second removes 18 bits and adds 128
 
 TUNDISH_INLINE Vector constants(int first, int second) {
   return _mm512_set1_epi32(static_cast<int>(static_cast<std::uint32_t>(second) << 16 |
@@ -62,7 +62,7 @@ TUNDISH_INLINE void add_odd(Vector* sums, const Vector* even, const Vector* odd)
   }
 }
 
-// pairs: of rows 0 4, 2 6, 1 3, 5 7.
+// pairs: rows 0 4, 2 6, 1 3, 5 7.
 TUNDISH_INLINE void transform(Vector* sums, const Vector* pairs, int start) {
   const Vector half = _mm512_set1_epi32(start);
   const Vector t0 = dot(half, pairs[0], 8192, 8192);
@@ -78,7 +78,7 @@ TUNDISH_INLINE void transform(Vector* sums, const Vector* pairs, int start) {
   add_odd(sums, even, odd);
 }
 
-// pairs: of rows 0 2 and 1 3; the others are 0.
+// pairs: rows 0 2 and 1 3; the other rows are 0.
 TUNDISH_INLINE void transform_low(Vector* sums, const Vector* pairs, int start) {
   const Vector half = _mm512_set1_epi32(start);
   const Vector even[4] = {dot(half, pairs[0], 8192, 10703), dot(half, pairs[0], 8192, 4433),
@@ -88,8 +88,8 @@ TUNDISH_INLINE void transform_low(Vector* sums, const Vector* pairs, int start) 
   add_odd(sums, even, odd);
 }
 
-// 16 bits of every sum from bit 11 on: out[i] has in each 8 bytes two columns of row 2 i, then
-// the same two of row 2 i + 1.
+// Returns 16 bits of every sum from bit 11 on: each 8 bytes of out[i] hold two columns of row 2 i,
+// then the same two columns of row 2 i + 1.
 TUNDISH_INLINE void narrow(Vector* out, const Vector* sums) {
   const Vector bits = _mm512_set1_epi64(0x332b130b332b130b);
   for (int i = 0; i < 4; ++i) {
@@ -98,8 +98,8 @@ TUNDISH_INLINE void narrow(Vector* out, const Vector* sums) {
   }
 }
 
-// The sums of the second pass, one register per column, lanes: rows 0 to 3 of the left block, of
-// the right, rows 4 to 7 of the left, of the right.
+// Stores the sums of the second pass, one register per column. Lanes: rows 0 to 3 of the left
+// block, of the right block, then rows 4 to 7 of the left block, of the right block.
 TUNDISH_INLINE void store(std::uint8_t* out, std::ptrdiff_t stride, const Vector* sums) {
   const Vector upper_half = _mm512_set4_epi32(0x0f0e0f0e, 0x0b0a0b0a, 0x07060706, 0x03020302);
   Vector two[4];
@@ -120,8 +120,8 @@ TUNDISH_INLINE void store(std::uint8_t* out, std::ptrdiff_t stride, const Vector
   }
 }
 
-// What is between the passes of `pairs`, or of a quartet: columns in pairs, the rows of each in the
-// order of store(). The two blocks of `pairs` are the halves of its registers.
+// Data between the passes for a pair or a quartet of blocks: columns in pairs, with rows in the
+// order of store(). The two blocks of a pair are the halves of the registers.
 struct Between {
   Vector columns[4];
 };
@@ -144,7 +144,7 @@ TUNDISH_INLINE void second_pass(std::uint8_t* out, std::ptrdiff_t stride, const 
   store(out, stride, sums);
 }
 
-// Of four blocks with the lowest frequencies alone; the first two are columns[0] and [1] after.
+// First pass of four low-frequency blocks; the first two are in columns[0] and [1] of the result.
 TUNDISH_INLINE Between first_pass_low(const Vector* pairs) {
   Vector sums[8], half[4];
   transform_low(sums, pairs, kHalf1);

@@ -1,11 +1,11 @@
-// The inverse DCT for registers V that consist of lanes of 16 bytes, one block per lane. Each
-// instruction set compiles its own copy, so everything here is internal to the file that includes
-// it.
+// The inverse DCT for registers V that consist of 16-byte lanes, one block per lane. Each
+// instruction set compiles its own copy, so everything here is internal to the including
+// file.
 //
 // A lane holds pairs of 16-bit numbers, so that one instruction (pmaddwd) multiplies both by
-// constants and adds them: in the first pass pairs of rows for four columns, in the second pairs
-// of columns for four rows. The IDCT is then two 4 x 4 matrices per pass, one for the even rows
-// and one for the odd.
+// constants and adds the products. The first pass uses pairs of rows for four columns, the second
+// pairs of columns for four rows. The IDCT is then two 4 x 4 matrices per pass, one for the even
+// rows and one for the odd rows.
 #pragma once
 
 #include <cstdint>
@@ -33,10 +33,10 @@ TUNDISH_INLINE void add_odd(V* sums, const V* even, const V* odd) {
   }
 }
 
-constexpr int kHalf1 = 1 << 10;                  // the first pass rounds 11 bits away,
-constexpr int kHalf2 = (1 << 17) + (128 << 18);  // the second 18, and adds 128
+constexpr int kHalf1 = 1 << 10;                  // rounding: the first pass removes 11 bits,
+constexpr int kHalf2 = (1 << 17) + (128 << 18);  // the second removes 18 bits and adds 128
 
-// pairs: of rows 0 4, 2 6, 1 3, 5 7.
+// pairs: rows 0 4, 2 6, 1 3, 5 7.
 template <class V>
 TUNDISH_INLINE void transform(V* sums, V p04, V p26, V p13, V p57, int start) {
   const V half = V::set32(start);
@@ -50,7 +50,7 @@ TUNDISH_INLINE void transform(V* sums, V p04, V p26, V p13, V p57, int start) {
   add_odd(sums, even, odd);
 }
 
-// pairs: of rows 0 2 and 1 3; the others are 0.
+// pairs: rows 0 2 and 1 3; the other rows are 0.
 template <class V>
 TUNDISH_INLINE void transform_low(V* sums, V p02, V p13, int start) {
   const V half = V::set32(start);
@@ -61,13 +61,13 @@ TUNDISH_INLINE void transform_low(V* sums, V p02, V p13, int start) {
   add_odd(sums, even, odd);
 }
 
-// 16 bits of every sum from bit 11 on, those of `b` after those of `a`.
+// Returns 16 bits of every sum from bit 11 on: `a` in the even words, `b` in the odd words.
 template <class V>
 TUNDISH_INLINE V narrow(V a, V b) {
   return odd_words(srl32<11>(a), sll32<5>(b));
 }
 
-// Four rows of the second pass, one register per column, as rows of bytes: two in a register.
+// Packs four rows of the second pass, one register per column, into bytes: two rows per register.
 template <class V>
 TUNDISH_INLINE void rows_of(V* out, const V* sums) {
   V two[4];
@@ -80,14 +80,14 @@ TUNDISH_INLINE void rows_of(V* out, const V* sums) {
   out[1] = unpackhi32(low, high);
 }
 
-// in: the words in their order, 8 registers.
+// in: 8 registers of words in the order of natural_of().
 template <class V>
 TUNDISH_INLINE void idct_full(V* rows, const V* in) {
   V first[8], second[8], sums[8];
   transform(first, in[0], in[2], in[4], in[6], kHalf1);
   transform(second, in[1], in[3], in[5], in[7], kHalf1);
   for (int h = 0; h < 2; ++h) {
-    V pairs[4];  // of a row each: columns 0 4, 2 6, 1 3, 5 7
+    V pairs[4];  // one row each: columns 0 4, 2 6, 1 3, 5 7
     for (int i = 0; i < 4; ++i) pairs[i] = narrow(first[4 * h + i], second[4 * h + i]);
     const V a = unpacklo32(pairs[0], pairs[1]), b = unpackhi32(pairs[0], pairs[1]);
     const V c = unpacklo32(pairs[2], pairs[3]), d = unpackhi32(pairs[2], pairs[3]);
@@ -96,7 +96,7 @@ TUNDISH_INLINE void idct_full(V* rows, const V* in) {
   }
 }
 
-// in: the words of the lowest frequencies, 2 registers.
+// in: 2 registers with the words of the lowest frequencies.
 template <class V>
 TUNDISH_INLINE void idct_low(V* rows, const V* in) {
   constexpr Bytes16 kByRow = {{0, 1, 8, 9, 4, 5, 12, 13, 2, 3, 10, 11, 6, 7, 14, 15}};

@@ -1,4 +1,4 @@
-// The bytes of a JPEG being written: copied, or as bits of entropy-coded data.
+// Writes the bytes of a JPEG, either copied or as bits of entropy-coded data.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,13 @@
 
 namespace tundish::lanes {
 
-// Bits, the high ones first, with a zero byte after every byte 0xff. The caller has made room.
+// Writes bits, high bits first, with a zero byte after every 0xff. The caller must provide room.
 struct Bits {
   std::byte* to = nullptr;
   std::uint64_t held = 0;  // the low 64 - free bits
   int free = 64;
 
-  // The low `count` bits, 0 to 32; the others must be 0.
+  // Appends the low `count` bits, 0 to 32; higher bits must be 0.
   void put(std::uint64_t bits, int count) {
     free -= count;
     if (free >= 0) [[likely]] {
@@ -28,10 +28,10 @@ struct Bits {
     held = held << (count + free) | bits >> -free;
     put_held();
     free += 64;
-    held = bits;  // those that went out already are shifted out in time
+    held = bits;  // bits already written are shifted out in time
   }
 
-  // A Codes entry, then the low `size` bits. A missing code writes nonsense, for the caller to see.
+  // Writes a Codes entry, then the low `size` bits. Missing codes write garbage; the caller checks.
   void put_code(std::uint32_t entry, std::uint32_t bits, int size) {
     put(std::uint64_t{entry >> 8} << size | bits, static_cast<int>(entry & 255) + size);
   }
@@ -42,7 +42,7 @@ struct Bits {
     return entry;
   }
 
-  // The symbol of a run of zeros and a value, then the value. Returns the entry.
+  // Writes the symbol of a run of zeros and a value, then the value. Returns the entry.
   std::uint32_t put_value(const Codes& codes, int run, int value) {
     const auto [bits, size] = value_bits(value);
     const std::uint32_t entry = codes.of(run, size);
@@ -50,7 +50,7 @@ struct Bits {
     return entry;
   }
 
-  // Fills the last byte with the low bits of `padding` and writes out what is held.
+  // Fills the last byte with the low bits of `padding` and flushes all bits.
   void align(std::uint8_t padding) {
     const int missing = free % 8;
     put(padding & ((1u << missing) - 1), missing);
@@ -78,7 +78,7 @@ struct Bits {
   }
 };
 
-// The file so far, in a vector that is longer than what is written, also than the maximum.
+// The file written so far, in a vector longer than the written part, possibly above the maximum.
 class Output {
  public:
   Output(std::vector<std::byte>& file, std::size_t max_bytes) : file_(file), max_bytes_(max_bytes) {
@@ -91,7 +91,7 @@ class Output {
   std::size_t written() const { return static_cast<std::size_t>(to_ - file_.data()); }
   const std::byte* end() const { return file_.data() + file_.size(); }
 
-  // Room for `bytes` at position(), which may move; false: over the maximum.
+  // Makes room for `bytes` at position(), which may move; returns false above the maximum.
   bool make_room(std::ptrdiff_t bytes) {
     const std::size_t used = written();
     if (used > max_bytes_) return false;
@@ -109,7 +109,7 @@ class Output {
     return true;
   }
 
-  // Cuts the vector to what was written; false: over the maximum.
+  // Truncates the vector to the written part; returns false above the maximum.
   bool finish() {
     const std::size_t used = written();
     file_.resize(std::min(used, max_bytes_));
@@ -117,7 +117,7 @@ class Output {
   }
 
  private:
-  // By itself the vector would double, beyond the maximum.
+  // Growing without reserve() would double the vector, beyond the maximum.
   void grow_to(std::size_t bytes) {
     if (bytes <= file_.size()) return;
     file_.reserve(bytes);

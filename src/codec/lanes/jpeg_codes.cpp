@@ -5,11 +5,11 @@
 namespace tundish::lanes {
 namespace {
 
-constexpr std::size_t kCountBytes = 17;  // class and number, then the codes of 1 to 16 bits
+constexpr std::size_t kCountBytes = 17;  // class and number, then one count per code length
 
 std::uint32_t u8(Bytes bytes, std::size_t at) { return std::to_integer<std::uint32_t>(bytes[at]); }
 
-// Codes of a length follow each other; the next length goes on with the double.
+// Codes of one length are consecutive; the first code of the next length is twice the next code.
 bool make_codes(Codes& out, Bytes counts, Bytes symbols) {
   out = {};
   std::uint32_t code = 0;

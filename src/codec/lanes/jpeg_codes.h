@@ -1,4 +1,4 @@
-// Huffman codes of a DHT segment, in the form in which a scan writer looks them up.
+// Huffman codes of a DHT segment, in the form used by a scan writer.
 #pragma once
 
 #include <bit>
@@ -8,10 +8,10 @@
 
 namespace tundish::lanes {
 
-// Where a code is missing its length is 0 and this bit is set.
+// A missing code has length 0 and this bit set.
 inline constexpr std::uint32_t kMissingCode = 1u << 31;
 
-// The bits after the symbol of a value: negative values are stored one lower, so that their highest
+// The bits after a value's symbol: negative values are stored minus one, so that their highest
 // bit is 0.
 struct ValueBits {
   std::uint32_t bits;
@@ -28,16 +28,16 @@ struct Codes {
   Codes();
 
   // (code << 8 | length in bits) of the symbol "run of zeros, then a value of `size` bits" at
-  // [size * 16 + run]. Sizes up to 17 may be looked up; above 15 there are no codes.
+  // [size * 16 + run]. Sizes up to 17 may be looked up; there are no codes above 15.
   std::uint32_t entry[18 * 16];
 
   std::uint32_t of(int run, int size) const { return entry[size * 16 + run]; }
   bool has(int run, int size) const { return (of(run, size) & kMissingCode) == 0; }
 };
 
-// Symbol and bits of a small value in one.
+// Combines symbol and bits of a small value.
 struct SmallCodes {
-  static constexpr int kEnd = 64;  // values from -64 to 63, but for 0
+  static constexpr int kEnd = 64;  // values from -64 to 63 except 0
 
   SmallCodes() = default;
   explicit SmallCodes(const Codes& codes);
@@ -52,7 +52,7 @@ struct CodeTables {
   Codes dc[4], ac[4];
 };
 
-// All tables of a DHT segment's body; false when they are no Huffman codes.
+// Reads all tables of a DHT segment's body; returns false if they are not valid Huffman codes.
 bool read_codes(CodeTables& out, Bytes body);
 
 }  // namespace tundish::lanes

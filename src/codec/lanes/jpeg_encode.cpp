@@ -15,12 +15,12 @@ std::size_t plane_width(const Component& component) {
   return static_cast<std::size_t>(component.blocks_x) * kBlock;
 }
 
-// The last sample is repeated to the end of the row.
+// Repeats the last sample to the end of the row.
 void extend(std::uint8_t* row, std::size_t used, std::size_t width) {
   std::fill(row + used, row + width, row[used - 1]);
 }
 
-// A row of chroma from one or two rows of pixels, two pixels across.
+// Averages one or two rows of pixels to a chroma row, two pixels across.
 void average(std::uint8_t* out, const std::uint8_t* upper, const std::uint8_t* lower,
              std::size_t width) {
   const bool two_rows = lower != nullptr;
@@ -43,11 +43,11 @@ void put_quantization(std::vector<std::byte>& out, const Quantization& table, in
   for (const std::uint8_t place : kZigzag) out.push_back(static_cast<std::byte>(table[place]));
 }
 
-// All bytes of the file but the scan, in libjpeg's order.
+// Writes all bytes of the file except the scan, in libjpeg's order.
 void put_restore(std::vector<std::byte>& out, const Coefficients& image) {
   const Geometry& g = image.geometry;
   out.clear();
-  put(out, {0});  // the restore data are nothing but literal bytes
+  put(out, {0});  // flags: literal bytes only
   put(out, {0xff, 0xd8, 0xff, 0xe0, 0, 16, 'J', 'F', 'I', 'F', 0, 1, 1, 0, 0, 1, 0, 1, 0, 0});
   put_quantization(out, image.quantization[0], 0);
   if (g.components > 1) put_quantization(out, image.quantization[1], 1);
@@ -66,8 +66,8 @@ void put_restore(std::vector<std::byte>& out, const Coefficients& image) {
 
 }  // namespace
 
-// Every plane is filled up to whole blocks: the last column of pixels is repeated before chroma is
-// averaged, the last row of each plane after that. libjpeg does it so.
+// Fills every plane up to whole blocks, like libjpeg: repeats the last column of pixels before
+// chroma is averaged, and the last row of each plane afterwards.
 void JpegEncoder::fill_planes(const std::uint8_t* rgb, const Geometry& geometry) {
   const bool halve_x = geometry.max_h == 2, halve_y = geometry.max_v == 2;
   const auto width = static_cast<std::size_t>(geometry.width);
@@ -81,7 +81,7 @@ void JpegEncoder::fill_planes(const std::uint8_t* rgb, const Geometry& geometry)
     return planes_[c].data() + static_cast<std::size_t>(y) * plane_width(geometry.component[c]);
   };
   for (int y = 0; y < geometry.height; ++y, rgb += 3 * width) {
-    const std::size_t half = halve_y && y % 2 == 1 ? 1 : 0;  // of the pair of rows
+    const std::size_t half = halve_y && y % 2 == 1 ? 1 : 0;  // position in the pair of rows
     std::uint8_t* line[kMaxComponents];
     for (int c = 0; c < geometry.components; ++c) {
       line[c] = rows_[c].data() + half * rows_[c].size() / 2;

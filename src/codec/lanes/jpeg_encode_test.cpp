@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-// jpeglib.h wants size_t and FILE declared before it.
+// jpeglib.h requires size_t and FILE to be declared first.
 #include <jpeglib.h>
 
 #include "base/testing.h"
@@ -18,7 +18,7 @@ namespace {
 
 using ByteVector = std::vector<std::byte>;
 
-// The twin: libjpeg itself, as Pillow calls it.
+// Reference implementation: libjpeg itself, called as in Pillow.
 ByteVector encode_by_libjpeg(const std::vector<std::uint8_t>& rgb, Size size,
                              const JpegSettings& settings) {
   const bool gray = settings.sampling == Sampling::gray;
@@ -58,8 +58,8 @@ ByteVector encode_by_libjpeg(const std::vector<std::uint8_t>& rgb, Size size,
   return out;
 }
 
-// Noise of any strength on a slope; now and then nothing but black and white, the largest
-// coefficients there are.
+// Returns noise of any strength on a slope, sometimes only black and white for the largest possible
+// coefficients.
 std::vector<std::uint8_t> random_pixels(Random& random, Size size) {
   std::vector<std::uint8_t> out(static_cast<std::size_t>(3 * size.width * size.height));
   const bool extreme = random.below(4) == 0;

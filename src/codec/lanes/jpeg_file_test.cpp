@@ -22,7 +22,7 @@ Apart apart(const ByteVector& file, const JpegLimits& limits = {}) {
   return out;
 }
 
-// Whether it is taken apart and comes back byte for byte.
+// Returns whether a file is taken apart and reassembled byte for byte.
 bool comes_back(const ByteVector& file) {
   const Apart parts = apart(file);
   ByteVector again;
@@ -30,7 +30,7 @@ bool comes_back(const ByteVector& file) {
          again == file;
 }
 
-// A file of the same coefficients that another encoder could have written.
+// Returns a file of the same coefficients as another encoder could have written it.
 template <class Change>
 ByteVector written_otherwise(const ByteVector& file, Change change) {
   const Apart parts = apart(file);
@@ -41,12 +41,12 @@ ByteVector written_otherwise(const ByteVector& file, Change change) {
   ByteVector bytes, out;
   write_restore(bytes, restore);
   bytes.insert(bytes.end(), restore.literal.begin(), restore.literal.end());
-  // A code that is missing for a run: nothing has been written.
+  // The code for a run is missing: nothing has been written.
   if (put_together(out, parts.coefficients, bytes)) out.clear();
   return out;
 }
 
-// Whether settle() makes it restorable.
+// Returns whether settle() makes the file restorable.
 bool settles(const ByteVector& file) {
   Apart parts = apart(file);
   ByteVector scratch, again;
@@ -129,7 +129,7 @@ TEST_CASE("memory of an earlier image does not affect the next") {
 }
 
 TEST_CASE("a file of libjpeg needs nothing but its markers") {
-  // 1 in 16 scans ends with a 0 and without padding, and is recognized: examine several.
+  // 1 in 16 scans ends with a 0 bit and without padding, which is detected: checks several scans.
   int plain = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const ByteVector file = make_jpeg({.width = 41, .height = 35, .seed = seed});
@@ -190,7 +190,7 @@ TEST_CASE("padding by zeros or ones comes back, changing from interval to interv
 }
 
 TEST_CASE("blocks beyond the edge come back whatever they hold") {
-  // A larger image, declared to be smaller: what was inside is now outside.
+  // A larger image declared to be smaller: some inner blocks become outer blocks.
   const std::uint64_t seed = test_seed();
   CAPTURE(seed);
   Random random({.seed = seed}, 0);
@@ -205,7 +205,7 @@ TEST_CASE("blocks beyond the edge come back whatever they hold") {
     kind.v[0] = i % 3 == 0 ? 1 : 2;
     kind.h[1] = kind.h[2] = kind.v[1] = kind.v[2] = 1;
     kind.width = kind.height = 48;
-    kind.quality = std::max(kind.quality, 30);  // below, the tables are too coarse for baseline
+    kind.quality = std::max(kind.quality, 30);  // below, tables are too coarse for baseline
     ByteVector file = make_jpeg(kind);
     const std::size_t frame = find_marker(file, 0xc0);
     at(file, frame + 6) = std::byte{static_cast<std::uint8_t>(41 - 7 * (kind.v[0] - 1))};
@@ -239,7 +239,7 @@ TEST_CASE("bytes between a scan and the next marker are settled") {
     CAPTURE(seed);
     ByteVector file = make_jpeg({.progressive = seed % 2 == 0, .seed = seed});
     insert(file, file.size() - 2, {static_cast<int>(seed % 3), 0x34});
-    if (apart(file).unfit == Unfit::corrupt) continue;  // the library has seen them
+    if (apart(file).unfit == Unfit::corrupt) continue;  // the library has noticed the bytes
     CHECK_FALSE(comes_back(file));
     CHECK(settles(file));
     ++settled;

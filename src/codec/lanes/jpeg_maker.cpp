@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-// jpeglib.h wants size_t and FILE declared before it.
+// jpeglib.h requires size_t and FILE to be declared first.
 #include <jpeglib.h>
 
 namespace tundish::lanes {
@@ -44,19 +44,19 @@ jpeg_scan_info scan_of(const std::vector<int>& components, int first, int last, 
   return out;
 }
 
-// DC of all components together or one by one, then AC in bands, each with up to three
-// refinements; every order that is allowed.
+// Returns a random valid progressive script: DC of all components together or one by one, then AC
+// in bands, each with up to three refinements, in any valid order.
 std::vector<jpeg_scan_info> random_script(std::uint64_t seed, int components) {
   Random random({.seed = seed}, 1);
   std::vector<jpeg_scan_info> out;
-  std::vector<std::vector<jpeg_scan_info>> chains;  // scans that keep their order
+  std::vector<std::vector<jpeg_scan_info>> chains;  // scans in fixed order
   const auto chain = [&](const std::vector<int>& which, int first, int last) {
     const int low = between(random, 0, 3);
     std::vector<jpeg_scan_info> scans = {scan_of(which, first, last, 0, low)};
     for (int bit = low - 1; bit >= 0; --bit) {
       scans.push_back(scan_of(which, first, last, bit + 1, bit));
     }
-    if (first == 0) {  // before any AC of the component
+    if (first == 0) {  // must precede any AC of the component
       out.push_back(scans.front());
       scans.erase(scans.begin());
     }
@@ -103,7 +103,7 @@ ByteVector make_jpeg(const JpegKind& kind) {
   jpeg_compress_struct info = {};
   jpeg_error_mgr errors = {};
   info.err = jpeg_std_error(&errors);
-  errors.error_exit = [](j_common_ptr) { std::abort(); };  // a test asked for an impossible kind
+  errors.error_exit = [](j_common_ptr) { std::abort(); };  // a test requested an impossible kind
   errors.emit_message = [](j_common_ptr, int) {};
   jpeg_create_compress(&info);
   unsigned char* memory = nullptr;
@@ -153,7 +153,7 @@ ByteVector make_jpeg(const JpegKind& kind) {
 }
 
 JpegKind random_kind(Random& random, int side) {
-  // Luma's and chroma's factors: every sampling, also in larger numbers than needed.
+  // Luma's and chroma's factors: every sampling, also with larger factors than needed.
   static constexpr int kFactors[][4] = {{1, 1, 1, 1}, {2, 1, 1, 1}, {2, 2, 1, 1}, {1, 2, 1, 1},
                                         {4, 1, 1, 1}, {2, 1, 2, 1}, {1, 2, 1, 2}, {2, 2, 2, 1},
                                         {2, 2, 1, 2}, {1, 3, 1, 3}, {3, 1, 3, 1}, {2, 4, 1, 2}};
@@ -166,7 +166,7 @@ JpegKind random_kind(Random& random, int side) {
     kind.h[c] = factors[c == 0 ? 0 : 2];
     kind.v[c] = factors[c == 0 ? 1 : 3];
   }
-  // An MCU may have ten blocks; more only one component at a time.
+  // An MCU may have at most ten blocks; larger ones need one scan per component.
   kind.interleaved =
       random.below(4) != 0 && factors[0] * factors[1] + 2 * factors[2] * factors[3] <= 10;
   kind.quality = between(random, 5, 100);

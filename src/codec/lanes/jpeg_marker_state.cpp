@@ -3,7 +3,7 @@
 namespace tundish::lanes {
 namespace {
 
-// Frame and coefficients must be of one image: nothing is read outside of the blocks.
+// Checks that frame and coefficients match, so that nothing outside of the blocks is read.
 bool is_frame_of(const Frame& frame, const Coefficients& coefficients) {
   if (frame.marker > kSof2 || frame.precision != 8 || frame.width < 1 || frame.height < 1) {
     return false;

@@ -1,4 +1,4 @@
-// From scan to scan through the literal bytes of restore data.
+// Walks from scan to scan through the literal bytes of restore data.
 #pragma once
 
 #include <optional>
@@ -9,19 +9,19 @@
 
 namespace tundish::lanes {
 
-// What the markers so far have said.
+// State set by the markers so far.
 struct MarkerState {
   std::optional<Frame> frame;
   CodeTables tables;
   int restart_interval = 0;
-  ScanHeader scan;          // the last one
-  std::uint32_t scans = 0;  // with this one
-  std::size_t at = 0;       // after its header
+  ScanHeader scan;          // last scan header
+  std::uint32_t scans = 0;  // including the current scan
+  std::size_t at = 0;       // offset after the scan header
   const char* wrong = nullptr;
 };
 
-// Moves past the next scan header; false when there is none, or after a fault: `wrong`.
-// The frame is then one of these coefficients.
+// Moves past the next scan header. Returns false if there is none, or after a fault (`wrong`).
+// After success, the frame matches the coefficients.
 bool next_scan(MarkerState& state, Bytes literal, const Coefficients& coefficients);
 
 }  // namespace tundish::lanes

@@ -8,12 +8,12 @@ namespace {
 std::uint8_t u8(Bytes bytes, std::size_t at) { return std::to_integer<std::uint8_t>(bytes[at]); }
 int u16(Bytes bytes, std::size_t at) { return u8(bytes, at) << 8 | u8(bytes, at + 1); }
 
-// Markers that stand alone, without a length.
+// True for markers without a length.
 bool is_alone(std::uint8_t marker) {
   return marker == 0x01 || is_restart(marker) || marker == kSoi || marker == kEoi;
 }
 
-// libjpeg's rules for a progressive scan.
+// Checks libjpeg's rules for a progressive scan.
 bool is_progression(const ScanHeader& scan) {
   if (scan.first == 0 ? scan.last != 0
                       : scan.last < scan.first || scan.last > 63 || scan.components != 1) {
@@ -43,8 +43,8 @@ std::size_t find_scan_end(Bytes bytes, std::size_t at, std::vector<std::uint8_t>
     const bool stuffed = end - begin >= 2 && u8(bytes, end - 1) == 0 && u8(bytes, end - 2) == 0xff;
     last_bytes.push_back(stuffed ? 0xff : u8(bytes, end - 1));
   };
-  std::size_t restart_begin = 0;  // of the restart markers that ended last,
-  std::size_t restart_end = 0;    // with nothing between them
+  std::size_t restart_begin = 0;  // start and end of the last restart markers
+  std::size_t restart_end = 0;    // with no data between them
   while (at < bytes.size()) {
     const void* found = std::memchr(bytes.data() + at, 0xff, bytes.size() - at);
     if (found == nullptr) break;
@@ -54,7 +54,7 @@ std::size_t find_scan_end(Bytes bytes, std::size_t at, std::vector<std::uint8_t>
     while (code_at < bytes.size() && u8(bytes, code_at) == 0xff) ++code_at;
     const std::uint8_t code = code_at < bytes.size() ? u8(bytes, code_at) : std::uint8_t{kEoi};
     if (code != 0 && !is_restart(code)) {
-      if (marker_at == restart_end) return restart_begin;  // whose interval has been counted
+      if (marker_at == restart_end) return restart_begin;  // this interval was already counted
       end_interval(marker_at);
       return marker_at;
     }

@@ -1,4 +1,4 @@
-// Which coefficients of a block are not zero, as bits in zigzag order.
+// Finds the nonzero coefficients of a block, as bits in zigzag order.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace tundish::lanes {
 
-// Bit z: coefficient z of the zigzag is not 0. The slow twin of nonzero_mask().
+// Bit z: coefficient z of the zigzag is not 0. Reference implementation of nonzero_mask().
 inline std::uint64_t nonzero_mask_reference(const Block& block) {
   std::uint64_t mask = 0;
   for (int z = 0; z < 64; ++z) mask |= std::uint64_t{block[kZigzag[z]] != 0} << z;
@@ -21,7 +21,7 @@ inline std::uint64_t nonzero_mask_reference(const Block& block) {
 
 namespace detail {
 
-// [row][bits of a row in natural order] -> the same bits in zigzag order.
+// Indexed by [row][bits of a row in natural order]; values are the same bits in zigzag order.
 using RowMasks = std::array<std::array<std::uint64_t, 256>, 8>;
 
 constexpr RowMasks make_row_masks() {
@@ -37,7 +37,7 @@ constexpr RowMasks make_row_masks() {
 }
 inline constexpr RowMasks kRowMasks = make_row_masks();
 
-// Two rows in natural order, the first one in the low byte.
+// Returns the nonzero bits of two rows in natural order, the first row in the low byte.
 inline unsigned two_rows(const std::int16_t* rows) {
 #ifdef __SSE2__
   const __m128i* at = reinterpret_cast<const __m128i*>(rows);

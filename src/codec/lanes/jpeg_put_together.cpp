@@ -26,7 +26,7 @@ bool is_whole(const Coefficients& coefficients) {
   return true;
 }
 
-// The entry of this scan in a list that is ordered by scans.
+// Returns the entry of this scan in a list sorted by scans.
 template <class Entry>
 const Entry* entry_of(const std::vector<Entry>& entries, std::uint32_t scan) {
   for (const Entry& entry : entries) {

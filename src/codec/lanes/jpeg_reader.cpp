@@ -2,8 +2,8 @@
 
 namespace tundish::lanes {
 
-// libjpeg leaves an error by longjmp. The functions below that call the library have the setjmp
-// and nothing with a destructor.
+// libjpeg reports errors by longjmp. The functions below that call the library have the setjmp
+// and no object with a destructor.
 
 JpegReader::JpegReader(Bytes file, std::uint32_t max_scans) : file_(file), max_scans_(max_scans) {}
 
@@ -20,12 +20,12 @@ void JpegReader::leave(Unfit unfit) {
 
 void JpegReader::on_error(j_common_ptr info) { self(info).leave(Unfit::corrupt); }
 
-// After a warning the coefficients are guesses.
+// After a warning, the coefficients are guesses.
 void JpegReader::on_message(j_common_ptr info, int level) {
   if (level < 0) self(info).leave(Unfit::corrupt);
 }
 
-// A small file may hold thousands of scans over a large image.
+// Limits the scans: a small file may hold thousands of scans over a large image.
 void JpegReader::on_progress(j_common_ptr info) {
   JpegReader& reader = self(info);
   if (static_cast<std::uint32_t>(reader.info_.input_scan_number) > reader.max_scans_) {
@@ -33,7 +33,7 @@ void JpegReader::on_progress(j_common_ptr info) {
   }
 }
 
-// An end marker for the file that has none. Data that were cut off meet it too early, and the
+// Supplies an end marker to a file without one. Truncated data reach the marker too early, and the
 // library warns.
 boolean JpegReader::on_source_end(j_decompress_ptr info) {
   static constexpr JOCTET kEnd[] = {0xff, JPEG_EOI};

@@ -1,4 +1,4 @@
-// The coefficients of a JPEG file by libjpeg-turbo, one row of blocks at a time.
+// Reads the coefficients of a JPEG file by libjpeg-turbo, one row of blocks at a time.
 #pragma once
 
 #include <csetjmp>
@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "codec/lanes/jpeg_file.h"
 
-// jpeglib.h wants size_t and FILE declared before it.
+// jpeglib.h requires size_t and FILE to be declared first.
 #include <jpeglib.h>
 
 namespace tundish::lanes {
@@ -19,14 +19,14 @@ class JpegReader {
   JpegReader(const JpegReader&) = delete;
   JpegReader& operator=(const JpegReader&) = delete;
 
-  // Both stop at the library's first warning. A missing end marker is no loss.
+  // Both stop at the library's first warning. A missing end marker is accepted.
   Unfit read_header();
   Unfit read_coefficients();
 
   const jpeg_decompress_struct& info() const { return info_; }
 
-  // After read_coefficients(). With the blocks that fill up MCUs of interleaved scans: rows and
-  // columns up to the next multiple of the sampling factors may be asked for.
+  // Returns a row after read_coefficients(), including the blocks that pad MCUs of interleaved
+  // scans: rows and columns are valid up to the next multiple of the sampling factors.
   const JBLOCK* row(int component, int y);
 
  private:

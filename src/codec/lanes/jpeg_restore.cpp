@@ -25,7 +25,7 @@ void put_signed(std::vector<std::byte>& out, int value) {
   put_varint(out, static_cast<std::uint32_t>(value) << 1 ^ static_cast<std::uint32_t>(value >> 31));
 }
 
-// The coded bytes as they were read.
+// Writes the coded bytes unchanged.
 void put_coded(std::vector<std::byte>& out, const Coded& coded) {
   if (coded.count == 0) return;
   put_varint(out, coded.count);
@@ -85,10 +85,10 @@ void put_edge(std::vector<std::byte>& out, const Block& block) {
   }
 }
 
-// What stops the reading, with figures; empty while all is well.
+// The reason for a failure, with figures; empty on success.
 using Reason = std::string;
 
-// A list that will be read later: `each` takes one entry.
+// Skips a list that will be read later: `each` takes one entry.
 template <class Each>
 Coded take_coded(Taker& taker, const Each& each) {
   Coded out{.count = taker.varint()};
@@ -169,7 +169,7 @@ Padding make_padding(const std::vector<std::uint8_t>& last_bytes) {
   const auto ones = std::count_if(last_bytes.begin(), last_bytes.end(), is_odd);
   if (last_bytes.size() == 1 && ones == 0) return {.usual = last_bytes[0], .odd = {}};
   Padding out;
-  // Where no bit of padding was needed the low bit is data, and 0 in half of the cases.
+  // An interval without padding ends with a data bit, which is 0 in half of the cases.
   if (2 * ones < std::ssize(last_bytes)) out.usual = 0;
   for (std::size_t i = 0; i < last_bytes.size(); ++i) {
     if (is_odd(last_bytes[i]) != is_odd(out.usual)) out.odd.push_back({i, last_bytes[i]});
@@ -207,7 +207,7 @@ void write_restore(std::vector<std::byte>& out, const Restore& restore) {
 }
 
 std::size_t most_edges(const Component& component) {
-  constexpr std::size_t kMostFill = 3;  // of 4 blocks of an MCU in a row or column
+  constexpr std::size_t kMostFill = 3;  // of the 4 blocks of an MCU in a row or column
   const auto x = static_cast<std::size_t>(component.blocks_x);
   const auto y = static_cast<std::size_t>(component.blocks_y);
   return (x + kMostFill) * (y + kMostFill) - x * y;

@@ -1,4 +1,4 @@
-// Restore data as bytes; jpeg_file.h has the format.
+// Restore data as bytes; the format is in jpeg_file.h.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@
 
 namespace tundish::lanes {
 
-// An interval whose last byte is filled up with other bits than usual.
+// An interval whose last byte has other padding bits than usual.
 struct OddPadding {
   std::uint64_t interval;  // counted through the file
   std::uint8_t bits;
 };
 
-// Lists that were read stay as they are in the restore data, `coded`: a few kilobytes of these,
-// expanded, could ask for gigabytes as a vector. A reader takes one number after the other.
+// A list that stays in its coded form in the restore data. Expanded to a vector, a few kilobytes
+// could need gigabytes. A reader takes one number at a time.
 struct Coded {
   Bytes bytes = {};
   std::uint32_t count = 0;
@@ -29,32 +29,32 @@ struct Coded {
 struct Padding {
   std::uint8_t usual = 0xff;
   std::vector<OddPadding> odd;  // in order
-  Coded coded = {};             // instead of `odd`
+  Coded coded = {};             // replaces `odd`
 };
 
-// What the last bytes of all intervals show, whose padding may be any number of low bits. Right if
-// the padding of each interval is all zeros or all ones.
+// Derives the padding from the last bytes of all intervals; any number of low bits may be padding.
+// Correct if the padding of each interval is all zeros or all ones.
 Padding make_padding(const std::vector<std::uint8_t>& last_bytes);
 
-// Longer, and right for any padding.
+// Longer, and correct for any padding.
 Padding make_full_padding(const std::vector<std::uint8_t>& last_bytes);
 
-// A progressive AC scan whose runs end where libjpeg's would not.
+// A progressive AC scan whose runs end where libjpeg's runs would not.
 struct OddRuns {
-  std::uint32_t scan = 0;           // of the file
-  std::vector<std::uint32_t> ends;  // last blocks of runs that could have gone on, in order
-  Coded coded = {};                 // instead of `ends`
+  std::uint32_t scan = 0;           // number of the scan in the file
+  std::vector<std::uint32_t> ends;  // last blocks of runs that could have continued, in order
+  Coded coded = {};                 // replaces `ends`
 };
 
-// One end of a run after the other.
+// Iterates over the ends of runs.
 class RunEnds {
  public:
-  explicit RunEnds(const OddRuns* runs) : runs_(runs) {  // nullptr: none
+  explicit RunEnds(const OddRuns* runs) : runs_(runs) {  // nullptr: no ends
     if (runs_ != nullptr) coded_ = {runs_->coded.bytes};
     take();
   }
 
-  // Whether a run ends at this block; then the next end is waited for.
+  // Returns whether a run ends at this block; if so, advances to the next end.
   bool end_at(std::uint32_t block) {
     if (!waits_ || end_ != block) return false;
     take();
@@ -78,7 +78,7 @@ class RunEnds {
   bool waits_ = false;
 };
 
-// Bytes after the data of a scan, before the next marker.
+// Bytes between the data of a scan and the next marker.
 struct Tail {
   std::uint32_t scan = 0;
   Bytes bytes;
@@ -88,18 +88,18 @@ struct Restore {
   Padding padding;
   std::vector<OddRuns> odd_runs;  // in order
   std::vector<Tail> tails;        // in order
-  Blocks edges[kMaxComponents];   // [0] of a block is the difference of DC
+  Blocks edges[kMaxComponents];   // [0] of a block is the DC difference
   Bytes literal;
 };
 
-// Appends everything but the literal bytes.
+// Appends everything except the literal bytes.
 void write_restore(std::vector<std::byte>& out, const Restore& restore);
 
-// The most blocks beyond the edges of a component that any sampling factors give: an MCU has at
-// most 4 x 4 blocks of it, and at least one of them holds pixels.
+// Returns the maximum number of blocks beyond a component's edges for any sampling factors: an MCU
+// has at most 4 x 4 blocks of a component, and at least one of these blocks holds pixels.
 std::size_t most_edges(const Component& component);
 
-// `out` points into the bytes. The memory taken is bounded by the image, whatever the bytes: the
+// Reads restore data; `out` points into the bytes. The image bounds the memory, whatever the bytes:
 // edges by most_edges(), runs and tails by max_scans.
 std::optional<Fault> read_restore(Restore& out, Bytes bytes, const Geometry& geometry,
                                   std::uint32_t max_scans);

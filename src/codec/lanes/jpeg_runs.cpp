@@ -5,7 +5,7 @@
 namespace tundish::lanes {
 namespace {
 
-// Entropy-coded bytes without stuffing and restart markers.
+// Returns entropy-coded bytes without stuffing and restart markers.
 std::vector<std::uint8_t> plain_bytes(Bytes data) {
   std::vector<std::uint8_t> out;
   out.reserve(data.size());
@@ -22,20 +22,20 @@ std::vector<std::uint8_t> plain_bytes(Bytes data) {
   return out;
 }
 
-// A sink that writes nothing: it goes along the bits that were written, and where a run begins
-// it reads the run's length.
+// A sink that writes nothing. Follows the existing bits and reads a run's length where the run
+// begins.
 class RunFinder {
  public:
   RunFinder(const std::vector<std::uint8_t>& bytes, OddRuns& out) : bytes_(&bytes), out_(&out) {}
 
   void put(std::uint64_t, int count) { position_ += static_cast<std::size_t>(count); }
 
-  // Called with a run's own code too, when it has ended.
+  // Also called with a run's own code after the run has ended.
   void put_code(std::uint32_t entry, std::uint32_t, int size) {
     position_ += (entry & 255) + static_cast<unsigned>(size);
   }
   std::uint32_t put_symbol(const Codes& codes, int run, int size) {
-    ended_early_ = false;  // the run before had to end
+    ended_early_ = false;  // the previous run had to end
     put_code(codes.of(run, size), 0, 0);
     return codes.of(run, size);
   }
@@ -51,7 +51,7 @@ class RunFinder {
     position_ = (position_ + 7) / 8 * 8;
   }
 
-  // Whether the run that has `run` blocks with this one ends here.
+  // Returns whether the run that has `run` blocks, including this one, ends here.
   bool ends_run(const Codes& codes, int run, std::uint32_t block) {
     if (run == 1) {
       if (ended_early_) out_->ends.push_back(last_end_);
@@ -88,9 +88,9 @@ class RunFinder {
 
   const std::vector<std::uint8_t>* bytes_;
   OddRuns* out_;
-  std::size_t position_ = 0;  // in bits
-  int length_ = 0;            // of the run
-  bool ended_early_ = false;  // and nothing has come since
+  std::size_t position_ = 0;  // position in bits
+  int length_ = 0;            // length of the run
+  bool ended_early_ = false;  // true if no value has followed the early end
   std::uint32_t last_end_ = 0;
   bool failed_ = false;
 };

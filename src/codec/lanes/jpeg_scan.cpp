@@ -10,7 +10,7 @@ namespace {
 
 int divide_up(int a, int b) { return (a + b - 1) / b; }
 
-// Below, tables of small values take more time than they save.
+// For fewer pixels, tables of small values take more time than they save.
 constexpr std::int64_t kFewPixels = 128 * 128;
 
 class SequentialCoder {
@@ -31,7 +31,7 @@ class SequentialCoder {
   }
 
   void block(Bits& to, const Block& block, int slot) {
-    Bits bits = to;  // in registers
+    Bits bits = to;  // keeps the state in registers
     const int difference = block[0] - last_dc_[slot];
     last_dc_[slot] = block[0];
     std::uint32_t seen = bits.put_value(*dc_[slot], 0, difference);
@@ -65,9 +65,9 @@ class SequentialCoder {
   const Codes* dc_[kMaxComponents] = {};
   const Codes* ac_[kMaxComponents] = {};
   SmallCodes small_[kMaxComponents];
-  unsigned small_values_ = 0;  // how many there are: all, or none
+  unsigned small_values_ = 0;  // number of small values in the tables: 2 * kEnd, or 0
   int last_dc_[kMaxComponents] = {};
-  std::uint32_t seen_ = 0;  // all entries used, for the bit of a missing one
+  std::uint32_t seen_ = 0;  // all entries used; reveals the bit of a missing code
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace tundish::lanes {
 
-// The bits that fill up the last byte of one interval after the other.
+// Iterates over the padding bits of the last byte of each interval.
 class PaddingReader {
  public:
   explicit PaddingReader(const Padding& padding)
@@ -31,7 +31,7 @@ class PaddingReader {
     return padding_->odd[odd_++].bits;
   }
 
-  std::uint64_t interval() const { return interval_; }  // the next one
+  std::uint64_t interval() const { return interval_; }  // number of the next interval
 
  private:
   void take_coded() {
@@ -48,26 +48,26 @@ class PaddingReader {
   const Padding* padding_;
   std::uint64_t interval_ = 0;
   std::size_t odd_ = 0;
-  Taker coded_;  // of padding_->coded
+  Taker coded_;  // remaining bytes of padding_->coded
   std::uint32_t coded_left_;
   std::uint64_t coded_next_ = 0;
   OddPadding coming_ = {};
 };
 
-// What a scan is written from. The coefficients have as many blocks as the geometry has, and the
-// geometry is the frame's.
+// Input of a scan writer. The coefficients must have as many blocks as the geometry, and the
+// geometry must match the frame.
 struct ScanSource {
   const Coefficients& coefficients;
   const Frame& frame;
   const ScanHeader& header;
   const CodeTables& tables;
   int restart_interval;     // in MCUs; 0: none
-  const Blocks* edges;      // of each component; see Restore
+  const Blocks* edges;      // per component; see Restore
   const OddRuns* odd_runs;  // nullptr: none
   PaddingReader& padding;
 };
 
-// Says why it cannot be written, nullptr when all is well.
+// Returns the reason if the scan cannot be written, nullptr on success.
 const char* write_scan(Output& out, const ScanSource& source);
 
 }  // namespace tundish::lanes

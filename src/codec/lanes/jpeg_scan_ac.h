@@ -1,4 +1,4 @@
-// The coders of AC scans in a progressive file. A Sink takes bits: Bits, or what only counts them.
+// Coders of AC scans in a progressive file. A Sink takes bits: Bits, or a class that counts bits.
 #pragma once
 
 #include <bit>
@@ -9,13 +9,13 @@
 
 namespace tundish::lanes {
 
-// What both kinds share: runs of blocks without further values, which are coded when the next value
-// comes. Some encoders join none or few of them: their tables lack the codes for more.
+// Common part of both coders: runs of blocks without further values, coded when the next value
+// arrives. Some encoders join few blocks or none: their tables lack the codes for longer runs.
 class AcCoder {
  public:
-  // Correction bits that a run may keep.
+  // Maximum correction bits of a run.
   static constexpr int kCorrections = 1 << 16;
-  // Bytes that a block may need, with the run that it ends: stuffing doubles them.
+  // Maximum bytes of a block and the run that it ends: stuffing doubles the size.
   static constexpr std::ptrdiff_t kRoom = 1024 + 2 * kCorrections / 8;
 
   explicit AcCoder(const ScanSource& source)
@@ -39,11 +39,11 @@ class AcCoder {
   bool missed() const { return (seen_ & kMissingCode) != 0; }
 
  protected:
-  // libjpeg ends a run when the next block could overflow its buffer for 1,000 correction bits.
+  // libjpeg ends a run if the next block could overflow its buffer for 1,000 correction bits.
   static constexpr int kFullOfLibjpeg = 1000 - 64 + 1;
   static constexpr int kFull = kCorrections - 64 + 1;
 
-  // The run's length in size bits without the highest, then the correction bits of its blocks.
+  // Writes the run's length without its highest bit, then the correction bits of the run's blocks.
   template <class Sink>
   void end_run(Sink& bits) {
     if (run_ == 0) return;
@@ -56,7 +56,7 @@ class AcCoder {
     kept_ = 0;
   }
 
-  // The block has nothing further.
+  // Adds a block without further values to the run.
   template <class Sink>
   void join_run(Sink& bits) {
     ++run_;
@@ -79,18 +79,18 @@ class AcCoder {
   const Codes& codes_;
   const int low_;
   const int before_first_, last_;
-  const OddRuns* const odd_;  // nullptr: as libjpeg
-  RunEnds ends_;              // of odd_
+  const OddRuns* const odd_;  // nullptr: runs end as in libjpeg
+  RunEnds ends_;              // ends of odd_
   std::uint64_t band_ = 0;    // bit z: coefficient z of the zigzag belongs to the scan
   int longest_ = 0x7fff;
-  std::uint32_t block_ = 0;  // number in the scan
+  std::uint32_t block_ = 0;  // number of the block in the scan
   int run_ = 0;              // blocks
-  int kept_ = 0;             // correction bits of these blocks
-  std::uint32_t seen_ = 0;   // all entries used, for the bit of a missing one
+  int kept_ = 0;             // correction bits of the blocks in the run
+  std::uint32_t seen_ = 0;   // all entries used; reveals the bit of a missing code
   std::vector<std::uint8_t> corrections_;
 };
 
-// The first bits of AC coefficients.
+// Codes the first bits of AC coefficients.
 class AcFirstCoder : public AcCoder {
  public:
   using AcCoder::AcCoder;
@@ -116,8 +116,8 @@ class AcFirstCoder : public AcCoder {
   }
 };
 
-// One more bit of AC coefficients: those that had bits already get a correction bit each, after
-// the symbol that passes over them.
+// Codes one more bit of AC coefficients. Coefficients that already had bits get a correction bit
+// each, after the symbol that skips them.
 class AcRefineCoder : public AcCoder {
  public:
   using AcCoder::AcCoder;

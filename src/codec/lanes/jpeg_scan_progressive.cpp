@@ -4,7 +4,7 @@
 namespace tundish::lanes {
 namespace {
 
-// The first bits of DC: differences, as in a sequential scan.
+// Codes the first bits of DC: differences, as in a sequential scan.
 class DcFirstCoder {
  public:
   static constexpr std::ptrdiff_t kRoom = 64;
@@ -30,7 +30,7 @@ class DcFirstCoder {
   std::uint32_t seen_ = 0;
 };
 
-// One more bit of DC.
+// Codes one more bit of DC.
 class DcRefineCoder {
  public:
   static constexpr std::ptrdiff_t kRoom = 64;

@@ -1,4 +1,4 @@
-// The blocks of a scan in the order in which it codes them, with its restart markers.
+// Iterates over the blocks of a scan in coding order, with the scan's restart markers.
 #pragma once
 
 #include "codec/lanes/jpeg_scan.h"
@@ -9,20 +9,20 @@ inline constexpr char kTooLong[] = "the file is longer than it may be";
 inline constexpr char kNoCode[] = "a coefficient has no code in the Huffman table";
 inline constexpr char kEdgeCount[] = "the number of blocks beyond the edge is wrong";
 
-// The last bits of an interval and its marker.
+// Bytes for the last bits of an interval and its marker.
 inline constexpr std::ptrdiff_t kMarkerRoom = 32;
 
 // One component of a scan.
 struct ScanSlot {
   const Block* blocks;
   int blocks_x, blocks_y;
-  int h, v;               // blocks of an MCU
-  int filled_x;           // blocks in a row with those that fill up MCUs
-  const Block* edges;     // nullptr: the usual ones
-  Block filler = {};      // the last one asked for
-  const Block* previous;  // block coded
+  int h, v;               // blocks per MCU
+  int filled_x;           // blocks in a row including MCU padding
+  const Block* edges;     // nullptr: the usual padding blocks
+  Block filler = {};      // the last padding block returned
+  const Block* previous;  // last coded block
 
-  // A block outside of the image; see jpeg_file.h.
+  // Returns a block outside of the image; see jpeg_file.h.
   const Block* edge_at(int x, int y) {
     const auto dc = static_cast<std::uint16_t>((*previous)[0]);
     filler = {};
@@ -42,14 +42,14 @@ struct ScanWalk {
   ScanSlot slots[kMaxComponents];
 };
 
-// False: the edge blocks are not as many as there are places for them.
+// Returns false if the number of edge blocks does not match the padding.
 bool plan_walk(ScanWalk& out, const ScanSource& source);
 
-// A Coder has
-//   kRoom                                       bytes that a block may need
+// Requirements of a Coder:
+//   kRoom                                       maximum bytes of a block
 //   void block(Bits&, const Block&, int slot)   writes a block, or keeps it for a run
-//   void end_interval(Bits&)                    writes what it kept, and forgets the DC before
-//   bool missed() const                         whether a code was missing
+//   void end_interval(Bits&)                    writes the kept blocks, and resets the DC
+//   bool missed() const                         true if a code was missing
 template <class Coder>
 const char* walk_scan(Output& out, const ScanSource& source, Coder& coder) {
   ScanWalk walk;

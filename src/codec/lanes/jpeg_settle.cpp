@@ -8,7 +8,7 @@
 namespace tundish::lanes {
 namespace {
 
-// The bits that fill up the last byte of one interval.
+// Sets the padding bits of one interval's last byte.
 void set_padding(Padding& padding, std::uint64_t interval, std::uint8_t bits) {
   const auto at =
       std::ranges::lower_bound(padding.odd, interval, std::less{}, &OddPadding::interval);
@@ -19,7 +19,7 @@ void set_padding(Padding& padding, std::uint64_t interval, std::uint8_t bits) {
   }
 }
 
-// Writes the scan into `out`: how many of its bytes equal those of `data`, or none at all.
+// Writes the scan into `out`. Returns how many leading bytes equal `data`; empty on failure.
 std::optional<std::size_t> try_scan(std::vector<std::byte>& out, const ScanSource& source,
                                     Bytes data) {
   Output output(out, data.size());
@@ -27,7 +27,7 @@ std::optional<std::size_t> try_scan(std::vector<std::byte>& out, const ScanSourc
   return std::ranges::mismatch(out, data).in1 - out.begin();
 }
 
-// Adds what this scan needs so that it becomes `data`.
+// Adds the restore data that this scan needs to reproduce `data`.
 bool settle_scan(Restore& restore, ScanSource source, std::uint32_t scan, Bytes data,
                  std::vector<std::byte>& scratch) {
   OddRuns runs{.scan = scan, .ends = {}};
@@ -40,7 +40,7 @@ bool settle_scan(Restore& restore, ScanSource source, std::uint32_t scan, Bytes 
   const PaddingReader before = source.padding;
   auto equal = try_scan(scratch, source, data);
   if (equal && *equal + 1 == scratch.size() && scratch.size() < data.size()) {
-    // The byte that was taken for the last one belongs to the tail.
+    // The byte that was taken for the last data byte belongs to the tail.
     set_padding(restore.padding, source.padding.interval() - 1,
                 std::to_integer<std::uint8_t>(data[*equal]));
     source.padding = before;
@@ -52,13 +52,13 @@ bool settle_scan(Restore& restore, ScanSource source, std::uint32_t scan, Bytes 
   return true;
 }
 
-// The scans of the file are where the literal bytes have none.
+// Finds the scans of the file: the parts between the literal bytes.
 bool settle_scans(Restore& restore, const Coefficients& coefficients, Bytes file,
                   std::vector<std::byte>& scratch) {
   std::vector<Bytes> scans;
   std::vector<std::uint8_t> last_bytes;
   MarkerState state;
-  std::size_t coded = 0;  // bytes of the file that are not literal, so far
+  std::size_t coded = 0;  // bytes of the file before here that are not literal
   while (next_scan(state, restore.literal, coefficients)) {
     const std::size_t begin = state.at + coded;
     if (begin > file.size()) return false;

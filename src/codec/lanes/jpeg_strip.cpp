@@ -5,7 +5,7 @@
 namespace tundish::lanes {
 namespace {
 
-// Application data and comments, but for JFIF and Adobe's note on colors.
+// True for application data and comments, except JFIF and Adobe's color marker.
 bool is_metadata(std::uint8_t marker) {
   constexpr std::uint8_t kApp0 = 0xe0, kApp14 = 0xee, kApp15 = 0xef, kComment = 0xfe;
   return marker == kComment || (marker > kApp0 && marker <= kApp15 && marker != kApp14);
@@ -16,7 +16,7 @@ bool is_metadata(std::uint8_t marker) {
 void strip_metadata(std::vector<std::byte>& restore, const Geometry& geometry) {
   Restore parts;
   if (read_restore(parts, restore, geometry, JpegLimits{}.max_scans)) {
-    return;  // put_together will report why
+    return;  // put_together() will report the reason
   }
   const auto before = static_cast<std::ptrdiff_t>(restore.size() - parts.literal.size());
   std::vector<std::byte> kept(restore.begin(), restore.begin() + before);

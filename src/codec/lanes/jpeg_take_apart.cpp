@@ -9,12 +9,12 @@
 namespace tundish::lanes {
 namespace {
 
-// The file without its entropy-coded data, and what the writer of that data needs.
+// The file without its entropy-coded data, and the data needed to write them again.
 struct Outline {
   Frame frame;
   std::vector<Bytes> literal;             // pieces of the file
-  std::vector<std::uint8_t> last_bytes;   // of all intervals
-  bool interleaved[kMaxComponents] = {};  // in some scan
+  std::vector<std::uint8_t> last_bytes;   // one per interval
+  bool interleaved[kMaxComponents] = {};  // true if in some interleaved scan
 };
 
 Unfit judge(const Frame& frame, std::size_t file_bytes, const JpegLimits& limits) {
@@ -27,12 +27,12 @@ Unfit judge(const Frame& frame, std::size_t file_bytes, const JpegLimits& limits
   const auto pixels =
       static_cast<std::uint64_t>(frame.width) * static_cast<std::uint64_t>(frame.height);
   if (pixels > limits.max_pixels) return Unfit::too_large;
-  // A block takes at least a bit: a small file cannot ask for much memory.
+  // A block takes at least one bit, so a small file cannot request much memory.
   if (pixels / 64 / 8 > file_bytes) return Unfit::corrupt;
   return Unfit::none;
 }
 
-// Walks the markers as put_together does.
+// Walks the markers as put_together() does.
 Unfit outline(Outline& out, Bytes file, const JpegLimits& limits) {
   bool framed = false;
   std::uint32_t scans = 0;
@@ -60,10 +60,10 @@ Unfit outline(Outline& out, Bytes file, const JpegLimits& limits) {
   return scans > 0 ? Unfit::none : Unfit::corrupt;
 }
 
-// libjpeg smooths a progressive image whose first AC coefficients are not known in full.
+// False if libjpeg would smooth: the first AC coefficients of a progressive image are incomplete.
 bool is_complete(const jpeg_decompress_struct& info) {
   for (int c = 0; c < info.num_components; ++c) {
-    if (info.comp_info[c].quant_table == nullptr) return false;  // in no scan at all
+    if (info.comp_info[c].quant_table == nullptr) return false;  // in no scan
     for (int i = 0; info.coef_bits != nullptr && i <= 9; ++i) {
       if (info.coef_bits[c][i] != 0) return false;
     }
@@ -71,7 +71,7 @@ bool is_complete(const jpeg_decompress_struct& info) {
   return true;
 }
 
-// Copies blocks; false when a coefficient is out of range.
+// Copies blocks; returns false if a coefficient is out of range.
 bool append_blocks(Blocks& out, const JBLOCK* blocks, int count) {
   const auto* begin = reinterpret_cast<const Block*>(blocks);
   static_assert(sizeof(Block) == sizeof(JBLOCK));
@@ -109,7 +109,7 @@ Unfit read_component(Coefficients& out, JpegReader& reader, int c) {
   return Unfit::none;
 }
 
-// The blocks beyond the edge, in the order of jpeg_file.h; none when all of them are usual.
+// Reads the blocks beyond the edge, in the order of jpeg_file.h; empty if all blocks are usual.
 Unfit read_edges(Blocks& out, JpegReader& reader, const Geometry& geometry, int c) {
   const Component& component = geometry.component[c];
   const int h = reader.info().comp_info[c].h_samp_factor;

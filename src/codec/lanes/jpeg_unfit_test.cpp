@@ -1,4 +1,4 @@
-// JPEGs that do not become lanes records, and damage of every sort.
+// JPEGs that do not become lanes records, and all kinds of damage.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ ByteVector first(const ByteVector& bytes, std::size_t count) {
 
 constexpr JpegLimits kSmall{.max_pixels = 1 << 20, .max_scans = 50, .max_bytes = 1 << 20};
 
-// What jpeg_file.h promises of coefficients that take_apart() accepted.
+// Checks the guarantees of jpeg_file.h for coefficients that take_apart() accepted.
 void check_promised(const Coefficients& coefficients) {
   const Geometry& geometry = coefficients.geometry;
   const auto pixels =
@@ -51,13 +51,13 @@ struct Outcomes {
   int refused = 0, unsettled = 0, given_back = 0;
 };
 
-// Whatever the bytes are, take_apart gives a reason, or coefficients as promised that
-// give back the very file once they are settled.
+// For any bytes, take_apart() returns a reason, or coefficients that satisfy the guarantees and
+// reproduce the file once settled.
 void try_bytes(const ByteVector& file, Outcomes& seen) {
   Coefficients coefficients;
   ByteVector restore, again, scratch;
   const Unfit unfit = take_apart(coefficients, restore, file, kSmall);
-  REQUIRE(unfit < Unfit::not_restorable);  // the later ones are set by callers
+  REQUIRE(unfit < Unfit::not_restorable);  // callers set the later reasons
   if (unfit != Unfit::none) {
     ++seen.refused;
     return;
@@ -72,8 +72,8 @@ void try_bytes(const ByteVector& file, Outcomes& seen) {
   ++seen.given_back;
 }
 
-// Any restore data and coefficients give bytes within the limit, or a fault with its reason and
-// place. True: bytes.
+// Any restore data and coefficients yield bytes within the limit, or a fault with its reason and
+// position. Returns true for bytes.
 bool gives_bytes(const Coefficients& coefficients, const ByteVector& restore) {
   ByteVector file;
   const auto fault = put_together(file, coefficients, restore, kSmall);
@@ -175,14 +175,14 @@ TEST_CASE("missing scans are refused") {
     std::size_t scan = find_marker(whole, 0xda);
     const std::size_t second = find_marker(whole, 0xda, scan + 2);
     ByteVector file = first(whole, second);
-    // After the first scan come the tables of the second one, where there are any.
+    // The first scan is followed by the tables of the second one, if any.
     file.insert(file.end(), {std::byte{0xff}, std::byte{0xd9}});
     CHECK(unfit_of(file) == Unfit::incomplete);
   }
 }
 
 TEST_CASE("coefficients that a record cannot hold are refused") {
-  // A file whose tables have codes for large values, by our own writer.
+  // Uses our own writer for a file whose tables have codes for large values.
   Coefficients coefficients;
   ByteVector restore;
   const ByteVector gray = make_jpeg({.width = 8,
@@ -272,8 +272,8 @@ TEST_CASE("cut and flipped files give bytes or a reason") {
     }
   }
   CHECK(seen.refused + seen.unsettled + seen.given_back == tried);
-  CHECK(seen.refused > tried / 4);  // cut files, but for a few that lack their end marker only
-  CHECK(seen.given_back > 0);       // a flipped bit may be a coefficient's
+  CHECK(seen.refused > tried / 4);  // truncated files, except a few that lack only their end marker
+  CHECK(seen.given_back > 0);       // a flipped bit may be in a coefficient
 }
 
 TEST_CASE("cut and flipped restore data and wild coefficients give bytes or a fault") {

@@ -1,4 +1,4 @@
-// Which value of a block is where: bits of its mask by their rank, without a branch.
+// Finds the bits of a block's mask by their rank, without a branch.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace tundish::lanes {
 namespace {
 
-// How many bits of the mask are set below each of its bytes, in that byte.
+// Returns, in each byte, the number of bits set below that byte of the mask.
 TUNDISH_INLINE std::uint64_t counts_below(std::uint64_t mask) {
   std::uint64_t count = mask - (mask >> 1 & 0x5555555555555555);
   count = (count & 0x3333333333333333) + (count >> 2 & 0x3333333333333333);
@@ -17,9 +17,9 @@ TUNDISH_INLINE std::uint64_t counts_below(std::uint64_t mask) {
   return count * 0x0101010101010101 << 8;
 }
 
-// The place of the mask's bit number `rank`, counted from 0 and from below.
+// Returns the position of bit number `rank` of the mask, counted from 0 and from the low end.
 TUNDISH_INLINE int place_of_rank(std::uint64_t mask, std::uint64_t below, int rank) {
-  // A byte of `beyond` has its highest bit set when the rank is below the byte: no sum is above
+  // A byte of `beyond` has its highest bit set if the rank is below the byte: no sum exceeds
   // 64 + 127.
   constexpr std::uint64_t kOnes = 0x0101010101010101;
   const std::uint64_t beyond = (below + kOnes * static_cast<unsigned>(127 - rank)) & (kOnes << 7);

@@ -1,15 +1,15 @@
-// Tables of shuffles by a mask of eight: bytes together, and apart again.
+// Shuffle tables indexed by a mask of eight: compress bytes, and expand them again.
 #pragma once
 
 #include <cstdint>
 
 namespace tundish::lanes {
 
-// For each of 256 masks: which bytes (or words) it keeps, and where they go back to.
+// For each of 256 masks: the bytes (or words) it keeps, and their original positions.
 struct MaskTables {
-  std::uint64_t compress[256];             // byte i: place of the i-th one; 0x80 after the last
-  std::uint64_t expand[256];               // byte i: number of the one at place i; 0x80 for a zero
-  alignas(32) std::uint32_t rank[256][8];  // number of the one at place i; 0 for a zero
+  std::uint64_t compress[256];             // byte i: place of the i-th one bit; 0x80 after the last
+  std::uint64_t expand[256];               // byte i: rank of the one bit at i; 0x80 for a zero bit
+  alignas(32) std::uint32_t rank[256][8];  // rank of the one bit at i; 0 for a zero bit
 };
 constexpr MaskTables make_mask_tables() {
   MaskTables out = {};

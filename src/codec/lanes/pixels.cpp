@@ -1,4 +1,4 @@
-// The scalar code, and the choice among all.
+// The scalar code, and the choice of the implementation.
 #include "codec/lanes/pixels.h"
 
 #include "codec/lanes/coefficients.h"
@@ -12,8 +12,8 @@ void order_quantization(QuantizationOrder* out, const std::uint16_t* natural) {
   for (int i = 0; i < 64; ++i) out->value[i] = static_cast<std::int16_t>(natural[i]);
 }
 
-// Coefficients times quantizers, 16 bits of each product. `escape` is the first at or after the
-// block's first value.
+// Multiplies coefficients by quantizers and keeps 16 bits of each product. `escape` is the first
+// one at or after the block's first value.
 static void expand(std::int16_t* out, const UnitValues& unit, int block, const Escape* escape,
                    const QuantizationOrder& quantization) {
   for (int i = 0; i < 64; ++i) out[i] = 0;
@@ -55,7 +55,7 @@ void gray_row(const RowTask& task) {
   }
 }
 
-// Chroma `c` at pixel x of the row.
+// Returns chroma `c` at pixel x of the row.
 static int chroma_at(const RowTask& task, Upsampling upsampling, int c, int x) {
   const std::uint8_t* row = task.plane[c];
   const std::uint8_t* beside = task.beside[c];

@@ -1,8 +1,8 @@
-// The work on samples, once per instruction set: coefficients to planes, planes to RGB. All give
-// the same bytes.
+// Sample processing, once per instruction set: coefficients to planes, planes to RGB. All versions
+// produce the same bytes.
 //
-// Plain pointers and structs only: the sources are compiled with different instruction sets, and
-// an inline function of a library, compiled in one of them, could end up in all.
+// Plain pointers and structs only. The sources are compiled for different instruction sets, and the
+// linker could merge an inline library function compiled for one set into all.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 
 namespace tundish::lanes {
 
-// The quantizers of a component, in the order that suits the instruction set.
+// The quantizers of a component, in the order required by the instruction set.
 struct QuantizationOrder {
   alignas(64) std::int16_t value[64];
-  alignas(64) std::int16_t low[32];  // of the 4 x 4 lowest frequencies
-  bool wide;                         // one is above 255
+  alignas(64) std::int16_t low[32];  // for the 4 x 4 lowest frequencies
+  bool wide;                         // true if any quantizer is above 255
 };
 
 // The wanted blocks of one component of a unit.
@@ -27,9 +27,9 @@ struct ComponentTask {
   const QuantizationOrder* quantization;
   int first;              // the component's first block in the unit
   int across, down;       // the component's blocks in the unit
-  int x0, y0, x1, y1;     // the wanted ones of them; may be none
+  int x0, y0, x1, y1;     // range of wanted blocks; may be empty
   std::uint8_t* out;      // sample (0, 0) of block (x0, y0)
-  std::ptrdiff_t stride;  // of the samples
+  std::ptrdiff_t stride;  // bytes between rows of samples
 };
 
 struct UnitTask {
@@ -38,16 +38,16 @@ struct UnitTask {
   ComponentTask component[kMaxComponents];
 };
 
-// A row of pixels. The pointers are for the first pixel, or with upsampling across for the pixel
-// of its sample that is most to the left.
+// A row of pixels. The pointers are for the first pixel; with horizontal upsampling, for the
+// leftmost pixel of the first pixel's sample.
 struct RowTask {
-  std::uint8_t* rgb;              // kRowSlack bytes after the row may be written
-  const std::uint8_t* plane[3];   // rows of the components; 64 samples in front and kRowSlack
-                                  // after may be read
-  const std::uint8_t* beside[3];  // chroma: the row that the pixels look at besides
+  std::uint8_t* rgb;              // writable for kRowSlack bytes after the row
+  const std::uint8_t* plane[3];   // rows of the components; readable from 64 samples before the row
+                                  // to kRowSlack after it
+  const std::uint8_t* beside[3];  // chroma: the second row for vertical interpolation
   int width;                      // pixels
-  int repeat;                     // Upsampling::repeat: pixels of a sample
-  bool lower;                     // the row is the lower one of its samples' pixels
+  int repeat;                     // Upsampling::repeat: pixels per sample
+  bool lower;                     // true if the row is the lower one of its chroma samples
 };
 
 inline constexpr int kRowSlack = 256;
@@ -55,10 +55,10 @@ inline constexpr int kRowSlack = 256;
 struct Pixels {
   void (*order_quantization)(QuantizationOrder* out, const std::uint16_t* natural);
 
-  // Writes the samples of the wanted blocks; what was in the 8 bytes after them may be lost.
+  // Writes the samples of the wanted blocks; may overwrite the 8 bytes after them.
   void (*render_unit)(const UnitTask& task);
 
-  // One row of RGB, for gray by the first plane alone.
+  // Write one row of RGB; gray_row() uses the first plane only.
   void (*gray_row)(const RowTask& task);
   void (*color_row)(const RowTask& task, Upsampling upsampling, Color color);
 };

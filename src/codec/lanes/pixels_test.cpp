@@ -1,4 +1,4 @@
-// The pixels of lanes against libjpeg's: the same coefficients, the same bytes.
+// Compares the pixels of lanes with libjpeg's: equal coefficients must produce equal bytes.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include "codec/lanes/jpeg_maker.h"
 #include "codec/lanes/testing.h"
 
-// jpeglib.h wants size_t and FILE declared before it.
+// jpeglib.h requires size_t and FILE to be declared first.
 #include <jpeglib.h>
 
 namespace tundish::lanes {
@@ -42,14 +42,14 @@ std::vector<std::uint8_t> decode_by_libjpeg(const ByteVector& bytes) {
   return pixels;
 }
 
-// A JPEG file of any coefficients that Huffman codes can hold.
+// Writes a JPEG file of any coefficients that Huffman codes can represent.
 ByteVector write_coefficients(const Coefficients& image) {
   const Geometry& geometry = image.geometry;
   jpeg_compress_struct info = {};
   jpeg_error_mgr errors = {};
   info.err = jpeg_std_error(&errors);
   errors.error_exit = [](j_common_ptr) { std::abort(); };
-  errors.emit_message = [](j_common_ptr, int) {};  // of quantizers above 255
+  errors.emit_message = [](j_common_ptr, int) {};  // for quantizers above 255
   jpeg_create_compress(&info);
   unsigned char* memory = nullptr;
   unsigned long size = 0;
@@ -160,7 +160,7 @@ TEST_CASE("what is_exact() accepts is libjpeg's, and most of what it refuses is 
   }
   CHECK(accepted > 1000);
   CHECK(refused > 1000);
-  CHECK(refused_and_equal < refused / 2);  // most of it black and white
+  CHECK(refused_and_equal < refused / 2);  // mostly black and white
 }
 
 }  // namespace tundish::lanes

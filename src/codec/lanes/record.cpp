@@ -15,17 +15,17 @@ namespace {
 constexpr std::size_t kFixedBytes = 7;  // magic, kind, width, height
 constexpr std::size_t kCrcBytes = 4;
 
-// How a component's quantization table is stored: 1 to 100 libjpeg's for luma of that quality,
-// 101 to 200 for chroma, or:
-constexpr std::uint8_t kBytesFollow = 0;    // 64 of one byte, in zigzag order
-constexpr std::uint8_t kWordsFollow = 201;  // 64 of two bytes
-constexpr std::uint8_t kAsBefore = 202;     // as the component before
+// Code of a component's quantization table: 1 to 100 is libjpeg's luma table of that quality,
+// 101 to 200 its chroma table, or:
+constexpr std::uint8_t kBytesFollow = 0;    // 64 values of one byte, in zigzag order
+constexpr std::uint8_t kWordsFollow = 201;  // 64 values of two bytes
+constexpr std::uint8_t kAsBefore = 202;     // same as the previous component
 
 Fault fault(ErrorCode code, std::string reason, std::size_t offset) {
   return {code, std::move(reason), offset};
 }
 
-// The code of a table, by looking at the qualities that give its first value.
+// Returns the code of a table by comparing it with the standard tables of all qualities.
 std::uint8_t find_standard(const Quantization& table, bool chroma) {
   for (int quality = 100; quality >= 1; --quality) {
     if (standard_quantization(quality, chroma) == table) {
@@ -53,7 +53,7 @@ void put_quantization(std::vector<std::byte>& out, const Coefficients& image, in
   }
 }
 
-// Reads the table at `at` and moves it on.
+// Reads the table at `at` and advances `at`.
 std::optional<Fault> read_quantization(Quantization* tables, int c, Bytes bytes, std::size_t& at) {
   const auto cut_off = [&] {
     return fault(ErrorCode::image_cut_off, "the record ends in its quantization tables", at);
@@ -144,7 +144,7 @@ std::optional<Fault> Record::read(Bytes bytes) {
     if (auto found = read_quantization(head_.quantization, c, bytes, at)) return found;
   }
 
-  // Every unit has at least its states, so the bytes bound the memory that is taken.
+  // Every unit has at least its states, so the number of bytes bounds the memory.
   const auto units_x = static_cast<std::size_t>(head_.geometry.units_x);
   const auto units_y = static_cast<std::size_t>(head_.geometry.units_y);
   const std::size_t index_at = at;

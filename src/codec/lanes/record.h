@@ -1,9 +1,9 @@
-// A lanes record: one image as it is in a pack. docs/internals/lanes.md is the specification.
+// A lanes record: one image as stored in a pack. docs/internals/lanes.md is the specification.
 //
-//   head   what the image is, how long each unit is; then a checksum
-//   rows   the units of one row after the other; after each row a checksum
+//   head   the properties of the image and the length of each unit; then a checksum
+//   rows   the units of one row, contiguous; after each row a checksum
 //
-// A checksum of a row covers the head's too, so that rows of two records cannot change places.
+// A row's checksum also covers the head's checksum, so that rows of two records cannot be swapped.
 #pragma once
 
 #include <cstddef>
@@ -23,36 +23,36 @@ namespace tundish::lanes {
 
 inline constexpr std::byte kMagic[2] = {std::byte{0xff}, std::byte{0x4c}};
 
-// What a record is, without looking at its units.
+// The properties of a record, without its units.
 struct RecordHead {
   Geometry geometry;
   Color color = Color::ycc;
-  int set = 0;  // of the tables
+  int set = 0;  // index of the table set
   Quantization quantization[kMaxComponents] = {};
 };
 
-// Width and height; empty when the first bytes are not a record's.
+// Width and height of a record. read_size() returns empty if the first bytes are not a record.
 struct RecordSize {
   int width, height;
 };
 std::optional<RecordSize> read_size(Bytes bytes);
 
-// A record that was read: it points into the bytes. Reused, it takes no new memory.
+// A parsed record, which points into the bytes. Reusing the object allocates no new memory.
 class Record {
  public:
-  // Checks the head, and that the lengths of all units and checksums add up to the bytes given.
+  // Checks the head, and that the lengths of all units and checksums add up to the given bytes.
   std::optional<Fault> read(Bytes bytes);
 
-  // Checks the checksums of the rows of units from y0 to y1 - 1.
+  // Verifies the checksums of the rows of units from y0 to y1 - 1.
   std::optional<Fault> check_rows(int y0, int y1) const;
 
   const RecordHead& head() const { return head_; }
   const Geometry& geometry() const { return head_.geometry; }
   Bytes unit(int x, int y) const;
   Bytes bytes() const { return bytes_; }
-  std::size_t head_bytes() const { return row_begin(0); }  // with its checksum
+  std::size_t head_bytes() const { return row_begin(0); }  // including its checksum
 
-  // What is said of a unit that no decoder can read.
+  // Returns the fault for a unit that cannot be decoded.
   Fault unit_fault(int x, int y) const;
 
  private:
@@ -61,13 +61,13 @@ class Record {
   Bytes bytes_;
   RecordHead head_;
   std::uint32_t head_crc_ = 0;
-  std::vector<std::uint32_t> offset_;  // of every unit, and the end of the last of each row
+  std::vector<std::uint32_t> offset_;  // of every unit, and the end of each row's last unit
 };
 
-// Writes records; keeps its memory from image to image. One thread.
+// Writes records; reuses its memory from image to image. Not thread-safe.
 class RecordWriter {
  public:
-  // Replaces `out`. False when a coefficient is out of range.
+  // Replaces `out`. Returns false if a coefficient is out of range.
   bool write(std::vector<std::byte>& out, const Coefficients& image, const Tables& tables);
 
  private:
@@ -75,7 +75,7 @@ class RecordWriter {
   UnitEncoder encoder_;
 };
 
-// Quantization table of libjpeg for a quality from 1 to 100.
+// Returns libjpeg's quantization table for a quality from 1 to 100.
 Quantization standard_quantization(int quality, bool chroma);
 
 }  // namespace tundish::lanes

@@ -1,5 +1,5 @@
-// Registers of AVX2, for the code that is written once for any number of lanes of 16 bytes. Each
-// source compiles its own copy, so everything here is internal to the file that includes it.
+// AVX2 registers, for code that is written once for any number of 16-byte lanes. Each
+// source compiles its own copy, so everything here is internal to the including file.
 #pragma once
 
 #include <immintrin.h>
@@ -25,7 +25,7 @@ struct Register {
     return {_mm256_inserti128_si256(_mm256_castsi128_si256(left), right, 1)};
   }
 
-  // The next bytes in memory, all, eight of them for each lane, or four, at its beginning.
+  // Load a whole register, eight bytes for each lane, or four bytes into the low end.
   TUNDISH_INLINE static Register load(const std::uint8_t* bytes) {
     return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes))};
   }
@@ -93,7 +93,7 @@ TUNDISH_INLINE Register sra16(Register a) {
   return {_mm256_srai_epi16(a.bits, kBits)};
 }
 
-// Even 16-bit words of a, odd ones of b.
+// Returns the even 16-bit words of a and the odd ones of b.
 TUNDISH_INLINE Register odd_words(Register a, Register b) {
   return {_mm256_blend_epi16(a.bits, b.bits, 0xaa)};
 }
@@ -106,12 +106,12 @@ TUNDISH_INLINE Register odd_dwords(Register a, Register b) {
       _mm256_shuffle_ps(_mm256_castsi256_ps(a.bits), _mm256_castsi256_ps(b.bits), 0xdd))};
 }
 
-// The first word of each lane.
+// Replaces the first word of each lane.
 TUNDISH_INLINE Register first_words(Register a, int left, int right) {
   const Register words = Register::join(_mm_cvtsi32_si128(left), _mm_cvtsi32_si128(right));
   return {_mm256_blend_epi16(a.bits, words.bits, 1)};
 }
-// Bytes of b where the mask's highest bits are set.
+// Selects bytes of b where the mask's highest bits are set.
 TUNDISH_INLINE Register blend8(Register a, Register b, Register mask) {
   return {_mm256_blendv_epi8(a.bits, b.bits, mask.bits)};
 }
@@ -125,7 +125,7 @@ TUNDISH_INLINE Register srl16(Register a) {
   return {_mm256_srli_epi16(a.bits, kBits)};
 }
 
-// The lanes of three registers concatenated: first lane of each, then the second.
+// Stores the lanes of three registers alternately: the first lane of each, then the second.
 TUNDISH_INLINE void store_in_turn(std::uint8_t* out, Register a, Register b, Register c) {
   const auto put = [&](int at, __m128i lane) __attribute__((always_inline)) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 16 * at), lane);

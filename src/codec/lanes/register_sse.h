@@ -1,5 +1,5 @@
-// Registers of SSE4, for the code that is written once for any number of lanes of 16 bytes. Each
-// source compiles its own copy, so everything here is internal to the file that includes it.
+// SSE4 registers, for code that is written once for any number of 16-byte lanes. Each
+// source compiles its own copy, so everything here is internal to the including file.
 #pragma once
 
 #include <nmmintrin.h>
@@ -23,7 +23,7 @@ struct Register {
   }
   TUNDISH_INLINE static Register join(__m128i left, __m128i) { return {left}; }
 
-  // The next bytes in memory, all, eight of them for each lane, or four, at its beginning.
+  // Load a whole register, eight bytes for each lane, or four bytes into the low end.
   TUNDISH_INLINE static Register load(const std::uint8_t* bytes) {
     return {_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes))};
   }
@@ -88,7 +88,7 @@ TUNDISH_INLINE Register sra16(Register a) {
   return {_mm_srai_epi16(a.bits, kBits)};
 }
 
-// Even 16-bit words of a, odd ones of b.
+// Returns the even 16-bit words of a and the odd ones of b.
 TUNDISH_INLINE Register odd_words(Register a, Register b) {
   return {_mm_blend_epi16(a.bits, b.bits, 0xaa)};
 }
@@ -104,7 +104,7 @@ TUNDISH_INLINE Register odd_dwords(Register a, Register b) {
 TUNDISH_INLINE Register first_words(Register a, int left, int) {
   return {_mm_insert_epi16(a.bits, left, 0)};
 }
-// Bytes of b where the mask's highest bits are set.
+// Selects bytes of b where the mask's highest bits are set.
 TUNDISH_INLINE Register blend8(Register a, Register b, Register mask) {
   return {_mm_blendv_epi8(a.bits, b.bits, mask.bits)};
 }
@@ -118,7 +118,7 @@ TUNDISH_INLINE Register srl16(Register a) {
   return {_mm_srli_epi16(a.bits, kBits)};
 }
 
-// The lanes of three registers concatenated: first lane of each, then the second.
+// Stores the lanes of three registers alternately: the first lane of each, then the second.
 TUNDISH_INLINE void store_in_turn(std::uint8_t* out, Register a, Register b, Register c) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out), a.bits);
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 16), b.bits);

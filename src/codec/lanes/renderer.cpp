@@ -7,9 +7,9 @@
 namespace tundish::lanes {
 namespace {
 
-constexpr int kStripRows = 16;  // at most; but for the last, a multiple of what the resize takes
+constexpr int kStripRows = 16;  // at most; except for the last, a multiple of kRowGroup
 constexpr int kRowGroup = 4;
-constexpr int kKeptRows = 8;  // at most, from one row of units to the next
+constexpr int kKeptRows = 8;  // maximum rows kept from one row of units to the next
 constexpr std::ptrdiff_t kFront = 64;
 
 std::ptrdiff_t round_up(std::ptrdiff_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -31,8 +31,8 @@ void Renderer::begin(const Geometry& geometry, Color color, const Quantization* 
   for (int c = 0; c < geometry.components; ++c) {
     Plane& plane = plane_[c];
     pixels_.order_quantization(&plane.quantization, quantization[c].data());
-    // One column on both sides repeats the edge; whole registers may be written after a row.
-    // An odd number of cache lines keeps rows apart in the cache.
+    // One column on each side repeats the edge, and whole registers may be written after a row. An
+    // odd number of cache lines keeps rows apart in the cache.
     plane.stride = round_up(plan.blocks[c].width() * kBlock + 1 + kFront) | 64;
     const int rows = geometry.unit_height * geometry.component[c].v / geometry.max_v + kKeptRows;
     plane.samples =
@@ -78,7 +78,7 @@ void Renderer::end_row_of_units(int unit_y) {
     const BlockRect unit = blocks_of(geometry_, plan_.unit_x0, unit_y, c);
     const int end = std::min(unit.y1, plan_.blocks[c].y1) * kBlock;
     const int bottom = std::min(end, geometry_.component[c].height);
-    if (bottom <= plane_[c].bottom) continue;  // none of its blocks was wanted
+    if (bottom <= plane_[c].bottom) continue;  // none of its blocks were wanted
     if (c > 0 && smooth_wide_) extend_edges(c, plane_[c].bottom, bottom);
     plane_[c].bottom = bottom;
   }
@@ -93,7 +93,7 @@ void Renderer::end_row_of_units(int unit_y) {
   for (int c = 0; c < geometry_.components; ++c) keep_rows(c);
 }
 
-// Beyond the image's left and right edges the outermost samples go on.
+// Repeats the outermost samples beyond the image's left and right edges.
 void Renderer::extend_edges(int component, int from, int to) {
   const Plane& plane = plane_[component];
   const BlockRect& blocks = plan_.blocks[component];
@@ -107,7 +107,7 @@ void Renderer::extend_edges(int component, int from, int to) {
   }
 }
 
-// One past the last row of pixels whose samples, and their neighbors below, are all decoded.
+// Returns one past the last pixel row whose samples and lower neighbors are all decoded.
 int Renderer::end_of_complete_rows() const {
   int end = plan_.window.y + plan_.window.height;
   for (int c = 0; c < geometry_.components; ++c) {
@@ -152,7 +152,7 @@ void Renderer::point_at_row(RowTask& task, int y) const {
   }
 }
 
-// Moves what later rows of pixels look at to the front.
+// Moves the rows that later pixel rows need to the front.
 void Renderer::keep_rows(int component) {
   Plane& plane = plane_[component];
   const int above = component > 0 && smooth_high_ && next_row_ % 2 == 0 ? 1 : 0;

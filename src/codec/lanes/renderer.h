@@ -1,4 +1,4 @@
-// Units in, strips of RGB out: the second half of decoding a lanes record.
+// Turns units into strips of RGB: the second half of decoding a lanes record.
 #pragma once
 
 #include <cstddef>
@@ -15,32 +15,32 @@
 
 namespace tundish::lanes {
 
-// Reused from image to image: its memory only grows. It keeps the samples of one row of units and
-// a few rows more. One thread.
+// Reused from image to image; its memory only grows. Holds the samples of one row of units and a
+// few more rows. Not thread-safe.
 class Renderer {
  public:
   explicit Renderer(Cpu cpu = tundish::cpu()) : Renderer(pixels_of(cpu)) {}
-  explicit Renderer(const Pixels& pixels) : pixels_(pixels) {}  // which must live longer
+  explicit Renderer(const Pixels& pixels) : pixels_(pixels) {}  // must outlive the renderer
 
-  // Prepares for the window of a plan; `quantization` has one table per component. All but the
-  // sink is copied.
+  // Prepares for the window of a plan; `quantization` has one table per component. Copies
+  // everything except the sink.
   void begin(const Geometry& geometry, Color color, const Quantization* quantization,
              const CropPlan& plan, StripSink& sink);
 
-  // The units of the plan, row by row from left to right, every one once. `values` must hold the
-  // unit's blocks: start[b + 1] - start[b] values for the bits of mask[b], escapes in order.
-  // The last unit of a row sends all strips that are then complete, exactly the window's columns;
-  // after the last of all, every row of the window has been sent.
+  // Accepts the units of the plan, row by row from left to right, each once. `values` must hold the
+  // unit's blocks: start[b + 1] - start[b] values for the bits of mask[b], escapes in order. The
+  // last unit of a row sends all strips that are then complete, with exactly the window's columns.
+  // After the last unit of all, every row of the window has been sent.
   void push_unit(const UnitValues& values, int unit_x, int unit_y);
 
  private:
   struct Plane {
     std::uint8_t* samples = nullptr;  // row `top`, column 8 * blocks.x0 of the component
     std::ptrdiff_t stride = 0;
-    int top = 0;        // first row that is kept
-    int bottom = 0;     // one past the last row that is decoded
-    int column = 0;     // of the window's first pixel
-    int row_shift = 0;  // from rows of pixels to rows of samples
+    int top = 0;        // first row kept
+    int bottom = 0;     // one past the last decoded row
+    int column = 0;     // column of the window's first pixel
+    int row_shift = 0;  // log2 of pixel rows per sample row
     QuantizationOrder quantization = {};
     Buffer memory;
   };
@@ -60,8 +60,8 @@ class Renderer {
   CropPlan plan_;
   StripSink* sink_ = nullptr;
   Plane plane_[kMaxComponents];
-  int indent_ = 0;    // pixels in front of the window that its first sample has too
-  int next_row_ = 0;  // of the image, to be sent
+  int indent_ = 0;    // pixels before the window that share its first sample
+  int next_row_ = 0;  // next image row to send
   std::ptrdiff_t rgb_stride_ = 0;
   Buffer rgb_;  // the rows of a strip
 };

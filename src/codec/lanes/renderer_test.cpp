@@ -71,7 +71,7 @@ TEST_CASE("a plan has the blocks that the window's pixels depend on, and no othe
     const auto sampling = static_cast<Sampling>(round % kSamplings);
     const int width = between(random, 1, 70), height = between(random, 1, 70);
     Coefficients image = random_coefficients(random, width, height, sampling, false);
-    for (int c = 0; c < image.geometry.components; ++c) {  // one gray, so that any change shows
+    for (int c = 0; c < image.geometry.components; ++c) {  // uniform gray: any change shows
       image.quantization[c][0] = 16;
       std::fill(image.blocks[c].begin(), image.blocks[c].end(), Block{});
     }

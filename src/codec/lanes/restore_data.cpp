@@ -1,5 +1,5 @@
-// How restore data are stored. Most are the same tables in every JPEG: a dictionary that holds
-// these tables reduces the data to a few dozen bytes.
+// Compresses restore data. Most JPEGs contain the same tables: a dictionary of these
+// tables reduces the data to a few dozen bytes.
 #include <fmt/format.h>
 #include <zstd.h>
 
@@ -13,7 +13,7 @@ namespace tundish::lanes {
 namespace {
 
 constexpr int kLevel = 12;
-constexpr std::size_t kZstdMagicBytes = 4;  // the same in every frame: not stored
+constexpr std::size_t kZstdMagicBytes = 4;  // identical in every frame, therefore not stored
 
 constexpr std::uint8_t kStart[] = {0x00, 0xff, 0xd8, 0xff, 0xe0, 0x00, 0x10, 'J',  'F',  'I',
                                    'F',  0x00, 0x01, 0x01, 0x01, 0x00, 0x48, 0x00, 0x48, 0x00,
@@ -25,7 +25,7 @@ constexpr std::uint8_t kFrame[] = {0xff, 0xc0, 0x00, 0x11, 0x08, 0x00, 0x20, 0x0
 constexpr std::uint8_t kScan[] = {0xff, 0xda, 0x00, 0x0c, 0x03, 0x01, 0x00, 0x02,
                                   0x11, 0x03, 0x11, 0x00, 0x3f, 0x00, 0xff, 0xd9};
 
-// In the order in which a usual JPEG has them, so that one long match goes from part to part.
+// Builds the dictionary in the order of a usual JPEG, so that one long match spans several parts.
 std::vector<std::uint8_t> dictionary(const Quantization* quantization, int components) {
   std::vector<std::uint8_t> out;
   const auto add = [&](const auto& part) {
@@ -60,7 +60,7 @@ std::vector<std::byte> compress_restore(Bytes restore, const Quantization* quant
   const std::size_t bytes =
       ZSTD_compress_usingDict(context.get(), out.data(), out.size(), restore.data(), restore.size(),
                               known.data(), known.size(), kLevel);
-  if (ZSTD_isError(bytes)) throw std::bad_alloc();  // the only way it can fail
+  if (ZSTD_isError(bytes)) throw std::bad_alloc();  // the only possible failure
   out.resize(bytes);
   out.erase(out.begin(), out.begin() + kZstdMagicBytes);
   return out;

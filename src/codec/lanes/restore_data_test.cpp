@@ -1,4 +1,4 @@
-// Restore data as they are stored: docs/internals/lanes.md.
+// Tests of stored restore data: docs/internals/lanes.md.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ ByteVector bytes(std::initializer_list<int> values) {
   return out;
 }
 
-// A frame that expands to the whole dictionary, once.
+// A frame that expands to the whole dictionary once.
 const ByteVector kAllOfIt = bytes(
     {0x60, 0x8d, 0x01, 0x4d, 0x00, 0x00, 0x08, 0x00, 0x01, 0x00, 0x89, 0x20, 0x55, 0x42, 0x08});
 constexpr std::size_t kDictionaryBytes = 653;

@@ -1,4 +1,4 @@
-// Restore data that ask for more than their image can need: refused before memory is taken.
+// Restore data that request more memory than the image can need are refused before allocation.
 #include <doctest/doctest.h>
 
 #include "codec/lanes/jpeg_maker.h"
@@ -13,7 +13,7 @@ void put_varint(ByteVector& out, std::uint32_t value) {
   out.push_back(static_cast<std::byte>(value));
 }
 
-// `flags`, a count, and `each` zero bytes for every one counted. There is no scan to use them.
+// Returns `flags`, a count, and `each` zero bytes per counted entry. No scan uses the entries.
 ByteVector bomb(int flags, std::uint32_t count, std::size_t each, bool usual_bits = false) {
   ByteVector out = {static_cast<std::byte>(flags)};
   if (usual_bits) out.push_back(std::byte{0xff});

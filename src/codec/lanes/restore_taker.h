@@ -1,4 +1,4 @@
-// Takes the numbers of restore data from the front of bytes; jpeg_file.h has the format.
+// Takes the numbers of restore data from the front of bytes; the format is in jpeg_file.h.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace tundish::lanes {
 
-// After the end, or a number too long, `bad` is set and zeros follow.
+// Past the end, or after a number that is too long, sets `bad` and returns zeros.
 struct Taker {
   Bytes bytes;
   bool bad = false;
@@ -36,7 +36,7 @@ struct Taker {
     return 0;
   }
 
-  std::int16_t small() {  // signed, of 16 bits
+  std::int16_t small() {  // a signed 16-bit number
     const std::uint32_t folded = varint();
     bad |= folded > 0xffff;
     return static_cast<std::int16_t>(folded >> 1 ^ (0u - (folded & 1)));

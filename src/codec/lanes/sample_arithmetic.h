@@ -1,5 +1,5 @@
-// The arithmetic of single samples that CPU and GPU share: inverse DCT, upsampling, color.
-// All integers, with the wrap-around of 32 bits.
+// Arithmetic of single samples, shared by CPU and GPU: inverse DCT, upsampling, color.
+// All integers, with 32-bit wrap-around.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace tundish::lanes {
 
-// One pass of libjpeg's "islow" inverse DCT over eight numbers of 16 bits, in its factored form
-// multiplied out: exact integers, so the order of the sums is free. With 16-bit input every sum is
-// below 32768 * 61214 + 2^26 < 2^31. `start` is added to each; what follows is a shift.
+// Runs one pass of libjpeg's "islow" inverse DCT over eight 16-bit numbers. The factored form is
+// multiplied out: with exact integers, the order of the sums does not matter. Every sum is below
+// 32768 * 61214 + 2^26 < 2^31. `start` is added to each output; the caller shifts the result.
 TUNDISH_HOST_DEVICE void idct_pass(std::int32_t out[8], const std::int32_t in[8],
                                    std::int32_t start) {
   const std::int32_t sum = 8192 * (in[0] + in[4]) + start;
@@ -28,29 +28,29 @@ TUNDISH_HOST_DEVICE void idct_pass(std::int32_t out[8], const std::int32_t in[8]
   }
 }
 
-// Columns first: their sums are shifted, and the low 16 bits go to the rows.
+// Columns first: their sums are shifted, and the low 16 bits are the input of the rows.
 inline constexpr int kColumnShift = 11, kRowShift = 18;
 inline constexpr std::int32_t kColumnStart = 1 << (kColumnShift - 1);
 inline constexpr std::int32_t kRowStart = (1 << (kRowShift - 1)) + (128 << kRowShift);
 
-// The sample that fills a block of which only DC, dequantized, is not zero; before clipping.
+// Returns the sample of a block with only a (dequantized) DC coefficient, before clipping.
 TUNDISH_HOST_DEVICE std::int32_t idct_of_dc(std::int16_t dc) {
   return (static_cast<std::int16_t>(4 * dc) + 16 + (128 << 5)) >> 5;
 }
 
-// Chroma between two samples of a line, three parts of the nearer one; `right`: the pixel is to
-// the right of (below) its sample.
+// Interpolates chroma between two samples, with three parts of the nearer one. `right`: the pixel
+// is to the right of (or below) its sample.
 TUNDISH_HOST_DEVICE int smooth(int near, int far, bool right) {
   return (3 * near + far + (right ? 2 : 1)) >> 2;
 }
 
-// The same of sums 3 * near row + far row.
+// Like smooth(), for sums 3 * near row + far row.
 TUNDISH_HOST_DEVICE int smooth_sums(int near, int far, bool right) {
   return (3 * near + far + (right ? 7 : 8)) >> 4;
 }
 
-// Levels of one pixel before clipping to 0 .. 255; `luma` is scaled, blue and red are chroma less
-// 128.
+// Return levels of one pixel before clipping to 0 .. 255. `luma` is scaled; `blue` and `red` are
+// chroma minus 128.
 TUNDISH_HOST_DEVICE int scaled_luma(int luma) { return luma * 65536 + 32768; }
 TUNDISH_HOST_DEVICE int red_of(int luma, int red) { return (luma + 91881 * red) >> 16; }
 TUNDISH_HOST_DEVICE int green_of(int luma, int blue, int red) {

@@ -1,5 +1,5 @@
-// The Huffman tables of Annex K of the JPEG standard as segments of a file, in the order in which
-// libjpeg writes them: DC and AC of luma, then DC and AC of chroma.
+// The Huffman tables of Annex K of the JPEG standard as file segments, in libjpeg's order:
+// DC and AC of luma, then DC and AC of chroma.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ inline constexpr std::uint8_t kStandardHuffman[] = {
     0xc6, 0xc7, 0xc8, 0xc9, 0xca, 0xd2, 0xd3, 0xd4, 0xd5, 0xd6, 0xd7, 0xd8, 0xd9, 0xda, 0xe2, 0xe3,
     0xe4, 0xe5, 0xe6, 0xe7, 0xe8, 0xe9, 0xea, 0xf2, 0xf3, 0xf4, 0xf5, 0xf6, 0xf7, 0xf8, 0xf9, 0xfa};
 
-// Of the first two tables: all that a gray file has.
+// Size of the first two tables, which are all that a gray file has.
 inline constexpr std::size_t kGrayHuffmanBytes = (2 + 0x1f) + (2 + 0xb5);
 
 }  // namespace tundish::lanes

@@ -17,8 +17,8 @@ double sum_of(const Counts& counts) {
   return sum;
 }
 
-// log2 to five digits, the same on every machine, and fast: it is asked for a hundred million
-// times.
+// Returns log2 to five digits: identical on every machine, and fast, because it is called a hundred
+// million times.
 float quick_log2(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const auto exponent = static_cast<float>(static_cast<int>(bits >> 23) - 127);
@@ -29,7 +29,7 @@ float quick_log2(float x) {
                    m * (0.4736434f + m * (-0.3171734f + m * (0.1664377f + m * -0.0449724f)))));
 }
 
-// Bits that a perfect coder needs for these symbols.
+// Returns the bits that a perfect coder needs for these symbols.
 double entropy(const Counts& counts) {
   const double sum = sum_of(counts);
   if (sum == 0) return 0;
@@ -56,7 +56,7 @@ struct Share {
   int symbol;
 };
 
-// Whole frequencies that add up to 1024, at least 1 each, at the least loss.
+// Returns integer frequencies of at least 1 that add up to 1024, with the least loss.
 std::vector<int> to_frequencies(const std::vector<Share>& shares) {
   double sum = 0;
   for (const Share& share : shares) sum += share.count;
@@ -94,7 +94,7 @@ double bits_of(const std::vector<Share>& shares, const std::vector<int>& frequen
   return bits;
 }
 
-// Groups of contexts, joined two by two. Every pair has a loss: the bits that a join costs.
+// Groups of contexts, joined pairwise. The loss of a pair is the number of bits that a join costs.
 class Groups {
  public:
   explicit Groups(std::vector<Counts> counts)
@@ -115,7 +115,7 @@ class Groups {
     for (std::size_t i = 0; i < n_; ++i) find_best(i);
   }
 
-  // Joins the two that lose least by it.
+  // Joins the pair with the least loss.
   void join_two() {
     std::size_t i = 0;
     double least = kInfinity;
@@ -135,11 +135,11 @@ class Groups {
       if (k != j) set_loss(j, k);
     }
     for (std::size_t k = 0; k < n_; ++k) {
-      if (k <= j) find_best(k);  // i < j, and a row holds what comes after it
+      if (k <= j) find_best(k);  // i < j, and row k covers only later groups
     }
   }
 
-  // The groups that are left, and of each context the number of its group.
+  // Returns the group number of each context; `left` receives the remaining groups.
   std::vector<int> number(std::vector<Counts>& left) const {
     std::vector<int> number(n_, 0), out(n_);
     left.clear();
@@ -176,7 +176,7 @@ class Groups {
   std::vector<bool> alive_;
   std::vector<double> bits_;
   std::vector<double> loss_;
-  // The best partner after each, so that a join costs one row of comparisons and not all.
+  // Best later partner of each group, so that a join costs one row of comparisons instead of all.
   std::vector<std::size_t> best_;
 };
 
@@ -201,7 +201,7 @@ void Statistics::add(const ImageSample::Unit& unit, double weight) {
   }
 }
 
-// Frequent symbols get a place in the table, the others share the escape.
+// Gives frequent symbols a slot in the table; the other symbols share the escape.
 Frequencies fit_table(const Counts& counts) {
   std::vector<Share> sorted;
   for (int symbol = 0; symbol < 256; ++symbol) {
@@ -234,7 +234,7 @@ Frequencies fit_table(const Counts& counts) {
   return best;
 }
 
-// Joins the two that lose least by it until few enough are left.
+// Joins the pair with the least loss until few enough groups remain.
 std::vector<int> join_contexts(const std::vector<Counts>& counts, std::vector<Counts>& tables) {
   std::vector<std::size_t> seen;  // contexts that occur
   std::vector<Counts> occurring;
@@ -252,7 +252,7 @@ std::vector<int> join_contexts(const std::vector<Counts>& counts, std::vector<Co
   return out;
 }
 
-// Rows that were seen little borrow from rows of a similar number of non-zero coefficients.
+// Rows with few observations borrow from rows with a similar number of non-zero coefficients.
 void fit_rice(TableSet& out, const Statistics& statistics) {
   constexpr float kEnough = 2000;
   float bits_of_value[kMagnitudes][kMaxRice + 1];
@@ -274,7 +274,7 @@ void fit_rice(TableSet& out, const Statistics& statistics) {
         const float* row = row_of(chroma, count, rank);
         total_of[count] = std::accumulate(row, row + kMagnitudes, 0.0f);
       }
-      for (int count = rank + 1; count < 64; ++count) {  // no block has a rank beyond its count
+      for (int count = rank + 1; count < 64; ++count) {  // a block's rank is below its count
         std::array<float, kMagnitudes> seen = {};
         float total = 0;
         const auto borrow = [&](int other) {

@@ -1,4 +1,4 @@
-// How often each symbol came, and the tables that follow from it.
+// Symbol counts, and the tables derived from them.
 #pragma once
 
 #include <array>
@@ -11,14 +11,14 @@ namespace tundish::lanes {
 
 using Counts = std::array<double, 256>;
 
-inline constexpr int kMaskContexts = 2 * kOctets * kContexts;  // of one set
-inline constexpr int kMagnitudes = 128;                        // larger ones count as 128
+inline constexpr int kMaskContexts = 2 * kOctets * kContexts;  // per set
+inline constexpr int kMagnitudes = 128;                        // larger magnitudes count as 128
 
 constexpr std::size_t mask_context(bool chroma, int octet, int context) {
   return static_cast<std::size_t>((chroma * kOctets + octet) * kContexts + context);
 }
 
-// The symbols of all units of one kind of image.
+// Counts the symbols of all units of one kind of image.
 struct Statistics {
   std::vector<Counts> start = std::vector<Counts>(2);
   std::vector<Counts> mask = std::vector<Counts>(kMaskContexts);
@@ -28,14 +28,14 @@ struct Statistics {
   void add(const ImageSample::Unit& unit, double weight);
 };
 
-// Frequent symbols get a place in the table, the others share the escape.
+// Gives frequent symbols a slot in the table; the other symbols share the escape.
 Frequencies fit_table(const Counts& counts);
 
-// Contexts of all sets share kMaskTables tables: returns the number of each context's table, and
-// the counts of each table.
+// Assigns the contexts of all sets to kMaskTables shared tables. Returns the table number of each
+// context; `tables` receives the counts of each table.
 std::vector<int> join_contexts(const std::vector<Counts>& contexts, std::vector<Counts>& tables);
 
-// For every row the parameter with the fewest bits.
+// Chooses the parameter with the fewest bits for every row.
 void fit_rice(TableSet& out, const Statistics& statistics);
 
 }  // namespace tundish::lanes

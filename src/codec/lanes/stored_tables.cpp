@@ -1,4 +1,4 @@
-// Tables as they are in a pack, compressed, and the ones that are built in.
+// Tables in their stored, compressed form, and the built-in tables.
 #include <fmt/format.h>
 #include <zstd.h>
 
@@ -25,7 +25,7 @@ std::vector<std::byte> compress_tables(const Tables& tables) {
   std::vector<std::byte> out(ZSTD_compressBound(plain.size()));
   const std::size_t bytes =
       ZSTD_compress(out.data(), out.size(), plain.data(), plain.size(), kLevel);
-  if (ZSTD_isError(bytes)) throw std::bad_alloc();  // the only way it can fail
+  if (ZSTD_isError(bytes)) throw std::bad_alloc();  // the only possible failure
   out.resize(bytes);
   return out;
 }

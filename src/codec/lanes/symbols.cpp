@@ -12,7 +12,7 @@ int size_of(int difference) {
   return static_cast<int>(std::bit_width(static_cast<unsigned>(std::abs(difference))));
 }
 
-// For each row of a block, as a mask of its eight coefficients: their bits in zigzag order.
+// For each row of a block and each mask of its eight coefficients: the bits in zigzag order.
 struct ZigzagMasks {
   std::uint64_t of[8][256];
 };
@@ -27,8 +27,8 @@ constexpr ZigzagMasks kZigzagMasks = [] {
   return out;
 }();
 
-// Which coefficients are not zero, in zigzag order. `in_range`: all but DC are within +-kMaxAc.
-// SSE2, which every x86-64 has.
+// Returns the nonzero coefficients in zigzag order. `in_range`: all but DC are within +-kMaxAc.
+// Uses SSE2, which every x86-64 has.
 std::uint64_t nonzero(const Block& block, bool& in_range) {
   const auto* rows = reinterpret_cast<const __m128i*>(block.data());
   const __m128i zero = _mm_setzero_si128();

@@ -1,4 +1,4 @@
-// The blocks of one unit as the coder sees them: what train.h counts and encode.h writes.
+// The blocks of one unit in the coder's form: counted by train.h and written by encode.h.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace tundish::lanes {
 
-// How many blocks a unit has. Follows from the geometry, never from coded bytes.
+// The number of blocks in a unit. Depends on the geometry, never on coded bytes.
 struct UnitShape {
-  int end[kMaxComponents];  // of each component's blocks in the order of the unit
+  int end[kMaxComponents];  // end of each component's blocks, in unit order
   int luma() const { return end[0]; }
   int blocks() const { return end[kMaxComponents - 1]; }
 };
@@ -21,11 +21,11 @@ UnitShape shape_of(const Geometry& geometry, int unit_x, int unit_y);
 
 struct BlockSymbols {
   std::uint64_t mask = 0;     // bit z: coefficient z of the zigzag is not 0; bit 0 is clear
-  std::uint16_t dc_bits = 0;  // of the difference to the block before, as JPEG writes it
-  std::uint8_t dc_size = 0;   // number of these bits
-  std::uint8_t octets = 0;    // up to the last that has a non-zero coefficient
-  std::uint8_t count = 0;     // of non-zero coefficients
-  std::uint16_t first = 0;    // of the non-zero coefficients in UnitSymbols::value
+  std::uint16_t dc_bits = 0;  // DC difference to the previous block, coded as in JPEG
+  std::uint8_t dc_size = 0;   // number of bits in dc_bits
+  std::uint8_t octets = 0;    // up to the last octet with a non-zero coefficient
+  std::uint8_t count = 0;     // number of non-zero coefficients
+  std::uint16_t first = 0;    // index of the first non-zero coefficient in UnitSymbols::value
 
   std::uint8_t start() const { return static_cast<std::uint8_t>(dc_size << 4 | octets); }
   unsigned octet(int i) const { return static_cast<unsigned>(mask >> (8 * i)) & 255u; }
@@ -35,17 +35,17 @@ struct UnitSymbols {
   UnitShape shape;
   int values = 0;
   BlockSymbols block[kMaxBlocks];
-  std::int16_t value[kMaxValues];  // AC that are not 0, block by block, in zigzag order
+  std::int16_t value[kMaxValues];  // nonzero AC, block by block, in zigzag order
 };
 
-// False when a coefficient is out of range (coefficients.h).
+// Returns false if a coefficient is out of range (coefficients.h).
 bool find_symbols(UnitSymbols& out, const Coefficients& image, int unit_x, int unit_y);
 
-// A non-zero AC coefficient under the parameter `rice`.
+// A non-zero AC coefficient coded with the parameter `rice`.
 struct ValueCode {
   int quotient;  // zeros before the one
   unsigned low;  // `rice` bits
-  bool escaped;  // then `high` follows with the unit's escapes
+  bool escaped;  // true: `high` follows with the unit's escapes
   unsigned high;
 };
 

@@ -1,4 +1,4 @@
-// What the tests of lanes share: random coefficients, and units made of them without coding.
+// Helpers for the tests of lanes: random coefficients, and units made from them without coding.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 
 namespace tundish::lanes {
 
-// The unit as the entropy decoder gives it.
+// Makes a unit as the entropy decoder would return it.
 inline void make_unit(UnitValues& out, const Coefficients& image, int unit_x, int unit_y) {
   out.blocks = out.values = out.escapes = 0;
   for (int c = 0; c < image.geometry.components; ++c) {
@@ -51,7 +51,7 @@ inline void make_unit(UnitValues& out, const Coefficients& image, int unit_x, in
   out.escape[out.escapes] = {65535, 0};
 }
 
-// How the blocks of random_coefficients() are. Photos are mostly `sparse`.
+// Kinds of blocks in random_coefficients(). Photos are mostly `sparse`.
 enum class Texture { flat, sparse, dense, wild };
 
 inline Block random_block(Random& random, Texture texture) {
@@ -73,7 +73,7 @@ inline Block random_block(Random& random, Texture texture) {
   return block;
 }
 
-// Any picture of that size; quantizers from 1 to 255, in wild ones to 65,535.
+// Returns a random picture of the given size; quantizers are 1 to 255, or to 65,535 if wild.
 inline Coefficients random_coefficients(Random& random, int width, int height, Sampling sampling,
                                         bool wild) {
   Coefficients image;
@@ -93,7 +93,7 @@ inline Coefficients random_coefficients(Random& random, int width, int height, S
   return image;
 }
 
-// Whole sides, single pixels and anything between.
+// Returns whole sides, single pixels or anything between.
 inline Window random_window(Random& random, int width, int height) {
   const auto side = [&](int all) {
     const int kind = between(random, 0, 3);
@@ -115,7 +115,7 @@ inline std::vector<std::uint8_t> cut_out(const std::vector<std::uint8_t>& rgb, i
   return out;
 }
 
-// Keeps the window, and notices rows and columns that are not the next.
+// Keeps the window and detects rows and columns out of order.
 struct WindowSink : StripSink {
   explicit WindowSink(const Window& window) : window(window), next(window.y) {}
   void push(const Strip& strip) override {
@@ -135,7 +135,7 @@ struct WindowSink : StripSink {
   std::vector<std::uint8_t> rgb;
 };
 
-// The window by `renderer`, without coding; empty when the sink was not served by its rules.
+// Renders the window without coding; empty if the renderer broke the rules of the sink.
 inline std::vector<std::uint8_t> render_window(Renderer& renderer, const Coefficients& image,
                                                const Window& window) {
   static UnitValues values;
@@ -151,8 +151,8 @@ inline std::vector<std::uint8_t> render_window(Renderer& renderer, const Coeffic
   return sink.complete() ? sink.rgb : std::vector<std::uint8_t>{};
 }
 
-// Computes the checksums of a record again after its bytes were changed; false when the head is not
-// valid. `head_bytes`: without its checksum.
+// Recomputes the checksums of a record after its bytes were changed; returns false if the head is
+// invalid. `head_bytes` excludes the checksum.
 inline bool recompute_checksums(std::vector<std::byte>& bytes, std::size_t head_bytes) {
   const std::uint32_t head = mask_crc(crc32c(Bytes(bytes).first(head_bytes)));
   store(bytes.data() + head_bytes, head);
@@ -173,7 +173,7 @@ inline bool recompute_checksums(std::vector<std::byte>& bytes, std::size_t head_
   return true;
 }
 
-// Of random size, sampling and tables.
+// Returns an image of random size, sampling and tables.
 inline Coefficients some_image(Random& random, int largest) {
   const int width = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(largest)));
   const int height = 1 + static_cast<int>(random.below(static_cast<std::uint64_t>(largest)));
@@ -186,7 +186,7 @@ inline Coefficients some_image(Random& random, int largest) {
   return image;
 }
 
-// Tables that were fitted to it.
+// Returns tables fitted to the image.
 inline std::unique_ptr<Tables> tables_for(const Coefficients& image) {
   std::vector<ImageSample> samples(1);
   static UnitSymbols scratch;

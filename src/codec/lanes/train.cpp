@@ -9,10 +9,10 @@
 namespace tundish::lanes {
 namespace {
 
-constexpr int kRounds = 4;        // of sorting images into kinds
-constexpr double kGrowth = 1.04;  // over the file, from which on an image counts for more
+constexpr int kRounds = 4;        // rounds of sorting images into kinds
+constexpr double kGrowth = 1.04;  // size relative to the file; images above get more weight
 constexpr double kWeightOfGrowing = 4;
-constexpr int kUnitsToJudge = 8;  // of an image that looks for its set
+constexpr int kUnitsToJudge = 8;  // units used to choose an image's set
 
 // Bits of every symbol and value under the statistics of one kind of image.
 struct Costs {
@@ -25,7 +25,7 @@ struct Costs {
     fit_rice(set, statistics);
   }
 
-  // A symbol that never came costs as much as a rare one and its escape.
+  // An unseen symbol costs as much as a rare symbol plus its escape.
   static std::array<float, 256> bits_of(const Counts& counts) {
     const double sum = std::accumulate(counts.begin(), counts.end(), 2.0);
     std::array<float, 256> out;
@@ -36,7 +36,7 @@ struct Costs {
   }
 };
 
-// Magnitudes from kMagnitudes on are escapes, which are all as long.
+// Magnitudes from kMagnitudes on are escapes of equal length.
 constexpr auto kValueBits = [] {
   std::array<std::array<std::uint8_t, kMagnitudes + 1>, kMaxRice + 1> out = {};
   for (int rice = 0; rice <= kMaxRice; ++rice) {
@@ -82,7 +82,7 @@ double values_per_block(const ImageSample& image) {
   return values / blocks;
 }
 
-// Signs and bits of DC, which no table makes smaller.
+// Returns the bits of signs and DC, which do not depend on the tables.
 double raw_bits(const ImageSample& image) {
   double bits = 0;
   for (const ImageSample::Unit& unit : image.units) {
@@ -93,12 +93,12 @@ double raw_bits(const ImageSample& image) {
 }
 
 struct Kinds {
-  std::vector<int> of;       // each image
-  std::vector<double> bits;  // that it takes with the tables of its kind, raw ones left out
+  std::vector<int> of;       // kind of each image
+  std::vector<double> bits;  // bits of each image with its kind's tables, without raw bits
 };
 
-// First by the number of values in their blocks, so that few images unlike the others form a
-// separate kind; then each to the kind whose tables suit it best.
+// Sorts images first by the number of values per block, so that a few unusual images form a
+// separate kind. Then assigns each image to the kind whose tables suit it best.
 Kinds sort_into_kinds(std::span<const ImageSample> images, const std::vector<double>& weight) {
   std::vector<double> density;
   for (const ImageSample& image : images) density.push_back(std::log1p(values_per_block(image)));
@@ -150,7 +150,7 @@ float table_bits(const Tables& tables, int table, unsigned symbol) {
   return frequency > 0 ? bits[frequency] : bits[tables.frequencies[table].of[kEscape]] + 8;
 }
 
-// What the coder will need for a unit, but for the parts that are the same with every set.
+// Returns the cost of a unit, without the parts that are equal for all sets.
 float cost_of(const UnitSymbols& unit, const Tables& tables, int set) {
   const TableSet& chosen = tables.set[set];
   float bits = 0;

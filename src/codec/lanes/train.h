@@ -1,4 +1,4 @@
-// Makes the tables that suit a data set, and finds the set of tables that suits an image.
+// Computes the tables that suit a data set, and finds the set of tables that suits an image.
 #pragma once
 
 #include <cstdint>
@@ -18,18 +18,18 @@ struct ImageSample {
     std::vector<std::int16_t> values;
   };
   std::vector<Unit> units;
-  double file_bits = 0;  // of the JPEG, for as much of the image; 0: not known
+  double file_bits = 0;  // bits of the JPEG for the sampled share of the image; 0: unknown
 };
 
-// At most `most` units that are evenly spaced in the image. `scratch` is memory to use.
+// Samples at most `most` units, evenly spaced in the image. `scratch` is working memory.
 void take_sample(ImageSample& out, const Coefficients& image, int most, UnitSymbols& scratch);
 
-// A pure function of the samples, which may be none. Images are sorted into kSets kinds, and each
-// gets the tables that code it in the fewest bits; images that would grow count for more. Every
-// table codes any data: what was never seen costs more.
+// Fits tables to the samples, which may be empty; a pure function. Sorts images into kSets kinds,
+// each with the tables that code it in the fewest bits; images that would grow have a higher
+// weight. Every table can code any data; unseen symbols cost more.
 void fit_tables(Tables& out, std::span<const ImageSample> images);
 
-// The set that codes the image in the fewest bits, judged by some of its units.
+// Returns the set that codes the image in the fewest bits, judged by some of its units.
 int choose_set(const Coefficients& image, const Tables& tables, UnitSymbols& scratch);
 
 }  // namespace tundish::lanes

@@ -10,7 +10,7 @@
 namespace tundish::lanes {
 namespace {
 
-// All blocks of one texture.
+// Returns an image whose blocks all have one texture.
 Coefficients make_image(Random& random, Texture texture) {
   Coefficients image = random_coefficients(random, 128, 128, Sampling::full, false);
   for (Blocks& blocks : image.blocks) {

@@ -35,8 +35,8 @@ Unfit Transcoder::transcode(std::vector<std::byte>& record, std::vector<std::byt
       options.max_growth * static_cast<double>(file.size())) {
     return Unfit::growth;
   }
-  // settle() has proven the file by coefficients and restore data; what will be stored must give
-  // just these, by the decoders that will read it.
+  // settle() has verified the file from coefficients and restore data. The stored bytes must yield
+  // exactly these, through the decoders that will read them.
   return comes_back(record, restore, image_, literal_, tables, options.limits)
              ? Unfit::none
              : Unfit::not_restorable;
@@ -105,7 +105,7 @@ std::optional<Fault> restore_from(std::vector<std::byte>& file, const Coefficien
   }
   auto fault = put_together(file, image, literal, limits);
   if (!fault) return std::nullopt;
-  // The place is one of the expanded data: no byte of the stored ones.
+  // The offset is in the expanded data and matches no stored byte.
   fault->reason +=
       fmt::format(" (at byte {} of the expanded restore data)", with_commas(fault->offset));
   fault->offset = 0;

@@ -1,4 +1,4 @@
-// A JPEG file to a lanes record and back, proven on the way.
+// Converts a JPEG file to a lanes record and back, and verifies the result.
 #pragma once
 
 #include <optional>
@@ -16,31 +16,31 @@
 namespace tundish::lanes {
 
 struct TranscodeOptions {
-  double max_growth = 1.10;     // record and restore data against the file
-  bool strip_metadata = false;  // drop EXIF, ICC and comments: the file cannot come back exactly
+  double max_growth = 1.10;     // size of record and restore data relative to the file
+  bool strip_metadata = false;  // drop EXIF, ICC and comments: the exact file is lost
   JpegLimits limits = {};
 };
 
-// One thread's; keeps its memory from image to image.
+// Not thread-safe; reuses its memory from image to image.
 class Transcoder {
  public:
-  // Replaces `record` and `restore`. Unfit::none means proven: the record was decoded to the same
-  // coefficients, and they and the restore data gave the same file, byte for byte.
+  // Replaces `record` and `restore`. Unfit::none means verified: the record was decoded to the same
+  // coefficients, which with the restore data reproduced the file byte for byte.
   Unfit transcode(std::vector<std::byte>& record, std::vector<std::byte>& restore, Bytes file,
                   const Tables& tables, const TranscodeOptions& options = {});
 
-  // The same for an image whose file was never written: its coefficients, and the restore data that
-  // make the file of them (codec/lanes/jpeg_encode.h). Proven: both come back from what will be
-  // stored.
+  // Like transcode(), for an image without a file: its coefficients, and the restore data that
+  // turn them into a file (codec/lanes/jpeg_encode.h). Verified: the stored bytes yield both
+  // again.
   Unfit encode(std::vector<std::byte>& record, std::vector<std::byte>& restore,
                const Coefficients& image, Bytes literal, const Tables& tables,
                const JpegLimits& limits = {});
 
-  // Units of a file, for training: at most `most`, none when the file is unfit.
+  // Samples at most `most` units of a file for training; none if the file is unfit.
   void sample(ImageSample& out, Bytes file, int most, const JpegLimits& limits = {});
   void sample(ImageSample& out, const Coefficients& image, int most);
 
-  void free_memory();  // after a large image
+  void free_memory();  // call after a large image
 
  private:
   bool comes_back(Bytes record, Bytes restore, const Coefficients& image, Bytes literal,
@@ -53,16 +53,16 @@ class Transcoder {
   Decoder decoder_;
 };
 
-// The two halves of the way back, for callers that know where record and restore data are. Any
-// bytes give coefficients, a file, or a fault. The first takes at most 6 bytes per pixel, the
-// second three times limits.max_bytes; SECURITY.md has the sum. A fault's offset counts from the
-// beginning of `record`, or of `restore`.
+// The two halves of the reverse path, for callers that have record and restore data. Any bytes
+// yield coefficients, a file, or a fault. The first takes at most 6 bytes per pixel, the second
+// three times limits.max_bytes; SECURITY.md has the sum. A fault's offset is relative to the start
+// of `record`, or of `restore`.
 std::optional<Fault> decode_within(Coefficients& image, Bytes record, const Tables& tables,
                                    Decoder& decoder, const JpegLimits& limits = {});
 std::optional<Fault> restore_from(std::vector<std::byte>& file, const Coefficients& image,
                                   Bytes restore, const JpegLimits& limits = {});
 
-// Restore data as they are stored: compressed, with what most JPEGs begin with as a dictionary.
+// Compresses restore data for storage, with the usual start of a JPEG as a dictionary.
 std::vector<std::byte> compress_restore(Bytes restore, const Quantization* quantization,
                                         int components);
 std::optional<Fault> expand_restore(std::vector<std::byte>& out, Bytes stored,

@@ -1,5 +1,5 @@
-// Pillow's GaussianBlur filter: three box blurs along each axis. Tiles of lines lie in shared
-// memory, twice: each pass goes from one to the other.
+// Pillow's GaussianBlur filter: three box blurs along each axis. Shared memory holds two tiles of
+// lines; each pass reads one tile and writes the other.
 #pragma once
 
 #include "augment/pixels/blur/blur_ops.h"
@@ -7,16 +7,16 @@
 
 namespace tundish::cuda {
 
-// Lines of samples in a tile. Neighboring threads have neighboring lines.
+// Lines of samples in a tile. Neighboring threads process neighboring lines.
 struct TileLines {
   int lines, length;
   int rows;   // line l begins at l % rows * pitch + l / rows
-  int pitch;  // 4 times an odd number where rows > 1: a column lies in all banks
-  int step;   // from one sample of a line to the next
+  int pitch;  // 4 times an odd number if rows > 1, so that a column spans all banks
+  int step;   // distance between neighboring samples of a line
 };
 
-// Calls run(start, first, end) for parts of all lines, as many as there are threads: the line
-// begins at byte `start`. Then waits for all threads.
+// Calls run(start, first, end) for parts of all lines, one part per thread. `start` is the byte
+// where the line begins. Then synchronizes all threads.
 template <class Run>
 __device__ void for_parts(const TileLines& tile, const Run& run) {
   const int parts = max(kBlockThreads / tile.lines, 1);
@@ -30,14 +30,14 @@ __device__ void for_parts(const TileLines& tile, const Run& run) {
   __syncthreads();
 }
 
-// One pass along all lines; beyond the ends, the last sample goes on.
+// Runs one pass along all lines; the end samples are repeated beyond the ends.
 __device__ inline void box_pass(std::uint8_t* to, const std::uint8_t* from, const TileLines& tile,
                                 const Box& box) {
   for_parts(tile, [&](int start, int first, int end) {
     const auto read = [&](int i) {
       return std::uint32_t{from[start + min(max(i, 0), tile.length - 1) * tile.step]};
     };
-    std::uint32_t inside = 0;  // of the sample before the first
+    std::uint32_t inside = 0;  // sum for the sample before `first`
     for (int i = first - 1 - box.radius; i < first + box.radius; ++i) inside += read(i);
     std::uint32_t enters = read(first + box.radius);
     for (int i = first; i < end; ++i) {
@@ -49,7 +49,7 @@ __device__ inline void box_pass(std::uint8_t* to, const std::uint8_t* from, cons
   });
 }
 
-// The samples that a pass of a small box needs for one level: kRadius + 1 on both sides of it.
+// The samples that a small box pass needs for one level: kRadius + 1 on both sides of the sample.
 template <int kRadius>
 struct BoxWindow {
   static constexpr int kSamples = 2 * kRadius + 3;
@@ -72,8 +72,8 @@ struct BoxWindow {
   }
 };
 
-// Three passes of a small box at once along a part of a line, in registers: when sample i is read,
-// pass p makes level i - (p + 1) * kDelay.
+// Three passes of a small box at once along a part of a line, in registers. When sample i is read,
+// pass p produces level i - (p + 1) * kDelay.
 template <int kRadius>
 struct BoxStream {
   static constexpr int kDelay = kRadius + 1, kBehind = kBoxPasses * kDelay;
@@ -82,7 +82,7 @@ struct BoxStream {
   int length, step;
   Box box;
   BoxWindow<kRadius> window[kBoxPasses];
-  std::uint32_t level = 0;  // of the last pass
+  std::uint32_t level = 0;  // output of the last pass
 
   __device__ void add(std::uint32_t sample) {
 #pragma unroll
@@ -92,7 +92,7 @@ struct BoxStream {
     }
     level = sample;
   }
-  // The same near an end: beyond it, each pass goes on with the last level of the one before.
+  // Like add(), near an end: beyond the end, each pass repeats the last level of the previous pass.
   __device__ void add_near_end(int i, std::uint32_t (&last)[kBoxPasses]) {
     std::uint32_t sample = from[min(max(i, 0), length - 1) * step];
 #pragma unroll
@@ -125,7 +125,7 @@ struct BoxStream {
   }
 };
 
-// All passes from `tile`, with the result in `spare`.
+// Runs all passes from `tile`; the result is in `spare`.
 template <int kRadius>
 __device__ void small_box_passes(std::uint8_t* spare, const std::uint8_t* tile,
                                  const TileLines& lines, const Box& box) {
@@ -142,24 +142,24 @@ __device__ inline void box_passes(std::uint8_t* spare, std::uint8_t* tile, const
   box_pass(spare, tile, lines, box);
 }
 
-// How a line of n samples is cut: pieces of `kept` samples, with `halo` more on both sides. What a
-// pass makes of the ends of a piece is wrong by a box and one more, three times.
+// Divides a line of n samples into pieces of `kept` samples with `halo` more on both sides. A pass
+// corrupts the ends of a piece by the box radius + 1; there are three passes.
 struct Pieces {
   int kept, halo;
 };
 __device__ inline Pieces pieces_of(int n, int room, const Box& box) {
   if (n <= room) return {n, 0};
-  const int halo = (kBoxPasses * (box.radius + 1) + 3) / 4 * 4;  // words stay words
+  const int halo = (kBoxPasses * (box.radius + 1) + 3) / 4 * 4;  // keeps words aligned
   return {(room - 2 * halo) / 4 * 4, halo};
 }
 
-// Both make image.other from image.rgb, and exchange them. A tile is loaded while the result of the
-// one before is stored.
+// Both functions compute image.other from image.rgb and swap the two. A tile is loaded while the
+// result of the previous tile is stored.
 
 TUNDISH_STEP void box_across(BlockImage& image, const Box& box) {
   const int width = image.size.width, height = image.size.height;
   const int room = image.space_bytes / 2 / 4 * 4;
-  const Pieces pieces = pieces_of(width, room / (3 * 8) - 4, box);  // eight rows at least
+  const Pieces pieces = pieces_of(width, room / (3 * 8) - 4, box);  // at least eight rows
   const int pitch = (3 * min(pieces.kept + 2 * pieces.halo, width) + 3) / 8 * 8 + 4;
   const int rows = min(min(room / pitch, 32), height);
   auto* const tile = reinterpret_cast<std::uint8_t*>(block_space);

@@ -1,4 +1,4 @@
-// Weighted sums of images, in the block's floats.
+// Weighted sums of images, held in the block's floats.
 #pragma once
 
 #include "augment/pixels/chains/chain_ops.h"
@@ -6,7 +6,7 @@
 
 namespace tundish::cuda {
 
-// One level: its sum so far and the kept one, which may change; gives the level's new value.
+// Updates one level's running sum and kept value; returns the new level.
 struct ChainLevel {
   PixelOp op;
   float weight;
@@ -24,7 +24,7 @@ struct ChainLevel {
   }
 };
 
-// Four levels at once, where the number of pixels is a multiple of four.
+// Processes four levels at once; requires a pixel count that is a multiple of four.
 __device__ inline void chain_words(const BlockImage& image, const ChainLevel& one) {
   const int words = image.pixels() / 4 * 3;
   auto* const rgb = reinterpret_cast<uchar4*>(image.rgb);
@@ -44,7 +44,7 @@ __device__ inline void chain_words(const BlockImage& image, const ChainLevel& on
   }
 }
 
-// mix_begin, mix_add or mix_end.
+// Runs mix_begin, mix_add or mix_end.
 TUNDISH_STEP void mix_chains(BlockImage& image, const PixelStep& step) {
   apply_table(image);
   const ChainLevel one{step.op, static_cast<float>(step.value[0])};

@@ -7,7 +7,7 @@
 
 namespace tundish::cuda {
 
-// With an operation that the compiler knows, and numbers that stay in registers.
+// Takes the operation as a compile-time constant and keeps the step's values in registers.
 template <PixelOp kOp>
 TUNDISH_STEP void change_colors(BlockImage& image, const PixelStep& given) {
   PixelStep step = given;
@@ -15,8 +15,8 @@ TUNDISH_STEP void change_colors(BlockImage& image, const PixelStep& given) {
   change_pixels(image, [step](std::uint32_t pixel, int) { return color_after(step, pixel); });
 }
 
-// Hue by quotients that are not exact, and what depends on a hue by tables that all lanes may read
-// at once.
+// Hue uses approximate quotients. Values that depend on the hue come from tables that all lanes can
+// read at once.
 template <>
 __device__ void change_colors<PixelOp::hue>(BlockImage& image, const PixelStep& step) {
   const int added = static_cast<int>(step.value[0]);
@@ -47,12 +47,12 @@ __device__ inline void colors(BlockImage& image, const PixelStep& step) {
   change_colors<PixelOp::permute_channels>(image, step);
 }
 
-// sharpened(level, sum) gives each level that is not at the border; `sum`: as of smoothed(). A
-// thread goes down a column of samples; it reads all of them before it writes, since it waits for
-// memory.
+// sharpened(level, sum) returns each level that is not at the border; `sum` is as in smoothed(). A
+// thread walks down a column of samples and reads all samples before it writes, to hide memory
+// latency.
 template <class Sharpened>
 __device__ void sharpen(BlockImage& image, const Sharpened& sharpened) {
-  constexpr int kRows = 8;  // that a thread makes
+  constexpr int kRows = 8;  // per thread
   apply_table(image);
   const int row = 3 * image.size.width, height = image.size.height;
   const std::uint8_t* const rgb = image.rgb;
@@ -62,7 +62,7 @@ __device__ void sharpen(BlockImage& image, const Sharpened& sharpened) {
     const int run = task / row, at = task - run * row, first = run * kRows;
     const bool side = at < 3 || at >= row - 3;
     const std::ptrdiff_t begin = std::ptrdiff_t{first} * row + at;
-    int level[kRows + 2], sum[kRows + 2];  // of rows from the one above the first on
+    int level[kRows + 2], sum[kRows + 2];  // rows, starting one above the first
 #pragma unroll
     for (int k = 0; k < kRows + 2; ++k) {
       const int y = first + k - 1;

@@ -1,6 +1,6 @@
-// Elastic: for each axis, random numbers are made in shared memory, tile by tile, and blurred
-// across; their sums lie in the block's floats, and are blurred down. Then each pixel is sampled
-// where its two numbers say.
+// Elastic: for each axis, random numbers are generated in shared memory, tile by tile, and blurred
+// across. The sums are stored in the block's floats and blurred down. Each pixel is then sampled at
+// the position given by its two displacements.
 #pragma once
 
 #include "augment/pixels/tensors/elastic_ops.h"
@@ -9,21 +9,21 @@
 
 namespace tundish::cuda {
 
-// A tile: a lane has a row, a warp has kRun columns.
+// Tile shape: one row per lane, kRun columns per warp.
 inline constexpr int kFieldRows = 32;
 inline constexpr int kFieldColumns = kRun * kBlockWarps;
 static_assert(kLeastSpace >= kFieldRows * (kFieldColumns + kMaxGaussianKernel) * 4);
 
-// PadMode::reflect, of places that are less than n away; those further away give some index.
+// PadMode::reflect for indices less than n outside; other indices return some valid index.
 __device__ inline int reflected(int i, int n) { return max(n - 1 - abs(n - 1 - abs(i)), 0); }
 
-// One part of the random numbers of an axis: `rows` rows from `top`, `columns` columns from `left`.
+// One tile of an axis' random numbers: `rows` rows from `top`, `columns` columns from `left`.
 struct FieldTile {
   int left, top, columns, rows;
-  int pitch;  // of a row in block_space; odd: a column lies in all banks
+  int pitch;  // row pitch in block_space; odd, so that a column spans all banks
 };
 
-// With `reach` more numbers on both sides, and whole runs.
+// Fills the tile with `reach` more numbers on both sides, rounded up to whole runs.
 __device__ inline void make_numbers(float* tile, const FieldTile& part, std::uint64_t key, int axis,
                                     int width, int reach) {
   const int length = (part.columns + kRun - 1) / kRun * kRun + 2 * reach;
@@ -38,7 +38,7 @@ __device__ inline void make_numbers(float* tile, const FieldTile& part, std::uin
   __syncthreads();
 }
 
-// In place: the sums take the place of the first numbers of each row.
+// Works in place: the sums overwrite the first numbers of each row.
 __device__ inline void sum_numbers(float* tile, const FieldTile& part, const Taps& taps) {
   const int row = lane_index(), x = kRun * warp_index();
   const bool has_run = row < part.rows && x < part.columns;
@@ -53,7 +53,7 @@ __device__ inline void sum_numbers(float* tile, const FieldTile& part, const Tap
   __syncthreads();
 }
 
-// The numbers of an axis, blurred across, as an image of floats.
+// Writes an axis' random numbers, blurred across, as an image of floats.
 TUNDISH_STEP void field_across(float* to, const BlockImage& image, std::uint64_t key, int axis) {
   const Taps& taps = block_memory.across;
   const int width = image.size.width, height = image.size.height;
@@ -74,7 +74,7 @@ TUNDISH_STEP void field_across(float* to, const BlockImage& image, std::uint64_t
   }
 }
 
-// Blurred down. Neighboring threads have neighboring columns.
+// Blurs down. Neighboring threads process neighboring columns.
 TUNDISH_STEP void field_down(float* to, const float* from, Size size) {
   const Taps& taps = block_memory.down;
   const int width = size.width, height = size.height;

@@ -9,9 +9,9 @@ namespace tundish::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kGroup = 4;  // pixels of a row that one thread finishes
+constexpr int kGroup = 4;  // pixels of a row per thread
 
-// The bits of a number in the batch's type, as element_bits().
+// Returns the bits of a number in the batch's type, as element_bits() does.
 template <class T>
 __device__ T bits_of(float value, Dtype dtype) {
   if constexpr (sizeof(T) == 4) return __float_as_uint(value);
@@ -19,10 +19,10 @@ __device__ T bits_of(float value, Dtype dtype) {
     return dtype == Dtype::float16 ? __half_as_ushort(__float2half_rn(value))
                                    : __bfloat16_as_ushort(__float2bfloat16_rn(value));
   }
-  return static_cast<T>(value);  // no elements are erased where they are levels
+  return static_cast<T>(value);  // only for levels, which have no erased elements
 }
 
-// Overwrites what the erasures cover of `pixels` pixels from (x, y) on.
+// Overwrites the erased ones among `pixels` pixels from (x, y) on.
 template <class T>
 __device__ void erase(T (*element)[3], int pixels, int x, int y, const FinishTask& task,
                       const StepRange& range) {
@@ -46,8 +46,8 @@ __device__ void erase(T (*element)[3], int pixels, int x, int y, const FinishTas
   }
 }
 
-// One thread: four pixels of a row. Where the width is a multiple of four, every read and write is
-// a whole one.
+// Each thread finishes four pixels of a row. If the width is a multiple of four, every read and
+// write covers a whole word.
 template <class T, bool kChannelsFirst, bool kWhole>
 __global__ void __launch_bounds__(kThreads)
     finish_kernel(const __grid_constant__ FinishTask task, std::int64_t groups) {
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kThreads)
   const int per_row = (width + kGroup - 1) / kGroup;
   const std::int64_t step = std::int64_t{gridDim.x} * kThreads;
   for (std::int64_t g = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; g < groups; g += step) {
-    const std::int64_t row = g / per_row;  // of all images
+    const std::int64_t row = g / per_row;  // counted over all images
     const std::int64_t image = row / height;
     const int x = static_cast<int>(g - row * per_row) * kGroup;
     const int pixels = kWhole ? kGroup : min(kGroup, width - x);
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kThreads)
     const bool mirrored = (target & kMirrored) != 0;
     const std::int64_t to_image = target & ~kMirrored;
     const std::int64_t y = row - image * height;
-    const int from_x = mirrored ? width - x - pixels : x;  // the same pixels, the other way round
+    const int from_x = mirrored ? width - x - pixels : x;  // the mirrored position
     const std::uint8_t* from = levels + (row * width + from_x) * 3;
 
     std::uint8_t in[3 * kGroup];
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(kThreads)
     T element[kGroup][3];
 #pragma unroll
     for (int p = 0; p < kGroup; ++p) {
-      // A mirrored group is read from its other end; `pixels` is kGroup where that is known.
+      // A mirrored group is read from its other end; with kWhole, `pixels` is the constant kGroup.
 #pragma unroll
       for (int c = 0; c < 3; ++c) {
         const int straight = 3 * p + c;
@@ -149,8 +149,8 @@ void launch(const FinishTask& task, cudaStream_t stream) {
   const std::int64_t per_row = (task.width + kGroup - 1) / kGroup;
   const std::int64_t groups = per_row * task.height * task.count;
   const std::int64_t blocks = (groups + kThreads - 1) / kThreads;
-  // A block that has many groups to do fills its table once: enough blocks for any GPU's
-  // processors.
+  // A block with many groups fills its table only once; 4096 blocks are enough for the processors
+  // of any GPU.
   const auto grid = static_cast<unsigned>(blocks < 4096 ? blocks : 4096);
   const auto kernel = task.width % kGroup == 0 ? finish_kernel<T, kChannelsFirst, true>
                                                : finish_kernel<T, kChannelsFirst, false>;

@@ -1,6 +1,6 @@
-// The last step of images that the CPU decoded, on the GPU: 8-bit levels (N, H, W, 3) become
-// elements of the batch's type through the table that the CPU's Store uses (augment/cpu/store.h),
-// mirrored where the plan mirrors, at their place in the batch.
+// The last step for images that the CPU decoded, on the GPU: converts 8-bit levels (N, H, W, 3) to
+// the batch's element type through the table that the CPU's Store uses (augment/cpu/store.h). Also
+// applies pending mirroring and writes each image to its place in the batch.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -19,16 +19,16 @@ struct FinishTask {
   const std::uint8_t* levels = nullptr;  // aligned to 4 bytes
   const Target* targets = nullptr;       // one per image
   const std::uint32_t* errors =
-      nullptr;                           // one per image, kNoError or else it is zeros; may be null
+      nullptr;                           // kNoError, or the image becomes zeros; null: no errors
   const std::uint32_t* table = nullptr;  // value[3][256] of a PixelTable
-  const StepRange* erased = nullptr;     // of `erasures`, one per image; null: nothing is erased
+  const StepRange* erased = nullptr;     // range in `erasures`, one per image; null: no erasing
   const GpuErasure* erasures = nullptr;
   const float* normal = nullptr;  // normal_table()
   void* out = nullptr;            // aligned to 16 bytes
   Dtype dtype = Dtype::uint8;
-  int channels = 3;                      // 1: the first one alone is stored
+  int channels = 3;                      // 1: stores only the first channel
   bool channels_first = false;           // N, C, H, W in memory; otherwise N, H, W, C
-  int count = 0, width = 0, height = 0;  // of the images of levels
+  int count = 0, width = 0, height = 0;  // size of the images in levels
 };
 
 // Enqueues the task.

@@ -1,4 +1,4 @@
-// The twin of finish.cu, the obvious way.
+// Reference implementation of finish.cu.
 #pragma once
 
 #include <cstddef>

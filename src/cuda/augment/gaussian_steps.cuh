@@ -1,5 +1,5 @@
-// Gaussian blur: strips of columns, one after the other. The strip's levels lie in shared memory
-// with what is around it; the sums across become floats beside them; the sums down go to the image.
+// Gaussian blur, one strip of columns at a time. Shared memory holds the strip's levels with their
+// surroundings and, as floats, the horizontal sums; the vertical sums are written to the image.
 #pragma once
 
 #include "augment/filter.h"
@@ -8,13 +8,13 @@
 
 namespace tundish::cuda {
 
-inline constexpr int kRun = 8;           // sums side by side of one thread
+inline constexpr int kRun = 8;           // adjacent sums per thread
 inline constexpr int kStripPixels = 16;  // a multiple of kRun and of 4
 inline constexpr int kStripSamples = 3 * kStripPixels;
-inline constexpr int kSumPitch = kStripSamples + 1;  // odd: a column lies in all banks
+inline constexpr int kSumPitch = kStripSamples + 1;  // odd, so that a column spans all banks
 
-// gaussian_sum() of kRun neighbors, in its order of additions. read(i): sample i, counted from the
-// first of the run. Sample i is in register i % kRun, so that each distance reads two samples.
+// Computes gaussian_sum() of kRun neighbors, in the same order of additions. read(i) returns sample
+// i, counted from the run's first. Register i % kRun holds sample i: two reads per distance.
 template <class Read>
 __device__ void sum_run(float (&sum)[kRun], const Taps& taps, const Read& read) {
   float before[kRun], after[kRun];
@@ -29,7 +29,7 @@ __device__ void sum_run(float (&sum)[kRun], const Taps& taps, const Read& read) 
     for (int j = 0; j < kRun; ++j) {
       const int d = first + j;
       if (d > taps.reach) break;
-      constexpr int kAhead = 2 * kRun;  // keeps what follows positive
+      constexpr int kAhead = 2 * kRun;  // keeps the index positive
       before[(kAhead - 1 - j) % kRun] = read(-d);
       after[j] = read(kRun - 1 + d);
       const float weight = taps.weight[d];
@@ -41,18 +41,18 @@ __device__ void sum_run(float (&sum)[kRun], const Taps& taps, const Read& read) 
   }
 }
 
-// Levels of a strip, of `rows` rows from `top` on, and `halo` pixels on both sides of it.
+// Levels of a strip: `rows` rows from `top` on, with `halo` pixels on both sides.
 struct StripLevels {
   std::uint8_t* levels;
-  int halo;  // a multiple of 4, at least the reach across: words stay words
+  int halo;  // a multiple of 4, at least the horizontal reach, so that words stay aligned
 
-  // 4 times an odd number: a column lies in all banks.
+  // 4 times an odd number, so that a column spans all banks.
   __device__ int pitch() const { return 3 * (kStripPixels + 2 * halo) + 4; }
   __device__ std::uint8_t* at(int row, int x) const {  // x: from the strip's first pixel
     return levels + row * pitch() + 3 * (halo + x);
   }
 
-  // Begins to load; nothing is read beyond the image.
+  // Starts loading; reads nothing outside the image.
   __device__ void load(const BlockImage& image, int left, int top, int rows) const {
     const int width = image.size.width;
     const int from = max(left - halo, 0), to = min(left + kStripPixels + halo, width);
@@ -60,7 +60,7 @@ struct StripLevels {
               {image.rgb + std::ptrdiff_t{3} * (top * width + from), 3 * width}, 3 * (to - from),
               rows);
   }
-  // The pixels beyond the image that sums of `reach` need.
+  // Fills in the pixels outside the image that sums of `reach` need.
   __device__ void reflect(int width, int left, int rows, int reach) const {
     const int end = min(left + kStripPixels, width) + reach;
     if (left >= reach && end <= width) return;
@@ -75,10 +75,10 @@ struct StripLevels {
   }
 };
 
-// The sums across of all levels of a strip. A warp has 32 rows.
+// Computes the horizontal sums of all levels of a strip. A warp processes 32 rows.
 __device__ inline void sum_across(float* sums, const StripLevels& strip, int rows,
                                   const Taps& taps) {
-  constexpr int kRuns = kStripSamples / kRun;  // of a row
+  constexpr int kRuns = kStripSamples / kRun;  // per row
   const int groups = (rows + 31) / 32;
   for (int task = warp_index(); task < groups * kRuns; task += kBlockWarps) {
     const int row = task / kRuns * 32 + lane_index(), run = task % kRuns;
@@ -95,13 +95,13 @@ __device__ inline void sum_across(float* sums, const StripLevels& strip, int row
   }
 }
 
-// Rows of sums: the first is row `top` of the image.
+// Rows of sums; the first is row `top` of the image.
 struct SumRows {
   const float* sums;
   int top, rows;
 };
 
-// Rows from .. to - 1 of the strip at `left`, into image.other.
+// Sums rows `from` to to - 1 of the strip at `left` vertically and writes them to image.other.
 __device__ inline void sum_down(const BlockImage& image, const SumRows& band, int left, int from,
                                 int to, const Taps& taps) {
   const int width = image.size.width, height = image.size.height;
@@ -125,22 +125,22 @@ __device__ inline void sum_down(const BlockImage& image, const SumRows& band, in
     std::uint8_t* to_level = out + std::ptrdiff_t{3} * (y * width + left) + column;
 #pragma unroll
     for (int k = 0; k < kRun; ++k, to_level += 3 * width) {
-      // level_of_sum(): the float's last bits are the whole number.
+      // level_of_sum(): the low bits of the float hold the integer.
       if (y + k < to)
         *to_level = static_cast<std::uint8_t>(__float_as_uint(sum[k] + kRoundingFloat));
     }
   }
 }
 
-// How shared memory is divided.
+// Partition of the shared memory.
 struct StripSpace {
-  int sum_rows;  // of the image, or as many as there is room for
-  int made;      // rows of the result that these give
-  int at_once;   // rows of levels
+  int sum_rows;  // rows of the image, or as many as fit
+  int made;      // result rows computed from sum_rows
+  int at_once;   // rows of levels loaded at once
 };
 
-// Levels that are loaded at once: of the strip at `left`, for the result's rows from `from` on,
-// number `row` and more of the rows that these need.
+// Levels loaded at once: part of the strip at `left`, for the result rows from `from` on. `row` is
+// the first loaded row, counted from the first row that these result rows need.
 struct StripPart {
   int left, from, row;
 };
@@ -185,7 +185,7 @@ TUNDISH_STEP void gaussian_blur(BlockImage& image, const PixelStep& step) {
   while (part.left < size.width) {
     const int top = top_of(part.from), rows = rows_of(part.from);
     const int count = min(space.at_once, rows - part.row);
-    wait_for_rows();  // also: the sums of the part before have been read
+    wait_for_rows();  // also ensures that the previous part's sums have been read
     strip.reflect(size.width, part.left, count, across.reach);
     sum_across(sums + part.row * kSumPitch, strip, count, across);
     __syncthreads();
@@ -193,7 +193,7 @@ TUNDISH_STEP void gaussian_blur(BlockImage& image, const PixelStep& step) {
     next.row += space.at_once;
     if (next.row >= rows) next = {part.left, part.from + space.made, 0};
     if (next.from >= size.height) next = {part.left + kStripPixels, 0, 0};
-    if (next.left < size.width) load(next);  // while the sums are read
+    if (next.left < size.width) load(next);  // overlaps with reading the sums
     if (next.row == 0) {
       const int to = min(part.from + space.made, size.height);
       sum_down(image, {sums, top, rows}, part.left, part.from, to, down);

@@ -1,4 +1,4 @@
-// An Erasure as the kernels take it: its values are the bits of the batch's type.
+// An Erasure in the kernels' form: its values are the bits of the batch's element type.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace tundish::cuda {
 
 struct GpuErasure {
   Window window;
-  std::uint32_t bits[3] = {};  // of each channel, unless random
+  std::uint32_t bits[3] = {};  // per channel, unless random
   std::uint64_t key = 0;
   bool random = false;
 };

@@ -1,4 +1,4 @@
-// How one image of a batch is mixed, as the kernels take it.
+// Describes how one image of a batch is mixed, in the kernels' form.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace tundish::cuda {
 
-// An image by its number: among those that the CPU decoded (may be kMirrored), or, with kDecoded,
-// among those that the GPU decoded.
+// Number of an image: among the images that the CPU decoded (possibly with kMirrored) or, with
+// kDecoded, among the images that the GPU decoded.
 using ImageRef = std::uint32_t;
 inline constexpr ImageRef kDecoded = ImageRef{1} << 30;
 constexpr std::uint32_t number_of(ImageRef image) { return image & ~(kMirrored | kDecoded); }

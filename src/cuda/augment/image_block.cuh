@@ -1,5 +1,5 @@
-// One image, and the block of threads that works on it. Every function here is called by all
-// threads of the block, and leaves what it wrote visible to all of them.
+// One image, and the block of threads that processes it. All threads of the block call each
+// function here. On return, all writes are visible to all threads of the block.
 #pragma once
 
 #include <cuda_pipeline.h>
@@ -15,44 +15,44 @@ namespace tundish::cuda {
 inline constexpr int kBlockThreads = 512;
 inline constexpr int kBlockWarps = kBlockThreads / 32;
 
-// Bytes of BlockImage::space. The least: any GPU has 64 KiB in all. The most: three blocks fit into
-// a multiprocessor of 228 KiB, and a strip of 224 rows of a blur fits at once.
+// Bytes of BlockImage::space. Minimum: every GPU has 64 KiB in all. Maximum: three blocks fit into
+// a multiprocessor of 228 KiB, and so does a blur strip of 224 rows at once.
 inline constexpr int kLeastSpace = 56 * 1024, kMostSpace = 70 * 1024;
 
-// The weights of a kernel along one axis.
+// Weights of a kernel along one axis.
 struct Taps {
   float weight[kMaxGaussianKernel / 2 + 1];
   int reach;
 };
 
 struct BlockMemory {
-  std::uint8_t table[3][256];  // of levels that are not written to the image yet
+  std::uint8_t table[3][256];  // maps levels that are not written to the image yet
   std::uint32_t counts[3][256];
-  int low[3], high[3];    // of the levels that were counted
-  std::uint32_t last[3];  // the count of the highest one
+  int low[3], high[3];    // lowest and highest counted level
+  std::uint32_t last[3];  // count of the highest level
   unsigned long long sum;
   Taps across, down;
   std::uint32_t hue_below[8], channel_order[8];
 };
 
-// Variables with names, so that the compiler knows that they are in shared memory also in functions
+// Named variables, so that the compiler knows that they are in shared memory even in functions
 // that are not inlined.
 static __shared__ BlockMemory block_memory;
-extern __shared__ std::uint32_t block_space[];  // for what one operation needs
+extern __shared__ std::uint32_t block_space[];  // scratch memory of one operation
 
-// What one operation needs beside its own registers is not inlined: together they would take more
-// registers than two blocks of a multiprocessor have.
+// Operations are not inlined: together they would need more registers than are available to
+// two blocks of a multiprocessor.
 #define TUNDISH_STEP __device__ __noinline__ static
 
 struct BlockImage {
   std::uint8_t* rgb;    // 8-bit (H, W, C)
-  std::uint8_t* other;  // as many bytes
+  std::uint8_t* other;  // same size as rgb
   Size size;
-  int space_bytes;  // of block_space: kLeastSpace or more
-  // step_scratch.h; null where no step needs it. `kept`: the image that a mix keeps.
+  int space_bytes;  // size of block_space, at least kLeastSpace
+  // See step_scratch.h; null if no step needs them. `kept` is the image that a mix keeps.
   float* floats = nullptr;
   std::uint8_t* kept = nullptr;
-  bool pending = false;  // the table is not the identity
+  bool pending = false;  // true if the table is not the identity
 
   __device__ int pixels() const { return size.width * size.height; }
 };
@@ -69,7 +69,7 @@ __device__ inline void clear_table(BlockImage& image) {
   __syncthreads();
 }
 
-// change(channel, level) gives the new level of one that is in the table.
+// Replaces each level in the table by change(channel, level).
 template <class Change>
 __device__ void change_table(BlockImage& image, const Change& change) {
   for (int i = first_index(); i < 3 * 256; i += kBlockThreads) {
@@ -80,7 +80,7 @@ __device__ void change_table(BlockImage& image, const Change& change) {
   __syncthreads();
 }
 
-// A pixel through the table: red is the lowest byte.
+// Returns a pixel mapped through the table; red is the lowest byte.
 __device__ inline std::uint32_t load_pixel(const BlockImage& image, int i) {
   const std::uint8_t* at = image.rgb + std::ptrdiff_t{3} * i;
   const auto& table = block_memory.table;
@@ -95,8 +95,8 @@ __device__ inline void store_pixel(std::uint8_t* rgb, int i, std::uint32_t pixel
   to[2] = static_cast<std::uint8_t>(pixel >> 16);
 }
 
-// Four pixels are three words. They lie at words where the number of an image's pixels is a
-// multiple of four.
+// Four pixels in three words. Word-aligned only if the image's pixel count is a multiple of
+// four.
 struct FourPixels {
   std::uint32_t word[3];
 
@@ -112,13 +112,13 @@ struct FourPixels {
     return std::uint32_t{table[0][level(p, 0)]} | std::uint32_t{table[1][level(p, 1)]} << 8 |
            std::uint32_t{table[2][level(p, 2)]} << 16;
   }
-  // Of pixels whose highest byte is 0.
+  // The highest byte of each pixel must be 0.
   __device__ static FourPixels of(const std::uint32_t (&p)[4]) {
     return {{p[0] | p[1] << 24, p[1] >> 8 | p[2] << 16, p[2] >> 16 | p[3] << 8}};
   }
 };
 
-// Calls use(pixel) with every pixel after the table, in any order.
+// Calls use(pixel) with every pixel, mapped through the table, in any order.
 template <class Use>
 __device__ void for_each_pixel(const BlockImage& image, const Use& use) {
   const int pixels = image.pixels();
@@ -137,8 +137,8 @@ __device__ void for_each_pixel(const BlockImage& image, const Use& use) {
   }
 }
 
-// Writes to `to`, which may be image.rgb, what change(pixel, number) makes of each pixel after the
-// table.
+// Writes change(pixel, number) for each pixel, mapped through the table, to `to`, which may be
+// image.rgb.
 template <class Change>
 __device__ void write_pixels(std::uint8_t* to, const BlockImage& image, const Change& change) {
   const int pixels = image.pixels();
@@ -186,14 +186,14 @@ __device__ inline void apply_table(BlockImage& image) {
   if (image.pending) write_table(image);
 }
 
-// What was made in image.other is the image now.
+// Makes image.other the current image.
 __device__ inline void exchange(BlockImage& image) {
   std::uint8_t* const made = image.other;
   image.other = image.rgb;
   image.rgb = made;
 }
 
-// The 32 pixels of a warp, as 24 words.
+// Stores the 32 pixels of a warp as 24 words.
 __device__ inline void store_warp(std::uint8_t* to, std::uint32_t pixel, int pixels) {
   const int word = lane_index(), first = min(4 * word / 3, 31);
   const std::uint32_t low = __shfl_sync(0xffffffffu, pixel, first);
@@ -205,8 +205,8 @@ __device__ inline void store_warp(std::uint8_t* to, std::uint32_t pixel, int pix
   }
 }
 
-// make(x, y) gives each pixel of a new image from image.rgb, which is as it is in memory. A warp
-// makes a row; a thread reads kAtOnce pixels before it writes them, since it waits for memory.
+// Builds a new image from make(x, y), which reads image.rgb without the table. A warp computes a
+// row; a thread computes kAtOnce pixels before it stores them, to hide memory latency.
 template <int kAtOnce, class Make>
 __device__ void make_pixels(BlockImage& image, const Make& make) {
   const Size size = image.size;
@@ -235,7 +235,7 @@ __device__ void make_pixels(BlockImage& image, const Make& make) {
   __syncthreads();
 }
 
-// A pixel by whole words, where the number of an image's pixels is a multiple of four.
+// Reads a pixel by whole words; requires a pixel count that is a multiple of four.
 __device__ inline std::uint32_t pixel_by_words(const std::uint8_t* rgb, int number) {
   const int at = 3 * number, shift = 8 * (at % 4);
   const auto* words = reinterpret_cast<const std::uint32_t*>(rgb) + at / 4;
@@ -243,7 +243,7 @@ __device__ inline std::uint32_t pixel_by_words(const std::uint8_t* rgb, int numb
   return __funnelshift_r(words[0], high, static_cast<unsigned>(shift)) & 0xffffff;
 }
 
-// Rows of bytes, each at its pitch.
+// Rows of bytes at a fixed pitch.
 struct RowsFrom {
   const std::uint8_t* first;
   int pitch;
@@ -253,8 +253,8 @@ struct RowsTo {
   int pitch;
 };
 
-// Calls word(to, from), or byte(to, from), for all of `rows` rows of `bytes` bytes; a warp has a
-// row. Words where all rows begin and end at words.
+// Calls word(to, from) or byte(to, from) over `rows` rows of `bytes` bytes, one row per warp. Uses
+// words if all rows begin and end on word boundaries.
 template <class Word, class Byte>
 __device__ void for_rows(RowsTo to, RowsFrom from, int bytes, int rows, const Word& word,
                          const Byte& byte) {
@@ -272,7 +272,7 @@ __device__ void for_rows(RowsTo to, RowsFrom from, int bytes, int rows, const Wo
   }
 }
 
-// To shared memory. They are there for all threads after wait_for_rows().
+// Loads rows into shared memory; visible to all threads after wait_for_rows().
 __device__ inline void load_rows(RowsTo to, RowsFrom from, int bytes, int rows) {
   for_rows(
       to, from, bytes, rows,
@@ -287,7 +287,7 @@ __device__ inline void wait_for_rows() {
   __syncthreads();
 }
 
-// From shared memory; waits for nobody.
+// Stores rows from shared memory, without synchronizing.
 __device__ inline void store_rows(RowsTo to, RowsFrom from, int bytes, int rows) {
   for_rows(
       to, from, bytes, rows,

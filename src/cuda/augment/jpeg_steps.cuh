@@ -1,6 +1,6 @@
-// An image as a JPEG of 4:2:0 and back. Huffman codes lose nothing, so none are made: pixels become
-// planes, each block of them is transformed, quantized and transformed back, and the planes become
-// pixels.
+// Compresses an image to a 4:2:0 JPEG and back. Huffman coding is lossless and therefore skipped:
+// pixels become planes, each block is transformed, quantized and transformed back, and the planes
+// become pixels again.
 #pragma once
 
 #include "codec/lanes/forward_arithmetic.h"
@@ -10,10 +10,10 @@
 
 namespace tundish::cuda {
 
-// Luma or a chroma. Beyond the image it is filled up to whole blocks.
+// Luma or one chroma plane, padded to whole blocks.
 struct JpegPlane {
   std::uint8_t* samples;
-  int width, height;  // samples of the image
+  int width, height;  // size of the image, in samples
   int blocks_x, blocks_y;
 
   __device__ JpegPlane(std::uint8_t* to, int w, int h)
@@ -21,7 +21,7 @@ struct JpegPlane {
   __device__ int stride() const { return 8 * blocks_x; }
   __device__ int blocks() const { return blocks_x * blocks_y; }
   __device__ std::uint8_t* end() const { return samples + std::ptrdiff_t{64} * blocks(); }
-  // Beyond the edges the outermost samples go on.
+  // Repeats the outermost samples beyond the edges.
   __device__ int at(int x, int y) const {
     return samples[min(max(y, 0), height - 1) * stride() + min(max(x, 0), width - 1)];
   }
@@ -36,15 +36,15 @@ struct JpegPlanes {
         red(blue.end(), blue.width, blue.height) {}
 };
 
-// How shared memory is divided: numbers of some blocks, which eight threads have each, between two
-// passes; then the quantizers.
+// Partition of the shared memory: coefficients of some blocks, processed by eight threads each,
+// then the quantizers.
 inline constexpr int kJpegAtOnce = kBlockThreads / 8;
-inline constexpr int kJpegLine = 9;  // words; odd: rows and columns lie in all banks
+inline constexpr int kJpegLine = 9;  // words; odd, so that rows and columns span all banks
 inline constexpr int kJpegBlock = 8 * kJpegLine;
 static_assert(kLeastSpace >= 4 * (kJpegAtOnce * kJpegBlock + 2 * 64));
 
-// A thread has a sample of both chromas, which is made of four pixels, and the luma of these. The
-// last column of pixels is repeated before chroma is averaged, the last row of each plane after.
+// A thread computes one sample of both chroma planes from four pixels, and the luma of the pixels.
+// The last column is repeated before chroma is averaged, the last row of each plane afterwards.
 __device__ inline void fill_planes(const JpegPlanes& planes, const BlockImage& image) {
   const int width = image.size.width, height = image.size.height;
   const JpegPlane &luma = planes.luma, &blue = planes.blue;
@@ -74,7 +74,7 @@ __device__ inline void fill_planes(const JpegPlanes& planes, const BlockImage& i
   __syncthreads();
 }
 
-// A row of eight samples, transformed, to shared memory.
+// Transforms a row of eight samples into shared memory.
 __device__ inline void transform_row(std::int32_t* to, const std::uint8_t* samples) {
   std::int32_t in[8], line[8];
 #pragma unroll
@@ -84,7 +84,7 @@ __device__ inline void transform_row(std::int32_t* to, const std::uint8_t* sampl
   for (int i = 0; i < 8; ++i) to[i] = lanes::scaled_row(line[i], i);
 }
 
-// Column x of a block in shared memory: to coefficients, quantized, and back.
+// Transforms column x of a block in shared memory, quantizes it and transforms it back.
 __device__ inline void quantize_column(std::int32_t* column, const std::int32_t* quantizer) {
   std::int32_t in[8], line[8];
 #pragma unroll
@@ -114,7 +114,7 @@ __device__ inline void restore_row(std::uint8_t* samples, const std::int32_t* fr
   }
 }
 
-// All blocks of the planes, in place. Thread `part` of eight has a row, a column, a row.
+// Quantizes all blocks of the planes in place. Thread `part` of eight does a row, a column, a row.
 TUNDISH_STEP void quantize_planes(const JpegPlanes& planes, int quality) {
   auto* const numbers = reinterpret_cast<std::int32_t*>(block_space);
   std::int32_t* const quantizers = numbers + kJpegAtOnce * kJpegBlock;
@@ -144,7 +144,7 @@ TUNDISH_STEP void quantize_planes(const JpegPlanes& planes, int quality) {
   }
 }
 
-// Chroma at a pixel: between four samples, or the next one where an image has few (jdsample.c).
+// Returns chroma at a pixel: interpolated from four samples; nearest in a tiny image (jdsample.c).
 __device__ inline int chroma_at(const JpegPlane& plane, int x, int y) {
   if (plane.width <= 2) return plane.at(x / 2, y / 2);
   const int side_x = x % 2 == 0 ? -1 : 1, side_y = y % 2 == 0 ? -1 : 1;
@@ -174,7 +174,7 @@ TUNDISH_STEP void jpeg(BlockImage& image, int quality) {
                           image.size);
   fill_planes(planes, image);
   quantize_planes(planes, quality);
-  exchange(image);  // the pixels that were read are not needed any more, the planes are
+  exchange(image);  // the source pixels are no longer needed; the planes are
   show_planes(image, planes);
 }
 

@@ -17,7 +17,7 @@ __device__ T element_of(float value) {
   if constexpr (std::is_same_v<T, float>) return value;
 }
 
-// The elements of one pixel of an image, before mixing.
+// The elements of one pixel before mixing.
 struct Pixel {
   float value[3];
 };
@@ -56,7 +56,7 @@ __device__ Pixel pixel_of(ImageRef image, int x, int y, const MixTask& task,
   return out;
 }
 
-// One thread: one pixel at a time. Neighbors in a warp are neighbors in a row.
+// Each thread mixes one pixel at a time. Neighbors in a warp are neighbors in a row.
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     mix_kernel(const __grid_constant__ MixTask task, std::int64_t pixels) {
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(kThreads)
       out = pixel_of(mix.own, x, y, task, table);
       if (mix.kind == Mix::Kind::blend) {
         const Pixel other = pixel_of(mix.partner, x, y, task, table);
-        for (int c = 0; c < 3; ++c) {  // rounded as blend() does, never contracted
+        for (int c = 0; c < 3; ++c) {  // rounded as blend() does; never fused
           out.value[c] =
               __fadd_rn(__fmul_rn(other.value[c], mix.rest), __fmul_rn(out.value[c], mix.share));
         }
@@ -96,7 +96,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// One block: the label of one image.
+// Each block writes the label of one image.
 __global__ void label_kernel(const __grid_constant__ MixTask task) {
   const GpuMix& mix = task.mixes[blockIdx.x];
   float* const to = task.labels + std::int64_t{blockIdx.x} * task.classes;
@@ -111,7 +111,7 @@ template <class T>
 void launch(const MixTask& task, cudaStream_t stream) {
   const std::int64_t pixels = std::int64_t{task.width} * task.height * task.count;
   const std::int64_t blocks = (pixels + kThreads - 1) / kThreads;
-  // A block that has many pixels to do fills its table once.
+  // A block with many pixels fills its table only once.
   const auto grid = static_cast<unsigned>(blocks < 4096 ? blocks : 4096);
   mix_kernel<T><<<grid, kThreads, 0, stream>>>(task, pixels);
 }

@@ -1,4 +1,4 @@
-// Noise, and windows that are overwritten.
+// Noise, and erasing windows.
 #pragma once
 
 #include "augment/pixels/noise/noise_ops.h"
@@ -7,7 +7,7 @@
 namespace tundish::cuda {
 
 TUNDISH_STEP void add_noise(BlockImage& image, const PixelStep& step, const float* normal) {
-  // The numbers are read at random, which shared memory does faster.
+  // The table is read at random positions, which is faster in shared memory.
   static_assert(kLeastSpace >= sizeof(float) * (kNormalParts + 1));
   float* const table = reinterpret_cast<float*>(block_space);
   for (int i = first_index(); i <= kNormalParts; i += kBlockThreads) table[i] = normal[i];

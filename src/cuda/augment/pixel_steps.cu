@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(kBlockThreads, 2)
   }
 }
 
-// Shared memory that a block can have beside BlockMemory, kMostSpace at most.
+// Finds the shared memory available to a block besides BlockMemory, at most kMostSpace.
 cudaError_t find_space(int& space_bytes) {
   int device = 0, most = 0;
   cudaError_t error = cudaGetDevice(&device);
@@ -80,7 +80,7 @@ cudaError_t find_space(int& space_bytes) {
   return error;
 }
 
-// What a launch needs beside the task.
+// Sets up a launch: shared memory size and function attributes.
 cudaError_t prepare_launch(int& space_bytes) {
   const cudaError_t error = find_space(space_bytes);
   if (error != cudaSuccess) return error;

@@ -1,4 +1,4 @@
-// Operations whose table of levels depends on all pixels.
+// Operations whose level table depends on all pixels.
 #pragma once
 
 #include "augment/pixels/colors/blend_ops.h"
@@ -7,8 +7,8 @@
 
 namespace tundish::cuda {
 
-// How often each level of each channel comes in image.rgb, without the table, into one of several
-// counts: warps that count the same level wait for each other.
+// Counts each level of each channel in image.rgb, without the table. Uses several histograms, since
+// warps that count the same level wait for each other.
 inline constexpr int kCounts = 8;
 static_assert(kLeastSpace >= kCounts * 3 * 256 * 4);
 
@@ -34,7 +34,7 @@ __device__ inline void count_levels_in_memory(BlockImage& image) {
   __syncthreads();
 }
 
-// memory.counts, low, high and last: of the image after the table. Each channel has a level.
+// Fills memory.counts, low, high and last for the image after the table. No channel is empty.
 __device__ inline void count_levels(BlockImage& image) {
   BlockMemory& memory = block_memory;
   count_levels_in_memory(image);
@@ -46,7 +46,7 @@ __device__ inline void count_levels(BlockImage& image) {
     if (count > 0) atomicAdd(&memory.counts[i / 256][memory.table[i / 256][i % 256]], count);
   }
   __syncthreads();
-  if (const int c = warp_index(); c < 3) {  // a warp per channel
+  if (const int c = warp_index(); c < 3) {  // one warp per channel
     int low = 256, high = -1;
     for (int level = lane_index(); level < 256; level += 32) {
       if (memory.counts[c][level] == 0) continue;
@@ -66,7 +66,7 @@ __device__ inline void count_levels(BlockImage& image) {
   __syncthreads();
 }
 
-// Each count becomes that of all lower levels.
+// Replaces each count by the sum of the counts of all lower levels.
 __device__ inline void sum_counts(BlockMemory& memory) {
   if (const int c = warp_index(); c < 3) {
     std::uint32_t* const counts = memory.counts[c] + 8 * lane_index();
@@ -87,13 +87,13 @@ __device__ inline void sum_counts(BlockMemory& memory) {
   __syncthreads();
 }
 
-// gray(pixel): a whole number of at most 255.
+// gray(pixel) returns an integer of at most 255.
 template <class Gray>
 __device__ std::uint64_t sum_of_grays(BlockImage& image, const Gray& gray) {
   BlockMemory& memory = block_memory;
   if (threadIdx.x == 0) memory.sum = 0;
   __syncthreads();
-  unsigned sum = 0;  // of 2^24 grays at most, by a thread
+  unsigned sum = 0;  // at most 2^24 grays per thread
   for_each_pixel(image, [&](std::uint32_t pixel) { sum += gray(pixel); });
   for (int far = 16; far > 0; far /= 2) sum += __shfl_down_sync(0xffffffffu, sum, far);
   if (lane_index() == 0) atomicAdd(&memory.sum, static_cast<unsigned long long>(sum));

@@ -1,5 +1,5 @@
-// The order in which a GPU takes the images of a batch: those whose steps take longest first, so
-// that no long one begins when the others have ended.
+// The order in which a GPU processes the images of a batch: the longest first, so that no long one
+// starts when the others have finished.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace tundish::cuda {
 
-// Roughly, in hundredths of a microsecond of an H200 (bench gpu_augment).
+// Approximate cost in hundredths of a microsecond on an H200 (bench gpu_augment).
 inline int step_cost(const PixelStep& step) {
   switch (kind_of(step.op)) {
     case PixelKind::levels:
@@ -36,7 +36,7 @@ inline int step_cost(const PixelStep& step) {
   return 0;
 }
 
-// Numbers of `ranges`.
+// Fills `out` with the indices of `ranges`, the most expensive first.
 inline void order_by_cost(std::vector<std::uint32_t>& out, std::span<const StepRange> ranges,
                           std::span<const PixelStep> steps) {
   std::vector<int> cost;

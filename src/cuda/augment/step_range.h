@@ -1,4 +1,4 @@
-// Which of a batch's PixelSteps are those of one image.
+// The range of one image's steps among the PixelSteps of a batch.
 #pragma once
 
 #include <cstdint>

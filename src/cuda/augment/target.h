@@ -1,5 +1,5 @@
-// Where an image that the CPU decoded goes in a batch on the GPU: its number in the batch,
-// and whether it is still to be mirrored from left to right.
+// Destination of an image that the CPU decoded: its index in the batch on the GPU,
+// and whether it still needs to be mirrored horizontally.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Operations as torchvision's kernels for tensors do them. AugMix has these.
+// Operations that follow torchvision's tensor kernels; used by AugMix.
 #pragma once
 
 #include "augment/pixels/tensors/tensor_ops.h"
@@ -47,7 +47,7 @@ TUNDISH_STEP void tensor_sharpness(BlockImage& image, double factor) {
   });
 }
 
-// place(x, y): the TensorSpot that pixel (x, y) of the result shows.
+// place(x, y) returns the TensorSpot shown at pixel (x, y) of the result.
 template <Filter kFilter, bool kWords, class Place>
 __device__ void sample_places(BlockImage& image, const PixelStep& given, const Place& place) {
   PixelStep step = given;  // in registers

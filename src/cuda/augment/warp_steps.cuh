@@ -1,4 +1,4 @@
-// Operations that show pixels from elsewhere.
+// Operations that show pixels from other positions.
 #pragma once
 
 #include "augment/pixels/warp/warp_ops.h"
@@ -16,7 +16,7 @@ struct PackedPixel {
   __device__ int operator[](int c) const { return static_cast<int>(rgb >> (8 * c) & 0xff); }
 };
 
-// An image as warp_ops.h reads it. kWords: the number of its pixels is a multiple of four.
+// The image interface of warp_ops.h. kWords: the pixel count is a multiple of four.
 template <bool kWords>
 struct PackedImage {
   const std::uint8_t* rgb;
@@ -28,8 +28,8 @@ struct PackedImage {
   }
 };
 
-// The pixels that a line shows, -1 where there are none. One thread: each place is the sum of the
-// one before and a step.
+// Finds the pixels shown along a line; -1: none. Runs on one thread, because each position is the
+// previous position plus a step.
 __device__ inline void walk_line(std::int32_t* shown, int n, double place, double step, int limit) {
 #pragma unroll 4
   for (int i = 0; i < n; ++i, place += step) {

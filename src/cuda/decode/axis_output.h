@@ -1,4 +1,4 @@
-// One output of an axis of a resize: which inputs it has, with what weights. CPU and GPU.
+// One output of a resize axis: its inputs and their weights. Shared by CPU and GPU.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 
 namespace tundish::cuda {
 
-// The inputs of one output of an axis, and their weights, from left to right.
+// The inputs of one output along an axis, and their weights, from left to right.
 struct AxisOutput {
   const AxisTask& axis;
   ResizedLine line;
-  bool single;  // one input, whose weight is 1
+  bool single;  // only one input, with weight 1
   int i, begin, used;
   double sum = 0.0;
 
@@ -24,7 +24,7 @@ struct AxisOutput {
     used = 1;
     if (!single) {
       const int end = line.end(i);
-      used = end - begin < axis.taps ? end - begin : axis.taps;  // never more
+      used = end - begin < axis.taps ? end - begin : axis.taps;  // never more than axis.taps
       for (int k = 0; k < used; ++k) sum += line.value(i, k);
     }
   }

@@ -22,7 +22,7 @@ std::uint16_t narrow(int value) {
   return static_cast<std::uint16_t>(value);
 }
 
-// One axis of a step: its task, and the places of the crop that it reads.
+// One axis of a step: its task, and the range of crop positions that it reads.
 struct Axis {
   AxisTask task = {};
   int from = 0, to = 0;
@@ -83,14 +83,14 @@ std::uint8_t shift_of(int factor) {
   return static_cast<std::uint8_t>(factor == 4 ? 2 : factor == 2 ? 1 : 0);
 }
 
-// The part of the image that holds what is read; empty when all of that is padding.
+// Returns the part of the image that contains the pixels read; empty if these are all padding.
 Window needed_window(const Window& read, const lanes::Geometry& geometry, PadMode mode) {
   const Range across = needed_range(read.x, read.x + read.width, geometry.width, mode);
   const Range down = needed_range(read.y, read.y + read.height, geometry.height, mode);
   return {across.from, down.from, across.length, down.length};
 }
 
-// What does not depend on which part of the image is read.
+// Fills in the fields that do not depend on which part of the image is read.
 void describe(ImageTask& task, const lanes::RecordHead& head, const ResizeStep& step,
               const ElementPlace& place) {
   const lanes::Geometry& geometry = head.geometry;
@@ -224,7 +224,7 @@ Added BatchPlan::add_from(std::uint64_t from, Bytes record, const View& view,
 }
 
 std::optional<Fault> BatchPlan::add_window(const Window& needed, std::uint64_t from, bool check) {
-  if (needed.width <= 0 || needed.height <= 0) return std::nullopt;  // padding only
+  if (needed.width <= 0 || needed.height <= 0) return std::nullopt;  // only padding is read
   const lanes::CropPlan crop = lanes::plan_crop(record_.head().geometry, needed);
   if (check) {
     if (auto fault = record_.check_rows(crop.unit_y0, crop.unit_y1)) return fault;
@@ -259,7 +259,7 @@ void BatchPlan::add_planes(ImageTask& task, const lanes::CropPlan& crop) {
   }
 }
 
-// The units of one row are contiguous in the record and are copied in one piece.
+// The units of one row are contiguous in the record and copied as one piece.
 std::optional<Fault> BatchPlan::add_units(const lanes::CropPlan& crop, std::uint64_t record) {
   const auto image = static_cast<std::uint16_t>(images_.size() - 1);
   for (int y = crop.unit_y0; y < crop.unit_y1; ++y) {
@@ -282,7 +282,7 @@ std::optional<Fault> BatchPlan::add_units(const lanes::CropPlan& crop, std::uint
   return std::nullopt;
 }
 
-// By counting: the order within 64 bytes does not matter.
+// Counting sort: the order within 64 bytes does not matter.
 void BatchPlan::finish() {
   constexpr std::size_t kClasses = 65536 / 64;
   std::uint32_t place[kClasses + 1] = {};
@@ -320,7 +320,7 @@ void BatchPlan::gather_coded(std::byte* to) {
     return reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(pieces_[i].from));
   };
   for (std::size_t i = gathered_; i < pieces_.size(); ++i) {
-    // The next piece begins anywhere: no hardware can guess where.
+    // The next piece may begin anywhere; the hardware cannot predict its address.
     if (i + 1 < pieces_.size()) {
       for (int line = 0; line < 4; ++line) __builtin_prefetch(address(i + 1) + 64 * line);
     }

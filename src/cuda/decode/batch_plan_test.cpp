@@ -19,7 +19,7 @@ struct Image {
 std::size_t at(std::uint64_t i) { return static_cast<std::size_t>(i); }
 
 std::vector<std::byte> gathered(BatchPlan& plan) {
-  // At a multiple of 256, as page-locked memory is.
+  // Aligned to 256 bytes, as page-locked memory is.
   std::vector<std::byte> buffer(at(plan.layout().bytes));
   plan.gather(buffer.data());
   return buffer;
@@ -131,7 +131,7 @@ TEST_CASE("a full batch refuses another image and does not change") {
     }
     plan.finish();
     CHECK(plan.layout().bytes <= times * two);
-    CHECK(plan.images().size() + 1 >= 2 * times);  // what is refused is reckoned generously
+    CHECK(plan.images().size() + 1 >= 2 * times);  // the size estimate for refusals is generous
   }
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("of resident records the host has the tasks only") {
   const BatchLayout three = plan.layout();
   CHECK(three.host_at == three.units_at);
   CHECK(three.host_bytes() == three.bytes - three.units_at);
-  std::vector<std::byte> host(at(three.host_bytes()));  // a byte too many: AddressSanitizer
+  std::vector<std::byte> host(at(three.host_bytes()));  // AddressSanitizer finds an extra byte
   plan.gather(host.data());
   CHECK(std::memcmp(host.data(), plan.units().data(), sizeof(UnitTask)) == 0);
 
@@ -196,7 +196,7 @@ TEST_CASE("units come longest first and each is where its task says") {
   }
 }
 
-// Two units whose lengths are odd, so that all still adds up, before those that the crop needs.
+// Two units with odd lengths, whose sum is still consistent, before the units that the crop needs.
 TEST_CASE("a kept record with odd lengths outside the crop is left to the CPU") {
   Random random({.seed = 8}, 0);
   const lanes::Tables& tables = lanes::builtin_tables();
@@ -217,7 +217,7 @@ TEST_CASE("a kept record with odd lengths outside the crop is left to the CPU") 
     change(at(static_cast<std::uint64_t>(across - 1)), -1);
     REQUIRE(seal_again(record));
     const int unit_width = before.geometry().unit_width;
-    View view(size_of(record));  // only units between these two
+    View view(size_of(record));  // only units between the two
     view.crop({unit_width + 2 * lanes::kBlock, 0, lanes::kBlock, 1});
     BatchPlan plan;
     plan.begin({}, true);

@@ -21,7 +21,7 @@ lanes::BlockRect blocks_of(const PlaneTask& plane, const UnitTask& unit) {
           std::min<int>(y0 + plane.unit_down, plane.blocks_y)};
 }
 
-// One block's samples to where the plane has them.
+// Computes one block's samples and writes them to the plane.
 void make_block(std::uint8_t* plane_begin, const PlaneTask& plane, int x, int y,
                 const lanes::UnitValues& values, int b, const std::uint16_t* quantization) {
   std::int16_t coefficients[64] = {};
@@ -67,7 +67,7 @@ bool decode_unit(std::uint8_t* planes, const UnitTask& task, const ImageTask& im
 
 int clip(std::int32_t sum) { return std::clamp(sum >> kWeightBits, 0, 255); }
 
-// A level of the finished image, from the pixels of the crop.
+// Computes levels of the finished image from the pixels of the crop.
 class Outputs {
  public:
   Outputs(const ImageTask& image, const std::uint8_t* planes)
@@ -88,7 +88,7 @@ class Outputs {
   }
 
  private:
-  // Of the crop.
+  // Coordinates within the crop.
   int pixel(int x, int y, int c) const {
     const int column = image_.crop_x + x, row = image_.crop_y + y;
     std::uint8_t rgb[3];
@@ -105,7 +105,7 @@ class Outputs {
   FourPixels pixels_;
 };
 
-// What a thread block relies on.
+// Checks the invariants that a thread block relies on.
 void check_tile(const Item& item, const ImageTask& image) {
   const auto first = [&](int axis, int place) {
     return AxisOutput(image.axis[axis], image.filter, place).first();
@@ -125,7 +125,7 @@ void check_tile(const Item& item, const ImageTask& image) {
 }  // namespace
 
 void gather_reference(std::byte* batch, const BatchLayout& layout, const std::byte* records) {
-  std::fill(batch, batch + layout.units_at, std::byte{0});  // also the gaps between pieces
+  std::fill(batch, batch + layout.units_at, std::byte{0});  // includes the gaps between pieces
   const auto* pieces = reinterpret_cast<const Piece*>(batch + layout.pieces_at);
   for (std::uint32_t i = 0; i < layout.pieces; ++i) {
     std::memcpy(batch + pieces[i].to, records + pieces[i].from, pieces[i].length);

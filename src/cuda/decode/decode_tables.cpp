@@ -10,7 +10,7 @@ void make_decode_tables(DecodeTables& out, const lanes::Tables& tables) {
     for (std::uint32_t symbol = 0; symbol <= lanes::kEscape; ++symbol) {
       const std::uint32_t first = tables.first[table][symbol];
       const std::uint32_t frequency = tables.frequencies[table].of[symbol];
-      // The first slot of a symbol that never comes may be 1024: it has no meaning.
+      // The first slot of an unused symbol may be 1024; the value has no meaning.
       out.shared.symbol[table][symbol] = first % lanes::kTableSize | frequency << lanes::kTableBits;
       if (symbol == lanes::kEscape) break;
       std::memset(out.shared.slot[table] + first, static_cast<int>(symbol), frequency);

@@ -21,7 +21,7 @@ BatchDecoder::BatchDecoder(const lanes::Tables& tables, const PixelTable& table)
         "copy the table of values");
   next_unit_.reserve(sizeof(std::uint32_t));
   space_.take(space_bytes(shape_));
-  // Words are read whole, also the last ones of which a part was written.
+  // Words are read whole, including the last ones that were written only in part.
   check(cudaMemset(space_.as<void>(), 0, space_.bytes()), "clear the work space");
 
   values_.dtype = table.dtype;

@@ -14,34 +14,34 @@
 
 namespace tundish::cuda {
 
-// Device memory for one batch at a time, kept from batch to batch. Two of them on two streams let
-// one batch's copy run beside another's kernels. One thread at a time; only growing waits for the
-// device.
+// Device memory for one batch at a time, reused from batch to batch. Two decoders on two streams
+// let one batch's copy overlap another batch's kernels. Not thread-safe; only growing memory waits
+// for the device.
 class BatchDecoder {
  public:
-  // On the current device.
+  // Uses the current device.
   BatchDecoder(const lanes::Tables& tables, const PixelTable& table);
 
-  // Takes the memory for batches up to this layout, so that decode() need not.
+  // Reserves memory for batches up to this layout, so that decode() need not allocate.
   void reserve(const BatchLayout& layout);
 
-  // `batch` is what BatchPlan::gather() wrote, page-locked and untouched until the stream has
-  // completed the copy; `out` is device memory.
+  // `batch` is the output of BatchPlan::gather(): page-locked, and unchanged until the stream has
+  // completed the copy. `out` is device memory.
   void decode(void* out, const std::byte* batch, const BatchLayout& layout, cudaStream_t stream);
 
-  // The same of a flat buffer that is on the device already. With `levels` the elements are 8-bit
-  // levels, whatever the table says.
+  // Like decode(), for a flat buffer that is already on the device. With `levels` the elements are
+  // 8-bit levels, regardless of the table.
   void decode_on_gpu(void* out, const std::byte* batch, const BatchLayout& layout,
                      cudaStream_t stream, bool levels = false);
 
-  // After decode(): what copy_errors() copies, on the device.
+  // After decode(): the device copy of the words that copy_errors() copies.
   const std::uint32_t* errors() const { return errors_.as<std::uint32_t>(); }
 
-  // After decode(), on the same stream: a word per image, kNoError or error_word() of the first
-  // unit that was refused. Such an image is all zeros.
+  // After decode(), on the same stream: copies a word per image, kNoError or error_word() of the
+  // first refused unit. An image with an error is all zeros.
   void copy_errors(std::uint32_t* to, const BatchLayout& layout, cudaStream_t stream) const;
 
-  // For measuring one kernel at a time.
+  // For timing single kernels.
   BatchMemory memory_of(const std::byte* batch) const;
   const DeviceShape& shape() const { return shape_; }
   const DecodeTables* tables() const { return tables_.as<DecodeTables>(); }

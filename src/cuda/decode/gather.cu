@@ -7,9 +7,9 @@ namespace {
 constexpr int kThreads = 128;
 constexpr std::uint32_t kAlignWords = kCodedAlign / 2;
 
-// One block of threads per piece and the gap after it, into which readers look ahead; one more
-// writes the slack. Records begin at any even byte, so that two bytes at a time are the most that
-// is always whole.
+// One block of threads per piece and the gap after the piece, because readers look ahead. One more
+// block writes the slack. Records begin at any even byte, so two bytes are the largest unit that is
+// always aligned.
 __global__ void __launch_bounds__(kThreads)
     gather_kernel(std::byte* __restrict__ batch, BatchLayout layout,
                   const std::byte* __restrict__ records) {

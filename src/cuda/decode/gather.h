@@ -1,5 +1,5 @@
-// Rows of units from the records that are kept on the GPU to the coded part of a batch. Twin:
-// gather_reference().
+// Copies rows of units from the records resident on the GPU to the coded part of a batch. Reference
+// implementation: gather_reference().
 #pragma once
 
 #include <cuda_runtime_api.h>

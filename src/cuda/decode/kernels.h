@@ -1,5 +1,5 @@
-// The three kernels of a batch, in the order in which they run. Each launches once, on a stream,
-// and never waits. Twin of all three together: batch_reference.h.
+// The three kernels of a batch, in execution order. Each function launches one kernel on a stream
+// and never waits. Reference implementation of all three together: batch_reference.h.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,7 +13,7 @@
 
 namespace tundish::cuda {
 
-// Inputs and outputs of the kernels; all in device memory.
+// Inputs and outputs of the kernels, all in device memory.
 struct BatchMemory {
   const std::byte* batch;    // the flat buffer
   std::uint8_t* planes;      // layout.plane_bytes
@@ -23,7 +23,7 @@ struct BatchMemory {
   std::byte* space;          // space_bytes()
 };
 
-// How the kernels are launched on a device.
+// Launch parameters for a device.
 struct DeviceShape {
   int multiprocessors = 0;
   int unit_warps = 0;  // per multiprocessor
@@ -31,26 +31,26 @@ struct DeviceShape {
 DeviceShape device_shape(int device);
 std::size_t space_bytes(const DeviceShape& shape);
 
-// The values of a batch's elements: PixelTable on the device.
+// Values of a batch's elements: a PixelTable on the device.
 struct PixelValues {
   Dtype dtype = Dtype::uint8;
-  bool formula = false;  // by arithmetic, which gives the same
+  bool formula = false;  // computed by arithmetic, with the same results
   float factor, mean[3], std[3], inverse[3];
   const std::uint32_t* value = nullptr;  // [3][256]
 };
 
-// Weights of the resize, and which inputs they are for.
+// Computes the weights of the resizes and the first input of each weight group.
 void make_weights(const BatchMemory& memory, const BatchLayout& layout, cudaStream_t stream);
 
-// Coded units to the planes of the crops. Sets the errors.
+// Decodes coded units into the planes of the crops. Sets the errors.
 void decode_units(const BatchMemory& memory, const BatchLayout& layout, const DecodeTables* tables,
                   const DeviceShape& shape, cudaStream_t stream);
 
-// The same without the samples, for timing by difference; the errors are not cleared.
+// Like decode_units() without the samples, for timing by difference; does not clear the errors.
 void decode_entropy(const BatchMemory& memory, const BatchLayout& layout,
                     const DecodeTables* tables, const DeviceShape& shape, cudaStream_t stream);
 
-// Planes to the finished batch; an image with an error becomes zeros.
+// Converts planes to the finished batch; an image with an error becomes zeros.
 void make_output(void* out, const BatchMemory& memory, const BatchLayout& layout,
                  const PixelValues& values, cudaStream_t stream);
 

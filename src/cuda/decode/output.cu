@@ -1,11 +1,11 @@
-// Planes of components to finished elements: one block of threads per tile of an image's output.
+// Converts component planes to finished elements: one block of threads per tile of an image.
 //
 //   upsampling and color, eight pixels per thread  -> some rows of RGB in shared memory
 //   horizontal pass, a column of four rows          -> shared memory, four rows to a word
 //   vertical pass, a column of the output           -> table or arithmetic -> the batch
 //
-// Both passes are Pillow's, with its rounding between them. A weight is three bytes, so four taps
-// are three dot products of bytes; their sum is exact. Mirroring is in the weights' order.
+// Both passes match Pillow's, including the rounding between them. A weight has three bytes, so
+// four taps are three exact byte dot products. The order of the weights implements mirroring.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kMaxThreads = kTileColumns;
 constexpr int kMinThreads = 128;
-static_assert(kTileRows <= kMinThreads);  // a thread loads one row's weights
+static_assert(kTileRows <= kMinThreads);  // one row's weights per thread
 
 __device__ __forceinline__ std::uint32_t dot(std::uint32_t levels, std::uint32_t weights,
                                              std::uint32_t sum) {
@@ -47,7 +47,7 @@ struct Sums {
   }
 };
 
-// What a level of a channel becomes.
+// Maps the levels of a channel to elements.
 struct Levels {
   using Element = std::uint8_t;
   __device__ Levels(const PixelValues&) {}
@@ -66,8 +66,8 @@ struct FromTable {
   }
 };
 
-// augment/cpu/table_formula.h, one element at a time; a product is fused with a sum only in the
-// calls of __fmaf_rn.
+// Implements augment/cpu/table_formula.h one element at a time. Only the calls of __fmaf_rn fuse a
+// product with a sum.
 template <Dtype kDtype>
 struct ByFormula {
   using Element = std::conditional_t<kDtype == Dtype::float32, std::uint32_t, std::uint16_t>;
@@ -85,7 +85,7 @@ struct ByFormula {
   }
 };
 
-// An axis' part of the weights: weights.cu.
+// An axis' part of the weights (weights.cu).
 struct AxisWeights {
   const std::uint32_t* word;
   int keep, groups;
@@ -95,14 +95,14 @@ struct AxisWeights {
   __device__ __forceinline__ int first_input(int output) const {
     return static_cast<int>(word[4 * output + 3]);
   }
-  // The first group of an output, and its first input.
+  // Returns the first group of an output together with the output's first input.
   __device__ __forceinline__ uint4 first_group(int output) const {
     return __ldg(reinterpret_cast<const uint4*>(word) + output);
   }
 };
 
-// The weights of one output. Nearly all have one or two groups of taps, which are held here; with
-// kGroups 0 there may be more.
+// The weights of one output. Nearly all outputs have one or two groups of taps, held here. With
+// kGroups 0 there may be more groups.
 template <int kGroups>
 struct Weights {
   static constexpr int kHeld = kGroups == 0 ? 1 : kGroups;
@@ -125,7 +125,7 @@ struct Weights {
   }
 };
 
-// The weighted sum over words that are `step` apart, from `shift` bits of the first on.
+// Returns the weighted sum over words that are `step` apart, starting `shift` bits into the first.
 template <int kGroups>
 __device__ __forceinline__ int weighted(const std::uint32_t* word, int step, int shift,
                                         const Weights<kGroups>& weights) {
@@ -150,7 +150,7 @@ __device__ __forceinline__ int weighted(const std::uint32_t* word, int step, int
   return sums.level();
 }
 
-// A column of the rows of RGB in shared memory, from `tap` on, four rows to a word of `to`.
+// Resizes a column of the RGB rows in shared memory, from `tap` on, and stores four rows per word.
 template <int kGroups>
 __device__ __forceinline__ void pass_across(std::uint32_t* to, int to_row, int to_channel,
                                             const std::uint8_t* from, int pitch, int channel,
@@ -170,8 +170,8 @@ __device__ __forceinline__ void pass_across(std::uint32_t* to, int to_row, int t
   }
 }
 
-// Rows `begin`, begin + step, ... of a column of the tile; `from` is that column after the pass
-// across, whose first row is input row `base`. `groups` are the rows' first groups.
+// Makes rows `begin`, begin + step, ... of a column of the tile. `from` is the column after the
+// horizontal pass; its first row is input row `base`. `groups` are the rows' first groups.
 template <int kGroups, class Finish>
 __device__ __forceinline__ void pass_down(typename Finish::Element* to, std::ptrdiff_t to_row,
                                           std::ptrdiff_t to_channel, const std::uint32_t* from,
@@ -191,7 +191,7 @@ __device__ __forceinline__ void pass_down(typename Finish::Element* to, std::ptr
   }
 }
 
-// `act` with the number of groups as a constant: 1, 2, or 0 for any.
+// Calls `act` with the number of groups as a constant: 1, 2, or 0 for any number.
 template <class Act>
 __device__ __forceinline__ void with_groups(int groups, const Act& act) {
   if (groups == 1) return act(std::integral_constant<int, 1>());
@@ -199,7 +199,7 @@ __device__ __forceinline__ void with_groups(int groups, const Act& act) {
   return act(std::integral_constant<int, 0>());
 }
 
-// In shared memory.
+// Lies in shared memory.
 struct TileMemory {
   alignas(16) std::uint8_t rgb[kTileRgbBytes];
   std::uint32_t passed[kTileRowWords];
@@ -219,7 +219,7 @@ __global__ void __launch_bounds__(kMaxThreads, 4)
   const AxisWeights weights_x(memory.weights, axis_x), weights_y(memory.weights, axis_y);
   const int threads = static_cast<int>(blockDim.x), thread = static_cast<int>(threadIdx.x);
 
-  // A thread has a column; where there are more threads than columns, each has some of the rows.
+  // Each thread processes a column. With more threads than columns, threads split a column's rows.
   const int columns = item.x1 - item.x0;
   const int teams = threads / columns, team = thread / columns, column = thread - team * columns;
   const bool works = team < teams;
@@ -280,7 +280,7 @@ __global__ void __launch_bounds__(kMaxThreads, 4)
     }
     __syncthreads();
     if (!works) continue;
-    // Teams take turns of four rows.
+    // Teams process four rows in turn.
     for (int row = 4 * team; row < inputs; row += 4 * teams) {
       std::uint32_t* four = passed + (begin - y.from + row) / 4 * columns + column;
       const std::uint8_t* from = rgb + row * pitch;

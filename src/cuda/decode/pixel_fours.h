@@ -1,5 +1,5 @@
-// Neighboring pixels of an image from its planes, four at a time or eight: upsampling as libjpeg
-// does it, and color.
+// Reads neighboring pixels of an image from its planes, four or eight at a time: upsampling as in
+// libjpeg, and color conversion.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace tundish::cuda {
 
-// Four numbers clipped to 0 .. 255, the first in the lowest byte.
+// Clips four numbers to 0 .. 255; the first is in the lowest byte.
 TUNDISH_HOST_DEVICE std::uint32_t clip_four(const int* levels) {
 #ifdef __CUDA_ARCH__
   const auto pair = [](int second, int first, std::uint32_t above) {
@@ -38,7 +38,7 @@ TUNDISH_HOST_DEVICE int byte_of(std::uint32_t word, int i) {
 
 TUNDISH_HOST_DEVICE int signed_byte_of(std::uint32_t word, int i) {
 #ifdef __CUDA_ARCH__
-  int out;  // a choice with its highest bit set: the byte's sign, eight times
+  int out;  // a selector with its highest bit set copies the byte's sign bit eight times
   asm("prmt.b32 %0, %1, 0, %2;"
       : "=r"(out)
       : "r"(word), "r"(0x8880u + 0x1111u * static_cast<unsigned>(i)));
@@ -48,7 +48,7 @@ TUNDISH_HOST_DEVICE int signed_byte_of(std::uint32_t word, int i) {
 #endif
 }
 
-// Bytes of a (0 .. 3) and b (4 .. 7); four bits of `which` for each byte of the result.
+// Selects bytes of a (0 .. 3) and b (4 .. 7), by four bits of `which` per byte of the result.
 TUNDISH_HOST_DEVICE std::uint32_t permute(std::uint32_t a, std::uint32_t b, std::uint32_t which) {
 #ifdef __CUDA_ARCH__
   return __byte_perm(a, b, which);
@@ -66,8 +66,8 @@ TUNDISH_HOST_DEVICE int clamped(int value, int least, int most) {
   return value < least ? least : value > most ? most : value;
 }
 
-// Four samples of chroma for the samplings that are rare. `origin` is sample (0, 0), least and most
-// the columns that the plane has.
+// Returns four chroma samples for the rare samplings. `origin` is sample (0, 0); `least` and `most`
+// are the first and last columns of the plane.
 TUNDISH_OUT_OF_LINE std::uint32_t rare_chroma(const ImageTask& image, const std::uint8_t* origin,
                                               int least, int most, int x, int y) {
   const int pitch = static_cast<int>(image.plane[1].pitch);
@@ -94,7 +94,7 @@ TUNDISH_OUT_OF_LINE std::uint32_t rare_chroma(const ImageTask& image, const std:
 
 class FourPixels {
  public:
-  // The pixels' components, a byte per pixel.
+  // The components of four pixels, one byte per pixel.
   struct Samples {
     std::uint32_t first, second, third;
   };
@@ -103,7 +103,7 @@ class FourPixels {
       : image_(image), chroma_(image.chroma), rgb_(image.rgb != 0) {
     for (int c = 0; c < 3; ++c) {
       const PlaneTask& plane = image.plane[c];
-      // Sample (0, 0) of the component; it may be before the plane.
+      // Address of the component's sample (0, 0); it may be before the plane.
       origin_[c] = planes + static_cast<std::size_t>(plane.at) * kPlaneAlign -
                    std::ptrdiff_t{8} * plane.y0 * static_cast<int>(plane.pitch) - 8 * plane.x0;
     }
@@ -115,8 +115,8 @@ class FourPixels {
     lowest_ = image.plane[1].height - 1;
   }
 
-  // Pixels x, ..., x + 3 of row y; x is a multiple of four and y a row of the crop. Pixels outside
-  // the crop come out as anything.
+  // Loads pixels x, ..., x + 3 of row y. x is a multiple of four; y is a row of the crop. Pixels
+  // outside the crop have arbitrary values.
   TUNDISH_HOST_DEVICE Samples load(int x, int y) const {
     Samples out;
     out.first = word(at(0, x, y));
@@ -138,7 +138,7 @@ class FourPixels {
     return out;
   }
 
-  // Pixels x, ..., x + 7; x is a multiple of eight.
+  // Loads pixels x, ..., x + 7; x is a multiple of eight.
   TUNDISH_HOST_DEVICE void load_eight(Samples out[2], int x, int y) const {
     if (chroma_ != Chroma::smooth_both) {
       out[0] = load(x, y);
@@ -155,7 +155,7 @@ class FourPixels {
     for (int i = 0; i < 2; ++i) out[i] = {word(luma + 4 * i), second[i], third[i]};
   }
 
-  // Red, green and blue, a byte per pixel.
+  // Converts to red, green and blue, one byte per pixel.
   TUNDISH_HOST_DEVICE void color(std::uint32_t out[3], const Samples& samples) const {
     if (rgb_) {
       out[0] = samples.first;
@@ -163,7 +163,7 @@ class FourPixels {
       out[2] = samples.third;
       return;
     }
-    // Less 128: bytes with signs.
+    // Subtracts 128: signed bytes.
     const std::uint32_t blue = samples.second ^ 0x80808080u, red = samples.third ^ 0x80808080u;
     int levels[3][4];
     TUNDISH_UNROLL(4)
@@ -180,11 +180,11 @@ class FourPixels {
     for (int c = 0; c < 3; ++c) out[c] = clip_four(levels[c]);
   }
 
-  // One pixel of the padded image.
+  // Returns one pixel of the padded image.
   TUNDISH_HOST_DEVICE void padded(std::uint8_t out[3], int x, int y) const {
     const int column = padded_index(x, image_.width, image_.pad_mode);
     const int row = padded_index(y, image_.height, image_.pad_mode);
-    // The fours may reach beyond what the crop needs.
+    // The fours may extend beyond what the crop needs.
     const bool there = column >= 8 * image_.plane[0].x0 && column < 8 * image_.plane[0].x1;
     if (!there || row < 0) {
       for (int c = 0; c < 3; ++c) out[c] = image_.fill[c];
@@ -201,12 +201,12 @@ class FourPixels {
     std::memcpy(&out, __builtin_assume_aligned(at, 4), sizeof out);
     return out;
   }
-  // Sample (x, y) of a component: 65534 rows of 65536 bytes fit into 32 bits.
+  // Returns sample (x, y) of a component. 65534 rows of 65536 bytes fit into 32 bits.
   TUNDISH_HOST_DEVICE const std::uint8_t* at(int c, int x, int y) const {
     return origin_[c] +
            (static_cast<std::uint32_t>(y) * pitch_[c == 0 ? 0 : 1] + static_cast<std::uint32_t>(x));
   }
-  // Beyond the edges the outermost samples are repeated; nothing beyond the plane is read.
+  // Repeats the outermost samples beyond the edges; reads nothing outside the plane.
   TUNDISH_HOST_DEVICE int column(int i) const { return clamped(i, least_, most_); }
   TUNDISH_HOST_DEVICE int beside(int near, int y) const {
     return clamped(near + ((y & 1) != 0 ? 1 : -1), 0, lowest_);
@@ -223,11 +223,11 @@ class FourPixels {
            static_cast<std::uint32_t>(lanes::smooth_sums(sum[2], sum[3], true)) << 24;
   }
 
-  // Four columns of chroma, which become eight: both() with two columns to a word.
+  // Four columns of chroma, upsampled to eight: both() with two columns to a word.
   struct Columns {
-    int first;             // of the four
-    int before, behind;    // the columns beside the four, from the first
-    std::uint32_t inside;  // the bytes of the four; the plane's last one instead of those behind it
+    int first;             // first of the four columns
+    int before, behind;    // offsets of the columns beside the four, from the first
+    std::uint32_t inside;  // selects the four bytes; repeats the plane's last byte beyond it
 
     TUNDISH_HOST_DEVICE Columns(const FourPixels& pixels, int first)
         : first(first),
@@ -237,7 +237,7 @@ class FourPixels {
       inside = permute(0x11100000u, 0x32102210u, 0x4410u + 0x22u * static_cast<unsigned>(last));
     }
 
-    // `near` and `far` are rows, at the first column.
+    // `near` and `far` point to rows, at the first column.
     TUNDISH_HOST_DEVICE void widen(std::uint32_t out[2], const std::uint8_t* near,
                                    const std::uint8_t* far) const {
       constexpr std::uint32_t kLow = 0x00ff00ffu;
@@ -247,7 +247,7 @@ class FourPixels {
       const std::uint32_t odd = 3 * (near_four >> 8 & kLow) + (far_four >> 8 & kLow);
       const std::uint32_t left = permute(3u * near[before] + far[before], odd, 0x5410);
       const std::uint32_t right = permute(even, 3u * near[behind] + far[behind], 0x5432);
-      // lanes::smooth_sums(), whose results are then the bytes 0 and 2.
+      // lanes::smooth_sums(); the results are in bytes 0 and 2.
       const std::uint32_t even_left = (3 * even + left + 0x00080008u) >> 4;
       const std::uint32_t even_right = (3 * even + odd + 0x00070007u) >> 4;
       const std::uint32_t odd_left = (3 * odd + even + 0x00080008u) >> 4;
@@ -264,8 +264,8 @@ class FourPixels {
   bool rgb_;
   const std::uint8_t* origin_[3];
   std::uint32_t pitch_[2];
-  int least_, most_;  // columns of chroma that the plane has
-  int lowest_;        // row of chroma
+  int least_, most_;  // first and last chroma column of the plane
+  int lowest_;        // last row of chroma
 };
 
 }  // namespace tundish::cuda

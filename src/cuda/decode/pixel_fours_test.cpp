@@ -9,7 +9,7 @@
 namespace tundish::cuda {
 namespace {
 
-// The blocks of one component, some of which its plane has.
+// Returns the blocks of one component; the plane has a random part of these blocks.
 PlaneTask random_plane(Random& random, int width, int height, std::uint64_t& bytes) {
   PlaneTask plane = {};
   plane.width = static_cast<std::uint16_t>(width);
@@ -51,7 +51,7 @@ TEST_CASE("eight pixels at a time are twice four, for every sampling") {
         random_plane(random, (width + across - 1) / across, (height + down - 1) / down, bytes);
     bytes = 0;
     image.plane[0] = random_plane(random, width, height, bytes);
-    // Luma where chroma is.
+    // Luma covers the same area as chroma.
     image.plane[0].x0 = static_cast<std::uint16_t>(coarse.x0 * across);
     image.plane[0].x1 =
         std::min(static_cast<std::uint16_t>(coarse.x1 * across), image.plane[0].blocks_x);

@@ -14,13 +14,13 @@
 namespace tundish::cuda {
 namespace {
 
-constexpr std::size_t kPartBytes = std::size_t{16} << 20;  // of a copy, but for larger records
+constexpr std::size_t kPartBytes = std::size_t{16} << 20;  // per copy, except for larger records
 
 std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + ResidentRecords::kAlign - 1) / ResidentRecords::kAlign * ResidentRecords::kAlign;
 }
 
-// At most, for a lanes record; 0 for others.
+// Returns the maximum size of a lanes record; 0 for other samples.
 std::uint64_t room_of(const Source& source, std::uint64_t i, int image) {
   if (source.info(i).codec != Codec::lanes) return 0;
   Extent extent;
@@ -36,7 +36,7 @@ struct ResidentPack::State {
   std::uint64_t next = 0, bytes = 0;
   std::shared_ptr<ResidentRecords> records;
   DeviceMemory memory;
-  HostMemory part;  // records to be copied, page-locked
+  HostMemory part;  // page-locked staging memory for records
   cudaStream_t stream = nullptr;
 
   // Copies the gathered records to the GPU.
@@ -95,7 +95,7 @@ bool ResidentPack::load(std::uint64_t samples) {
     }
     const Bytes bytes = sample.fields[static_cast<std::size_t>(state.image)];
     if (record.read(bytes) || record.check_rows(0, record.geometry().units_y)) continue;
-    // Plans are made by the index.
+    // Plans are built from the index, so the record must agree with it.
     const SampleInfo info = source.info(i);
     const lanes::Geometry& geometry = record.geometry();
     if (info.width != static_cast<unsigned>(geometry.width) ||

@@ -1,4 +1,4 @@
-// The lanes records of a source in the memory of a GPU.
+// The lanes records of a source, resident in GPU memory.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@ namespace tundish::cuda {
 
 class ResidentPack {
  public:
-  // Takes the memory for every lanes record of the source's field `image`. Throws Error(gpu) with
-  // the figures when they do not fit.
+  // Reserves memory for every lanes record of the source's field `image`. Throws Error(gpu) with
+  // the sizes if the records do not fit.
   ResidentPack(int device, std::shared_ptr<const Source> source, int image);
   ~ResidentPack();
 
-  // Reads so many samples more, checks every row of units once and copies them; false when all are
-  // on the GPU. A damaged record is left out: the CPU path reports what is wrong with it.
+  // Reads the next `samples` samples, checks every row of units once and copies the rows. Returns
+  // false when all are on the GPU. Skips damaged records: the CPU path reports the damage.
   bool load(std::uint64_t samples);
 
-  std::uint64_t bytes() const;   // of all records
+  std::uint64_t bytes() const;   // total size of all records
   std::uint64_t loaded() const;  // samples examined so far
 
   const std::byte* data() const;  // on the GPU

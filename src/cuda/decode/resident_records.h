@@ -1,5 +1,5 @@
-// The heads of the lanes records whose units are kept on a GPU: all that planning a batch needs.
-// Plain C++. The units themselves: resident_pack.h.
+// The heads of the lanes records whose units are resident on a GPU: all that a batch plan needs.
+// Plain C++. The units are in resident_pack.h.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace tundish::cuda {
 
 class ResidentRecords {
  public:
-  static constexpr std::uint64_t kAlign = 64;  // of a record on the GPU
+  static constexpr std::uint64_t kAlign = 64;  // alignment of a record on the GPU
 
   explicit ResidentRecords(std::uint64_t samples) : entries_(samples) {}
 
-  // The record of a sample; its place on the GPU is after those that were added before. Call in
-  // any order, each sample at most once.
+  // Adds the record of a sample, placed after all earlier records on the GPU. Call in
+  // any order, at most once per sample.
   std::uint64_t add(std::uint64_t sample, Bytes record, std::size_t head_bytes) {
     Entry& entry = entries_[sample];
     entry = {heads_.size(), end_, record.size()};
@@ -28,14 +28,14 @@ class ResidentRecords {
 
   bool holds(std::uint64_t sample) const { return entries_[sample].bytes > 0; }
 
-  // As long as the record, but only its head may be read. Valid once all records were added.
+  // Returns a span as long as the record, but only the head is readable. Valid once all are added.
   Bytes record(std::uint64_t sample) const {
     const Entry& entry = entries_[sample];
     return {heads_.data() + entry.head, entry.bytes};
   }
 
   std::uint64_t at(std::uint64_t sample) const { return entries_[sample].at; }  // on the GPU
-  std::uint64_t bytes() const { return end_; }  // of all records on the GPU
+  std::uint64_t bytes() const { return end_; }  // total size of all records on the GPU
 
  private:
   struct Entry {

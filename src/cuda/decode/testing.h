@@ -1,5 +1,5 @@
-// What the tests of the GPU path share, on machines with a GPU and without: random records and
-// views, damaged records with recomputed checksums, and the CPU path to compare with.
+// Helpers for tests of the GPU path, on machines with and without a GPU: random records and views,
+// damaged records with recomputed checksums, and the CPU path for comparison.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace tundish::cuda {
 
-// A picture of any sampling with photo-like or wild blocks.
+// Returns a record of any sampling, with photo-like or extreme blocks.
 inline std::vector<std::byte> random_record(Random& random, int largest,
                                             const lanes::Tables& tables) {
   const bool wild = random.below(16) == 0;
@@ -27,7 +27,7 @@ inline std::vector<std::byte> random_record(Random& random, int largest,
   if (sampling != lanes::Sampling::gray && random.below(8) == 0) image.color = lanes::Color::rgb;
   lanes::RecordWriter writer;
   std::vector<std::byte> record;
-  // A wild one may have a coefficient that no record holds.
+  // Extreme blocks may have a coefficient that no record can hold.
   while (!writer.write(record, image, tables)) {
     for (lanes::Blocks& blocks : image.blocks) {
       for (lanes::Block& block : blocks) block[0] = static_cast<std::int16_t>(block[0] / 16);
@@ -41,7 +41,7 @@ inline Size size_of(const std::vector<std::byte>& record) {
   return {size->width, size->height};
 }
 
-// Crops, resizes, pads and mirrors in any order.
+// Applies crops, resizes, padding and mirroring in any order.
 inline View random_view(Random& random, Size image, int largest) {
   View view(image);
   const auto filter = [&] { return static_cast<Filter>(random.below(3)); };
@@ -71,7 +71,7 @@ inline View random_view(Random& random, Size image, int largest) {
   return view;
 }
 
-// Makes the checksums right after the bytes were changed; false when the head is not one.
+// Recomputes the checksums after the bytes were changed; false if the head is invalid.
 inline bool seal_again(std::vector<std::byte>& bytes) {
   const auto size = lanes::read_size(bytes);
   const auto kind = bytes.size() > 2 ? static_cast<unsigned>(bytes[2]) : 7;
@@ -115,7 +115,7 @@ class CpuPath {
   Store store_;
 };
 
-// Elements of concatenated images, each with its size and layout.
+// Places images one after the other in the batch, each with its own size and layout.
 inline ElementPlace next_place(Random& random, Size size, std::uint64_t& elements) {
   ElementPlace place;
   place.first = elements;
@@ -133,7 +133,7 @@ inline ElementPlace next_place(Random& random, Size size, std::uint64_t& element
   return place;
 }
 
-// Any element type; often with a Normalize that has steps, sometimes with two that have none.
+// Returns a table of any element type, with zero, one or two Normalize transforms.
 inline PixelTable random_table(Random& random) {
   std::vector<Transform> transforms;
   const auto dtype = static_cast<Dtype>(random.below(4));

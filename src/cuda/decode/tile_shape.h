@@ -1,4 +1,4 @@
-// The shape of a tile in shared memory: what it reads, and the layout. CPU and GPU.
+// The shape of a tile in shared memory: its inputs and its layout. Shared by CPU and GPU.
 #pragma once
 
 #include "base/host_device.h"
@@ -6,7 +6,7 @@
 
 namespace tundish::cuda {
 
-// The inputs that a tile's outputs reach over, along one axis.
+// The range of inputs of a tile's outputs, along one axis.
 struct Reach {
   int from, to;
 };
@@ -17,11 +17,11 @@ TUNDISH_HOST_DEVICE Reach reach_of(const AxisTask& axis, int first_input, int la
 }
 
 struct TileShape {
-  int indent;        // columns of RGB before the first: eights begin at multiples of eight
-  int eights;        // eight columns each
+  int indent;        // columns of RGB before the first, to align eights to multiples of eight
+  int eights;        // groups of eight columns
   int pitch;         // bytes from row to row of a channel
-  int rows_at_once;  // of RGB
-  int words;         // of four rows, per column and channel, after the horizontal pass
+  int rows_at_once;  // rows of RGB
+  int words;         // words per column and channel after the horizontal pass, four rows each
 
   TUNDISH_HOST_DEVICE TileShape(const ImageTask& image, Reach x, int columns) {
     indent = image.padded ? 0 : (image.crop_x + x.from) & 7;

@@ -9,18 +9,18 @@ int divide_up(int a, int b) { return (a + b - 1) / b; }
 
 double scale_of(const AxisTask& axis) { return static_cast<double>(axis.in) / axis.out; }
 
-// Columns of the crop that `outputs` neighbors reach over, with the ones read for alignment.
+// Returns the crop columns spanned by `outputs` neighbors, including columns read for alignment.
 int columns_of(const AxisTask& axis, int outputs) {
   return static_cast<int>((outputs - 1) * scale_of(axis)) + axis.taps + 2 + 2 * 7;
 }
 
-// Four rows of RGB at least must fit.
+// At least four rows of RGB must fit.
 bool columns_fit(const AxisTask& axis, int outputs) {
   return 3 * 4 * (columns_of(axis, outputs) + kTileSlackColumns) <= kTileRgbBytes;
 }
 
-// Rows of output whose input rows, after the horizontal pass, fit into `words` per column; 0 when
-// one does not. Output n reads the words from row (n - 1) * scale + 1 on, and one more to shift.
+// Returns the rows of output whose input rows, after the horizontal pass, fit into `words` per
+// column; 0 if none fits. Output n reads words from row (n - 1) * scale + 1 on, and one to shift.
 int rows_that_fit(const AxisTask& axis, int words) {
   const int room = 4 * (words - axis.groups) - 3;
   if (room < 1) return 0;

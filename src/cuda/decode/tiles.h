@@ -1,4 +1,4 @@
-// How an image's output is cut into tiles whose part of the crop fits into the shared memory of a
+// Cuts an image's output into tiles whose part of the crop fits into the shared memory of a
 // thread block.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace tundish::cuda {
 
-// Appends the image's tiles. False when not even one column of one output fits: the crop is made
-// smaller by a factor of hundreds.
+// Appends the image's tiles. Returns false if not even one output column fits: the crop is shrunk
+// by a factor of hundreds.
 bool add_tiles(std::vector<Item>& items, const ImageTask& task, std::uint32_t image);
 
 }  // namespace tundish::cuda

@@ -17,7 +17,7 @@ int first_input(const ImageTask& image, int axis, int output) {
   return output_of(image, axis, output).first();
 }
 
-// As output.cu walks through the shared memory of a block.
+// Checks the bounds as output.cu accesses the shared memory of a block.
 void check_fits(const ImageTask& image, const Item& item) {
   const AxisTask &axis_x = image.axis[0], &axis_y = image.axis[1];
   const int columns = item.x1 - item.x0, rows = item.y1 - item.y0;
@@ -36,17 +36,17 @@ void check_fits(const ImageTask& image, const Item& item) {
     const int tap = shape.indent + first_input(image, 0, column) - x.from;
     REQUIRE(tap >= 0);
     REQUIRE(tap + output_of(image, 0, column).used <= 8 * shape.eights);
-    // Groups of taps are read whole. Those after the last input have no weight, and may be of the
-    // next row or of what follows the rows.
+    // Groups of taps are read whole. Inputs after the last have no weight; their bytes may be in
+    // the next row or in the data after the rows.
     REQUIRE(3 * shape.rows_at_once * shape.pitch + 4 * (axis_x.groups + 1) <=
             kTileRgbBytes + 4 * kTileRowWords);
   }
   REQUIRE(3 * shape.words * columns <= kTileRowWords);
-  REQUIRE((y.to - y.from + 3) / 4 <= shape.words);  // written by the pass across
+  REQUIRE((y.to - y.from + 3) / 4 <= shape.words);  // written by the horizontal pass
   for (int row = item.y0; row < item.y1; ++row) {
     const int input = first_input(image, 1, row) - y.from;
     REQUIRE(input >= 0);
-    REQUIRE(input / 4 + axis_y.groups + 1 <= shape.words);  // read by the pass down
+    REQUIRE(input / 4 + axis_y.groups + 1 <= shape.words);  // read by the vertical pass
   }
 }
 
@@ -60,7 +60,7 @@ AxisTask axis_of(int in, int out) {
   return axis;
 }
 
-// How many tiles a resize takes, each of which fits.
+// Returns the number of tiles of a resize and checks that each tile fits.
 std::size_t tiles_of(Size in, Size out) {
   ImageTask task = {};
   task.filter = Filter::bilinear;
@@ -112,7 +112,7 @@ TEST_CASE("a tile has as many rows as there is room for") {
   const auto tiles_of_rows = [](int rows) {
     return tiles_of({kTileColumns, rows}, {kTileColumns, rows});
   };
-  CHECK(tiles_of_rows(41) == 1);  // 12 words of four rows, but for one to shift and what is rounded
+  CHECK(tiles_of_rows(41) == 1);  // 12 words of four rows, minus one word to shift and the rounding
   CHECK(tiles_of_rows(42) == 2);
   CHECK(tiles_of_rows(82) == 2);
   CHECK(tiles_of_rows(83) == 3);

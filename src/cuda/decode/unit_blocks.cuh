@@ -1,5 +1,5 @@
-// A decoded unit's blocks by a warp: dequantized, transformed and stored, as far as they are
-// wanted.
+// Reconstructs a decoded unit's wanted blocks by a warp: dequantizes, transforms and stores the
+// blocks.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace tundish::cuda {
 
-// 63 - z for the coefficients of column t, row by row, one byte each.
+// 63 - z for the coefficients of a column, by row, one byte each; z is the zigzag position.
 struct ShiftsOfColumn {
   std::uint32_t rows[8][2];
 };
@@ -24,7 +24,7 @@ constexpr ShiftsOfColumn make_shifts() {
 }
 __constant__ const ShiftsOfColumn kShifts = make_shifts();
 
-// Zigzag places in the low 4 x 4 corner.
+// Zigzag positions in the low 4 x 4 corner, as a bit mask.
 constexpr std::uint64_t make_low_places() {
   std::uint64_t out = 0;
   for (unsigned z = 0; z < 64; ++z) {
@@ -34,12 +34,12 @@ constexpr std::uint64_t make_low_places() {
 }
 constexpr std::uint64_t kLowPlaces = make_low_places();
 
-// The wanted blocks, by class: how many have DC only, low frequencies only, any.
+// Number of wanted blocks per class: DC only, low frequencies only, any.
 struct Classes {
   int dc, low, all;
 };
 
-// An entry of the list: number of the block, x and y in the unit.
+// Packs a list entry: number of the block, x and y in the unit.
 __device__ __forceinline__ std::uint16_t list_entry(int b, int x, int y) {
   return static_cast<std::uint16_t>(b | x << 8 | y << 12);
 }
@@ -96,9 +96,9 @@ __device__ __forceinline__ std::int16_t low_half(int value) {
   return static_cast<std::int16_t>(value);
 }
 
-// Where blocks go: planes of the unit's components.
+// Destination of blocks: the planes of the unit's components.
 struct Target {
-  std::uint8_t* base[3];  // of the unit's first block; may be before the plane
+  std::uint8_t* base[3];  // address of the unit's first block; may be before the plane
   std::uint32_t pitch[2];
 
   __device__ __forceinline__ Target(std::uint8_t* planes, const Unit& unit) {
@@ -113,7 +113,7 @@ struct Target {
     pitch[1] = unit.image->plane[1].pitch;
   }
 
-  // Row t of a block.
+  // Returns the address of row t of a block.
   __device__ __forceinline__ uint2* row(unsigned entry, int c, int t) const {
     const unsigned y = 8 * (entry >> 12) + static_cast<unsigned>(t);
     std::uint8_t* to = c == 0 ? base[0] : c == 1 ? base[1] : base[2];
@@ -129,12 +129,12 @@ __device__ __forceinline__ int escaped_value(const Values& values, const RawBits
   return low_half(raw.from(i) & 1 ? -magnitude : magnitude);
 }
 
-// The values of one column of a block; those that are escaped come from the escapes.
+// Reads one column of a block's values; escaped values come from the escapes.
 template <int kRows>
 __device__ __forceinline__ void read_column(int (&column)[8], std::uint64_t mask, int before,
                                             const std::uint32_t (&shifts)[2], const Values& values,
                                             const RawBits& raw) {
-  // Shifted so that its coefficient is at the top, a mask's ones are those up to it.
+  // Shifts the mask so that the coefficient's bit is on top; the ones count values up to it.
   unsigned escaped = 0;
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
@@ -157,8 +157,8 @@ __device__ __forceinline__ void read_column(int (&column)[8], std::uint64_t mask
   }
 }
 
-// Columns of coefficients to rows of samples: both passes of the inverse DCT, which meet in
-// `between`.
+// Turns columns of coefficients into rows of samples. Both passes of the inverse DCT exchange data
+// through `between`.
 template <int kRows>
 __device__ __forceinline__ void transform(int (&sums)[8], const int (&column)[8],
                                           std::int16_t* between, int t) {
@@ -180,8 +180,8 @@ __device__ __forceinline__ void transform(int (&sums)[8], const int (&column)[8]
   for (int x = 0; x < 8; ++x) sums[x] >>= lanes::kRowShift;
 }
 
-// Entries `from` to `to` of the list, four at a time: eight lanes make the columns of a block,
-// then its rows. With `kLow`, only the low 4 x 4 corner is not zero.
+// Makes entries `from` to `to` of the list, four at a time: eight lanes compute the columns of a
+// block, then the rows. With `kLow`, only the low 4 x 4 corner is not zero.
 template <bool kLow>
 __device__ __forceinline__ void make_blocks(WarpMemory& w, const Unit& unit, const Values& values,
                                             const RawBits& raw, const Target& target, int from,
@@ -228,7 +228,7 @@ __device__ __forceinline__ void make_flat_blocks(const WarpMemory& w, const Unit
   }
 }
 
-// Column by column, so that a lane finds its eight in one piece.
+// Stores columns contiguously, so that a lane's eight values are adjacent.
 __device__ __forceinline__ void load_quantizers(WarpMemory& w, const ImageTask& image) {
   for (int i = lane_id(); i < 3 * 64; i += 32) {
     w.quantizer[i / 64][i % 8 * 8 + i / 8 % 8] = image.quantization[i / 64][i % 64];

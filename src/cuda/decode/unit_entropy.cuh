@@ -1,4 +1,4 @@
-// The entropy decoding of a unit by a warp: starts, masks, values, signs and DC.
+// Entropy decoding of a unit by a warp: starts, masks, values, signs and DC.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ __device__ __forceinline__ void read_starts(WarpMemory& w, Lanes& lanes, const U
   __syncwarp();
 }
 
-// From the highest octet to the lowest, of the blocks that have it.
+// Reads masks from the highest octet to the lowest, for the blocks that have the octet.
 __device__ __forceinline__ void read_masks(WarpMemory& w, Lanes& lanes, const Unit& unit,
                                            const SharedTables& tables) {
   auto* masks = reinterpret_cast<std::uint8_t*>(w.mask);
@@ -75,14 +75,14 @@ __device__ __forceinline__ void read_masks(WarpMemory& w, Lanes& lanes, const Un
       }
       const unsigned mask =
           lanes.symbol(active, names[b >= unit.luma_blocks][octet][context], tables);
-      // The bit of DC does not count.
+      // The DC bit is dropped: DC is coded separately.
       if (active) masks[8 * b + octet] = static_cast<std::uint8_t>(octet == 0 ? mask & 0xfe : mask);
     }
     __syncwarp();
   }
 }
 
-// Where each block's values begin; gives the number of all.
+// Computes where each block's values begin; returns the total number of values.
 __device__ __forceinline__ int lay_out_values(WarpMemory& w, const Unit& unit) {
   int values = 0;
 #pragma unroll 1
@@ -98,7 +98,7 @@ __device__ __forceinline__ int lay_out_values(WarpMemory& w, const Unit& unit) {
   return values;
 }
 
-// The parameters of four blocks' values into the ring; eight lanes per block.
+// Writes the Rice parameters of four blocks' values into the ring; eight lanes per block.
 __device__ __forceinline__ void write_rice(WarpMemory& w, const Unit& unit, int from,
                                            const std::uint8_t (&rice)[2][64][64]) {
   const int b = from + lane_id() / 8, t = lane_id() % 8;
@@ -131,13 +131,13 @@ struct Values {
 
 constexpr std::uint8_t kEscapeMark = 0x80;  // no value has it
 
-// Magnitudes. An escape is left as its parameter and low bits at first.
+// Reads magnitudes. An escape is first stored as its parameter and low bits.
 __device__ __forceinline__ void read_values(Values& values, WarpMemory& w, Lanes& lanes,
                                             const Unit& unit,
                                             const std::uint8_t (&rice)[2][64][64]) {
   const int lane = lane_id();
   values.escapes = 0;
-  int blocks = 0, known = 0;  // whose parameters are in the ring
+  int blocks = 0, known = 0;  // blocks whose parameters are in the ring; values covered
 #pragma unroll 1
   for (int from = 0; from < values.count; from += 32) {
     if (known < from + 32 && known < values.count) {
@@ -154,7 +154,7 @@ __device__ __forceinline__ void read_values(Values& values, WarpMemory& w, Lanes
     const bool active = i < values.count;
     const unsigned parameter = active ? w.rice[i % kRiceRing] : 0;
     const unsigned code = lanes.value(active, parameter);
-    // From 14, 26, 48, 88, 127, ... on.
+    // The limits are 14, 26, 48, 88, 127, ...
     const unsigned limit = __byte_perm(0x58301a0e, 0x7f7f7f7f, parameter) & 255;
     const bool escaped = active && code >= limit;
     const unsigned all = __ballot_sync(kAllLanes, escaped);
@@ -188,12 +188,12 @@ __device__ __forceinline__ int count_dc_bits(const WarpMemory& w, const Unit& un
   return __shfl_sync(kAllLanes, sum_up_to_lane(sum), 31);
 }
 
-// Four values at a time: no carry goes from byte to byte, since none is 0. Four words are on their
-// way together.
+// Processes four values at a time: no value is 0, so no carry crosses bytes. Four words are in
+// flight at once.
 __device__ __forceinline__ void put_signs(const Values& values, const RawBits& raw) {
   const int lane = lane_id();
   auto* words = reinterpret_cast<std::uint32_t*>(values.value) + lane;
-  const int count = (values.count + 3) / 4 - lane;  // of words from this lane's first on
+  const int count = (values.count + 3) / 4 - lane;  // words from this lane's first on
 #pragma unroll 1
   for (int from = 0; 4 * from < values.count; from += 256) {
     const int first = 4 * from + 32 * lane;  // value
@@ -218,7 +218,7 @@ __device__ __forceinline__ void put_signs(const Values& values, const RawBits& r
   }
 }
 
-// The running sum of the differences to the block before in the same component.
+// Sums the DC differences to the previous block of the same component.
 __device__ __forceinline__ void read_dc(WarpMemory& w, const Unit& unit, const RawBits& raw,
                                         int at) {
   int begin = 0, end = unit.luma_blocks;

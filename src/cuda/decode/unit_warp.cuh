@@ -1,8 +1,8 @@
-// A warp and the unit it decodes: what it keeps in shared memory, and the parts of the work.
-// docs/internals/lanes.md is the specification, codec/lanes/decode_unit_reference.cpp the twin.
+// A warp and the unit it decodes: the shared memory of a warp, and the steps of decoding. The
+// specification is docs/internals/lanes.md; codec/lanes/decode_unit_reference.cpp is the reference.
 //
 // Every loop is bounded by the geometry and every read by the unit's bytes (and the slack after
-// the coded part), so that any bytes give samples or a refusal.
+// the coded part). Arbitrary bytes therefore produce samples or a refusal.
 #pragma once
 
 #include <cstdint>
@@ -20,33 +20,33 @@ constexpr int kMaxBlocks = lanes::kMaxBlocks;
 constexpr int kMaxValues = kMaxBlocks * 63;
 constexpr int kMaxSteps = kMaxValues / 32 + 1;
 
-constexpr int kValueSlack = 64;  // readable after the values
-constexpr int kRiceRing = 512;   // four blocks have at most 252 values
+constexpr int kValueSlack = 64;  // readable bytes after the values
+constexpr int kRiceRing = 512;   // entries; four blocks have at most 252 values
 
-// Which values of a step of 32 are escapes, and how many there were before the step.
+// The escapes among 32 values, as a bit mask, and the number of escapes before these values.
 struct EscapeStep {
   std::uint32_t which;
   std::uint32_t before;
 };
 
-// In global memory: a unit has thousands of values, and what the cache holds of them serves better
-// than shared memory for the largest of all units.
+// Lies in global memory: a unit has thousands of values. The cache serves better than shared memory
+// sized for the largest unit.
 struct WarpSpace {
   std::uint8_t value[kMaxValues + kValueSlack];
   EscapeStep step[kMaxSteps];
   std::uint16_t escape[kMaxValues];
 };
 
-// In shared memory. What is in a union is used in the order in which it is listed.
+// Lies in shared memory. Union members are used in the order in which they are listed.
 struct alignas(16) WarpMemory {
   std::uint64_t mask[kMaxBlocks];
   union {
     struct {
-      std::uint16_t window[128];     // words that the lanes will take
-      std::uint8_t rice[kRiceRing];  // parameters of the values that come next
+      std::uint16_t window[128];     // words that the lanes will consume
+      std::uint8_t rice[kRiceRing];  // Rice parameters of the next values
     };
-    std::uint16_t class_of[kMaxBlocks];  // and place of each block
-    std::int16_t between[4][72];         // four blocks between the passes of the inverse DCT
+    std::uint16_t class_of[kMaxBlocks];  // class and position of each block
+    std::int16_t between[4][72];         // four blocks between the two inverse DCT passes
   };
   union {
     struct {
@@ -55,10 +55,10 @@ struct alignas(16) WarpMemory {
     };
     std::uint16_t quantizer[3][64];  // column by column
   };
-  std::uint32_t raw[32];  // raw bits of the states
+  std::uint32_t raw[32];  // raw bits left in the states
   std::uint16_t start[kMaxBlocks + 8];
   std::int16_t dc[kMaxBlocks];
-  std::uint16_t list[kMaxBlocks];  // blocks to make: number, place in the unit
+  std::uint16_t list[kMaxBlocks];  // blocks to make, packed by list_entry()
 };
 
 // The blocks of one component of the unit.
@@ -79,7 +79,7 @@ __device__ __forceinline__ UnitBlocks blocks_of(const PlaneTask& plane, int unit
 __device__ __forceinline__ int lane_id() { return threadIdx.x & 31; }
 __device__ __forceinline__ unsigned lanes_below() { return (1u << lane_id()) - 1; }
 
-// Sum over the lanes up to this one.
+// Returns the sum over all lanes up to and including this one.
 __device__ __forceinline__ int sum_up_to_lane(int value) {
 #pragma unroll
   for (int k = 1; k < 32; k <<= 1) {
@@ -89,11 +89,11 @@ __device__ __forceinline__ int sum_up_to_lane(int value) {
   return value;
 }
 
-// The 32 states and the words that they take in turn. A window of 128 words is in shared
-// memory, 64 more are being loaded into registers.
+// The 32 states and the words that the lanes consume in turn. A window of 128 words is in shared
+// memory, and 64 more are being loaded into registers.
 class Lanes {
  public:
-  // `unit` has `bytes` bytes. False, for all lanes alike, when it cannot be a unit.
+  // `unit` has `bytes` bytes. Returns false in all lanes if the bytes cannot be a unit.
   __device__ __forceinline__ bool begin(const std::uint16_t* unit, int bytes,
                                         std::uint16_t* window) {
     if (bytes < 2 + 2 * 32) return false;
@@ -117,7 +117,7 @@ class Lanes {
     window_ = window;
     taken_ = 0;
     next_ = lane;
-    last_ = expected_;  // words after the last are read, never used in a valid unit
+    last_ = expected_;  // words after the last are read, but never used in a valid unit
 #pragma unroll
     for (int i = 0; i < 4; ++i) window[32 * i + lane] = fetch(32 * i);
     next_ += 128;
@@ -127,7 +127,7 @@ class Lanes {
     return true;
   }
 
-  // The low `bits` of the state; the lane takes a word afterwards if it needs one.
+  // Returns the low `count` bits of the state; the lane then takes a word if it needs one.
   __device__ __forceinline__ unsigned bits(bool active, int count) {
     const unsigned out = state_ & ((1u << count) - 1);
     if (active) state_ >>= count;
@@ -152,7 +152,7 @@ class Lanes {
     return symbol;
   }
 
-  // Zeros up to a one, at most 15, then `rice` bits: the low 8 bits of the code.
+  // Decodes zeros up to a one (at most 15), then `rice` bits; returns the low 8 bits of the code.
   __device__ __forceinline__ unsigned value(bool active, unsigned rice) {
     const int zeros = __ffs(static_cast<int>(state_ | 1u << 15)) - 1;
     const std::uint32_t rest = state_ >> 1 >> zeros;
@@ -192,17 +192,17 @@ class Lanes {
   }
 
   std::uint32_t state_;
-  std::uint32_t low_;  // a lane below takes a word
+  std::uint32_t low_;  // a lane whose state is below takes a word
   const std::uint16_t* words_;
   std::uint16_t* window_;
   int taken_, expected_, next_, last_;
   std::uint16_t ahead_[2];
 };
 
-// What is left in the states, lane by lane below the highest one, then the unit's last bytes.
+// The bits left in the states, lane by lane below the highest set bit, then the unit's last bytes.
 class RawBits {
  public:
-  // `stored` are the unit's last bits, `tail` where they begin.
+  // `stored` is the number of bits at the end of the unit, which begin at `tail`.
   __device__ __forceinline__ void begin(std::uint32_t* raw, std::uint32_t state,
                                         const std::uint16_t* tail, int stored) {
     raw_ = raw;
@@ -225,7 +225,7 @@ class RawBits {
 
   __device__ __forceinline__ int size() const { return size_; }
 
-  // 32 bits from `at` < size() on; those after the last have no meaning.
+  // Returns 32 bits from `at` < size() on; bits after the last one are undefined.
   __device__ __forceinline__ std::uint32_t from(int at) const {
     if (at >= in_states_) return from_tail(at - in_states_);
     const int word = at >> 5;  // in_states_ is at most 30 * 32

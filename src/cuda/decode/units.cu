@@ -1,11 +1,11 @@
-// Coded units to samples: one warp per unit, in the order of the plan, longest first.
+// Decodes coded units to samples: one warp per unit, in plan order, longest first.
 //
 //   states and words -> starts -> masks -> values -> raw bits (signs, DC)        entropy decoding
 //   -> blocks by class (DC only, low frequencies, all) -> inverse DCT -> planes  reconstruction
 //
-// A block of threads fills a multiprocessor: tables once, then as many warps as shared memory
-// holds, each with its unit and without a barrier between warps. Code is kept small (unroll 1):
-// the warps are in different phases and share the instruction cache.
+// A block of threads fills a multiprocessor: one copy of the tables, and as many warps as shared
+// memory holds. Warps decode separate units without barriers. Loops are not unrolled (unroll 1), as
+// warps are in different phases and share the instruction cache.
 #include "cuda/decode/kernels.h"
 #include "cuda/decode/unit_blocks.cuh"
 #include "cuda/decode/unit_entropy.cuh"
@@ -14,9 +14,9 @@
 namespace tundish::cuda {
 namespace {
 
-constexpr int kMaxWarps = 32;  // the most that a block may have; 64 registers for each thread
+constexpr int kMaxWarps = 32;  // maximum per block; 64 registers per thread
 
-// How much of the work is done, for timing by difference.
+// Selects how much of the work is done, for timing by difference.
 enum class Until { entropy, all };
 
 template <Until kUntil>

@@ -1,7 +1,7 @@
-// Pillow's weights for every axis of every image of a batch: one block of threads each.
+// Computes Pillow's weights for every axis of every image of a batch: one block of threads each.
 //
-// A weight of 22 fractional bits is split into three bytes, the highest one signed, and the bytes
-// of four neighboring taps are in one word, as the dot products of output.cu want them:
+// A weight with 22 fractional bits is split into three bytes, the highest one signed. The bytes of
+// four neighboring taps share a word, as the dot products of output.cu require:
 //   word[4 * output + byte]                        the first group, with the first input after
 //   word[(3 * group + 1 + byte) * keep + output]   further groups
 #include "cuda/decode/axis_output.h"

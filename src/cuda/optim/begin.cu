@@ -1,5 +1,5 @@
-// What a step needs before it updates: sums of squares, the factor of the gradients, whether they
-// are finite, the count of steps and the numbers that follow from it.
+// Preparation of a step before the update: sums of squares, the gradient factor, the check for
+// finite gradients, the step count and the values derived from it.
 #include "cuda/optim/block_sums.cuh"
 #include "cuda/optim/kernels.h"
 #include "optim/arithmetic/gradient_factor.h"
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) step.chunk_sums[blockIdx.x] = {moved, of_all_weights};
 }
 
-// The squares of all gradients, in thread 0.
+// Returns the sum of squares of all gradients, in thread 0.
 __device__ double add_chunks(const GpuStep& step) {
   double mine = 0;
   for (std::uint32_t i = threadIdx.x; i < step.chunk_count; i += kBeginThreads) {
@@ -90,7 +90,7 @@ __device__ float value_of_tensor(const GpuStep& step, optim::OptimizerKind kind,
   }
 }
 
-// A warp for each tensor.
+// One warp per tensor.
 __global__ void __launch_bounds__(kThreads)
     tensor_values(const __grid_constant__ GpuStep step, optim::OptimizerKind kind) {
   const std::uint32_t lane = threadIdx.x % 32;

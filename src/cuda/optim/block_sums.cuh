@@ -1,15 +1,15 @@
-// Sums of squares over the threads of a block, in an order that never changes.
+// Sums of squares over the threads of a block, in a fixed order.
 #pragma once
 
 #include "cuda/optim/quads.cuh"
 
 namespace tundish::cuda {
 
-// The sum over a block's threads; in every thread of the block.
+// Returns the sum over a block's threads, in every thread of the block.
 template <int threads>
 __device__ double sum_of_block(double mine) {
   __shared__ double sums[threads];
-  __syncthreads();  // the last sum has been read
+  __syncthreads();  // the previous sum has been read
   sums[threadIdx.x] = mine;
   for (int half = threads / 2; half > 0; half /= 2) {
     __syncthreads();

@@ -16,16 +16,16 @@ using optim::OptimizerKind;
 using optim::StepOptions;
 using optim::TensorEntry;
 
-// Smaller than on a CPU: enough blocks for every multiprocessor, and little to wait for at the end.
+// Smaller than on a CPU: enough blocks for every multiprocessor, and a short tail at the end.
 constexpr std::uint32_t kGpuChunk = 8192;
 
-// The tables of bound tensors on the GPU, and the memory of a step.
+// The tables of bound tensors on the GPU, and the working memory of a step.
 struct Tables {
   DeviceMemory tensors, gradients, chunks, first_chunk, scalars, values, chunk_sums, tensor_values;
   std::uint32_t tensor_count = 0, chunk_count = 0;
 };
 
-// Copies on a stream of their own: a trainer may be recording on its stream.
+// Copies on its own stream, because a trainer may be recording on the trainer's stream.
 class Upload {
  public:
   Upload() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "make a stream"); }
@@ -80,9 +80,9 @@ struct GpuOptimizer::State {
   OptimizerKind kind;
   int device;
   std::vector<TensorEntry> tensors = {};
-  std::vector<void*> gradients = {};    // as the caller wants them
-  std::vector<void*> uploaded = {};     // as `tables` has them
-  std::unique_ptr<Tables> tables = {};  // of steps that are not recorded
+  std::vector<void*> gradients = {};    // current gradients of the caller
+  std::vector<void*> uploaded = {};     // gradients in `tables`
+  std::unique_ptr<Tables> tables = {};  // for steps that are not recorded
   std::vector<std::unique_ptr<Tables>> recorded = {};
 
   GpuStep describe(const Tables& from, const StepOptions& options) const {
@@ -111,8 +111,8 @@ struct GpuOptimizer::State {
             .stochastic_rounding = options.stochastic_rounding};
   }
 
-  // The tables that this step reads. Gradients that moved since the last one are sent along with a
-  // kernel, in the order of the stream.
+  // Returns the tables that this step reads. If gradients moved since the last step, a kernel
+  // launched on the stream updates the tables.
   Tables& tables_for(cudaStream_t stream) {
     if (is_recording(stream)) {
       recorded.push_back(make_tables(tensors, gradients));
@@ -165,7 +165,7 @@ GpuOptimizer::~GpuOptimizer() {
 void GpuOptimizer::bind(std::span<const TensorEntry> tensors) {
   optim::check_bound(tensors);
   const OnDevice on_device(state_->device);
-  state_->tables.reset();  // waits until no kernel uses them
+  state_->tables.reset();  // waits until no kernel uses the tables
   state_->tensors.assign(tensors.begin(), tensors.end());
   state_->gradients.clear();
   for (const TensorEntry& tensor : tensors) state_->gradients.push_back(tensor.gradient);

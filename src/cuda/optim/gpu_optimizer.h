@@ -1,4 +1,4 @@
-// One step over all tensors of an optimizer, on a GPU. optim/optimizer.h is its twin on the CPU.
+// Steps of an optimizer over all its tensors, on a GPU. CPU counterpart: optim/optimizer.h.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,9 @@
 
 namespace tundish::cuda {
 
-// Used by one thread at a time. All addresses are of this GPU's memory. A step only launches
-// kernels: nothing waits, so a CUDA graph can record it. A recorded step keeps the tables it was
-// recorded with, as long as this object lives.
+// Not thread-safe. All addresses are in this GPU's memory. A step only launches kernels and never
+// waits, so a CUDA graph can record it. The tables of a recorded step live as long as this
+// object.
 class GpuOptimizer {
  public:
   GpuOptimizer(optim::OptimizerKind kind, int device);
@@ -21,7 +21,7 @@ class GpuOptimizer {
   void bind(std::span<const optim::TensorEntry> tensors);
   void set_gradients(std::span<void* const> gradients);
 
-  // Whether it was skipped is known to the GPU alone: *found_inf, and Group::step_at, say it later.
+  // Only the GPU knows whether a step was skipped; read *found_inf or Group::step_at later.
   void step(const optim::StepOptions& options, void* stream);
 
  private:

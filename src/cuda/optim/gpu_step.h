@@ -1,4 +1,4 @@
-// What the kernels of an optimizer's step get: plain structs, all pointers to GPU memory.
+// Data that the kernels of an optimizer step receive: plain structs; all pointers to GPU memory.
 #pragma once
 
 #include <cstdint>
@@ -10,39 +10,39 @@
 
 namespace tundish::cuda {
 
-// A group's numbers in one step. They are made on the GPU: whether a step counts is known there.
+// A group's values in one step. Computed on the GPU, which decides whether the step counts.
 struct GpuValues {
   optim::GroupValues derived;
-  optim::Group group;  // with the step that is made now
-  float sign;          // -1 to maximize
+  optim::Group group;  // with the number of the current step
+  float sign;          // -1 to maximize, otherwise 1
 };
 
-// What all blocks of a step share.
+// Values shared by all blocks of a step.
 struct GpuScalars {
-  double factor;      // of every gradient: the scale and the limit of the norm
-  std::int32_t skip;  // gradients are not finite: nothing is updated
+  double factor;      // for every gradient: scale and norm limit
+  std::int32_t skip;  // nonzero: gradients are not finite, nothing is updated
   std::int32_t unused;
 };
 
-// Sums of squares of one chunk.
+// Sums of squares over one chunk.
 struct ChunkSums {
-  double moved;  // of the gradients, as they are; of LAMB's updates
+  double moved;  // of the unscaled gradients, or of LAMB's updates
   double weights;
 };
 
 struct GpuStep {
-  // The tables.
+  // Tables.
   const optim::TensorEntry* tensors;
-  void* const* gradients;  // one for each tensor; TensorEntry::gradient is not read
+  void* const* gradients;  // one per tensor; replaces TensorEntry::gradient
   const optim::Chunk* chunks;
-  const std::uint32_t* first_chunk;  // of each tensor, and the end
+  const std::uint32_t* first_chunk;  // first chunk of each tensor, then the total
   std::uint32_t tensor_count, chunk_count;
-  // What a step finds out.
+  // Results of the step.
   GpuScalars* scalars;
   GpuValues* values;
   ChunkSums* chunk_sums;
-  float* tensor_values;  // trust ratios, NovoGrad's denominators
-  // What it is asked for.
+  float* tensor_values;  // trust ratios, or NovoGrad's denominators
+  // Options of the step.
   const float* scale;
   float* found_inf;
   float* norm_out;
@@ -52,14 +52,14 @@ struct GpuStep {
   bool check_finite, look_at_norm, keep_average, clear_gradients, stochastic_rounding;
 };
 
-// Groups as kernels get them, by value.
+// Groups passed to a kernel by value.
 inline constexpr int kGroupsAtOnce = 16;
 struct GroupSlice {
   optim::Group groups[kGroupsAtOnce];
   int first, count;
 };
 
-// Gradients of tensors [first, first + count), by value: nothing on the host has to live on.
+// Gradients of tensors [first, first + count), by value: no host memory has to outlive the call.
 inline constexpr int kGradientsAtOnce = 448;
 struct GradientSlice {
   void* gradients[kGradientsAtOnce];

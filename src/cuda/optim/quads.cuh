@@ -1,4 +1,4 @@
-// Four neighboring elements at a time, of any element type, as floats.
+// Loads and stores four neighboring elements of any type as floats.
 #pragma once
 
 #include "optim/element.h"
@@ -10,11 +10,11 @@ struct Quad {
   float at[4];
 };
 
-// A quad of which the tensor's end leaves `count` elements, in memory of the given alignment.
+// A quad of which `count` elements are inside the tensor, with the given alignment.
 struct Reach {
-  std::uint64_t place;  // of the first element
+  std::uint64_t place;  // index of the first element
   int count;            // 1 to 4
-  bool whole;           // all four, and every array of the tensor is aligned: one load
+  bool whole;           // all four are inside, and every array is aligned: one load
 };
 
 __device__ inline float from_word(std::uint16_t word, optim::ElementType type) {
@@ -95,7 +95,7 @@ __device__ inline void store_randomly(void* to, optim::ElementType type, const R
   store_words(to, reach, words);
 }
 
-// Every array of the tensor can be read and written by 16 bytes at multiples of four elements.
+// True if the gradient and all other arrays are aligned to 16 bytes, so that a quad is one access.
 __device__ inline bool is_aligned(const optim::TensorEntry& tensor, const void* gradient) {
   const auto bits = [](const void* address) { return reinterpret_cast<std::uintptr_t>(address); };
   return ((bits(tensor.parameter) | bits(gradient) | bits(tensor.state[0]) | bits(tensor.state[1]) |

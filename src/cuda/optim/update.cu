@@ -1,4 +1,4 @@
-// The pass that updates: one block of threads for each chunk, four elements a thread at a time.
+// The update pass: one block of threads per chunk, four elements per thread at a time.
 #include "cuda/optim/block_sums.cuh"
 #include "cuda/optim/kernels.h"
 #include "optim/rounding_key.h"
@@ -12,7 +12,7 @@ using optim::TensorEntry;
 
 constexpr int kThreads = 256;
 
-// The update of one element, and which states it has. `of_tensor`: GpuStep::tensor_values.
+// The update of one element, and its states. `of_tensor` is the tensor's GpuStep::tensor_values.
 template <OptimizerKind kind>
 struct Formula;
 
@@ -87,7 +87,7 @@ struct Formula<OptimizerKind::novograd> {
   }
 };
 
-// The second pass: lamb_moments has made the moments.
+// The second pass; lamb_moments has computed the moments.
 template <>
 struct Formula<OptimizerKind::lamb> {
   optim::LambValues values;
@@ -130,7 +130,7 @@ __device__ Quad load_weights(const TensorEntry& tensor, const Reach& reach) {
   return load(tensor.parameter, tensor.parameter_type, reach);
 }
 
-// Calls body(reach) for the quads of a block's chunk.
+// Calls body(reach) for each quad of a block's chunk.
 template <class Body>
 __device__ void for_quads(const optim::Chunk& chunk, bool aligned, const Body& body) {
   for (std::uint32_t i = 4 * threadIdx.x; i < chunk.elements; i += 4 * kThreads) {
@@ -139,7 +139,7 @@ __device__ void for_quads(const optim::Chunk& chunk, bool aligned, const Body& b
   }
 }
 
-// A tensor that is not updated: its average, and cleared gradients.
+// Updates the average and clears the gradients of a tensor that is not updated.
 __device__ void leave(const optim::Chunk& chunk, const TensorEntry& tensor, void* gradient,
                       const GpuStep& given, bool skipped) {
   GpuStep step = given;
@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(kThreads) update(const __grid_constant__ GpuSt
   constexpr bool by_tensor =
       kind == OptimizerKind::lars || kind == OptimizerKind::lamb || kind == OptimizerKind::novograd;
   const Formula<kind> formula(values.derived, by_tensor ? step.tensor_values[chunk.tensor] : 1.0f);
-  constexpr bool lamb = kind == OptimizerKind::lamb;  // its moments are made, and only read here
+  constexpr bool lamb = kind == OptimizerKind::lamb;  // moments are ready and only read here
   const float factor = static_cast<float>(step.scalars->factor) * values.sign;
   const std::uint64_t key = optim::rounding_key(step.seed, values.group.step, chunk.tensor);
   for_quads(chunk, is_aligned(tensor, gradient), [&](const Reach& reach) {

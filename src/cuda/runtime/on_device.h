@@ -1,13 +1,13 @@
-// Sets the CUDA runtime's state of a thread for the time of a call, and restores it.
+// Sets the calling thread's CUDA runtime state for the duration of a call, then restores it.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 namespace tundish::cuda {
 
-// The current device belongs to the caller. A device that is current already is not set again,
-// since restoring another one may create a context on it. A trainer may record a graph on another
-// stream meanwhile: without "relaxed", allocating memory here would break that recording.
+// Sets the current device. A device that is already current is not set again, because restoring
+// another device may create a context there. A trainer may record a graph on another stream; unless
+// the mode is "relaxed", allocating memory here would break that recording.
 class OnDevice {
  public:
   explicit OnDevice(int device) {

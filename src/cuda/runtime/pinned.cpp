@@ -9,7 +9,7 @@
 namespace tundish::cuda {
 namespace {
 
-// While a trainer records a graph, other threads' calls would break the recording without this.
+// Without this, calls from other threads would break a graph recording of the trainer.
 class Relaxed {
  public:
   Relaxed() { cudaThreadExchangeStreamCaptureMode(&mode_); }
@@ -21,7 +21,7 @@ class Relaxed {
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
-// Of the thread that asked last. Otherwise a thread of a loader would create a context on device 0.
+// Device of the last caller of pinned_memory(). Keeps loader threads from using device 0 instead.
 std::atomic<int> device{0};
 
 void* lock_pages(std::size_t bytes) {
@@ -30,7 +30,7 @@ void* lock_pages(std::size_t bytes) {
   void* memory = nullptr;
   if (cudaGetDevice(&current) == cudaSuccess && current != device) cudaSetDevice(device);
   if (cudaHostAlloc(&memory, bytes, cudaHostAllocPortable) == cudaSuccess) return memory;
-  (void)cudaGetLastError();  // null reports it; the next call must not report it again
+  (void)cudaGetLastError();  // the null result reports the error; clears the error state
   return nullptr;
 }
 
@@ -39,11 +39,11 @@ void unlock_pages(void* memory) {
   cudaFreeHost(memory);
 }
 
-// Memory that could not be locked, so that it is freed by the allocator that gave it. Never
-// destroyed: memory may come back when the program has ended already.
+// Memory that could not be locked and must be freed by the plain allocator. Never destroyed: memory
+// may be released after static destructors have run.
 struct Plain {
   std::mutex mutex;
-  std::set<void*> pieces;  // guarded by it
+  std::set<void*> pieces;  // guarded by mutex
 };
 Plain& plain() {
   static Plain& all = *new Plain;

@@ -1,6 +1,6 @@
 // Page-locked host memory, from which a GPU copies without the CPU.
-// A build without CUDA links no_cuda.cpp instead of pinned.cpp: the same function, which
-// refuses.
+// A build without CUDA links no_cuda.cpp instead of pinned.cpp; its pinned_memory() always
+// returns null.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace tundish::cuda {
 
-// Page-locked for every device of the process; where the system refuses, plain memory, from which
-// copies are slower. Any thread, also while a graph is recorded.
+// Page-locked for every device of the process. Falls back to plain memory, with slower copies, if
+// the system refuses. Callable from any thread, even while a graph is recorded.
 extern const HostAllocator kPinnedMemory;
 
-// nullptr when page-locked memory is not available; `why` then gives the reason. Creates a CUDA
+// Returns nullptr if page-locked memory is unavailable; `why` then gives the reason. Creates a CUDA
 // context.
 const HostAllocator* pinned_memory(std::string& why);
 

@@ -8,7 +8,7 @@ namespace tundish::cuda {
 
 void check(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
-  (void)cudaGetLastError();  // the next call must not report this error again
+  (void)cudaGetLastError();  // clears the error state, so that the next call does not report it
   throw Error(ErrorCode::gpu, {}, fmt::format("{}: {}", what, cudaGetErrorString(status)));
 }
 

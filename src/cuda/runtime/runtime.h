@@ -1,4 +1,4 @@
-// Calls of the CUDA runtime that may fail, and memory that frees itself.
+// Error checks for calls of the CUDA runtime, and memory that frees itself.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,10 +8,10 @@
 
 namespace tundish::cuda {
 
-// Throws Error(gpu) with what was tried and why it failed.
+// Throws Error(gpu) with `what` and the reason of the failure.
 void check(cudaError_t status, const char* what);
 
-// Device memory. What was in it is lost when it grows; growing waits for the device.
+// Device memory. Growing loses the contents and waits for the device.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
@@ -25,8 +25,8 @@ class DeviceMemory {
   }
   ~DeviceMemory() { cudaFree(data_); }
 
-  void reserve(std::size_t bytes);  // takes more than asked for, so that it grows rarely
-  void take(std::size_t bytes);     // exactly; not when it has memory already
+  void reserve(std::size_t bytes);  // may take more than requested, so that growing is rare
+  void take(std::size_t bytes);     // takes exactly `bytes`; requires that no memory is held
 
   template <class T>
   T* as() const {

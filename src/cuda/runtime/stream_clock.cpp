@@ -29,7 +29,7 @@ class Events : public StreamClock {
     const OnDevice on(device_);
     const cudaError_t status = cudaEventQuery(events_[mark]);
     if (status == cudaErrorNotReady) {
-      (void)cudaGetLastError();  // "not ready" is not an error
+      (void)cudaGetLastError();  // "not ready" is not an error; clears the error state
       return false;
     }
     check(status, "query an event");

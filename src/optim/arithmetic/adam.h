@@ -1,4 +1,4 @@
-// Adam and AdamW, one element: the order of operations of torch.optim.Adam. CPU and GPU share this.
+// Adam and AdamW for one element, in torch.optim.Adam's operation order. Shared by CPU and GPU.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace tundish::optim {
 
 struct AdamValues {
-  float kept;          // of the weight: 1 - lr * weight_decay; 1 for Adam
+  float kept;          // factor for the weight: 1 - lr * weight_decay; 1 for Adam
   float weight_decay;  // added to the gradient; 0 for AdamW
   Lerp first;
   float beta2;

@@ -1,5 +1,5 @@
-// LAMB, one element: the order of operations of timm's. CPU and GPU share this. The moments come
-// first; then the norms of all weights and updates of the tensor; then the weights.
+// LAMB for one element, in timm's operation order. Shared by CPU and GPU. A step first computes the
+// moments, then the norms of all weights and updates of the tensor, then the weights.
 #pragma once
 
 #include <cmath>
@@ -18,9 +18,9 @@ struct LambValues {
   float root_correction;
   float eps;
   float weight_decay;  // added to the update; 0 when decoupled
-  float decay;         // of the weight before the norms: -lr * weight_decay when decoupled, else 0
+  float decay;         // before the norms: -lr * weight_decay when decoupled, else 0
   float negative_lr;
-  float ratio;  // of the tensor
+  float ratio;  // trust ratio of the tensor
 };
 
 TUNDISH_HOST_DEVICE LambValues make_lamb_values(const Group& group) {
@@ -42,7 +42,7 @@ TUNDISH_HOST_DEVICE LambValues make_lamb_values(const Group& group) {
           .ratio = 1.0f};
 }
 
-// The trust ratio of a tensor, from the norms of its weights and updates.
+// Returns a tensor's trust ratio from the norms of its weights and updates.
 TUNDISH_HOST_DEVICE float lamb_ratio(const Group& group, double weights, double updates) {
   if (group.weight_decay == 0 && !group.always_adapt) return 1.0f;
   double ratio = weights > 0 && updates > 0 ? weights / updates : 1;
@@ -56,7 +56,7 @@ TUNDISH_HOST_DEVICE void lamb_moments(float gradient, float& first, float& secon
   second = second * values.beta2 + values.square_weight * gradient * gradient;
 }
 
-// The weight that the norm is of, and that the update is added to.
+// Returns the decayed weight that enters the norm and receives the update.
 TUNDISH_HOST_DEVICE float lamb_kept(float weight, const LambValues& values) {
   return weight + values.decay * weight;
 }

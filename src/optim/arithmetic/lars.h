@@ -1,4 +1,4 @@
-// LARS, one element: the order of operations of timm's. CPU and GPU share this.
+// LARS for one element, in timm's operation order. Shared by CPU and GPU.
 #pragma once
 
 #include "optim/arithmetic/sgd.h"
@@ -6,9 +6,9 @@
 namespace tundish::optim {
 
 struct LarsValues {
-  SgdValues sgd;  // without weight decay, which comes before the ratio
+  SgdValues sgd;  // without weight decay, which is applied before the ratio
   float weight_decay;
-  float ratio;  // of the tensor
+  float ratio;  // trust ratio of the tensor
 };
 
 TUNDISH_HOST_DEVICE LarsValues make_lars_values(const Group& group) {
@@ -17,7 +17,7 @@ TUNDISH_HOST_DEVICE LarsValues make_lars_values(const Group& group) {
   return values;
 }
 
-// The trust ratio of a tensor, from the norms of its weights and gradients.
+// Returns a tensor's trust ratio from the norms of its weights and gradients.
 TUNDISH_HOST_DEVICE float lars_ratio(const Group& group, double weights, double gradients) {
   if (group.weight_decay == 0 && !group.always_adapt) return 1.0f;
   double ratio = 1;

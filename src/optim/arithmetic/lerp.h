@@ -1,4 +1,4 @@
-// a + weight * (b - a) as torch.lerp computes it: from the nearer end. CPU and GPU share this.
+// a + weight * (b - a), computed from the nearer end as torch.lerp does. Shared by CPU and GPU.
 #pragma once
 
 #include "base/host_device.h"
@@ -6,7 +6,7 @@
 namespace tundish::optim {
 
 struct Lerp {
-  float weight;  // of b, or from the far end, minus that of a
+  float weight;  // weight of b; if from_far, minus the weight of a
   bool from_far;
 };
 

@@ -1,4 +1,4 @@
-// Lion, one element: the order of operations of timm's. CPU and GPU share this.
+// Lion for one element, in timm's operation order. Shared by CPU and GPU.
 #pragma once
 
 #include "optim/arithmetic/lerp.h"
@@ -7,7 +7,7 @@
 namespace tundish::optim {
 
 struct LionValues {
-  float kept;  // of the weight: 1 - lr * weight_decay
+  float kept;  // factor for the weight: 1 - lr * weight_decay
   float beta1;
   float gradient_weight;  // 1 - beta1
   Lerp momentum;

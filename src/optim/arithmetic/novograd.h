@@ -1,4 +1,4 @@
-// NovoGrad, one element: the formulas of Apex's FusedNovoGrad. CPU and GPU share this.
+// NovoGrad for one element, by the formulas of Apex's FusedNovoGrad. Shared by CPU and GPU.
 #pragma once
 
 #include <cmath>
@@ -17,7 +17,7 @@ struct NovoGradValues {
   float weight_decay;
   float lr;
   std::int32_t reg_inside_moment;
-  float denominator;  // of the tensor
+  float denominator;  // per tensor
 };
 
 TUNDISH_HOST_DEVICE NovoGradValues make_novograd_values(const Group& group) {
@@ -36,7 +36,7 @@ TUNDISH_HOST_DEVICE NovoGradValues make_novograd_values(const Group& group) {
           .denominator = 1.0f};
 }
 
-// The average of the norms of a tensor's gradients, after this step.
+// Returns the moving average of a tensor's gradient norm after this step.
 TUNDISH_HOST_DEVICE float novograd_norm(const Group& group, float before, double norm) {
   if (group.step <= 1 && !group.init_zero) return static_cast<float>(norm);
   const double old = static_cast<double>(before);

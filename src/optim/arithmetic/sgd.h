@@ -1,4 +1,4 @@
-// SGD, one element: the order of operations of torch.optim.SGD. CPU and GPU share this.
+// SGD for one element, in the operation order of torch.optim.SGD. Shared by CPU and GPU.
 #pragma once
 
 #include "base/host_device.h"
@@ -8,14 +8,14 @@ namespace tundish::optim {
 
 struct SgdValues {
   float weight_decay;
-  float kept;             // of the momentum buffer
-  float gradient_weight;  // with which the gradient enters the buffer
-  float momentum;         // Nesterov's step beyond the buffer
+  float kept;             // factor for the momentum buffer
+  float gradient_weight;  // factor for the gradient added to the buffer
+  float momentum;         // Nesterov: factor for the buffer added to the gradient
   float negative_lr;
   std::int32_t nesterov;
 };
 
-// In the first step the buffer holds zeros and becomes the gradient, whatever the dampening.
+// In the first step the buffer holds zeros and becomes the gradient, regardless of dampening.
 TUNDISH_HOST_DEVICE SgdValues make_sgd_values(const Group& group) {
   const bool first = group.step <= 1;
   return {.weight_decay = static_cast<float>(group.weight_decay),

@@ -10,7 +10,7 @@ namespace {
 std::uint8_t five(unsigned value) { return static_cast<std::uint8_t>((value & 31) * 255 / 31); }
 std::uint8_t six(unsigned value) { return static_cast<std::uint8_t>((value & 63) * 255 / 63); }
 
-// Pixels x .. x + width - 1 of a row.
+// Reads pixels x .. x + width - 1 of a row.
 class RowReader {
  public:
   RowReader(const BmpLayout& layout, std::size_t x, std::size_t width)
@@ -65,7 +65,7 @@ class RowReader {
   const std::size_t x_, width_;
 };
 
-// Where the rows are: in the file, or decoded from runs.
+// The rows of the image, either in the file or decoded from runs.
 struct Rows {
   const std::uint8_t* first;  // row 0 of the file's order
   std::uint64_t stride;

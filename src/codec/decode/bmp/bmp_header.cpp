@@ -13,10 +13,10 @@ constexpr std::uint32_t kRaw = 0, kRuns8 = 1, kRuns4 = 2, kBitFields = 3;
 struct Info {
   std::size_t header_bytes = 0;
   std::uint32_t bits = 0, compression = 0;
-  std::uint64_t colors = 0;  // of the palette
+  std::uint64_t colors = 0;  // palette size
   std::size_t entry_bytes = 0;
   std::array<std::uint32_t, 4> mask{};
-  std::size_t at = 0;  // what follows the header and its masks
+  std::size_t at = 0;  // end of the header and its masks
 };
 
 std::uint32_t u16(Bytes bytes, std::size_t at) { return load<std::uint16_t>(&bytes[at]); }
@@ -68,7 +68,7 @@ std::optional<Fault> read_info(BmpLayout& out, Info& info, Bytes bytes) {
   return std::nullopt;
 }
 
-// Of pixels with bit fields. Pillow knows these layouts and no others.
+// Sets the layout of pixels with bit fields. Supports exactly the layouts that Pillow supports.
 std::optional<Fault> set_fields(BmpLayout& out, const Info& info) {
   struct Known {
     std::uint32_t bits;
@@ -89,7 +89,7 @@ std::optional<Fault> set_fields(BmpLayout& out, const Info& info) {
       {16, {0x7c00, 0x3e0, 0x1f, 0}, {}},
   };
   std::array<std::uint32_t, 4> mask = info.mask;
-  if (info.bits != 32) mask[3] = 0;  // not looked at
+  if (info.bits != 32) mask[3] = 0;  // ignored
   for (const Known& known : kKnown) {
     if (known.bits != info.bits || known.mask != mask) continue;
     if (info.bits == 16) {
@@ -137,7 +137,7 @@ std::optional<Fault> set_pixels(BmpLayout& out, const Info& info) {
       fmt::format("BMP of {} bits with compression {}", info.bits, info.compression));
 }
 
-// Reads the palette at info.at. One that only repeats the grays is ignored, as Pillow does.
+// Reads the palette at info.at. Like Pillow, ignores a palette that is just the gray levels.
 std::optional<Fault> read_palette(BmpLayout& out, Info& info, Bytes bytes) {
   if (info.colors == 0 || info.colors > 65536) {
     return Fault{ErrorCode::image_header, fmt::format("a palette of {} colors", info.colors),
@@ -147,7 +147,7 @@ std::optional<Fault> read_palette(BmpLayout& out, Info& info, Bytes bytes) {
   const std::size_t wanted = static_cast<std::size_t>(info.colors) * info.entry_bytes;
   const Bytes entries = bytes.subspan(first, std::min(wanted, bytes.size() - first));
   bool is_gray = true;
-  // Behind 256 colors only whether all are grays is of interest.
+  // After 256 colors, it only matters whether all colors are grays.
   for (std::size_t i = 0; i < info.colors && (i < 256 || is_gray); ++i) {
     const auto level = static_cast<std::uint8_t>(info.colors == 2 && i == 1 ? 255 : i);
     for (std::size_t c = 0; c < 3; ++c) {
@@ -155,7 +155,7 @@ std::optional<Fault> read_palette(BmpLayout& out, Info& info, Bytes bytes) {
       const bool there = at < entries.size();
       const auto value = there ? std::to_integer<std::uint8_t>(entries[at]) : std::uint8_t{0};
       is_gray = is_gray && there && value == level;
-      // The last entry of a cut-off palette counts only when it is whole.
+      // The last entry of a truncated palette counts only if it is complete.
       if (i < 256 && (i + 1) * info.entry_bytes <= entries.size()) out.palette[i][c] = value;
     }
   }
@@ -200,7 +200,7 @@ std::optional<Fault> read_bmp_layout(BmpLayout& out, Bytes bytes) {
   if (info.colors == 0) info.colors = has_palette ? std::uint64_t{1} << info.bits : 1;
   out.offset = u32(bytes, 10);
   if (has_palette) {
-    if (out.offset == kFileHeader + info.header_bytes) {  // the palette was forgotten
+    if (out.offset == kFileHeader + info.header_bytes) {  // the offset ignores the palette
       out.offset += info.colors * info.entry_bytes;
     }
     if (auto fault = read_palette(out, info, bytes)) return fault;

@@ -1,6 +1,6 @@
-// Run-length coded BMP, by the rules of Pillow's decoder: they differ from the format's where a run
-// crosses the end of a row, where a literal run of 4-bit pixels has an odd length, and at the end
-// of a row that is complete already.
+// Run-length coded BMP, by the rules of Pillow's decoder. They differ from the format's rules where
+// a run crosses the end of a row, where a literal run of 4-bit pixels has an odd length, and at the
+// end of an already complete row.
 #include <algorithm>
 #include <cstring>
 
@@ -12,7 +12,7 @@ namespace {
 struct Runs {
   std::uint8_t* to;
   std::uint64_t width, wanted;
-  std::uint64_t made = 0;  // pixels, also those beyond the end of the image, which are not written
+  std::uint64_t made = 0;  // pixels, also beyond the end of the image, where none are written
   std::uint64_t x = 0;
 
   void put(std::uint8_t value) {
@@ -36,7 +36,7 @@ void put_run(Runs& runs, std::uint64_t count, std::uint8_t value, bool is_4_bits
   runs.x += count;
 }
 
-// Pixels as they are; false when the file ends inside them.
+// Copies literal pixels; returns false if the file ends inside them.
 bool put_literals(Runs& runs, std::uint64_t count, Bytes bytes, std::size_t& at, bool is_4_bits) {
   const std::size_t wanted = is_4_bits ? count / 2 : count;
   const std::size_t there = std::min(wanted, bytes.size() - at);

@@ -50,8 +50,8 @@ const std::string kTwoColors = "\x03\x02\x01\0\x06\x05\x04\0"s;  // blue comes f
 
 }  // namespace
 
-// The expected values are what Pillow 12.3's convert("RGB") gives;
-// tests/pixels/test_image_formats.py compares many more files with it.
+// Expected values are the output of Pillow 12.3's convert("RGB");
+// tests/pixels/test_image_formats.py compares many more files with Pillow.
 TEST_CASE("rows of a BMP come from the bottom, or from the top when the height is negative") {
   const std::string pixels = "\x03\x02\x01\x06\x05\x04\0\0\x09\x08\x07\x0c\x0b\x0a\0\0"s;
   CHECK(decode_all({.pixels = pixels}) == Pixels{7, 8, 9, 10, 11, 12, 1, 2, 3, 4, 5, 6});
@@ -70,7 +70,7 @@ TEST_CASE("BMPs of few bits have a palette, and 16 bits are scaled to 8") {
                     .bits = 8,
                     .colors = 2,
                     .palette = kTwoColors,
-                    .pixels = "\x01\x07\0\0"s}) == Pixels{4, 5, 6, 0, 0, 0});  // 7: left out
+                    .pixels = "\x01\x07\0\0"s}) == Pixels{4, 5, 6, 0, 0, 0});  // 7: missing
   CHECK(decode_all({.height = 1, .bits = 16, .pixels = "\x1f\x7c\xe0\x03"s}) ==
         Pixels{255, 0, 255, 0, 255, 0});
   CHECK(decode_all({.height = 1,
@@ -100,7 +100,7 @@ TEST_CASE("a run-length coded BMP: runs, literals, ends of rows, and a move") {
         "0111"
         "1010"
         "1100");
-  kind.pixels = "\x02\x01\0\x01"s;  // the end comes too early
+  kind.pixels = "\x02\x01\0\x01"s;  // ends too early
   CHECK(fault_of(make_bmp(kind)) == ErrorCode::image_cut_off);
   kind.compression = 2;
   kind.pixels = "\x04\x10\0\0\x04\x01\0\0\x04\x11\0\0"s;

@@ -10,10 +10,10 @@
 namespace tundish {
 namespace {
 
-// Gives the rows of the frame from top to bottom, each as numbers of colors.
+// Provides the rows of the frame from top to bottom, as color indices.
 class FrameRows {
  public:
-  // `memory` holds frame_bytes().
+  // `memory` must have frame_bytes().
   FrameRows(Bytes bytes, const GifLayout& layout, std::uint8_t* memory)
       : layout_(layout), pixels_(bytes.subspan(layout.offset), layout.code_bits), memory_(memory) {}
 
@@ -22,7 +22,7 @@ class FrameRows {
     return static_cast<std::size_t>(layout.frame.width) * (layout.is_interlaced ? height : 1);
   }
 
-  // Row `y` of the frame, which is not above those asked for before; null on a fault.
+  // Returns row `y` of the frame; `y` must not decrease between calls. Null on a fault.
   const std::uint8_t* row(int y) {
     const auto width = static_cast<std::size_t>(layout_.frame.width);
     if (layout_.is_interlaced) {
@@ -58,11 +58,11 @@ class FrameRows {
   GifPixels pixels_;
   std::uint8_t* const memory_;
   bool is_decoded_ = false;
-  int next_ = 0;  // the row of the frame that comes next
+  int next_ = 0;  // next row of the frame
 };
 
-// Pixels of a row of the window: the frame's, `outside` around it. `row` is null where the row is
-// not the frame's.
+// Writes a row of the window: the frame's pixels, and `outside` around them. `row` is null if the
+// row is outside the frame.
 void put_row(std::uint8_t* rgb, std::uint8_t* alpha, const std::uint8_t* row,
              const GifLayout& layout, const Window& window) {
   const std::uint8_t outside = layout.transparent.value_or(0);

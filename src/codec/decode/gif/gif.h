@@ -1,5 +1,5 @@
-// The first frame of a GIF by our own code, as Pillow shows it. decode.h is the face; it has
-// checked the size before calling decode_gif.
+// Our own decoder for the first frame of a GIF, as Pillow shows it. Called through decode.h, which
+// checks the size before decode_gif.
 #pragma once
 
 #include <array>
@@ -12,18 +12,18 @@ struct GifLayout {
   Size screen;   // grows to hold the frame
   Window frame;  // inside the screen; the rest has the transparent color, or color 0
   bool is_interlaced = false;
-  std::optional<std::uint8_t> transparent;  // number of a color
-  int code_bits = 0;                        // of the first LZW codes, without clear and end
-  std::size_t offset = 0;                   // of the first block of pixels
-  std::array<std::array<std::uint8_t, 3>, 256> palette{};  // entries left out are black
+  std::optional<std::uint8_t> transparent;  // a color index
+  int code_bits = 0;                        // initial LZW code size, without clear and end codes
+  std::size_t offset = 0;                   // start of the first block of pixels
+  std::array<std::array<std::uint8_t, 3>, 256> palette{};  // missing entries are black
 };
 
-// Any bytes give a layout or a fault. Sizes are not checked against limits here.
+// Accepts any bytes: returns a layout or a fault. Does not check sizes against limits.
 std::optional<Fault> read_gif_layout(GifLayout& out, Bytes bytes);
 
 std::optional<Fault> read_gif_header(ImageHeader& out, Bytes bytes);
 
-// An interlaced frame is held as a whole, others are decoded row by row.
+// Holds an interlaced frame as a whole; decodes other frames row by row.
 std::optional<Fault> decode_gif(StripSink& sink, Bytes bytes, const ImageHeader& header,
                                 Window window, DecodeScratch& scratch);
 

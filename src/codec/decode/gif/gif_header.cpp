@@ -1,4 +1,4 @@
-// The blocks of a GIF up to the pixels of its first frame, read as Pillow reads them.
+// Reads the blocks of a GIF up to the pixels of its first frame, as Pillow does.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct Walk {
   GifLayout& out;
   Bytes bytes;
   std::size_t at = 0;
-  bool has_global_palette = false;  // one that is not just the grays
+  bool has_global_palette = false;  // other than the gray levels
   bool has_palette = false;
 };
 
@@ -27,7 +27,7 @@ Fault cut_off(const Walk& walk) {
 int u16(Bytes bytes, std::size_t at) { return load<std::uint16_t>(&bytes[at]); }
 unsigned u8(Bytes bytes, std::size_t at) { return std::to_integer<unsigned>(bytes[at]); }
 
-// The next block of data; empty at its end, or at that of the file.
+// Returns the next data block; empty at the end of the blocks or of the file.
 Bytes next_block(Walk& walk) {
   if (walk.at >= walk.bytes.size()) return {};
   const std::size_t length = u8(walk.bytes, walk.at++);
@@ -41,7 +41,7 @@ void skip_blocks(Walk& walk) {
   }
 }
 
-// A palette that only repeats the grays counts as none: numbers are then levels.
+// A palette that is just the gray levels counts as none: indices are then levels.
 bool read_palette(Walk& walk, unsigned flags, bool& is_needed) {
   const std::size_t length = std::size_t{3} << ((flags & 7) + 1);
   if (walk.bytes.size() - walk.at < length) return false;
@@ -58,7 +58,7 @@ bool read_palette(Walk& walk, unsigned flags, bool& is_needed) {
   return true;
 }
 
-// After '!'.
+// Reads the extension after '!'.
 std::optional<Fault> read_extension(Walk& walk) {
   if (walk.at >= walk.bytes.size()) return cut_off(walk);
   const unsigned label = u8(walk.bytes, walk.at++);
@@ -79,11 +79,11 @@ std::optional<Fault> read_extension(Walk& walk) {
       std::memcmp(block.data(), kLoops.data(), kLoops.size()) == 0) {
     block = next_block(walk);
   }
-  skip_blocks(walk);  // also after an empty block: so does Pillow
+  skip_blocks(walk);  // even after an empty block, like Pillow
   return std::nullopt;
 }
 
-// After ','. Moves to the first block of pixels.
+// Reads the frame after ',' and moves to the first block of pixels.
 std::optional<Fault> read_frame(Walk& walk) {
   if (walk.bytes.size() - walk.at < kFrameBytes) return cut_off(walk);
   GifLayout& out = walk.out;
@@ -103,7 +103,7 @@ std::optional<Fault> read_frame(Walk& walk) {
   const auto global_palette = out.palette;
   walk.has_palette = walk.has_global_palette;
   if ((flags & 128) != 0 && !read_palette(walk, flags, walk.has_palette)) return cut_off(walk);
-  if (!walk.has_palette && walk.has_global_palette) {  // grays do not replace colors in Pillow
+  if (!walk.has_palette && walk.has_global_palette) {  // in Pillow, grays do not replace colors
     out.palette = global_palette;
     walk.has_palette = true;
   }
@@ -138,7 +138,7 @@ std::optional<Fault> read_gif_layout(GifLayout& out, Bytes bytes) {
     } else if (kind == ',') {
       if (auto fault = read_frame(walk)) return fault;
       break;
-    }  // other bytes are passed over
+    }  // skips other bytes
   }
   if (walk.has_palette) return std::nullopt;
   for (std::size_t i = 0; i < 256; ++i) out.palette[i].fill(static_cast<std::uint8_t>(i));

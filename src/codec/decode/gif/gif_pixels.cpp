@@ -29,12 +29,12 @@ bool GifPixels::next_code(int& code) {
       --block_left_;
       continue;
     }
-    // A block that is not there as a whole is not begun; neither does Pillow.
+    // Like Pillow, does not start on an incomplete block.
     const std::size_t left = blocks_.size() - at_;
     if (left == 0 || std::to_integer<std::size_t>(blocks_[at_]) >= left) {
       return fail(ErrorCode::image_cut_off, "the file ends before the last row");
     }
-    block_left_ = std::to_integer<std::size_t>(blocks_[at_++]);  // an empty one is passed over
+    block_left_ = std::to_integer<std::size_t>(blocks_[at_++]);  // skips an empty block
   }
   code = static_cast<int>(bits_ & ((1u << code_size_) - 1));
   bits_ >>= code_size_;
@@ -42,7 +42,7 @@ bool GifPixels::next_code(int& code) {
   return true;
 }
 
-// The pixels of the next code, at the end of string_.
+// Writes the pixels of the next code to the end of string_.
 bool GifPixels::next_string() {
   int code = 0;
   do {
@@ -62,7 +62,7 @@ bool GifPixels::next_string() {
   }
   if (code > next_) return fail(ErrorCode::image_damaged, "an LZW code that was never defined");
   int walk = code;
-  if (code == next_) {  // the last string and its first pixel
+  if (code == next_) {  // the last string plus its first pixel
     string_[static_cast<std::size_t>(--string_at_)] = first_;
     walk = last_code_;
   }

@@ -1,4 +1,4 @@
-// The LZW codes of a GIF frame to numbers of colors.
+// Decodes the LZW codes of a GIF frame to color indices.
 #pragma once
 
 #include <array>
@@ -11,13 +11,13 @@ namespace tundish {
 
 class GifPixels {
  public:
-  // `blocks`: the file from the first block of pixels on. `code_bits` is 0 to 12.
+  // `blocks` is the file from the first block of pixels on. `code_bits` is 0 to 12.
   GifPixels(Bytes blocks, int code_bits);
 
-  // The next `count` pixels; false when there are fewer, or the codes make no sense: see fault().
+  // Reads the next `count` pixels. False if there are fewer or a code is invalid: see fault().
   bool read(std::uint8_t* to, std::size_t count);
 
-  Fault fault() const { return {code_, reason_, at_}; }  // the byte counts from `blocks`
+  Fault fault() const { return {code_, reason_, at_}; }  // offset from the start of `blocks`
 
  private:
   static constexpr int kTable = 4096, kMaxBits = 12;
@@ -30,15 +30,15 @@ class GifPixels {
   const Bytes blocks_;
   const int code_bits_, clear_;
   std::size_t at_ = 0;          // in blocks_
-  std::size_t block_left_ = 0;  // bytes of the block at work
+  std::size_t block_left_ = 0;  // bytes left in the current block
   std::uint32_t bits_ = 0;
   int bit_count_ = 0;
   int code_size_ = 0;
   int next_ = 0;                                   // the first free code
-  int last_code_ = -1;                             // -1: a clear code came before
-  std::uint8_t first_ = 0;                         // pixel of the last string
-  std::array<std::uint8_t, kTable> pixel_{};       // the last pixel of a code's string,
-  std::array<std::uint16_t, kTable> before_{};     // and the code of the string before it
+  int last_code_ = -1;                             // -1: after a clear code
+  std::uint8_t first_ = 0;                         // first pixel of the last string
+  std::array<std::uint8_t, kTable> pixel_{};       // last pixel of a code's string
+  std::array<std::uint16_t, kTable> before_{};     // code of the string without its last pixel
   std::array<std::uint8_t, kTable + 1> string_{};  // filled from the end
   int string_at_ = kTable + 1;
   ErrorCode code_ = ErrorCode::none;

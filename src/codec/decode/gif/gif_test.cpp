@@ -16,7 +16,7 @@ using namespace std::string_literals;
 
 using Pixels = std::vector<std::uint8_t>;
 
-// Bits into bytes, the first in the lowest bit, in blocks of at most 255 bytes.
+// Packs bits into bytes, lowest bit first, in blocks of at most 255 bytes.
 struct BitWriter {
   std::string bytes;
   std::uint32_t bits = 0;
@@ -38,7 +38,7 @@ struct BitWriter {
   }
 };
 
-// LZW with a table of whole strings: a twin of GifPixels in the other direction.
+// LZW compression with a table of whole strings: the inverse of GifPixels.
 std::string compress(const Pixels& pixels, int code_bits) {
   const int clear = 1 << code_bits;
   BitWriter writer;
@@ -85,7 +85,7 @@ struct GifKind {
   Window frame{0, 0, 4, 3};
   bool interlaced = false;
   std::string extensions = {};
-  std::string local_palette = {};  // of 4 colors
+  std::string local_palette = {};  // 4 colors
 };
 
 const std::string kPalette = "\x0a\x0b\x0c\x14\x15\x16\x1e\x1f\x20\x28\x29\x2a"s;

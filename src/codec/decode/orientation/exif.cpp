@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint32_t kOrientation = 0x0112;
 constexpr std::size_t kEntryBytes = 12;  // tag, type, count, value
 
-// Words of a TIFF structure in either byte order. Callers check the bounds.
+// Reads integers of a TIFF structure in either byte order. Callers check the bounds.
 class Words {
  public:
   Words(Bytes bytes, bool big) : bytes_(bytes), big_(big) {}
@@ -31,13 +31,13 @@ std::uint8_t valid(std::uint32_t value) {
   return value >= 1 && value <= 8 ? static_cast<std::uint8_t>(value) : std::uint8_t{1};
 }
 
-// Bytes of a value of this type; 0: Pillow leaves the entry out.
+// Returns the size of a value of this type; 0: Pillow ignores the entry.
 std::uint64_t bytes_of_type(std::uint32_t type) {
   constexpr std::uint8_t kBytes[] = {0, 1, 1, 2, 4, 8, 1, 1, 2, 4, 8, 4, 8, 4, 0, 0, 8};
   return type < std::size(kBytes) ? kBytes[type] : 0;
 }
 
-// The first value of an entry. Pillow takes no bytes and texts for it.
+// Returns the first value of an entry. Like Pillow, does not accept bytes and text.
 std::uint8_t value_at(const Words& words, std::uint32_t type, std::size_t at) {
   switch (type) {
     case 6:  // SBYTE
@@ -78,9 +78,9 @@ std::optional<std::uint8_t> exif_orientation(Bytes tiff) {
     const std::uint64_t size = bytes_of_type(type) * words.u32(at + 4);
     if (size == 0) continue;
     const std::uint64_t place = size > 4 ? words.u32(at + 8) : at + 8;
-    if (place + size > tiff.size()) break;  // Pillow reads no further
+    if (place + size > tiff.size()) break;  // Pillow stops here
     if (words.u16(at) == kOrientation) {
-      found = value_at(words, type, static_cast<std::size_t>(place));  // the last one counts
+      found = value_at(words, type, static_cast<std::size_t>(place));  // the last entry counts
     }
   }
   return found;

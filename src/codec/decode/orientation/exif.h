@@ -8,11 +8,11 @@
 
 namespace tundish {
 
-// `tiff` is what follows "Exif\0\0" in a JPEG, or the whole eXIf chunk of a PNG. Gives 1 to 8; 1
-// when the tag makes no sense; nothing when there is no such tag.
+// `tiff` is the part after "Exif\0\0" in a JPEG, or the whole eXIf chunk of a PNG. Returns 1 to 8;
+// 1 if the tag's value is invalid; empty if there is no such tag.
 std::optional<std::uint8_t> exif_orientation(Bytes tiff);
 
-// The same of an XMP packet. Pillow looks there if the EXIF data have no orientation.
+// Like exif_orientation(), for an XMP packet. Pillow uses XMP if EXIF has no orientation.
 std::optional<std::uint8_t> xmp_orientation(Bytes packet);
 
 }  // namespace tundish

@@ -36,7 +36,7 @@ TEST_CASE("damaged EXIF data mean orientation 1") {
   CHECK(orientation(with(kLittle, 2, '+')) == 1);      // no TIFF
   CHECK(orientation(with(kLittle, 4, '\x7f')) == 1);   // directory outside
   CHECK(orientation(with(kLittle, 7, '\xff')) == 1);   // directory far outside
-  CHECK(orientation(with(kLittle, 12, '\x02')) == 1);  // a text
+  CHECK(orientation(with(kLittle, 12, '\x02')) == 1);  // type is text
   CHECK(orientation(with(kLittle, 14, '\x03')) == 1);  // three values, outside
   CHECK(orientation(with(kLittle, 18, '\x09')) == 1);  // no such orientation
   CHECK(orientation(with(kLittle, 18, '\0')) == 1);
@@ -45,7 +45,7 @@ TEST_CASE("damaged EXIF data mean orientation 1") {
   }
 }
 
-// Expected values are what Pillow 12.3's getexif() gives.
+// Expected values are the output of Pillow 12.3's getexif().
 TEST_CASE("only numbers of an entry count, and the last of several entries") {
   CHECK(orientation(with(kLittle, 14, '\x02')) == 6);  // the first of two values
   for (const char type : {'\x03', '\x04', '\x06', '\x08', '\x09', '\x0d'}) {
@@ -55,7 +55,7 @@ TEST_CASE("only numbers of an entry count, and the last of several entries") {
   const std::string entry = kLittle.substr(10);
   const std::string second = with(entry, 8, '\x03');
   CHECK(orientation(with(kLittle + second, 8, '\x02')) == 3);
-  const std::string outside = with(with(second, 2, '\x05'), 9, '\x7f');  // a fraction
+  const std::string outside = with(with(second, 2, '\x05'), 9, '\x7f');  // a rational number
   CHECK(orientation(with(kLittle + outside, 8, '\x02')) == 6);
   CHECK(orientation(with(kLittle + with(second, 2, '\x0e'), 8, '\x02')) == 6);  // no such type
 }

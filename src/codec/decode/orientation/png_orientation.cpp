@@ -16,9 +16,9 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::size_t kSignatureBytes = 8;
-constexpr std::size_t kFrameBytes = 12;     // of a chunk: length, type, checksum
-constexpr std::size_t kMostText = 1 << 20;  // bytes of a text; Pillow refuses longer ones
-constexpr std::size_t kLinesBeforeHex = 3;  // of a profile: an empty one, its name, its length
+constexpr std::size_t kFrameBytes = 12;     // per chunk: length, type, checksum
+constexpr std::size_t kMostText = 1 << 20;  // bytes of a text chunk; Pillow refuses longer ones
+constexpr std::size_t kLinesBeforeHex = 3;  // in a profile: an empty line, the name, the length
 
 std::string_view text_of(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -28,7 +28,7 @@ Bytes bytes_of(std::string_view text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
-// Cuts `text` behind the first zero; what was before it.
+// Cuts `text` after the first zero and returns the part before it.
 std::optional<std::string_view> take_word(std::string_view& text) {
   const std::size_t end = text.find('\0');
   if (end == text.npos) return std::nullopt;
@@ -51,7 +51,7 @@ std::optional<std::string> inflate(std::string_view stream) {
   return out;
 }
 
-// The text of a tEXt, zTXt or iTXt chunk with this keyword.
+// Returns the text of a tEXt, zTXt or iTXt chunk with this keyword.
 std::optional<std::string> read_text(std::string_view type, std::string_view data,
                                      std::string_view keyword) {
   const auto word = take_word(data);
@@ -69,7 +69,7 @@ std::optional<std::string> read_text(std::string_view type, std::string_view dat
   return is_compressed ? inflate(data) : std::string(data);
 }
 
-// The bytes of a profile in hexadecimal digits.
+// Decodes a profile written in hexadecimal digits.
 std::optional<std::string> read_profile(std::string_view text) {
   for (std::size_t line = 0; line < kLinesBeforeHex; ++line) {
     const std::size_t end = text.find('\n');

@@ -1,4 +1,4 @@
-// The orientation of a PNG, from its EXIF and XMP data.
+// Orientation of a PNG, from its EXIF and XMP data.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace tundish {
 
-// Looks where Pillow looks: at eXIf chunks, at the profile that ImageMagick writes, and at XMP in
-// texts; before the pixels and after them. `file` begins with the signature of a PNG. Gives 1 to 8.
+// Searches the same places as Pillow: eXIf chunks, ImageMagick's profile, and XMP in text chunks,
+// before and after the pixels. `file` starts with the PNG signature. Returns 1 to 8.
 std::uint8_t png_orientation(Bytes file);
 
 }  // namespace tundish

@@ -11,12 +11,12 @@
 namespace tundish {
 namespace {
 
-// Of a lossless frame or alpha plane: libwebp's writer makes at most 2,600 groups of Huffman codes,
-// each of a block of 4 x 4 pixels or more. The tables of a group have at most 5,002 entries.
+// For a lossless frame or alpha plane: libwebp's writer makes at most 2,600 groups of Huffman
+// codes, each covering at least 4 x 4 pixels. The tables of a group have at most 5,002 entries.
 constexpr std::uint64_t kMaxGroups = 2600;
 constexpr std::uint64_t kGroupBytes = 5002 * 4 + 640;
 constexpr std::uint64_t kStructs = 256 << 10;
-// Lossy: rows of macroblocks with what is predicted from them; rows of lossless pixels.
+// Lossy: rows of macroblocks with prediction data, and rows of lossless pixels.
 constexpr std::uint64_t kPerColumn = 256;
 
 Fault fault_of(VP8StatusCode status, const WebpMemoryLimit& memory, std::uint64_t limit) {
@@ -37,7 +37,7 @@ Fault fault_of(VP8StatusCode status, const WebpMemoryLimit& memory, std::uint64_
   }
 }
 
-// The frame with `channels` bytes per pixel, 3 or 4.
+// Decodes the frame with `channels` bytes per pixel, 3 or 4.
 std::optional<Fault> decode_frame(std::uint8_t* to, std::size_t channels, const WebpFrame& frame) {
   const auto width = static_cast<std::size_t>(frame.place.width);
   const auto height = static_cast<std::size_t>(frame.place.height);
@@ -57,7 +57,7 @@ std::optional<Fault> decode_frame(std::uint8_t* to, std::size_t channels, const 
   return fault_of(status, memory, limit);
 }
 
-// Rows of the window on the canvas: the frame's, and zeros around it, which are transparent.
+// Rows of the window on the canvas: the frame's pixels, surrounded by transparent zeros.
 class CanvasRows {
  public:
   CanvasRows(const WebpFrame& frame, const std::uint8_t* pixels, std::size_t channels,
@@ -127,8 +127,8 @@ std::uint64_t webp_library_bytes(const WebpFrame& frame) {
   const auto height = static_cast<std::uint64_t>(frame.place.height);
   std::uint64_t sum = kStructs + kPerColumn * (width + 64);
   if (!frame.is_lossless && !frame.has_alpha_plane) return sum;
-  // Pixels of 4 bytes and the images of transforms and of Huffman groups, a pixel per block; an
-  // alpha plane is kept once more.
+  // Pixels of 4 bytes, and the images of transforms and Huffman groups, with one pixel per block.
+  // An alpha plane is held a second time.
   const std::uint64_t blocks = (width / 4 + 1) * (height / 4 + 1);
   sum += 4 * (width + 16) * (height + 1) + 3 * 4 * blocks;
   if (frame.has_alpha_plane) sum += width * height;

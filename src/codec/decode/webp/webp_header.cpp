@@ -1,4 +1,4 @@
-// The chunks of a WebP file, by the rules of libwebp's demuxer, which Pillow uses.
+// Parses the chunks of a WebP file by the rules of libwebp's demuxer, which Pillow uses.
 #include <fmt/format.h>
 #include <webp/decode.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kFileHeader = 12;  // RIFF, length, WEBP
 constexpr std::size_t kChunkHeader = 8;
-constexpr std::size_t kFrameHeader = 16;  // of ANMF, before its own chunks
+constexpr std::size_t kFrameHeader = 16;  // of ANMF, before the frame's chunks
 constexpr unsigned kAnimationFlag = 2, kAlphaFlag = 16;
 
 std::uint32_t u24(Bytes bytes, std::size_t at) {
@@ -27,11 +27,11 @@ struct Walk {
   WebpFrame& out;
   Bytes file;
   std::size_t at = kFileHeader;
-  std::size_t alpha = 0;  // where the ALPH chunk of the first frame is; 0: none
+  std::size_t alpha = 0;  // offset of the first frame's ALPH chunk; 0: none
   unsigned flags = 0;
   bool is_extended = false;
   bool has_animation_chunk = false;
-  bool is_inside_frame = false;  // of an animation, before its pixels
+  bool is_inside_frame = false;  // in an animation's frame, before its pixels
   bool has_frame = false;
   bool has_exif = false, has_xmp = false;
   std::uint8_t exif = 0, xmp = 0;  // orientations; 0: none
@@ -53,7 +53,7 @@ std::optional<Fault> read_extended(Walk& walk, Bytes data) {
   return std::nullopt;
 }
 
-// The pixels of the first frame: the chunk at walk.at, of `bytes` with its header.
+// Reads the pixels of the first frame: the chunk at walk.at, `bytes` long including its header.
 std::optional<Fault> read_pixels(Walk& walk, std::size_t bytes, bool is_lossless) {
   if (walk.has_frame) return std::nullopt;
   if (is_lossless && walk.alpha != 0) return wrong(walk, "an ALPH chunk before a lossless frame");
@@ -79,7 +79,7 @@ std::optional<Fault> read_pixels(Walk& walk, std::size_t bytes, bool is_lossless
   }
   out.is_lossless = is_lossless;
   out.has_alpha = walk.is_extended ? (walk.flags & kAlphaFlag) != 0 : features.has_alpha != 0;
-  // An alpha plane that no flag announces is not looked at.
+  // Ignores an alpha plane that no flag announces.
   out.has_alpha_plane = walk.alpha != 0 && out.has_alpha;
   const std::size_t first = out.has_alpha_plane ? walk.alpha : walk.at;
   out.coded = walk.file.subspan(first, walk.at + bytes - first);
@@ -104,7 +104,7 @@ std::optional<Fault> read_frame_header(Walk& walk, Bytes data) {
   return std::nullopt;
 }
 
-// The chunk at walk.at; moves walk.at to the next.
+// Reads the chunk at walk.at and moves walk.at to the next.
 std::optional<Fault> read_chunk(Walk& walk, std::string_view type, Bytes data, std::size_t padded) {
   const bool is_lossless = type == "VP8L";
   std::optional<Fault> fault;
@@ -123,10 +123,10 @@ std::optional<Fault> read_chunk(Walk& walk, std::string_view type, Bytes data, s
     walk.has_animation_chunk = true;
   } else if (type == "ANMF" && walk.is_extended) {
     if ((fault = read_frame_header(walk, data))) return fault;
-    walk.at += kChunkHeader + kFrameHeader;  // its chunks follow
+    walk.at += kChunkHeader + kFrameHeader;  // the frame's chunks follow
     return std::nullopt;
   } else if (type == "EXIF" && !walk.has_exif) {
-    constexpr std::string_view kName("Exif\0\0", 6);  // some writers put JPEG's mark before it
+    constexpr std::string_view kName("Exif\0\0", 6);  // some writers add JPEG's prefix
     const bool marked =
         data.size() >= kName.size() && std::memcmp(data.data(), kName.data(), kName.size()) == 0;
     walk.exif = exif_orientation(marked ? data.subspan(kName.size()) : data).value_or(0);
@@ -168,7 +168,7 @@ std::optional<Fault> find_webp_frame(WebpFrame& out, Bytes bytes) {
       fault = read_chunk(walk, type, data, padded);
     }
     if (fault) return fault;
-    if (!walk.is_extended) break;  // what follows the one chunk of a simple file is not looked at
+    if (!walk.is_extended) break;  // ignores data after the one chunk of a simple file
   }
   if (const std::uint8_t found = walk.exif != 0 ? walk.exif : walk.xmp) out.orientation = found;
   if (walk.has_frame) return std::nullopt;

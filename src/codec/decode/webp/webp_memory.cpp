@@ -38,7 +38,7 @@ std::size_t WebpMemoryLimit::peak() const { return account.peak; }
 
 }  // namespace tundish
 
-// What libwebp's archive calls. Encoders of tests call them too, without a limit.
+// Called by libwebp's archive. Encoders in tests also call these functions, without a limit.
 extern "C" {
 
 __attribute__((visibility("hidden"))) void* tundish_webp_malloc(std::size_t bytes) {

@@ -64,7 +64,7 @@ ByteVector extended(int flags, int width, int height) {
   return chunk("VP8X", data);
 }
 
-// A frame of an animation, at an even place.
+// Returns a frame of an animation, at an even position.
 ByteVector frame(int x, int y, int width, int height, const ByteVector& simple_file) {
   ByteVector data;
   for (const int value : {x / 2, y / 2, width - 1, height - 1, 100}) put24(data, value);
@@ -109,7 +109,7 @@ TEST_CASE("libwebp gets no more memory than was announced") {
   WebpFrame frame;
   const ByteVector bytes = make_webp(40, 30, {.lossless = true}, 1);
   REQUIRE_FALSE(find_webp_frame(frame, bytes));
-  const WebpMemoryLimit limit(1000);  // far too little: the encoder has to give up
+  const WebpMemoryLimit limit(1000);  // far too little: the encoder must fail
   std::uint8_t* coded = nullptr;
   const std::vector<std::uint8_t> pixels(std::size_t{3} * 64 * 64);
   CHECK(WebPEncodeRGB(pixels.data(), 64, 64, 3 * 64, 80, &coded) == 0);
@@ -141,7 +141,7 @@ TEST_CASE("of an animation the first frame is shown on a black canvas") {
   CHECK(fault_of(riff({extended(2, 9, 10), animation, frame(4, 2, 6, 4, first)})) ==
         ErrorCode::image_header);  // beyond the canvas
   CHECK(fault_of(riff({extended(2, 20, 10), animation, frame(4, 2, 6, 5, first)})) ==
-        ErrorCode::image_header);  // another size
+        ErrorCode::image_header);  // size differs
   CHECK(fault_of(riff({extended(2, 20, 10), animation})) == ErrorCode::image_header);
 }
 
