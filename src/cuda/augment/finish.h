@@ -16,12 +16,11 @@ namespace tundish::cuda {
 
 // All pointers are to GPU memory.
 struct FinishTask {
-  const std::uint8_t* levels = nullptr;  // aligned to 4 bytes
-  const Target* targets = nullptr;       // one per image
-  const std::uint32_t* errors =
-      nullptr;                           // kNoError, or the image becomes zeros; null: no errors
-  const std::uint32_t* table = nullptr;  // value[3][256] of a PixelTable
-  const StepRange* erased = nullptr;     // range in `erasures`, one per image; null: no erasing
+  const std::uint8_t* levels = nullptr;   // aligned to 4 bytes
+  const Target* targets = nullptr;        // one per image
+  const std::uint32_t* errors = nullptr;  // kNoError, or the image becomes zeros; null: no errors
+  const std::uint32_t* table = nullptr;   // value[3][256] of a PixelTable
+  const StepRange* erased = nullptr;      // range in `erasures`, one per image; null: no erasing
   const GpuErasure* erasures = nullptr;
   const float* normal = nullptr;  // normal_table()
   void* out = nullptr;            // aligned to 16 bytes

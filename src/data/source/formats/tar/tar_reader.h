@@ -37,7 +37,7 @@ class TarReader {
   bool read(std::vector<std::byte>& out);
 
   const std::optional<Fault>& fault() const { return fault_; }
-  std::uint64_t links() const { return links_; }  // links skipped so far
+  std::uint64_t links() const { return links_; }                        // links skipped so far
   const std::vector<std::string>& classes() const { return classes_; }  // the first list so far
 
  private:
