@@ -38,7 +38,7 @@ def batches_of(samples=24, count=3):
 
 
 def count_reductions(model):
-    """How often gradients were sent: DDP runs its communication hook once per bucket and step."""
+    """Counts gradient reductions: DDP calls its communication hook once per bucket and step."""
     sent = []
 
     def hook(_, bucket):
@@ -82,7 +82,7 @@ def run(case, rank, world):
     for trick in reversed(CASES[case]):
         trick.undo(step)
     facts["undone"] = step.model is model and not step.kept
-    step(batches[2])  # as it was before
+    step(batches[2])  # works after undo
     return model.module.state_dict(), facts
 
 

@@ -1,4 +1,4 @@
-"""How much memory a command takes."""
+"""Measures the memory of a command."""
 
 import os
 
@@ -6,7 +6,7 @@ from tests.helpers.program import PROGRAM
 
 
 def peak_memory(*words, exit_codes=(0,)):
-    """Runs the program `tundish`. Returns the most bytes that were resident."""
+    """Runs the program `tundish`. Returns its peak resident memory in bytes."""
     with open(os.devnull, "wb") as nothing:
         moves = [(os.POSIX_SPAWN_DUP2, nothing.fileno(), descriptor) for descriptor in (1, 2)]
         argv = [str(PROGRAM), *map(str, words)]
