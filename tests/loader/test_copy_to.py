@@ -1,4 +1,4 @@
-"""Loader(copy_to=...): a copy of the pack that nobody sees and that does not outlive the process."""
+"""Loader(copy_to=...): a hidden copy of the pack that is removed when the process ends."""
 
 import os
 import subprocess
