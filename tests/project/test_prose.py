@@ -7,8 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 ENDINGS = {".py", ".h", ".cpp", ".cu", ".cuh", ".sh", ".cmake"}
 OPENING = re.compile(r'(?:^|\s)(?://|#|""")\s*Of\b(?! course)')
-# Folders with openings that are still to be rewritten. Take a folder off the list when it is clean;
-# add none.
+# Folders that still have such openings. Remove a folder from the list when it is clean; add none.
 NOT_CLEAN_YET = """
     bench/augment bench/autotune bench/bad bench/common bench/decode bench/doctor bench/gpu_feed
     bench/lanes bench/load bench/optim bench/sources fuzz python/tundish python/tundish/_c
@@ -40,7 +39,7 @@ def sources():
 
 
 def openings(text):
-    """Numbers of the lines in which a comment or a docstring opens with "Of"."""
+    """Returns the numbers of lines in which a comment or a docstring opens with "Of"."""
     return [n for n, line in enumerate(text.splitlines(), 1) if OPENING.search(line)]
 
 
