@@ -1,4 +1,4 @@
-"""A random file with the samples that its original library reads from it."""
+"""A random file and the samples that its original library reads from it."""
 
 from __future__ import annotations
 
