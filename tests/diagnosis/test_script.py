@@ -34,7 +34,7 @@ def test_a_local_variable_hides_an_import():
 
 
 def values(text):
-    """Returns kind and device of the last expression, a statement of its own."""
+    """Returns kind and device of the last expression, which is a separate statement."""
     script = script_of(text)
     last = script.nodes(ast.Expr)[-1].value
     found = script.values.infer(last)

@@ -1,4 +1,4 @@
-"""accelerate(pack=...) uses a pack only if it has the files' bytes, whatever the names and times."""
+"""accelerate(pack=...) uses a pack only if it has the files' bytes; names and times don't matter."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 """One rank of a DDP run over gloo on the CPU: python -m tests.helpers.ddp_child RANK WORLD FOLDER
 
-For every case it trains on its share of every batch; the weights and what it saw go to FOLDER/RANK.pt.
+Every case trains on the rank's share of every batch. Weights and facts go to FOLDER/RANK.pt.
 """
 
 import os

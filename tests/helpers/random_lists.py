@@ -1,7 +1,7 @@
 """Random lists of transforms that a loader takes; each is a function of its number.
 
-The classes are those of tundish.transforms, and an argument is drawn from what the engine says that it must be: a new
-transform takes part by itself. SPECIAL has the arguments that depend on each other, or whose text says too little.
+The classes come from tundish.transforms, and arguments from the engine's descriptions, so new
+transforms are included automatically. SPECIAL has the arguments that these do not fully describe.
 """
 
 from __future__ import annotations

@@ -191,7 +191,7 @@ def _difference(text: str, made: np.ndarray, wanted: np.ndarray) -> str:
         if "GaussianBlur" in text:  # later transforms may amplify rounded halves
             return f"{(apart > 0).mean():.2%} differ" if (apart > 0).mean() > 20 * HALVES else ""
         return f"levels differ by {apart.max():.0f}" if apart.any() else ""
-    # Normalize amplifies last-bit differences between 1 / 255 and / 255; a level is at least 1 / 255.
+    # Normalize amplifies last-bit differences of 1 / 255 and / 255; a level is at least 1 / 255.
     most = 0.002 if made.dtype == np.float16 else 2e-6
     scale = max(1.0, float(np.abs(wanted.astype(np.float64)).max()))
     share = (apart > most * scale).mean()

@@ -134,7 +134,7 @@ torch.save(out, sys.argv[1])
 
 
 def not_finite(cls: Any, arguments: dict[str, Any]) -> Any:
-    """Returns weights after three steps, the second of them with a NaN or an infinity."""
+    """Returns weights after three steps; the second step has a NaN or an infinity."""
     out = []
     for bad in (float("nan"), float("inf"), -float("inf")):
         parameters = [torch.nn.Parameter(torch.ones(3)), torch.nn.Parameter(torch.full((2,), 2.0))]
