@@ -1,4 +1,4 @@
-"""Output on a terminal compared with output that is redirected."""
+"""Progress and colors appear on a terminal only; image bytes are never written to a terminal."""
 
 import os
 import pty

@@ -116,7 +116,7 @@ def test_help_of_every_verb_fits_80_columns_and_lists_each_option_once(verb):
 def test_one_option_means_the_same_on_every_verb():
     """Checks that an option takes the same kind of value on every verb, or none on every verb.
 
-    --memory alone does: the doctor records the memory of a step, tune takes a limit.
+    The only exception is --memory: the doctor records the memory of a step, tune takes a limit.
     """
     found = {}
     for arguments in VERBS.values():

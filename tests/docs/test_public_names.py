@@ -1,4 +1,4 @@
-"""The public API: every declared name exists, is documented, and costs nothing until it is used."""
+"""The public API: declared names exist, are documented, and are imported only when used."""
 
 import ast
 import importlib

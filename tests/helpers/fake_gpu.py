@@ -67,7 +67,7 @@ class FakeGpu:
         self.waited_for = []  # events that the host waited for
         self.keeps_up = True  # whether the GPU has finished all enqueued work
         self.records = False  # whether the stream records a graph
-        self.decoding = 0  # images that the CPU is decoding
+        self.decoding = 0  # where images are decoded: 0 CPU, 1 GPU, -1 undecided
         self.chosen = None  # text of the choice, returned once
         self.refused = []  # images that failed to decode and are not yet polled
         Stream, Event = stream_of(self), event_of(self)

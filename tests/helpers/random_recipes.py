@@ -113,7 +113,7 @@ def _held(pick: random.Random, v: str, depth: int, tensors: bool) -> str:
 
 
 def _of_tensors(pick: random.Random, v: str) -> str:
-    """Returns transforms with the same pixels on a tensor."""
+    """Returns a transform that gives the same pixels on a tensor."""
     return pick.choice(
         [
             f"{v}.CenterCrop({_size(pick)})",

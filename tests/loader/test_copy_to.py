@@ -1,4 +1,4 @@
-"""Loader(copy_to=...): a hidden copy of the pack that is removed when the process ends."""
+"""Loader(copy_to=...): a hidden copy of the pack that does not outlive the loader or the process."""
 
 import os
 import subprocess

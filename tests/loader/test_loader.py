@@ -14,7 +14,7 @@ from tundish import transforms as T
 
 from tests.helpers.loaders import RANDOM, SQUARE, opened
 
-# --- what a batch is ---------------------------------------------------------------------------
+# --- contents of a batch -----------------------------------------------------------------------
 
 
 def test_a_batch_is_a_pair_of_tensors_in_channels_last_memory(photos):

@@ -1,6 +1,6 @@
 """Every Nth failing system call or allocation gives a clean error; no file is lost or half visible.
 
-tests/faults/fail_nth.c is preloaded; N grows until the program no longer comes that far.
+tests/faults/fail_nth.c is preloaded; N increases until the program makes fewer than N calls.
 """
 
 import bisect

@@ -1,4 +1,4 @@
-"""HDF5 values equal h5py's for each chunk index, fill value and type; links are never opened."""
+"""HDF5 values equal h5py's for each chunk index, fill value and type; other files stay closed."""
 
 import os
 import subprocess

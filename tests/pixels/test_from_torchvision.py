@@ -142,7 +142,8 @@ SAME_V2 = [
     (f"[{SCALED}, v2.Normalize({STATISTICS}), v2.RandomErasing(0), v2.RandomVerticalFlip(1)]",
      f"[Normalize({STATISTICS}), RandomErasing(0, value=0.0), RandomVerticalFlip(1)]"),
 ]  # fmt: skip
-# ToTensor and v1's ConvertImageDtype divide by 255; ToDtype, v2's ConvertImageDtype and Tundish multiply by 1 / 255.
+# ToTensor and v1's ConvertImageDtype divide by 255; ToDtype, v2's ConvertImageDtype and Tundish
+# multiply by 1 / 255.
 LAST_BIT = [
     ("V.Compose([V.ToTensor()])", "[ToDtype('float32', True)]"),
     ("[V.PILToTensor(), v1.ConvertImageDtype(torch.float32)]", "[ToDtype('float32', True)]"),

@@ -1,4 +1,4 @@
-"""ResizeKeepRatio, CenterCropOrPad, RandomCropOrPad, TrimBorder and TimmRandomErasing against timm itself."""
+"""ResizeKeepRatio, CenterCropOrPad, RandomCropOrPad, TrimBorder, TimmRandomErasing against timm."""
 
 import json
 import math

@@ -136,7 +136,7 @@ def rgb(photo: Photo) -> bytes:
 
 
 def with_metadata(photo: Photo) -> bytes:
-    """Adds a rotated EXIF picture, an ICC profile, a comment, and bytes after the end."""
+    """Adds an EXIF orientation, an ICC profile, a comment, and bytes after the end."""
     exif = Image.Exif()
     exif[0x0112] = 1 + photo.number % 8
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()

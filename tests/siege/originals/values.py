@@ -84,7 +84,7 @@ def plain_array(draw: random.Random, count: int, types: tuple[str, ...] = ALL_TY
 
 
 def columns(draw: random.Random, types: tuple[str, ...] = ALL_TYPES) -> dict[str, np.ndarray]:
-    """Returns arrays of one length: perhaps an image, perhaps a label, and others, in random order."""
+    """Returns arrays of one length in random order: optionally an image and a label, and others."""
     count = draw.choice((1, 2, 3, 5, 8, 13))
     found: dict[str, np.ndarray] = {}
     if draw.random() < 0.6:
