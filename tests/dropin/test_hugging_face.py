@@ -199,7 +199,7 @@ def test_plain_tensors_at_the_end_change_nothing(saved):
 
 @pytest.mark.parametrize("transform", [fixed, random])
 def test_grays_that_are_converted_to_colors_stay_with_torch(saved, transform):
-    """Compares the channels only, because a random transform draws other pixels than torch."""
+    """Compares channels with each other, because the pixels of a random transform are unknown."""
     grays = saved.cast_column("image", datasets.Image(mode="L"))
     loader = tundish.accelerate(DataLoader(grays.with_transform(with_closure(transform)), 4))
     assert "gray images are converted to RGB" in str(loader.report)
