@@ -1,7 +1,4 @@
-"""Trains with the loop of torchvision's reference scripts.
-
-python examples/drop_in_torchvision.py photos/ checkpoint.pth
-"""
+"""Trains like torchvision: python examples/drop_in_torchvision.py photos/ checkpoint.pth"""
 
 import os
 import sys

@@ -1,7 +1,4 @@
-"""Trains with Hugging Face's Trainer.
-
-python examples/drop_in_trainer.py photos/ checkpoints/
-"""
+"""Trains with Hugging Face's Trainer: python examples/drop_in_trainer.py photos/ checkpoints/"""
 
 import sys
 
