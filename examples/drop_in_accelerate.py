@@ -1,4 +1,4 @@
-"""Accelerate of Hugging Face: the DataLoader is accelerated instead of prepared, and saved with the rest.
+"""Trains with Hugging Face's Accelerate; tundish.accelerate replaces prepare() for the DataLoader.
 
 accelerate launch examples/drop_in_accelerate.py photos/ checkpoint/
 """

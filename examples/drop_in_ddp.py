@@ -1,4 +1,4 @@
-"""DistributedDataParallel with torch's DataLoader and DistributedSampler, and one line changed.
+"""Trains with DistributedDataParallel, torch's DataLoader and DistributedSampler; one line changed.
 
 torchrun --nproc-per-node 2 examples/drop_in_ddp.py photos/ checkpoint.pt
 """
@@ -24,7 +24,7 @@ layers = [nn.AdaptiveAvgPool2d(4), nn.Flatten(), nn.Linear(48, len(dataset.class
 model = nn.parallel.DistributedDataParallel(nn.Sequential(*layers))
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 parts = {"model": model, "optimizer": optimizer, "loader": loader}
-if os.path.exists(checkpoint):  # one for all ranks
+if os.path.exists(checkpoint):  # one file for all ranks
     for name, state in torch.load(checkpoint).items():
         parts[name].load_state_dict(state)
 for epoch in range(loader.epoch, 2):
@@ -35,5 +35,5 @@ for epoch in range(loader.epoch, 2):
         optimizer.step()
         if step % 3 == 0 and distributed.get_rank() == 0:
             torch.save({name: part.state_dict() for name, part in parts.items()}, checkpoint + "~")
-            os.replace(checkpoint + "~", checkpoint)  # whole or not at all
+            os.replace(checkpoint + "~", checkpoint)  # replaces the file atomically
 distributed.destroy_process_group()

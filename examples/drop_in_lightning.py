@@ -1,4 +1,4 @@
-"""Lightning: a DataModule whose DataLoader is accelerated, and a Trainer that goes on in the middle of an epoch.
+"""Trains with Lightning: an accelerated DataLoader in a DataModule, resumed in mid-epoch.
 
 python examples/drop_in_lightning.py photos/ checkpoints/
 """

@@ -1,4 +1,4 @@
-"""A script for torch's DataLoader with one line changed. Killed at any moment and started again, it goes on where it was.
+"""Trains with torch's DataLoader and one changed line; resumes where it was killed.
 
 python examples/drop_in_plain.py photos/ checkpoint.pt
 """
@@ -35,5 +35,5 @@ for epoch in range(loader.epoch, 2):
         optimizer.step()
         if step % 3 == 0:
             torch.save({name: part.state_dict() for name, part in parts.items()}, checkpoint + "~")
-            os.replace(checkpoint + "~", checkpoint)  # whole or not at all
+            os.replace(checkpoint + "~", checkpoint)  # replaces the file atomically
     print(f"epoch {epoch}: loss {loss.item():.4f}, {loader.stats()['data/wait_share']:.0%} waiting")

@@ -1,4 +1,4 @@
-"""timm: create_dataset and create_loader with their own arguments, and one line changed.
+"""Trains with timm's create_dataset and create_loader; one line changed.
 
 python examples/drop_in_timm.py photos/ checkpoint.pt
 """
@@ -20,7 +20,7 @@ loader = timm.data.create_loader(
     is_training=True,
     auto_augment="rand-m9-mstd0.5-inc1",
     re_prob=0.25,
-    use_prefetcher=False,  # which would normalize and erase outside of the loader
+    use_prefetcher=False,  # the prefetcher would normalize and erase outside the loader
 )
 loader = tundish.accelerate(loader)
 
@@ -36,4 +36,4 @@ for _ in range(loader.epoch, 2):
         torch.nn.functional.cross_entropy(model(images), labels).backward()
         optimizer.step()
         torch.save({name: part.state_dict() for name, part in parts.items()}, checkpoint + "~")
-        os.replace(checkpoint + "~", checkpoint)  # whole or not at all
+        os.replace(checkpoint + "~", checkpoint)  # replaces the file atomically

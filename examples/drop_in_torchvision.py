@@ -1,4 +1,4 @@
-"""The loop of torchvision's references: python examples/drop_in_torchvision.py photos/ checkpoint.pth"""
+"""Trains like torchvision: python examples/drop_in_torchvision.py photos/ checkpoint.pth"""
 
 import os
 import sys
@@ -34,4 +34,4 @@ for _ in range(data_loader.epoch, 2):
         optimizer.step()
         scheduler.step()
         torch.save({name: part.state_dict() for name, part in parts.items()}, path + "~")
-        os.replace(path + "~", path)  # whole or not at all
+        os.replace(path + "~", path)  # replaces the file atomically

@@ -1,4 +1,4 @@
-"""Hugging Face's Trainer: python examples/drop_in_trainer.py photos/ checkpoints/"""
+"""Trains with Hugging Face's Trainer: python examples/drop_in_trainer.py photos/ checkpoints/"""
 
 import sys
 
@@ -24,7 +24,7 @@ loader = tundish.accelerate(DataLoader(photos.with_transform(transform), 8, shuf
 
 
 class SavePlace(hf.TrainerCallback, hf.trainer_callback.ExportableState):
-    def state(self):  # goes into every checkpoint
+    def state(self):  # saved in every checkpoint
         return {"place": loader.state_dict()}
 
     def on_train_begin(self, args, state, *_, **__):

@@ -1,4 +1,4 @@
-"""Exact accuracy on several ranks, for any number of images: none is counted twice, none is lost.
+"""Measures exact accuracy on several ranks: every image counts once, whatever their number.
 
 torchrun --nproc-per-node 2 examples/evaluate_ddp.py val.tnd checkpoint.pt
 """
@@ -20,9 +20,9 @@ model = nn.Sequential(*layers, nn.Linear(32, len(loader.classes)))
 state = torch.load(checkpoint)["model"]
 model.load_state_dict({name.removeprefix("module."): value for name, value in state.items()})
 
-sums = torch.zeros(2)  # right ones, images
+sums = torch.zeros(2)  # correct predictions, images
 with torch.no_grad():
-    for images, labels in loader:  # as many batches on every rank; the last may be empty
+    for images, labels in loader:  # the same number of batches on every rank; the last may be empty
         sums += torch.tensor([(model(images).argmax(1) == labels).sum(), len(labels)])
 distributed.all_reduce(sums)
 if loader.rank == 0:

@@ -1,4 +1,4 @@
-"""Accelerate: the loader is not given to prepare(); it knows its rank and is saved with the rest.
+"""Trains with Accelerate. The loader needs no prepare(); it detects its rank and is saved as usual.
 
 accelerate launch examples/train_accelerate.py train.tnd checkpoint/
 """
@@ -14,7 +14,7 @@ from torch import nn
 from tundish import transforms as T
 
 pack, checkpoint = sys.argv[1:]
-accelerator = Accelerator()  # before the loader: it starts torch.distributed
+accelerator = Accelerator()  # before the loader, because it starts torch.distributed
 augment = [T.RandomResizedCrop(32), T.RandomHorizontalFlip(), T.Normalize()]
 loader = tundish.Loader(pack, batch_size=8, shuffle=True, transforms=augment)
 

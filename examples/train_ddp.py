@@ -1,4 +1,4 @@
-"""DistributedDataParallel: each rank gets its share of every global batch, without a sampler.
+"""Trains with DistributedDataParallel: each rank gets its share of every global batch, no sampler.
 
 torchrun --nproc-per-node 2 examples/train_ddp.py train.tnd checkpoint.pt
 """
@@ -22,7 +22,7 @@ layers.append(nn.Linear(32, len(loader.classes)))
 model = nn.parallel.DistributedDataParallel(nn.Sequential(*layers))
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 parts = {"model": model, "optimizer": optimizer, "loader": loader}
-if os.path.exists(checkpoint):  # one for all ranks, also for more or fewer than there were
+if os.path.exists(checkpoint):  # one file for all ranks; the number of ranks may change
     for name, state in torch.load(checkpoint).items():
         parts[name].load_state_dict(state)
 
@@ -35,5 +35,5 @@ while loader.epoch < 2:
         if step % 3 == 0 and loader.rank == 0:
             print(f"epoch {loader.epoch}: loss {loss.item():.4f}", flush=True)
             torch.save({name: part.state_dict() for name, part in parts.items()}, checkpoint + "~")
-            os.replace(checkpoint + "~", checkpoint)  # whole or not at all
+            os.replace(checkpoint + "~", checkpoint)  # replaces the file atomically
 distributed.destroy_process_group()

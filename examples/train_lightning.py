@@ -1,4 +1,4 @@
-"""Lightning: a DataModule, and a Trainer that goes on in the middle of an epoch.
+"""Trains with Lightning: a DataModule, and a Trainer that resumes in mid-epoch.
 
 python examples/train_lightning.py train.tnd checkpoints/
 """

@@ -1,4 +1,4 @@
-"""A plain loop that may be killed at any moment: started again, it goes on where it was.
+"""Trains in a plain loop that resumes where it was killed.
 
 tundish pack photos/ -o train.tnd
 python examples/train_plain.py train.tnd checkpoint.pt
@@ -34,4 +34,4 @@ while loader.epoch < 2:
         if step % 3 == 0:
             print(f"epoch {loader.epoch}: loss {loss.item():.4f}", flush=True)
             torch.save({name: part.state_dict() for name, part in parts.items()}, checkpoint + "~")
-            os.replace(checkpoint + "~", checkpoint)  # whole or not at all
+            os.replace(checkpoint + "~", checkpoint)  # replaces the file atomically

@@ -1,1 +1,1 @@
-"""End-to-end tests, one folder per area; `helpers` holds what they share."""
+"""End-to-end tests, one folder per area; `helpers` holds the shared code."""

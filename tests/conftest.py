@@ -1,4 +1,4 @@
-"""Data sets that many tests share, made once per run, and a few tools around them."""
+"""Shared data sets, created once per run, and tools for the tests that use them."""
 
 import csv
 import hashlib
@@ -18,18 +18,18 @@ from tests.helpers import files
 from tests.helpers.files import tar_of, write
 from tests.helpers.program import PROGRAM
 
-# Threads of torch that share a busy CPU wait for each other many times as long as they work, and torch reads this when
-# it is imported. Tests of threads ask for them.
+# Spinning torch threads waste most of a busy CPU, so tests run torch on one thread. torch reads the
+# variable on import. Tests of threads request more threads.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# A shell starts what runs in its background with SIGINT ignored, and children inherit that; the
-# tests of Ctrl-C need what a person at a terminal has.
+# A shell starts background jobs with SIGINT ignored, and children inherit the setting. The tests of
+# Ctrl-C need the default handler.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# What a working machine may lack or have: a skip says one of these. Any other skip fails, since ./dev
-# setup and ./dev build make everything else, and a test that is skipped where it should run hides
-# what it would have found.
+# Properties of the machine that allow a skip; the reason must start with one of these texts. Any
+# other skip fails: ./dev setup and ./dev build provide everything else, and a wrongly skipped test
+# hides failures.
 MAY_BE_SKIPPED = (
     "cannot mount here",
     "page-locked memory is available here",
@@ -42,7 +42,7 @@ MAY_BE_SKIPPED = (
 
 
 def fail_unless_allowed(report):
-    """A report of a skip that nobody allowed becomes that of a failure."""
+    """Turns the report of a skip into a failure unless its reason is allowed."""
     if not report.skipped or hasattr(report, "wasxfail"):
         return report
     reason = report.longrepr[2].removeprefix("Skipped: ")
@@ -78,7 +78,7 @@ RANK_VARIABLES = (
 
 @pytest.fixture(autouse=True)
 def _one_process(monkeypatch):
-    """No test takes the runner's own job for its ranks."""
+    """Removes rank variables, so no test takes the runner's own job for its ranks."""
     for name in RANK_VARIABLES:
         monkeypatch.delenv(name, raising=False)
 
@@ -87,7 +87,7 @@ def _one_process(monkeypatch):
 
 
 def photo(number: int, width: int, height: int) -> Image.Image:
-    """A smooth picture with some noise; every number gives another one."""
+    """Returns a smooth picture with some noise; each number gives a different picture."""
     rng = np.random.default_rng(number)
     y, x = np.mgrid[0:height, 0:width].astype(np.float64)
     waves = [
@@ -113,7 +113,7 @@ def png(number: int, width: int, height: int, mode: str = "RGB") -> bytes:
 
 
 def pack(source: Path, target: Path, *words: str) -> Path:
-    """Exit code 3 means that the program had remarks; the pack is there all the same."""
+    """Packs a source. Exit code 3 means warnings; the pack exists nevertheless."""
     if not PROGRAM.exists():
         pytest.skip("./dev build makes the program")
     line = [PROGRAM, "pack", source, "-o", target, "--quiet", *words]
@@ -124,7 +124,7 @@ def pack(source: Path, target: Path, *words: str) -> Path:
 
 @pytest.fixture(scope="session")
 def make():
-    """The makers above, for tests that need their own data."""
+    """The functions above, for tests that need their own data."""
     return SimpleNamespace(
         photo=photo, encode=encode, jpeg=jpeg, png=png, write=write, pack=pack, tar=tar_of
     )
@@ -171,7 +171,7 @@ def photos(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory):
-    """355 images of 8 x 8 pixels: 60 steps of a global batch of 6, the last one not full."""
+    """355 images of 8 x 8 pixels: 60 steps with global batches of 6, the last batch not full."""
     root = tmp_path_factory.mktemp("tiny")
     rng = np.random.default_rng(0)
     count = 355
@@ -185,7 +185,7 @@ def tiny(tmp_path_factory):
 
 @pytest.fixture
 def three_photos(tmp_path):
-    """Two classes, three images, one of them a PNG that calls itself JPEG."""
+    """Three images in two classes; one is a PNG named b.JPEG."""
     write(tmp_path / "photos/cat/a.jpg", files.jpeg())
     write(tmp_path / "photos/cat/b.JPEG", files.png())
     write(tmp_path / "photos/dog/c.jpg", files.jpeg((0, 90, 200), (64, 48)))
@@ -197,14 +197,14 @@ def three_packed(three_photos, tmp_path):
     return pack(three_photos, tmp_path / "train.tnd")
 
 
-# --- looking at batches -----------------------------------------------------------------------
+# --- reading batches --------------------------------------------------------------------------
 
 
 def bytes_of(value) -> bytes:
-    """Every value of a tensor, array, tuple or list, in the order of its indices."""
+    """Returns the bytes of every value of a tensor, array, tuple or list, in index order."""
     if isinstance(value, (tuple, list)):
         return b"|".join(bytes_of(one) for one in value)
-    if hasattr(value, "detach"):  # torch; NumPy has no bfloat16
+    if hasattr(value, "detach"):  # a torch tensor; NumPy has no bfloat16
         value = value.contiguous()
         value = value.view(dtype=_same_width(value)).numpy()
     return str(value.shape).encode() + np.ascontiguousarray(value).tobytes()
@@ -218,13 +218,13 @@ def _same_width(tensor):
 
 @pytest.fixture(scope="session")
 def digest():
-    """A short name for all the values of some batches: equal names, equal bytes."""
+    """Returns a digest of all values of some batches: equal digests mean equal bytes."""
     return lambda value: hashlib.sha256(bytes_of(value)).hexdigest()
 
 
 @pytest.fixture(scope="session")
 def run_python():
-    """Runs a program text in a fresh interpreter; generous about time, so that only a hang fails."""
+    """Runs program text in a fresh interpreter; only a hang reaches the time limit."""
 
     def run(code: str, *arguments, env=None, options=(), timeout=120, check=True):
         line = [sys.executable, *options, "-c", code, *map(str, arguments)]

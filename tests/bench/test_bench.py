@@ -1,4 +1,4 @@
-"""Benchmarks on a tiny set: rows that carry their origin, and no time for wrong pixels."""
+"""Benchmarks on a tiny set: rows carry their origin, and wrong pixels get no time."""
 
 import dataclasses
 import re

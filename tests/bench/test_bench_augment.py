@@ -1,4 +1,4 @@
-"""`bench augment` on a tiny set: rows with their origin, no time for wrong pixels, and what the README says of its figures."""
+"""`bench augment` on a tiny set: origin of the rows, no time for wrong pixels, README figures."""
 
 import dataclasses
 import math
@@ -23,7 +23,7 @@ def test_augment_gives_rows_and_ours_are_torchvisions_pixels(samples, tmp_path):
     words = ["--rounds", "2", "--milliseconds", "1", "--only", *chosen]
     rows, table = bench("augment", samples, tmp_path, *words)
     check_rows(rows, "augment")
-    # A contestant that is not installed has one row, without an operation.
+    # A contestant that is not installed has one row without an operation.
     measured = [row for row in rows if row["metric"] == "us" and "operation" in row]
     times = {(row["contestant"], row["operation"]): row for row in measured}
     ours = [name for name, operation in times if "tundish" in name and operation == "brightness"]
@@ -54,7 +54,7 @@ def test_what_a_turn_without_an_operation_takes_has_words():
 
 
 def test_every_transform_on_pixels_takes_part():
-    """Those that only choose among others have no operation of their own."""
+    """Containers, which only choose among other transforms, have no operation."""
     measured = {type(one.transform).__name__ for one in OPERATIONS}
     containers = {"RandAugment", "TrivialAugmentWide", "AutoAugment", "RandomApply"}
     containers |= {"AugMix", "TimmRandAugment", "TimmAutoAugment", "TimmRandomErasing"}
@@ -63,13 +63,13 @@ def test_every_transform_on_pixels_takes_part():
     elsewhere |= {"ResizeKeepRatio", "CenterCropOrPad", "RandomCropOrPad", "TrimBorder"}
     elsewhere |= {"RandomHorizontalFlip", "RandomVerticalFlip", "ToDtype", "PadTo"}
     elsewhere |= {"FiveCrop", "TenCrop", "RandomResize", "RandomShortestSize", "ScaleJitter"}
-    elsewhere |= {"MixUp", "CutMix", "TimmMixup"}  # of batches
+    elsewhere |= {"MixUp", "CutMix", "TimmMixup"}  # transforms of whole batches
     names = {one.__name__ for one in T.Transform.__subclasses__()}
     assert names - containers - elsewhere - measured == set()
 
 
 class OursAlone:
-    """A player that has every operation."""
+    """A contestant that supports every operation."""
 
     who = CONTESTANTS[0]
 
@@ -140,7 +140,7 @@ def test_the_geometric_mean_is_of_the_ratios_of_a_round():
 
 
 def test_a_lost_case_also_has_the_ratio_without_the_copy():
-    """Median of 2/(4 - 3.5) and 2/(4 - 3): a pipeline makes no copy."""
+    """The ratio without the copy is the median of 2/(4 - 3.5) and 2/(4 - 3)."""
     ours, operations = "tundish, AVX2", [BRIGHTNESS]
     results = {
         "brightness": {

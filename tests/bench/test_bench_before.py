@@ -1,4 +1,4 @@
-"""bench before: a checkout against itself."""
+"""`bench before`: compares a checkout with itself."""
 
 from tests.helpers.bench_runs import ROOT, bench, check_rows, needs_build
 

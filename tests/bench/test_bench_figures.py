@@ -1,4 +1,4 @@
-"""Figures of benchmarks: medians with intervals, charts, and what bench/README.md says."""
+"""Benchmark figures: medians with intervals, charts, and the claims of bench/README.md."""
 
 import re
 

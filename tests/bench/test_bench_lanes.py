@@ -17,7 +17,7 @@ pytestmark = needs_build
 
 @pytest.fixture(scope="module")
 def lanes_run(samples, tmp_path_factory):
-    """One run for all that is said of it: rows, what it printed, its folder."""
+    """Rows, output and folder of one run, shared by all tests of the file."""
     folder = tmp_path_factory.mktemp("lanes")
     return *bench("lanes", samples, folder, "--rounds", "1", "--cached"), folder
 

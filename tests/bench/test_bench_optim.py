@@ -1,4 +1,4 @@
-"""`bench optim` on tiny tensors and without a GPU: rows, comparisons, bars, and what a GPU would be asked."""
+"""`bench optim` on tiny tensors without a GPU: rows, comparisons, bars, and calls to a fake GPU."""
 
 import contextlib
 import itertools
@@ -101,7 +101,7 @@ def test_the_shapes_are_those_of_torchvision():
 
 
 def off_by(step, parameters, share):
-    """A step, and afterwards weights that are not quite right."""
+    """Returns a step that then moves the weights by an additional `share` of their change."""
 
     def wrong_step():
         before = [p.detach().clone() for p in parameters]
@@ -166,7 +166,7 @@ def result_of(job="adamw", name="resnet50", **times):
 
 
 def test_bars_are_met_or_not_met_or_not_measured():
-    # 28 bytes of 1,000 elements at 2 GB/s: 14 us.
+    # 28 bytes for each of 1,000 elements at 2 GB/s: 14 us.
     fast = result_of(**{ours.NAME: {"graph": 14e-6 / 0.76}})
     assert math.isclose(bars.copy_shares(fast, ours.NAME)[0], 0.76)
     (line,) = bars.bar_lines([fast], "cuda")
@@ -216,7 +216,7 @@ def test_the_cpu_time_of_everyone_is_that_of_proc_stat(monkeypatch):
 
 
 class Fake:
-    """Stands in for torch.cuda: what is captured is run again by replay()."""
+    """Replaces torch.cuda; replay() runs the captured calls again."""
 
     def __init__(self):
         self.calls = []
@@ -253,7 +253,7 @@ class Fake:
         self.calls.append("record")
 
     def elapsed_time(self, _):
-        return 5.0  # milliseconds
+        return 5.0  # 5.0 is in milliseconds
 
 
 class FakeGraph:
@@ -299,7 +299,7 @@ def test_a_graph_has_one_step_after_the_warm_up_and_is_timed_by_replays(fake):
 
 @pytest.mark.parametrize(("share", "kept"), [(0.0, True), (1e-2, False)])
 def test_a_graph_whose_replay_gives_wrong_weights_is_not_timed(fake, monkeypatch, share, kept):
-    """Steps are run when they are captured; a replay runs them again, wrongly."""
+    """The capture runs the right step; the replay runs a wrong one."""
 
     def make(job, parameters, graph):
         right = ours.make(job, parameters, False).step
@@ -329,14 +329,14 @@ def test_steps_on_a_gpu_have_a_time_of_the_host_and_one_of_the_gpu(fake):
     taken = measure.time_steps(contestant, gradients, True, 4, "cuda")
     assert taken["eager"] == 5e-3
     assert taken["host"] != taken["eager"]
-    assert all(a is not b for a, b in itertools.pairwise(seen))  # fresh in every step
+    assert all(a is not b for a, b in itertools.pairwise(seen))  # new tensors in every step
     seen.clear()
     measure.time_steps(contestant, gradients, False, 4, "cuda")
     assert all(one is gradients[0][0] for one in seen)
 
 
 def test_a_copy_reads_and_writes_its_bytes(fake):
-    # 10 copies in 5 ms; the first one is not timed.
+    # 10 copies in 5 ms; the first copy is not timed.
     assert measure.Copy(2, "cpu").bytes_per_s() == pytest.approx(10 * 2 * 2**21 / 5e-3)
     assert fake.calls.count("record") == 2
 

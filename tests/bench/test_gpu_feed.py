@@ -1,4 +1,4 @@
-"""`bench gpu_feed` without a GPU: every contestant once, and what it makes of a trace."""
+"""`bench gpu_feed` without a GPU: runs every contestant and counts the waits in a trace."""
 
 import subprocess
 import sys
@@ -56,7 +56,7 @@ def test_waits_in_a_trace_are_counted_by_thread_and_place():
         mark("feed.step", 20, 30),
         call("cudaStreamSynchronize", 25),
         call("cudaEventSynchronize", 26, thread=2),
-        call("cudaDeviceSynchronize", 40),  # after the last
+        call("cudaDeviceSynchronize", 40),  # after the last step
     ]
     inside, trainer, others = syncs.read_trace(events)
     assert inside == ["cudaEventSynchronize"]

@@ -1,4 +1,4 @@
-"""Result files: what all rows share is written once, every file is referred to, and nothing is lost."""
+"""Result files: shared values are written once, every file is referenced, and no value is lost."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Python files of the current folder are data: no verb imports them."""
+"""Python files in the current folder are data: no verb imports them."""
 
 import json
 import subprocess
@@ -78,7 +78,7 @@ def build():
 
 @pytest.fixture
 def hostile(tmp_path):
-    """A folder whose modules note that they ran, beside a folder with a script."""
+    """A folder whose modules record that they were imported, beside a folder with a script."""
     folder, scripts = tmp_path / "here", tmp_path / "scripts"
     folder.mkdir()
     scripts.mkdir()
@@ -144,7 +144,7 @@ def test_a_module_that_the_command_names_is_still_found_in_the_folder(hostile):
 
 @pytest.mark.parametrize("options", [["-P"], []])
 def test_a_child_has_the_path_of_its_parent_and_imports_nothing_before(options, hostile):
-    """Without -P is how Python 3.10 starts it."""
+    """Without -P, as Python 3.10 starts a child."""
     code = "print(sys.path == eval(sys.argv[1]), sys.argv[2:])"
     command = [word for word in child_command(code) if word != "-P"]
     command[1:1] = options

@@ -1,4 +1,4 @@
-"""`tundish bench` and `tundish demo`; tests/examples/test_demo.py has the demo's page."""
+"""`tundish bench` and `tundish demo`; tests/examples/test_demo.py covers the page of the demo."""
 
 import json
 import re
@@ -97,7 +97,7 @@ def test_a_file_may_be_called_load(three_packed, tmp_path):
 
 
 def test_the_demo_runs_without_python_beside_it(tmp_path):
-    """A copy of the program alone: it says what is missing and ends with what it has."""
+    """The program alone reports what is missing and completes the steps that need no Python."""
     shutil.copy(PROGRAM, tmp_path / "tundish")
     words = ["./tundish", "demo", "--images", "20", "--seconds", "0.02", "--work", "work"]
     alone = {"PATH": "", "HOME": str(tmp_path)}

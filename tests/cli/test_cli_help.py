@@ -1,4 +1,4 @@
-"""Help, explanations, and what the program says to wrong words."""
+"""Help, explanations, and the program's answers to invalid arguments."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`tundish pack`: what it makes, prints and leaves alone."""
+"""`tundish pack`: the files it writes, its output, and the files it leaves untouched."""
 
 import re
 

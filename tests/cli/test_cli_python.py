@@ -1,4 +1,4 @@
-"""Verbs that are written in Python, called by the program: words, exit codes, and no Python at all."""
+"""Verbs written in Python, started by the program: arguments, exit codes, a missing Python."""
 
 import json
 import re
@@ -15,7 +15,7 @@ pytestmark = needs_program
 
 
 def python_verbs():
-    """The rows of the program's table without a function of their own."""
+    """Returns the rows of the program's table that have no C++ function."""
     table = (ROOT / "src/cli/main.cpp").read_text()
     return re.findall(r'Verb\{"\w+", "(\w+)",[^}]*nullptr\}', table)
 

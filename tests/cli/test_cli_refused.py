@@ -1,4 +1,4 @@
-"""`tundish pack` with files and sources that are no images: refused, named and counted."""
+"""`tundish pack` refuses, names and counts files and sources that are not images."""
 
 import io
 import json
@@ -32,7 +32,7 @@ def test_a_source_of_no_known_kind_is_refused(tmp_path):
 
 @pytest.fixture
 def bad_photos(three_photos):
-    """Twelve files that must be refused, beside the three good ones."""
+    """Twelve files that must be refused, beside the three valid ones."""
     write(three_photos / "cat/empty.jpg", b"")
     write(three_photos / "cat/page.jpg", b"<!DOCTYPE html><html>404</html>")
     (three_photos / "cat/gone.jpg").symlink_to("nowhere.jpg")
@@ -49,7 +49,7 @@ def test_refused_files_are_named_counted_and_left_out(bad_photos, tmp_path):
     log = (tmp_path / "a.tnd.log").read_text()
     for name in ("empty.jpg", "page.jpg", "gone.jpg", "noise8.png"):
         assert name in log
-    # The number of a refused file is not one of the pack.
+    # Refused files are not numbered as records of the pack.
     assert "record" not in log.replace(str(tmp_path), "")
     assert log.startswith("# refused by tundish pack: 12 of 15 samples\n")
     assert re.search(r"^  refused +12, all named in .*a\.tnd\.log$", out(result), re.M)
@@ -158,7 +158,7 @@ def test_all_counts_of_a_pack_with_broken_and_unknown_images_agree(three_photos,
 
 @pytest.fixture
 def cut_photos(three_photos):
-    """Twelve JPEGs that end in the middle, and one of a kind that is not re-coded, beside the good ones."""
+    """Twelve truncated JPEGs and a truncated CMYK JPEG, which is not re-coded, and valid files."""
     noise = random.Random(2).randbytes(3 * 64 * 64)
     for i in range(13):
         file = io.BytesIO()

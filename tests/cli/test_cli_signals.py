@@ -37,7 +37,7 @@ def test_a_closed_pipe_of_messages_does_not_stop_a_pack(three_photos, tmp_path):
 
 @pytest.fixture
 def many(tmp_path):
-    """Enough files that a signal hits the work and not its end."""
+    """Enough files for a signal to arrive while the program works."""
     write(tmp_path / "many/c/0.jpg", jpeg())
     for i in range(1, 3000):
         os.link(tmp_path / "many/c/0.jpg", tmp_path / f"many/c/{i}.jpg")
@@ -58,10 +58,10 @@ def interrupt_after_first_line(words):
 
 def test_ctrl_c_ends_a_pack_and_leaves_the_old_state(many, tmp_path):
     (tmp_path / "old.tnd").write_bytes(b"old")
-    for _ in range(20):  # a signal may come too late
+    for _ in range(20):  # the signal may arrive too late
         words = ["pack", many, "-o", tmp_path / "old.tnd", "--force"]
         code, _, stderr = interrupt_after_first_line(words)
-        hidden = {".old.tnd.partial", ".old.tnd.journal"}  # the next run goes on there
+        hidden = {".old.tnd.partial", ".old.tnd.journal"}  # the next run resumes from these files
         assert set(left_behind(tmp_path, "many", "old.tnd")) in (set(), hidden)
         if code == 130:
             break
@@ -101,7 +101,7 @@ def test_ctrl_c_ends_the_statistics_before_all_images_are_decoded(tmp_path):
         [PROGRAM, "info", "--stats", photos], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         try:
-            while not has_open(process, photos / "c/0.jpg"):  # every name is the same file
+            while not has_open(process, photos / "c/0.jpg"):  # all names link to one file
                 assert process.poll() is None
             process.send_signal(signal.SIGINT)
             stdout, stderr = process.communicate(timeout=60)
@@ -127,7 +127,7 @@ print([name for name in names if signal.getsignal(getattr(signal, name)) == sign
 
 @pytest.mark.parametrize("verb", [["doctor", "-q", "--", sys.executable], ["run", "-q"]])
 def test_a_signal_that_is_ignored_stays_ignored(verb, tmp_path):
-    """As for `tundish doctor ... &` in a script of a shell, and under nohup."""
+    """Signals are ignored under nohup and for `tundish doctor ... &` in a shell script."""
     script = tmp_path / "train.py"
     script.write_text(IGNORED)
 
@@ -140,7 +140,7 @@ def test_a_signal_that_is_ignored_stays_ignored(verb, tmp_path):
 
 
 def test_a_command_of_the_doctor_has_the_usual_signals():
-    """Python ignores SIGPIPE; a pipeline that ends early needs it."""
+    """Python ignores SIGPIPE; a pipeline that ends early needs the default action."""
     words = [PROGRAM, "doctor", "-q", "--", "bash", "-c", "yes | head -1; echo ${PIPESTATUS[0]}"]
     result = subprocess.run(words, capture_output=True)
     assert (result.stdout, result.stderr) == (b"y\n141\n", b"")

@@ -1,4 +1,4 @@
-"""`tundish info --stats` against the same figures from Pillow and NumPy."""
+"""`tundish info --stats` compared with the same figures from Pillow and NumPy."""
 
 import io
 import re
@@ -54,7 +54,7 @@ def mixed(tmp_path_factory):
 
 
 def slowly(files):
-    """Sums and sizes by Pillow and NumPy."""
+    """Computes sums and sizes with Pillow and NumPy."""
     images = [np.asarray(Image.open(file).convert("RGB")).astype(np.uint64) for file in files]
     levels = np.concatenate([image.reshape(-1, 3) for image in images])
     return {

@@ -1,4 +1,4 @@
-"""Paths, rights and disks that do not do what the program needs."""
+"""Paths, permissions and disks that prevent the program from working."""
 
 import json
 import os

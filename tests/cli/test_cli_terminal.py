@@ -1,4 +1,4 @@
-"""What is drawn on a terminal, and what is not."""
+"""Progress and colors appear on a terminal only; image bytes are never written to a terminal."""
 
 import os
 import pty
@@ -20,9 +20,9 @@ def on_terminal(*words, env=None):
 
 @pytest.fixture
 def large(tmp_path):
-    """Some tenths of a second of decoding."""
+    """A folder whose decoding takes a few tenths of a second."""
     photos = large_jpegs(tmp_path / "large")
-    words = ["--codec", "keep"]  # the others decode too fast
+    words = ["--codec", "keep"]  # the other codecs decode too fast
     assert tundish("pack", photos, "-o", tmp_path / "large.tnd", *words).returncode == 0
     return tmp_path / "large.tnd"
 

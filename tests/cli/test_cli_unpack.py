@@ -1,4 +1,4 @@
-"""`tundish unpack`: every file comes back, whatever its name."""
+"""`tundish unpack` restores every file, whatever its name."""
 
 import errno
 import json
@@ -175,7 +175,7 @@ def test_a_record_that_the_disk_cannot_read_is_named_and_the_others_are_written(
             capture_output=True,
             timeout=120,
         )
-        if result.returncode == 0:  # it reads no more often
+        if result.returncode == 0:  # the program makes fewer than nth reads
             break
         report = json.loads(result.stdout)
         if "error" in report:  # the pack could not be opened

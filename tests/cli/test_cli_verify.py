@@ -1,4 +1,4 @@
-"""`tundish verify`, and what damage does to the other verbs."""
+"""`tundish verify`, and the effect of damage on the other verbs."""
 
 import io
 import random

@@ -1,4 +1,4 @@
-"""`tundish view`: a contact sheet whose pictures are those that a loader gives."""
+"""`tundish view`: a contact sheet of exactly the images that a loader returns."""
 
 import base64
 import html
@@ -34,7 +34,7 @@ RECIPE = [
     T.RandomErasing(p=0.5, value="random"),
 ]
 LEVELS = RECIPE[:3]
-MARGIN = 6  # of the PNG
+MARGIN = 6  # margin of the PNG in pixels
 
 
 def recipe_file(folder, transforms=RECIPE):
@@ -44,13 +44,13 @@ def recipe_file(folder, transforms=RECIPE):
 
 
 def pictures_of(page):
-    """The pictures inside an HTML sheet, in order."""
+    """Returns the pictures inside an HTML sheet, in order."""
     found = re.findall(r'src="data:image/jpeg;base64,([^"]*)"', page)
     return [np.asarray(Image.open(io.BytesIO(base64.b64decode(one)))) for one in found]
 
 
 def given_by_a_loader(pack, samples, draws, seed, transforms):
-    """The uint8 images of these samples, epoch after epoch: images[sample][epoch]."""
+    """Returns the uint8 images of these samples over all epochs: images[sample][epoch]."""
     loader = tundish.Loader(
         pack, 1, transforms=transforms, seed=seed, order=tundish.Subset(samples), backend="numpy"
     )
@@ -81,7 +81,7 @@ def test_the_pictures_of_a_png_are_those_of_the_loader(photos, tmp_path):
 
 
 def test_normalize_is_undone_and_an_erasure_after_it_is_shown(photos, tmp_path):
-    """Without a chance of erasing the levels are those before ToDtype; with it some differ."""
+    """Without erasing, the levels equal those before ToDtype; with erasing, some differ."""
     sheets = {}
     for name, transforms in {
         "levels": LEVELS,
@@ -170,7 +170,7 @@ def test_one_of_several_views_is_shown_from_a_file_and_from_a_state(photos, tmp_
 
 
 def test_long_words_do_not_make_the_columns_of_a_png_wide(photos, tmp_path):
-    """Nor does what an affine step has as numbers."""
+    """The numbers of an affine step do not widen the columns either."""
     long = [T.Resize((200, 200)), T.RandomAffine((9, 9), (0.3, 0.3), (0.8, 0.8), (5, 5))]
     sheet = tmp_path / "sheet.png"
     words = ("--samples", "2", "--draws", "2")
@@ -188,7 +188,7 @@ def test_long_words_do_not_make_the_columns_of_a_png_wide(photos, tmp_path):
 
 
 def test_images_without_one_size_have_a_sheet_too(photos, tmp_path):
-    """The loader refuses such batches; whoever looks for the reason sees them."""
+    """The loader refuses such batches; the sheet shows the images that cause the refusal."""
     sheet = tmp_path / "sheet.png"
     recipe = recipe_file(tmp_path, [T.RandomHorizontalFlip()])
     assert result_json("view", photos.pack, "--transforms", recipe, "-o", sheet)["bad"] == []

@@ -1,4 +1,4 @@
-"""What every verb written in Python has in common: options, help, errors, colors, JSON."""
+"""Features common to all verbs written in Python: options, help, errors, colors, JSON."""
 
 import ast
 import io
@@ -94,7 +94,7 @@ def test_help_is_made_from_the_options():
 
 
 @needs_program
-@pytest.mark.parametrize("verb", sorted(set(VERBS) - {"demo-page"}))  # demo calls that one
+@pytest.mark.parametrize("verb", sorted(set(VERBS) - {"demo-page"}))  # the demo calls demo-page
 def test_the_program_shows_the_help(verb):
     argv = verb.split()
     assert out(tundish("help", *argv)) == VERBS[verb].help()
@@ -114,9 +114,9 @@ def test_help_of_every_verb_fits_80_columns_and_lists_each_option_once(verb):
 
 
 def test_one_option_means_the_same_on_every_verb():
-    """No option takes a value on one verb and none on another, or a value of another kind.
+    """Checks that an option takes the same kind of value on every verb, or none on every verb.
 
-    --memory alone does: the doctor records the memory of a step, tune takes a limit.
+    The only exception is --memory: the doctor records the memory of a step, tune takes a limit.
     """
     found = {}
     for arguments in VERBS.values():
@@ -203,7 +203,7 @@ def test_values_have_ranges(convert, good, bad):
 
 
 def test_a_renamed_option_names_the_new_one_which_exists(capsys):
-    """Whatever else is wrong with the command line."""
+    """The message comes first even if the command line has other errors."""
     for verb, options in RENAMED_OPTIONS.items():
         for old, new in options.items():
             for argv in ([old], [f"{old}=3", "--json"], ["--nothing", old]):
@@ -233,7 +233,7 @@ def test_errors_have_an_exit_code_and_json(capsys, raised, code, message):
     def run(options):
         raise raised
 
-    if code is None:  # a mistake of ours keeps its traceback
+    if code is None:  # an internal error keeps its traceback
         with pytest.raises(type(raised)):
             run_verb(with_words(), ["a"], run)
         return

@@ -1,4 +1,4 @@
-"""Temporary folders of processes that were killed are removed by the next process."""
+"""A process removes the temporary folders that killed processes left."""
 
 import os
 import subprocess

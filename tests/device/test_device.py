@@ -1,4 +1,4 @@
-"""Loader(device=...): what can be said without a GPU. tests/gpu/loader.py does the rest on one."""
+"""Loader(device=...) without a GPU; tests/gpu/loader.py covers the rest on a GPU."""
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -102,7 +102,7 @@ def test_the_wait_of_the_gpu_is_counted_once_the_gpu_has_reached_it(tmp_path, gp
     list(loader)
     assert loader.stats()["data/gpu_wait_s"] == 11 * 0.25
     gpu.keeps_up = True
-    with ThreadPoolExecutor(1) as other:  # asks the GPU nothing: it may be recording a graph
+    with ThreadPoolExecutor(1) as other:  # may be recording a graph: no GPU queries
         assert other.submit(loader.stats).result()["data/gpu_wait_s"] == 11 * 0.25
     gpu.records = True
     assert loader.stats()["data/gpu_wait_s"] == 11 * 0.25
@@ -129,7 +129,7 @@ def test_a_loop_that_is_far_ahead_of_the_gpu_waits_for_it(tmp_path, gpu):
     gpu.keeps_up = False
     for _ in range(3):
         list(loader)
-    # At the end of every epoch for the last batch, and for those that are too far behind.
+    # The host waits for the last batch of every epoch, and for batches too far behind.
     assert len(gpu.waited_for) > 3 + 33 - 20
     batches = iter(loader)
     gpu.keeps_up = True
@@ -215,7 +215,7 @@ def test_a_batch_taken_in_another_stream_is_waited_for_in_that_stream(tmp_path, 
 def test_a_batch_may_be_taken_by_another_thread_between_two_looks(tmp_path, gpu, monkeypatch):
     loader = opened(make_folder(tmp_path / "images", 3), device="cuda", decode="cpu")
     batches = iter(loader)
-    while not loader._run._advance(batches._iteration):  # a batch is here, and not handed out
+    while not loader._run._advance(batches._iteration):  # a batch is ready, not delivered
         pass
     here, taken = PendingGpuBatches.is_ready, []
 

@@ -1,4 +1,4 @@
-"""Images that a GPU could not decode: zeros in the batch, and bad samples in every report."""
+"""Images that a GPU cannot decode: zeros in the batch, bad samples in every report."""
 
 import warnings
 from types import SimpleNamespace
@@ -24,7 +24,7 @@ def gpu(monkeypatch):
 
 @pytest.fixture(scope="module")
 def hostile(photos, tmp_path_factory):
-    """A pack with records that no decoder takes, their numbers, and what the CPU says of each."""
+    """A pack with undecodable records, the record numbers, and the CPU's error for each record."""
     pack = tmp_path_factory.mktemp("hostile") / "hostile.tnd"
     spoilt = hostile_set.make(photos.pack, pack, 3)
     with tundish.Loader(pack, 4, transforms=CROP, on_error="skip", backend="numpy") as loader:

@@ -1,8 +1,10 @@
-"""The planted script and the clean twin of every check: `checks/TOPIC/ID.txt`.
+"""Reads the planted script and the clean twin of every check from `checks/TOPIC/ID.txt`.
 
-The planted one is above the line `=== clean`; `# found: ID, ID` marks what must be found on a line, and `# fix: TEXT` on
-the line above it is the fix that the finding must suggest. After `=== planted` another pair follows, for a special case.
-Each script begins with PRELUDE, unless it begins with `import torch`."""
+The planted script precedes the line `=== clean`. `# found: ID, ID` marks the findings expected on a
+line, and `# fix: TEXT` on the previous line is the fix that the finding must suggest. After `===
+planted` another pair follows, for a special case. Each script begins with PRELUDE unless it begins
+with `import torch`.
+"""
 
 import re
 from pathlib import Path
@@ -33,7 +35,7 @@ def files():
 
 
 def pairs(file):
-    """Each planted script with its clean twin."""
+    """Returns each planted script with its clean twin."""
     return [
         tuple(
             text if text.startswith("import torch\n") else PRELUDE + text
@@ -44,12 +46,12 @@ def pairs(file):
 
 
 def scripts(file):
-    """The first planted script and its clean twin."""
+    """Returns the first planted script and its clean twin."""
     return pairs(file)[0]
 
 
 def marked(text):
-    """Line and id of every mark, sorted."""
+    """Returns the line and id of every mark, sorted."""
     return sorted(
         (number, name.strip())
         for number, line in enumerate(text.splitlines(), 1)
@@ -59,7 +61,7 @@ def marked(text):
 
 
 def fixes(text):
-    """Line and words of every fix that a script expects."""
+    """Returns the line and text of every fix that a script expects."""
     return [
         (number, words)
         for number, line in enumerate(text.splitlines(), 2)
@@ -68,11 +70,11 @@ def fixes(text):
 
 
 def findings(text, select=()):
-    """Every finding, in the order of the text."""
+    """Returns every finding, in text order."""
     source = read_source("train.py", text.encode())
     return check_source(source, choose(select, ()))[0]
 
 
 def found(text, select=()):
-    """Line and id of every finding, sorted."""
+    """Returns the line and id of every finding, sorted."""
     return sorted((one.line, one.check) for one in findings(text, select))

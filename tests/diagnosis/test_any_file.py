@@ -1,4 +1,4 @@
-"""Any bytes give findings or a clear message: no crash, and nothing is run."""
+"""Any bytes produce findings or a clear message; nothing crashes and nothing is executed."""
 
 import random
 
@@ -78,7 +78,7 @@ def test_what_python_can_parse_is_checked(name):
 
 
 def test_changed_scripts_never_crash_a_check():
-    """Lines left out, repeated or swapped, words changed: what parses is checked to the end."""
+    """Deletes, repeats and swaps lines and changes words; a script that parses is checked fully."""
     draw = random.Random(0)
     words = [
         "loss",

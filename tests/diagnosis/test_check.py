@@ -1,4 +1,4 @@
-"""`tundish.check` and `tundish check`: paths, places, comments, notebooks, JSON, SARIF, exit codes."""
+"""`tundish.check` and `tundish check`: paths, lines, comments, notebooks, formats, exit codes."""
 
 import json
 import os
@@ -68,7 +68,7 @@ def test_folders_are_searched_and_tools_are_left_out(tmp_path):
     report = tundish.check([tmp_path, tmp_path / "b.py"])
     assert report.files == 2
     assert {os.path.relpath(one.file, tmp_path) for one in report.findings} == {"a/x.py", "b.py"}
-    assert tundish.check(tmp_path / "f.txt").findings  # it is named
+    assert tundish.check(tmp_path / "f.txt").findings  # a file given by name is always checked
 
 
 def test_select_and_ignore(script):

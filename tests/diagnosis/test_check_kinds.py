@@ -1,4 +1,4 @@
-"""`tundish check` looks only for errors in unit tests and in generated files."""
+"""`tundish check` reports only errors in unit tests and in generated files."""
 
 import pytest
 import tundish
@@ -40,7 +40,7 @@ def test_unit_tests_are_checked_for_errors_only(name, tmp_path):
 
 @pytest.mark.parametrize("name", ["test.py", "test_model.py", "src/contest/train.py"])
 def test_a_script_that_evaluates_a_test_set_is_no_unit_test(name, tmp_path):
-    path = tmp_path / "tests" / name  # a folder above the one that is searched says nothing
+    path = tmp_path / "tests" / name  # folders above the searched folder do not count
     path.parent.mkdir(parents=True)
     path.write_text(BAD + "\n\ndef test_epoch():\n    pass\n")
     for given in (tmp_path / "tests", path):

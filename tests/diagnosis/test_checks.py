@@ -1,4 +1,4 @@
-"""Every check finds what is planted, line by line, and is silent on the clean twin."""
+"""Every check finds each planted fault on its line and reports nothing for the clean twin."""
 
 import ast
 

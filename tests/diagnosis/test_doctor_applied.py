@@ -30,7 +30,7 @@ FOLDER = "torchvision.datasets.folder.ImageFolder"
 
 
 def iterated(loader, apply, apply_to):
-    """What the watch says of the change, and the class of the iterator."""
+    """Returns the recorded outcome of the change and the class of the iterator."""
     with plants.watched(apply=apply, apply_to=apply_to) as session:
         iterator = iter(loader)
         next(iterator)
@@ -139,7 +139,7 @@ def test_settings_reach_the_script_whatever_is_in_a_path():
 
 
 def test_what_is_said_is_of_the_loader_that_feeds_the_optimizer(tmp_path):
-    """The engine knows the validation's transforms, and not the training's."""
+    """The engine supports the transforms of the validation loader, not of the training loader."""
     steps = v2.Compose([v2.ToImage(), v2.Resize((8, 8)), v2.Lambda(lambda x: x.float())])
     photos = torch_sets.write_folder(tmp_path, 12)
     training = DataLoader(datasets.ImageFolder(photos, steps), 1)
@@ -219,7 +219,7 @@ def test_the_engine_is_timed_where_it_knows_the_data_set_and_random_numbers_stay
 
 
 def test_a_loader_of_tundish_is_not_asked_for_its_data_set():
-    """tundish.Loader opens its file again for that, which may be gone by then."""
+    """tundish.Loader.dataset reopens the file, which may no longer exist."""
 
     class Loader:
         @property

@@ -1,4 +1,4 @@
-"""`tundish doctor compare`: the difference, the exit code, and any file that is no report."""
+"""`tundish doctor compare`: the difference, the exit code, and files that are not reports."""
 
 import json
 

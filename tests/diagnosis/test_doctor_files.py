@@ -1,4 +1,4 @@
-"""Which files `tundish doctor` looks at, and which it says that it wrote."""
+"""The files that `tundish doctor` reads, and the files that it reports as written."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The GPU's record of profiled steps, written down here: what is read off it, and the causes it shows."""
+"""GPU records of profiled steps, constructed by hand: the figures and causes derived from them."""
 
 import pytest
 import torch
@@ -56,7 +56,7 @@ def test_a_host_that_waits_in_every_step_has_its_line():
 
 
 def test_short_waits_of_copies_are_not_the_cause():
-    """Copies from memory that is not pinned wait too; a host that works for long finds the GPU idle."""
+    """Copies from pageable memory wait briefly; a busy host leaves the GPU idle for much longer."""
     gpu = {"forward": 0.010, "other": 0.023}
     lines = [line("other", 0.5, name="log")]
     verdict = command_verdict(gpu, busy_s=0.010, waits=2, wait_s=0.0001, lines=lines)
@@ -120,7 +120,7 @@ def test_a_profiler_that_fails_does_not_end_the_script(monkeypatch):
 
 
 def test_events_of_torchs_own_profiler_can_be_read():
-    """Of a CPU: the same objects as a GPU's."""
+    """Profiles a CPU, because its events have the same classes as GPU events."""
     kinds = torch.profiler.ProfilerActivity
     with torch.profiler.profile(activities=[kinds.CPU]) as profiler:
         torch.ones(100).sum()
@@ -131,7 +131,7 @@ def test_events_of_torchs_own_profiler_can_be_read():
 
 
 def test_a_batch_that_is_made_while_the_gpu_works_takes_longer_than_the_gpu_waits():
-    """160 ms in the loop's process, 84 ms of them seen by the GPU: one worker is not enough."""
+    """The loop takes 160 ms, of which the GPU sees 84 ms: one worker is not enough."""
     gpu = {"data": 0.084, "forward": 0.087}
     steps = [step(gpu=gpu, data=0.160, forward=0.01, backward=0, cpu_s=0.002) for _ in range(20)]
     rows = [("Samples.read", "read", 0.016, 0.016)]

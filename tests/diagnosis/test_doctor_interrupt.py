@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment of `tundish doctor`: exit code 130, and no traceback of ours."""
+"""Ctrl-C at any moment of `tundish doctor` gives exit code 130 and no traceback of tundish."""
 
 import os
 import select
@@ -23,7 +23,7 @@ print('ends')
 
 
 def interrupt(words, seconds):
-    """Exit code and output of a command whose whole process group gets SIGINT after so many seconds."""
+    """Sends SIGINT to the command's process group after a delay; returns exit code and output."""
     pipe = subprocess.PIPE
     with subprocess.Popen(
         words, stdout=pipe, stderr=pipe, text=True, start_new_session=True
@@ -41,7 +41,7 @@ def test_ctrl_c_in_the_first_moments(tmp_path, seconds):
     code, out, error = interrupt(words, seconds)
     assert "ends" not in out
     assert os.path.dirname(os.path.dirname(watch.__file__)) not in error
-    if "<frozen site>" in error:  # before Python has looked at us: as without the doctor
+    if "<frozen site>" in error:  # before Python has loaded tundish: the same without the doctor
         assert "interrupted before PyTorch was imported" in error
     else:
         assert code == 130 or (code, error) == (-signal.SIGINT, ""), error

@@ -1,4 +1,4 @@
-"""The verdict on facts that are written down here: GPUs, ranks and ends that a test cannot have."""
+"""Verdicts on facts constructed by hand: GPUs, ranks and endings that a test cannot create."""
 
 import itertools
 import json
@@ -17,7 +17,7 @@ from tests.helpers.written_facts import COMPUTE, facts, line, sampled, step
 
 
 def test_the_gpus_clock_decides_where_there_is_one():
-    """The host waits for the GPU in backward; the GPU itself waits for data."""
+    """The host waits for the GPU in backward, and the GPU itself waits for data."""
     gpu = {"data": 0.060, "forward": 0.010, "backward": 0.020, "other": 0.001}
     verdict = judge(facts([step(gpu=gpu, data=0.001) for _ in range(20)]))
     assert verdict.figures.clock == "gpu"
@@ -60,7 +60,7 @@ def test_the_replay_gives_the_ceiling_and_boundaries_do_not_count():
     ("rows", "cause"),
     [
         ([("read", "read", 0.09, 0.09), ("PIL", "decode", 0.01, 0)], "storage"),
-        ([("what", "other", 0.09, 0.08), ("PIL", "decode", 0.01, 0)], "storage"),  # it only waits
+        ([("what", "other", 0.09, 0.08), ("PIL", "decode", 0.01, 0)], "storage"),  # only waits
         ([("what", "other", 0.09, 0.0), ("PIL", "decode", 0.01, 0)], "dataset"),
         ([("read", "read", 0.02, 0.02), ("PIL", "decode", 0.08, 0)], "decode"),
         ([("Crop", "transform", 0.08, 0.0), ("PIL", "decode", 0.02, 0)], "transform"),
@@ -91,7 +91,7 @@ def test_a_bound_comes_before_a_predicted_step_only_if_it_is_clearly_shorter():
 
 
 def test_the_engines_own_rate_predicts_the_step():
-    """The engine needs all eight CPUs for the batch, and training one of them for 33 ms."""
+    """The engine needs all eight CPUs for a batch, and training needs one CPU for 33 ms."""
     loader = sampled([("PIL", "decode", 0.1, 0.0)], 0.1)
     one = facts([step(data=0.467)] * 20, loader=loader)
     for batch_s, predicted in ((0.010, 0.033), (0.050, 0.050 + 0.033 / 8)):
@@ -103,7 +103,7 @@ def test_the_engines_own_rate_predicts_the_step():
 
 
 def test_a_host_that_polls_for_the_gpu_takes_no_cpu_from_the_engine():
-    """With cached batches the host is ahead and polls for 44 ms; where it waits for data, it launches for 4."""
+    """The host polls for 44 ms with cached batches and launches for 4 ms while waiting for data."""
     launching = dict.fromkeys(COMPUTE, 0.001)
     gpu = {"data": 0.370, "forward": 0.040, "backward": 0.004}
     measured = step(gpu=gpu, cpu_s=0.410, data=0.400, **launching)
@@ -116,7 +116,7 @@ def test_a_host_that_polls_for_the_gpu_takes_no_cpu_from_the_engine():
 
 
 def test_training_itself_needs_some_of_the_cpus():
-    """100 ms of CPU time per batch, and 33 ms of training, on two CPUs."""
+    """A batch takes 100 ms of CPU time and training takes 33 ms, on two CPUs."""
     loader = sampled([("PIL", "decode", 0.010, 0.0)], 0.010, workers=1)
     verdict = judge(facts([step(data=0.067)] * 20, loader=loader, cpus=2))
     change = next(one for one in verdict.changes if one.apply.startswith("workers="))
@@ -129,13 +129,13 @@ def test_a_loader_of_tundish_is_judged_by_its_own_statistics():
     verdict = judge(facts([step(data=0.1) for _ in range(20)], loader=loader))
     assert verdict.cause.name == "storage"
     assert verdict.changes[0].how == "tundish.Loader(..., threads=8)"
-    loader["auto_threads"] = True  # it has found its own number
+    loader["auto_threads"] = True  # the loader chose its number of threads
     verdict = judge(facts([step(data=0.1) for _ in range(20)], loader=loader))
     assert not any("threads" in one.how for one in verdict.changes)
 
 
 def test_sampled_lines_divide_what_no_hook_knows():
-    """A quarter is the loop's own `for`, a half a loss of torch, a quarter stays host code."""
+    """A quarter is the loop's own `for`, half is a torch loss, and a quarter stays host code."""
     lines = [line("data", 0.1), line("torch", 0.2), line("other", 0.1)]
     lines += [line("data", 0.3, in_other=False), line("backward", 0.3, in_other=False)]
     verdict = judge(facts([step(other=0.008)] * 20, loader=None, lines=lines))
@@ -185,7 +185,7 @@ def test_the_quota_of_a_control_group_limits_the_cpus(tmp_path, monkeypatch, tex
 
 
 class Event:
-    """An event of a GPU that was reached at a time in milliseconds."""
+    """A GPU event that completed at a time in milliseconds."""
 
     def __init__(self, ms):
         self.ms = ms
@@ -202,7 +202,7 @@ def test_the_gpus_time_of_each_part_is_the_time_between_its_events():
 def test_nested_parts_count_once_and_a_step_begins_where_the_last_one_ended():
     ticks, events = itertools.count(), itertools.count()
     ledger = StepLedger(lambda: next(ticks), lambda: Event(next(events)))
-    ledger.enter("optimizer")  # a closure: backward inside the step
+    ledger.enter("optimizer")  # an optimizer with a closure: backward runs inside the step
     ledger.enter("backward")
     assert (ledger.part, ledger.is_in("optimizer")) == ("backward", True)
     ledger.leave()
@@ -240,7 +240,7 @@ def test_ranks_end_after_the_same_step_whatever_their_clocks_say():
 
 
 def test_where_a_framework_runs_the_loop_its_own_function_is_named(monkeypatch):
-    """The user's line is trainer.fit() for everything that Lightning does."""
+    """The user's line is trainer.fit() for all of Lightning's work."""
     library = "/packages"
     monkeypatch.setattr(users_code, "_LIBRARIES", (library,))
     seen = []
@@ -281,7 +281,7 @@ def test_the_rows_of_a_data_set_are_its_functions_and_modules_with_all_of_their_
 
     class Flip(torch.nn.Module):
         def forward(self, x):
-            len("abc")  # a function of C that returns does not end the row
+            len("abc")  # a C function that returns does not end the row
             time.sleep(0.02)
             return x
 

@@ -1,4 +1,4 @@
-"""Layers in a watched training loop: in steps of their own, which are labeled; other steps have no hooks."""
+"""Layers in a watched training loop are measured in labeled steps; other steps have no hooks."""
 
 import pytest
 import torch
@@ -32,7 +32,7 @@ def one_thread():
 
 
 def train(model, session, micro_batches=1, validate=False, most=60, data=None):
-    """Each step's phase, and whether torch's global hooks were set in its forward pass."""
+    """Returns each step's phase and the number of torch's global hooks in its forward pass."""
     data = data or TensorDataset(torch.ones(4000, 8), torch.zeros(4000, dtype=torch.int64))
     optimizer, loss_fn = torch.optim.SGD(model.parameters(), 0.01), nn.CrossEntropyLoss()
     seen = []
@@ -124,7 +124,7 @@ def test_an_error_of_ours_is_reported_and_the_script_goes_on(monkeypatch):
 
 
 class Transformed(torch.utils.data.Dataset):
-    """Its transform is a module, called in the loop's own process."""
+    """A dataset whose transform is a module and runs in the loop's own process."""
 
     def __init__(self):
         self.transform = nn.Linear(8, 8)
@@ -144,7 +144,7 @@ def test_a_transform_of_the_loader_is_no_layer():
 
 
 def test_of_several_ranks_each_takes_the_same_steps(monkeypatch):
-    """Also one whose layers cannot be measured."""
+    """A rank whose layers cannot be measured takes the same number of steps."""
     monkeypatch.setattr("tundish.diagnosis.probe.watch.rank_and_world", lambda: (0, 2))
     model = Network()
     plain = sum(one["phase"] == "layers" for one in watched(model)[0]["steps"])
@@ -162,7 +162,7 @@ def test_no_layers_are_measured_where_nobody_wants_them():
 
 
 def test_the_watched_loop_trains_as_the_plain_one():
-    """Random numbers, parameters: bit for bit, where no batch is replayed."""
+    """Random numbers and parameters are bitwise equal when no batch is replayed."""
 
     def trained(watch):
         torch.manual_seed(3)

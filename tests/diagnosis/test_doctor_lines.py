@@ -1,4 +1,4 @@
-"""Which lines of the loop the doctor names, and what they cost."""
+"""The lines of the loop that the doctor reports, and their cost."""
 
 import io
 import linecache
@@ -80,7 +80,7 @@ def test_where_no_usual_step_was_seen_all_samples_count():
 
 
 def test_a_sample_stands_for_the_time_since_the_one_before_it():
-    """Functions of C that keep Python's lock let no sample be taken until they end."""
+    """No sample is taken during a C function that holds the GIL."""
     sampler = LineSampler()
     places = [("other", True, "/a/train.py", at, "") for at in (1, 2)]
     sampler._current = [(places[0], 0.002)] * 50 + [(places[1], 0.1)] * 9
@@ -132,7 +132,7 @@ def test_one_cpu_gets_one_worker():
 
 
 class LazySamples(torch.utils.data.Dataset):
-    """The first sample opens something; all of them call a function 300 times."""
+    """The first sample opens a resource; every sample calls a function 300 times."""
 
     ready = False
 

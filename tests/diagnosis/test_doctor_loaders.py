@@ -1,4 +1,4 @@
-"""Loops with several loaders: the doctor keeps, replaces and judges only what feeds the training."""
+"""Loops with several loaders: the doctor caches, replaces and judges only the training loader."""
 
 import itertools
 from pathlib import Path
@@ -10,7 +10,7 @@ from tundish.diagnosis.verdict.verdict import judge
 
 from tests.helpers import plants
 
-EPOCHS = 30  # more than all phases take
+EPOCHS = 30  # more than all phases need
 
 
 class Training(Dataset):
@@ -22,7 +22,7 @@ class Training(Dataset):
 
 
 class Validation(Dataset):
-    """Batches of another structure, and with other values."""
+    """A dataset whose batches have another structure and other values."""
 
     def __len__(self):
         return 6
@@ -143,7 +143,7 @@ def test_the_loader_that_feeds_the_training_is_judged_and_not_the_last_one():
 
 
 def nested(first, second):
-    """As with an endless loader of samples without labels."""
+    """Returns pairs like zip(), with an endless iterator over the second loader."""
     endless = itertools.chain.from_iterable(itertools.repeat(second))
     for batch in first:
         yield batch, next(endless)
@@ -184,7 +184,7 @@ def test_one_optimizer_step_per_epoch_is_measured_and_counts(batch_size):
 
 
 def test_a_phase_ends_also_when_no_step_counts_any_more():
-    """The warm-up was one epoch; then each has one batch."""
+    """The warm-up is one epoch; each later epoch has one batch."""
     loop, many, one = Loop(), DataLoader(Training(), 2), DataLoader(Training(), 12)
     with plants.watched(most_steps=20) as session:
         for number in range(100):
@@ -198,7 +198,7 @@ def test_a_loader_that_is_made_for_every_epoch_is_known_again_and_one_for_valida
     loop, lengths = Loop(), []
 
     def batches(training):
-        yield from DataLoader(Training(), 2 if training else 3)  # in the same line
+        yield from DataLoader(Training(), 2 if training else 3)  # both created on this line
 
     with plants.watched() as session:
         for _ in range(EPOCHS):

@@ -1,4 +1,4 @@
-"""Loops of many kinds: what a step is, what the loop gets, and that nothing of the watch stays."""
+"""Loops of many kinds: the steps, the delivered batches, and a complete removal of the hooks."""
 
 import contextlib
 import time
@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from tests.helpers import plants
 
-N = 60  # batches: more than all phases take with steps=5
+N = 60  # batches: more than all phases need with steps=5
 
 
 @pytest.fixture(autouse=True)
@@ -34,13 +34,13 @@ def model_and_optimizer(kind=torch.optim.SGD, **options):
 
 
 def train(batches, every=1):
-    """One optimizer step per `every` batches; the first number of each batch."""
+    """Makes one optimizer step per `every` batches; returns the first number of each batch."""
     model, optimizer = model_and_optimizer()
     seen = []
     for number, (x, _) in enumerate(batches):
         seen.append(x[0].item())
         model(x).sum().backward()
-        x.fill_(-1)  # a batch is the loop's own
+        x.fill_(-1)  # a batch belongs to the loop, which may overwrite it
         if number % every == every - 1:
             optimizer.step()
             optimizer.zero_grad()
@@ -59,8 +59,8 @@ def test_the_loop_gets_as_many_batches_as_without_the_doctor_and_the_right_ones_
     assert "replay" in phases(doctor)
     assert -1 not in seen
     changed = [number for number in range(N) if seen[number] != plain[number]]
-    assert len(changed) == 14 + 4  # of the replay, and of the layers
-    assert changed == list(range(changed[0], changed[0] + 18))  # cached ones; then as without
+    assert len(changed) == 14 + 4  # replayed batches, and batches of the layer steps
+    assert changed == list(range(changed[0], changed[0] + 18))  # cached batches are consecutive
 
 
 def test_without_a_replay_the_batches_are_the_loaders():
@@ -88,7 +88,7 @@ def test_a_step_is_an_optimizer_step_and_may_have_several_batches():
 
 
 def test_the_cost_of_measuring_is_looked_at_once_and_not_before_the_measured_steps(monkeypatch):
-    """On a GPU it takes as long as some steps."""
+    """On a GPU the measurement takes as long as several steps."""
     from tundish.diagnosis.probe import session
 
     asked, found = [], session.overhead_s
@@ -171,7 +171,7 @@ def test_a_step_inside_a_step_of_another_optimizer_is_part_of_it():
 
 
 def test_transforms_that_are_modules_belong_to_the_loader():
-    """With num_workers=0 the loop's own thread calls them."""
+    """With num_workers=0 the transforms run in the loop's own thread."""
     from torchvision.transforms import v2
 
     class Slow(torch.nn.Module):

@@ -1,4 +1,4 @@
-"""`tundish.doctor(memory=True)`: the peak of a step by line and kind, on a CPU, and of a GPU's history that is written down."""
+"""`tundish.doctor(memory=True)`: a step's peak by line and kind, on a CPU and a recorded GPU."""
 
 import gc
 import json
@@ -36,7 +36,7 @@ def model_of():
 
 
 def watched(kept=None, count=60, set_to_none=True):
-    """A loop; what `kept` appends to stays alive."""
+    """Runs a watched loop; losses appended to `kept` stay alive."""
     torch.set_num_threads(1)
     model = model_of()
     optimizer = torch.optim.Adam(model.parameters(), 1e-5)
@@ -60,9 +60,9 @@ def line_of(words):
 
 @pytest.fixture(scope="module")
 def plain():
-    unused = torch.nn.LazyLinear(4)  # its parameters have no memory yet
+    unused = torch.nn.LazyLinear(4)  # parameters without memory yet
     gc.collect()
-    before = owned_bytes()  # models that other tests left in this process are counted too
+    before = owned_bytes()  # includes models that other tests left in this process
     found = watched()
     assert unused.has_uninitialized_params()
     return *found, before
@@ -93,7 +93,7 @@ def test_the_peak_has_every_kind_with_its_bytes_and_lines(plain):
     assert sum(kinds.values()) == found["peak_bytes"]
     assert sum(one["bytes"] for one in found["rows"]) + found["rest_bytes"] == found["peak_bytes"]
     lines = {(one["kind"], one["line"]): one["bytes"] for one in found["rows"]}
-    # The output of the first layer, which ReLU and the second layer share; and the output of the model.
+    # The output of the first layer, which ReLU and the second layer share, and the model's output.
     curve = found["curve"]["kinds"]["activations"]
     assert max(curve) >= 2 * BATCH * WIDE * 4
     forward, backward = line_of("# line of the forward"), line_of("# line of the backward")
@@ -101,7 +101,7 @@ def test_the_peak_has_every_kind_with_its_bytes_and_lines(plain):
     activations = {line for kind, line in lines if kind == "activations"}
     assert activations <= {forward, forward + 1}
     assert {one["file"] for one in found["rows"] if one["line"]} == {__file__}
-    assert found["part"] == "optimizer"  # Adam's temporaries, on so small a batch
+    assert found["part"] == "optimizer"  # Adam's temporaries, because the batch is small
     assert "Memory at the peak of a step" in str(verdict)
     assert memory_chart(found["curve"]).count("<polygon") == len(found["curve"]["kinds"])
 
@@ -112,7 +112,7 @@ def test_the_tuners_prediction_stands_beside_it(plain):
     assert found["predicted_failed"] == ""
     predicted = found["predicted"]
     assert predicted["method"] == "fake tensors"
-    data = found["kinds"]["other"]  # the data set is in memory, which is no part of the step
+    data = found["kinds"]["other"]  # the dataset is in memory but not part of a step
     assert data == 60 * BATCH * WIDE * 4
     own = found["peak_bytes"] - data - before.total()
     assert predicted["peak_bytes"] == pytest.approx(own, rel=0.05)
@@ -149,7 +149,7 @@ def test_losses_that_are_kept_grow_and_hold_their_graph():
 
 
 def test_training_is_the_same_with_the_recorder():
-    """The gradients and the steps of a model that was watched, against a plain loop."""
+    """Compares gradients and steps of a watched model with a plain loop."""
     torch.manual_seed(0)
     _, model, _ = watched(count=40)
     torch.manual_seed(0)
@@ -179,7 +179,7 @@ def test_a_loop_without_modules_has_a_note():
     )
 
 
-# --- a GPU's history, written down --------------------------------------------------------------
+# --- a recorded GPU history ---------------------------------------------------------------------
 
 
 def test_a_history_of_the_allocator_becomes_blocks():
@@ -215,8 +215,8 @@ def test_the_peak_of_a_gpus_step_is_explained_as_a_cpus():
         "gradients": 20_480,
         "batch": 10_240,
         "activations": 50_176 + 30_208 + 512,
-        "other": 512,  # the loss of the step before
-        "rounding": 140_000 - 132_608,  # what torch counts beyond that
+        "other": 512,  # the loss of the previous step
+        "rounding": 140_000 - 132_608,  # the additional bytes that torch counts
     }
     assert found["part"] == "backward"
     assert found["torch_peak_bytes"] == found["peak_bytes"] == 140_000
@@ -224,7 +224,7 @@ def test_the_peak_of_a_gpus_step_is_explained_as_a_cpus():
     lines = {(one["kind"], one["line"]): one["bytes"] for one in found["rows"]}
     assert lines["activations", 6] == 50_176
     assert lines["batch", 5] == 10_240
-    # Autograd's thread has no Python: its tensors have the line of backward().
+    # Autograd's thread runs no Python code: its tensors have the line of backward().
     gradient = next(one for one in found["rows"] if one["kind"] == "gradients")
     assert gradient["inner"] == "train.py:24"
     (grows,) = found["long_lived"]
@@ -232,7 +232,7 @@ def test_the_peak_of_a_gpus_step_is_explained_as_a_cpus():
 
 
 def test_the_curve_is_that_of_counting_every_block_at_every_position():
-    """The slow twin: at each position, the sum over all blocks that are alive there."""
+    """The reference implementation sums all live blocks at each position."""
     numbers = random.Random(3)
     for _ in range(50):
         blocks = []
@@ -268,7 +268,7 @@ def test_the_line_in_a_package_stands_beside_the_users():
 
 
 class Allocator:
-    """What CudaTracker asks torch for."""
+    """Replaces the torch.cuda functions that CudaTracker calls."""
 
     def __init__(self, monkeypatch, records=False):
         self.trace, self.live, self.enabled = [], {}, records
@@ -290,7 +290,7 @@ class Allocator:
         return {"segments": [{"device": 0, "blocks": blocks}], "device_traces": [list(self.trace)]}
 
     def add(self, event):
-        time.sleep(0.002)  # events have microseconds
+        time.sleep(0.002)  # event times are in microseconds
         if event["action"] == "alloc":
             self.live[event["addr"]] = event["size"]
         else:
@@ -304,7 +304,7 @@ def test_the_history_is_read_between_the_marks_of_the_loop(monkeypatch):
     allocator = Allocator(monkeypatch)
     allocator.add(alloc(1, 512))
     tracker = CudaTracker(torch.device("cuda", 0))
-    tracker.begin([("parameters", [torch.zeros(1), None])])  # not on the GPU
+    tracker.begin([("parameters", [torch.zeros(1), None])])  # a CPU tensor
     for number in range(2):
         tracker.mark("forward", allocation_site([("/a/train.py", 3)]))
         allocator.add(alloc(2, 1024, 3))
@@ -326,7 +326,7 @@ def test_the_history_is_read_between_the_marks_of_the_loop(monkeypatch):
     }
     lines = {(one["kind"], one["line"]) for one in found["rows"]}
     assert lines >= {("activations", 3), ("temporary", 4), ("other", 0)}
-    assert [one["why"] for one in found["long_lived"]] == ["grows"]  # none, then one
+    assert [one["why"] for one in found["long_lived"]] == ["grows"]  # zero, then one tensor
 
 
 def test_a_history_of_the_scripts_own_is_left_alone(monkeypatch):

@@ -1,4 +1,4 @@
-"""The report: complete, escaped, one file, small, legible on a narrow page; and its JSON is documented."""
+"""The report: complete, escaped, one small file, legible at narrow widths, with documented JSON."""
 
 import html
 import json
@@ -108,7 +108,7 @@ def values(findings=(), steps=40, **more):
 
 
 class Tags(HTMLParser):
-    """Every tag is closed in order."""
+    """Checks that tags are closed in the right order."""
 
     def __init__(self, text):
         super().__init__()
@@ -222,7 +222,7 @@ def test_a_verdict_is_saved_as_a_page_or_as_json(tmp_path):
 
 
 def keys_of(value, prefix=""):
-    """Keys of objects, "a.b"; those of an array's objects are "a[].b"."""
+    """Returns the keys of objects as "a.b", and the keys of objects in arrays as "a[].b"."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield f"{prefix}{key}"
@@ -255,8 +255,8 @@ def test_every_key_of_the_json_is_documented_and_no_other():
 def test_the_page_in_chromium(tmp_path, width, dark):
     seen, said, picture = look_at(report_page(values([FINDING])), tmp_path, width, dark=dark)
     assert said == []
-    assert seen["page"] <= seen["window"]  # only tables, code and the chart of steps scroll
-    assert seen["hidden"] == []  # what scrolls can be reached by keyboard
+    assert seen["page"] <= seen["window"]  # only tables, code and the step chart scroll
+    assert seen["hidden"] == []  # scrolling content is reachable by keyboard
     assert len(seen["charts"]) >= 4
     assert min(seen["charts"]) > 200
     with Image.open(picture) as image:

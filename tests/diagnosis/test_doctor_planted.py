@@ -17,7 +17,7 @@ HERE = "test_doctor_planted.py"
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """Threads that spin while others want the CPU would measure the machine, not the loop."""
+    """Limits torch to one thread; spinning threads would distort the measured loop."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -73,7 +73,7 @@ def test_the_model_bounds_the_step():
 
 
 def test_a_loss_outside_modules_belongs_to_the_model():
-    """The loop itself calls a function of torch."""
+    """The loop itself calls a loss function of torch."""
     model = Slow()
     optimizer = torch.optim.SGD(model.parameters(), 0.01)
     scores, classes = torch.randn(6000, 1000), torch.zeros(6000, dtype=torch.int64)
@@ -100,7 +100,7 @@ def test_an_iterator_of_no_known_kind():
 
 
 def test_one_straggling_rank(tmp_path):
-    """Rank 1 of two, over gloo, reads from slow storage."""
+    """Rank 1 of two ranks over gloo reads from slow storage."""
     facts = run_two_ranks("tests.helpers.straggler_child", tmp_path)
     assert [(one["rank"], one["world"], one["phase"]) for one in facts] == [
         (0, 2, "done"),

@@ -1,4 +1,4 @@
-"""Several ranks, and changes that --apply tries, on facts that are written down."""
+"""Verdicts on several ranks and on changes that --apply tries, from facts constructed by hand."""
 
 import pytest
 from tundish.diagnosis.process.apply_change import apply_change
@@ -36,7 +36,7 @@ def test_ranks_that_all_wait_have_a_slow_network_and_equal_ranks_none():
     assert verdict.cause.name == "communication"
     assert "Communication between the ranks takes 75 % of every step." in str(verdict)
     assert judge_ranks(ranks(step(), step())).cause.name == "compute"
-    alone = [facts([step(communication=0.1)] * 20), facts([step()] * 20)]  # two runs of their own
+    alone = [facts([step(communication=0.1)] * 20), facts([step()] * 20)]  # two independent runs
     assert judge_ranks(alone).ranks == []
 
 

@@ -1,4 +1,4 @@
-"""The tables of parts and of functions."""
+"""The tables of parts and functions."""
 
 import re
 import time
@@ -34,7 +34,7 @@ def test_the_simple_table_is_of_measured_steps_alone():
 
 
 def test_time_on_a_gpu_is_by_events_and_belongs_to_the_part_that_launched_it():
-    """The host waits in `other` (.item()); the GPU works in backward."""
+    """The host waits in `other` (.item()), and the GPU works in backward."""
     gpu = {"forward": 0.010, "backward": 0.030, "other": 0.0}
     steps = [counted(gpu=gpu, other=0.040, forward=0.001, backward=0.002)] * 6
     verdict = judge(facts(steps))
@@ -50,7 +50,7 @@ def test_time_on_a_gpu_is_by_events_and_belongs_to_the_part_that_launched_it():
 def test_a_table_is_shown_where_it_is_asked_for():
     verdict = judge(facts([counted()] * 6))
     assert "Measured steps, by part" not in str(verdict)
-    verdict.table = "advanced"  # cProfile saw nothing: the script ended early
+    verdict.table = "advanced"  # cProfile recorded nothing because the script ended early
     assert "Measured steps, by part" in str(verdict)
     assert judge(facts([])).as_json()["tables"] == {"simple": [], "advanced": None}
 

@@ -1,4 +1,4 @@
-"""Timelines of real loops: loaders' threads, worker processes, the loop and torch in one window."""
+"""Timelines of real loops: loader threads, worker processes, the loop and torch in one window."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def read(path):
 
 
 def inside(span, steps):
-    """Whether it overlaps the window, and where its middle is."""
+    """Returns whether a span overlaps the window."""
     return span["ts"] < steps[-1][1] and span["ts"] + span["dur"] > steps[0][0]
 
 
@@ -55,10 +55,10 @@ def test_threads_of_a_tundish_loader_are_in_the_window(photos, tmp_path):
         loader = tundish.Loader(photos.pack, 2, transforms=[T.RandomResizedCrop(16)], threads=2)
         train(loader, times=60)
     folder = doctor._settings.timeline_folder
-    loader.close()  # its trace has no place any more, and none is missed
+    loader.close()  # the trace folder no longer exists; no warning may follow
     seen = doctor.verdict.timeline
     assert seen["notes"] == []
-    assert seen["steps"] >= STEPS  # one in which an epoch ends is one more
+    assert seen["steps"] >= STEPS  # a step at the end of an epoch is additional
     _, found, steps = read(tmp_path / "t.json")
     assert len(steps) == seen["steps"]
     assert all(a[1] <= b[0] + 1 for a, b in pairwise(steps))
@@ -71,7 +71,8 @@ def test_threads_of_a_tundish_loader_are_in_the_window(photos, tmp_path):
     operators = [one for one in by_category["cpu_op"] if one["name"] == "aten::linear"]
     backward = [one for one in by_category["tundish.loop"] if one["name"] == "backward"]
     assert len(operators) == len(backward) == len(steps)
-    # One clock: in each step the forward's operator is before the loop's backward, both inside the step.
+    # One clock: in each step the forward operator precedes the loop's backward, both inside the
+    # step.
     for step, forward, later in zip(steps, sorted(o["ts"] for o in operators), backward):
         assert step[0] - 50e3 < forward < later["ts"] + 50e3 < step[1] + 100e3
     assert folder
@@ -81,7 +82,7 @@ def test_threads_of_a_tundish_loader_are_in_the_window(photos, tmp_path):
 def test_a_loader_that_is_older_than_the_doctor_is_recorded_while_it_records(photos, tmp_path):
     crop = [T.RandomResizedCrop(16)]
     loader = tundish.Loader(photos.pack, 2, transforms=crop, threads=2)
-    for number in range(2):  # a second doctor finds nothing of the first one's
+    for number in range(2):  # a second doctor must not find spans of the first
         name = tmp_path / f"{number}.json"
         with tundish.doctor(steps=5, replay=False, layers=False, timeline=name) as doctor:
             train(loader, times=60)
@@ -91,7 +92,7 @@ def test_a_loader_that_is_older_than_the_doctor_is_recorded_while_it_records(pho
         assert any(one["name"].startswith(("lanes.", "decode.")) for one in spans)
         assert any(one["name"] == "engine.take" for one in spans)
         assert all(inside(one, steps) for one in spans)
-        assert loader._engine.write_trace() is None  # it records no more
+        assert loader._engine.write_trace() is None  # recording has ended
     loader.close()
 
 
@@ -169,7 +170,7 @@ def test_a_profiler_of_the_scripts_own_costs_only_the_timeline(tmp_path, monkeyp
 
 
 class Breaks:
-    """A recorder that fails in one of its functions."""
+    """A recorder that raises in one of its functions."""
 
     steps = 5
 

@@ -1,4 +1,4 @@
-"""What the watch cannot handle does not touch the script: it goes on as without the doctor."""
+"""Objects that the watch cannot handle stay untouched: the script runs as without the doctor."""
 
 import collections
 import queue
@@ -72,7 +72,7 @@ def parts(batch):
 
 
 class Unused(torch.nn.Module):
-    """A model with a lazy layer that is never called, and with methods of its own."""
+    """A model with a lazy layer that is never called and with an overridden parameters()."""
 
     def __init__(self):
         super().__init__()
@@ -218,7 +218,7 @@ def test_the_doctor_says_that_the_script_goes_on_unwatched(tmp_path):
 
 
 def test_nothing_asks_for_a_gpu_before_the_script_does(monkeypatch):
-    """That would start CUDA: CUDA_VISIBLE_DEVICES could no longer be set, and no child that is forked could use a GPU."""
+    """Early CUDA initialization would ignore CUDA_VISIBLE_DEVICES and break the GPU in forks."""
     asked = []
     for name in ("is_available", "device_count", "current_device"):
         monkeypatch.setattr(torch.cuda, name, lambda name=name: asked.append(name) or True)
@@ -234,7 +234,7 @@ def test_nothing_asks_for_a_gpu_before_the_script_does(monkeypatch):
 
 
 class Drained(Dataset):
-    """Samples of a queue that nobody fills any more, by code that catches every error."""
+    """A dataset that reads from an abandoned queue and catches every error."""
 
     def __init__(self):
         self.queue = queue.Queue()

@@ -1,4 +1,4 @@
-"""`tundish doctor -- COMMAND`: the script's output, exit code, signals and files are its own."""
+"""`tundish doctor -- COMMAND` preserves the script's output, exit code, signals and files."""
 
 import contextlib
 import gzip
@@ -51,12 +51,12 @@ if __name__ == "__main__":
 """
 
 
-# What an interpreter does at its start, for one that was forked with torch imported.
+# The startup code of an interpreter, for a forked process that has torch imported.
 WATCHED = """
 import os, runpy
 runpy.run_path(os.environ["PYTHONPATH"].split(os.pathsep)[0] + "/sitecustomize.py")
 """
-# To the doctor, which passes it on.
+# Sends SIGINT to the doctor, which forwards it.
 INTERRUPT = """steps += 1
             if steps == 20:
                 os.kill(os.getppid(), 2)
@@ -73,7 +73,7 @@ for x in loader:
 
 @pytest.fixture
 def doctor(capfd, monkeypatch):
-    """The verb in this process; the script's own output is in what the result has."""
+    """Runs the verb in this process; the result includes the script's own output."""
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
     def doctor(*words):
@@ -125,7 +125,7 @@ def test_a_script_is_ended_when_all_is_measured(doctor, script):
     result = doctor("--steps", "5", "--json", "--", python, script)
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout)["phase"] == "done"
-    assert "words" in result.stderr  # where --json moves the script's own output
+    assert "words" in result.stderr  # --json redirects the script's output to stderr
     assert "steps" not in result.stderr
 
 
@@ -234,7 +234,7 @@ def test_ctrl_c_of_a_terminal_reaches_the_script_once(tmp_path):
     while b"ready" not in shown:
         shown += os.read(terminal, 1000)
     os.write(terminal, b"\x03")
-    with contextlib.suppress(OSError):  # the end of a terminal
+    with contextlib.suppress(OSError):  # the terminal was closed
         while more := os.read(terminal, 1000):
             shown += more
     _, status = os.waitpid(child, 0)

@@ -1,4 +1,4 @@
-"""What a reader meets: short forms in notebooks, counts, footnotes, the line that a change is about."""
+"""Text for readers: short forms in notebooks, counts, footnotes, the line a change concerns."""
 
 import sys
 import time
@@ -140,7 +140,7 @@ def test_a_change_names_the_line_and_small_rows_are_none(tmp_path):
 
 
 def test_a_change_of_loading_saves_no_more_than_the_waiting_and_its_own_time():
-    """Cached batches halve the step here, because the CPUs are busy: not what another worker would give."""
+    """Cached batches halve the step because the CPUs are busy; one more worker would gain less."""
     loader = sampled([("Crop", "transform", 0.002, 0.0)], 0.003, workers=1)
     slow = [step(data=0.010, forward=0.040, backward=0.050) for _ in range(20)]
     fast = [step("replay", cpu_s=0.01) for _ in range(5)]
@@ -178,7 +178,7 @@ def test_rows_of_an_installed_data_set_have_no_line_of_the_training_loop():
 
 @pytest.mark.parametrize("spin_s", [0.0002, 0.002])
 def test_a_thread_that_computes_is_not_blocked(spin_s):
-    """schedstat's own figure is late by up to a tick, so short work looked like waiting for a disk."""
+    """schedstat lags by up to a tick, so short computations looked blocked on a disk."""
     clock = BlockedClock()
     wall, blocked = clock.now()
     until = time.thread_time() + spin_s
@@ -206,10 +206,10 @@ def test_the_callback_takes_layers():
     ("text", "mode", "name", "starts"),
     [
         ("print()\n", 0o644, "./train.py", False),
-        ("print()\n", 0o755, "./train.py", False),  # as on a file system without permissions
+        ("print()\n", 0o755, "./train.py", False),  # like a file system without permissions
         ("#!/usr/bin/python3\n", 0o755, "./train.py", True),
         ("#!/usr/bin/python3\n", 0o644, "./train.py", False),
-        ("#!/usr/bin/python3\n", 0o755, "train.py", False),  # it is not on the PATH
+        ("#!/usr/bin/python3\n", 0o755, "train.py", False),  # not on the PATH
     ],
 )
 def test_a_script_that_no_shell_could_start_gets_an_interpreter(

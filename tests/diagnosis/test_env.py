@@ -1,4 +1,4 @@
-"""`tundish env`: the machine's findings, for people, issues and programs."""
+"""`tundish env`: findings about the machine, for people, issues and programs."""
 
 import json
 import os
@@ -18,7 +18,7 @@ KEYS = {"area", "name", "level", "figure", "reason", "fix", "values"}
 
 
 def environment(*words, fake=None, folder=None, **variables):
-    """The JSON of `tundish env`, with a fake driver when there are settings for one."""
+    """Returns the JSON of `tundish env`; `fake` describes the fake driver, None means no driver."""
     variables = {**os.environ, **variables}
     if fake is not None:
         link = folder / "libnvidia-ml.so.1"
@@ -134,7 +134,7 @@ def test_python_keeps_the_words_of_its_own_verbs(monkeypatch):
 
 @pytest.fixture
 def made_up(tmp_path, monkeypatch):
-    """A site-packages with a torch that asks for packages of NVIDIA."""
+    """Creates a site-packages folder with a torch that requires NVIDIA packages."""
 
     def make(version_py, requires=(), installed=()):
         (tmp_path / "torch").mkdir()

@@ -1,7 +1,8 @@
-"""Checks of layers: each finds its planted model, and all are silent on the clean twin.
+"""Layer checks: each finds its planted model and reports nothing for the clean twin.
 
-Names, shapes, FLOPs and bytes are those of the running model. Its seconds are computed from them, because others use the
-machine too: a cost per operation, and the roof of an invented machine. tests/gpu/layers.py has the same models on a GPU.
+Names, shapes, FLOPs and bytes come from the running model. Seconds are computed from a cost per
+operation and the roof of an invented machine, because the test machine is shared.
+tests/gpu/layers.py runs the same models on a GPU.
 """
 
 import pytest
@@ -16,7 +17,7 @@ OPERATION_S = 20e-6
 
 
 def on_that_machine(facts):
-    """The facts with computed seconds."""
+    """Returns the facts with computed seconds."""
     rows, copied, rate = [], ROOF["bytes_per_s"], ROOF["flops_per_s"]["fp32"]
     for one in facts["rows"]:
         roof = max(one["bytes"] / copied, one["flops"] / rate)
@@ -28,7 +29,7 @@ def on_that_machine(facts):
 
 @pytest.fixture
 def found(monkeypatch):
-    """The findings in a model, by id."""
+    """Returns the findings in a model, by id."""
     monkeypatch.setattr("tundish.diagnosis.probe.layers.profile.measure_roof", lambda *words: ROOF)
     monkeypatch.setattr(
         "tundish.diagnosis.layers.layers.check_layers",
@@ -82,7 +83,7 @@ def written(*rows, device="cuda"):
     }
 
 
-# Only a GPU has Tensor Cores: what its watch would write.
+# Facts of a GPU watch, written by hand: only a GPU has Tensor Cores.
 @pytest.mark.parametrize(
     ("name", "planted", "clean"),
     [
@@ -96,7 +97,7 @@ def test_checks_of_tensor_cores(name, planted, clean):
     assert 0 < one["seconds"] < 0.03
     assert check_layers(written(clean)) == []
     assert check_layers(written({**planted, "padded": None}, device="cpu")) == []
-    assert check_layers(written(planted, row("other", 3.0))) == []  # not worth a word
+    assert check_layers(written(planted, row("other", 3.0))) == []  # too small to report
 
 
 def test_the_cost_of_tensor_cores_is_what_was_timed_or_what_the_roofs_say():

@@ -1,4 +1,4 @@
-"""Layers are measured under hostile conditions, and the model is left as it was."""
+"""Layers are measured under adverse conditions, and the model is left unchanged."""
 
 import dataclasses
 import time
@@ -31,7 +31,7 @@ def rows_of(model, batch, **more):
 
 
 class Everything(nn.Module):
-    """A module called three times, one under two names, in-place ones, outputs that are no tensors, one that is made in forward()."""
+    """Has repeated, shared, in-place and temporary modules, and outputs that are not tensors."""
 
     def __init__(self):
         super().__init__()
@@ -169,7 +169,7 @@ def test_a_model_that_raises_leaves_no_hook():
     ids=lambda one: type(one).__name__,
 )  # fmt: skip
 def test_flops_are_those_of_torchs_counter(model, batch):
-    """The slow twin: torch's own counter around a whole step."""
+    """The reference is torch's own counter around a whole step."""
     model(batch)
     with FlopCounterMode(display=False) as counter:
         out = model(batch)
@@ -178,7 +178,7 @@ def test_flops_are_those_of_torchs_counter(model, batch):
 
 
 def test_groups_do_not_compute_with_each_other():
-    """torch's counter does not know that in backward."""
+    """torch's counter ignores groups in backward."""
     batch = images(8, 6).requires_grad_()
     found = rows_of(nn.Sequential(nn.Conv2d(8, 12, 3, groups=4)), batch)["0"]
     assert found["flops"] == 3 * 2 * 2 * (4 * 4 * 12) * (2 * 9)
@@ -206,9 +206,10 @@ def test_attention_that_a_cpu_fuses_is_counted():
 def test_bytes_of_layers_are_their_tensors():
     found = rows_of(nn.Sequential(nn.Linear(8, 4, bias=False), nn.Tanh()), torch.ones(16, 8))
     x, w, y = 16 * 8, 8 * 4, 16 * 4
-    # Forward x, w to y; backward the gradient of w (the input needs none), which is transposed without a copy.
+    # Forward reads x, w and writes y; backward computes the gradient of w only, transposed without
+    # a copy.
     assert found["0"]["bytes"] == 4 * ((x + w + y) + (y + x + w))
-    # Of the last gradient, ones that are expanded, one is in memory.
+    # The last gradient is expanded from one element.
     assert found["1"]["bytes"] == 4 * ((y + y) + (1 + y + y))
     assert found["0"]["intensity"] == pytest.approx(found["0"]["flops"] / found["0"]["bytes"])
 
@@ -231,7 +232,7 @@ def test_what_a_checkpoint_computes_again_belongs_to_its_modules(reentrant):
         again = found[name]["flops"] - plain[name]["flops"]
         assert again == forward or (
             name == "inside.2" and not reentrant and again == 0
-        )  # stops early
+        )  # recomputation stops early
         assert found[name]["backward_s"] > 0
     assert found["inside.0"]["calls"] == 1
 

@@ -1,4 +1,4 @@
-"""What layers are measured with: the clocks of a CPU and of a GPU, the machine's roof, layers timed alone."""
+"""Tools that measure layers: CPU and GPU clocks, the machine's roof, layers timed alone."""
 
 import contextlib
 import threading
@@ -40,7 +40,7 @@ def test_the_wall_clock_leaves_out_what_hooks_take():
 
 
 def test_on_a_gpu_the_host_gets_ahead_in_timed_steps_only(monkeypatch):
-    """A GPU whose events are the wall clock's."""
+    """Simulates a GPU whose events read the wall clock."""
     slept, made = [], []
     where = "tundish.diagnosis.probe.layers.profile"
     monkeypatch.setattr(

@@ -1,4 +1,4 @@
-"""Checks of the running script: each finds its planted loop, and all are silent on the clean twin."""
+"""Checks of the running script: each finds its planted loop and nothing in the clean twin."""
 
 import linecache
 
@@ -17,7 +17,7 @@ HERE = "test_running_checks.py"
 
 
 class Network(torch.nn.Module):
-    """One layer that is used, one that is not, one whose output is detached, one without a call but with a gradient."""
+    """Has a used, an unused and a detached layer, and a layer with a gradient but no call."""
 
     def __init__(self, unused=False, detached=False):
         super().__init__()
@@ -34,7 +34,7 @@ class Network(torch.nn.Module):
 
 
 def run(model=None, data=None, trained=None, validate=None):
-    """The ids that are found, and the findings by id."""
+    """Returns the ids found, and the findings by id."""
     model = model or Network()
     data = data or TensorDataset(torch.ones(400, 4), torch.zeros(400, dtype=torch.int64))
     optimizer = torch.optim.SGD(trained or model.parameters(), 0.01)
@@ -69,7 +69,7 @@ def test_clean_loops_are_silent():
     assert run(frozen, trained=[p for p in frozen.parameters() if p.requires_grad]) == {}
     attention = torch.nn.TransformerEncoderLayer(
         4, 2, 8, batch_first=True
-    )  # it uses out_proj without a call
+    )  # uses out_proj without a call
     assert (
         run(torch.nn.Sequential(torch.nn.Unflatten(1, (1, 4)), attention, torch.nn.Flatten())) == {}
     )
@@ -198,7 +198,7 @@ def test_the_cost_of_a_line_is_measured_where_samples_hit_it():
     findings = [{"file": file, "line": at, "text": "t", "remedy": "r"} for file, at in places]
     found = with_costs(findings, verdict)
     assert [one["line"] for one in found] == [9, 3, 0]
-    assert found[0]["seconds"] == pytest.approx(0.067 * 6 / 7)  # as the change has it
+    assert found[0]["seconds"] == pytest.approx(0.067 * 6 / 7)  # the saving of the proposed change
     verdict.findings = found
     assert "train.py:9  t (57.4 ms per step)" in str(verdict)
     assert "train.py:9 (f) takes 57.4 ms per step outside the model" in str(verdict)

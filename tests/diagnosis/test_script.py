@@ -1,4 +1,4 @@
-"""The model of a script: full names, what reaches a name, values, training loops."""
+"""The model of a script: full names, reaching definitions, values, training loops."""
 
 import ast
 
@@ -34,7 +34,7 @@ def test_a_local_variable_hides_an_import():
 
 
 def values(text):
-    """Kind and device of the last expression, which stands alone."""
+    """Returns kind and device of the last expression, which is a separate statement."""
     script = script_of(text)
     last = script.nodes(ast.Expr)[-1].value
     found = script.values.infer(last)

@@ -1,4 +1,4 @@
-"""Suggested code means the same as the code that it replaces: both are run, and the results compared."""
+"""Suggested code is equivalent to the code it replaces: both run, and the results are compared."""
 
 import warnings
 
@@ -32,7 +32,7 @@ FACTORIES = [
 
 
 def suggestion(code, select):
-    """The fix of the only finding in a script that runs the code in every step."""
+    """Returns the fix of the only finding in a script that runs the code in every step."""
     text = f"""import torch
 device = options.device
 for x in loader:

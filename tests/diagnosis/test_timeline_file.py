@@ -1,4 +1,4 @@
-"""The timeline's file: one clock, limited in size, whole or not at all, made of any bytes that processes leave."""
+"""The timeline file: one clock, limited size, atomic writes, arbitrary bytes from processes."""
 
 import gzip
 import json
@@ -20,12 +20,12 @@ from tundish.diagnosis.timeline.loader_trace import read_loader_trace
 from tundish.diagnosis.timeline.merge import make_timeline, write_timeline
 from tundish.diagnosis.timeline.torch_trace import read_torch_trace
 
-FAR = 50_000_000  # ns: far more than the clocks differ, also on a busy machine
+FAR = 50_000_000  # ns: far more than the clocks differ, even on a busy machine
 S = 10**9
 
 
 def test_one_moment_by_both_clocks_is_one_moment_in_the_file(tmp_path):
-    """A span of torch's profiler around a reading of CLOCK_MONOTONIC, and one inside of two readings."""
+    """Compares torch profiler spans with readings of CLOCK_MONOTONIC inside and around them."""
     kinds = torch.profiler.ProfilerActivity
     begin = read_clocks()
     with torch.profiler.profile(activities=[kinds.CPU]) as profiler:
@@ -47,7 +47,7 @@ def test_clocks_that_a_time_server_moves():
     begin, end = ClockPair(100 * S, 1000 * S, 10), ClockPair(110 * S, 1001 * S, 30)
     for monotonic in (100 * S, 105 * S, 110 * S):
         unix = monotonic + 1000 * S + (monotonic - 100 * S) // 10
-        # The line is drawn by a guess, so it is not exact.
+        # The line is estimated, so it is not exact.
         assert abs(to_monotonic_ns(unix, begin, end) - monotonic) < S // 9
     assert to_monotonic_ns(1090 * S, begin, begin) == 90 * S
     assert error_ns(begin, end) == S + 30
@@ -167,7 +167,7 @@ def test_all_sources_are_in_one_window_on_one_clock(tmp_path):
     for one in all_spans:
         named.setdefault(one["name"], []).append((one["ts"] / 1e6, one["dur"] / 1e6))
     assert named["step 7"] == [(10.0, 1.0)]
-    assert named["own"] == [(10.0, 0.25)]  # what the doctor did before the first step is cut off
+    assert named["own"] == [(10.0, 0.25)]  # work of the doctor before the first step is cut off
     assert named["data"] == [(10.25, 0.25)]
     assert named["worker.fetch"] == [(9.5, 1.0), (11.5, 1.0)]
     assert named["worker.wait"] == [(10.5, 1.0)]

@@ -1,4 +1,4 @@
-"""`tundish top`: loaders of other processes, found without files; terminal, JSON and page."""
+"""`tundish top`: finds the loaders of other processes without files; terminal, JSON and page."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Warnings name the same line with the doctor as without it."""
+"""Warnings point to the same line with and without the doctor."""
 
 import contextlib
 import warnings
@@ -49,7 +49,7 @@ class Samples(Dataset):
 
 
 def places():
-    """Returns text, file and line of the warnings of a short training, each once."""
+    """Returns the distinct text, file and line of the warnings of a short training run."""
     model = Model()
     optimizer = torch.optim.SGD(model.parameters(), 0.01)
     with warnings.catch_warnings(record=True) as caught:

@@ -1,6 +1,7 @@
-"""No finding on scripts that are kept well: Accelerate's, Lightning's, and our own.
+"""No findings in well-kept scripts: Accelerate's, Lightning's, and ours.
 
-docs/internals/checked-scripts.md has the other packages."""
+docs/internals/checked-scripts.md lists the other packages.
+"""
 
 import importlib.util
 import re
@@ -13,7 +14,7 @@ from tundish.diagnosis.lint.script.source_text import read_source
 
 from tests.helpers.program import ROOT
 
-SHOWN = {"checks.md", "check.md"}  # the pages that show what is found
+SHOWN = {"checks.md", "check.md"}  # pages that show findings on purpose
 PAGES = [
     page
     for page in (ROOT / "README.md", *sorted(ROOT.glob("docs/**/*.md")))

@@ -1,4 +1,4 @@
-"""docs/checks.md is what tools/make_checks.py makes of the checks."""
+"""docs/checks.md equals the output of tools/make_checks.py."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Documents and examples use the declared API only: what tundish and its public modules list in `__all__`."""
+"""Documents and examples use only names that tundish and its public modules list in `__all__`."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_a_document_names_declared_parts_of_the_package_only(document):
 
 
 def test_documents_use_every_public_module():
-    """Otherwise the search would have found nothing to judge."""
+    """Guards the search: without matches, the test above would check nothing."""
     text = "\n".join(document.read_text() for document in DOCUMENTS)
     for module in PUBLIC_MODULES[2:]:
         assert f"from {module} import" in text or f"`{module}." in text

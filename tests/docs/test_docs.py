@@ -1,4 +1,4 @@
-"""What the documents say is true: the files they name exist, their code runs."""
+"""Documentation is correct: referenced files exist and code blocks run."""
 
 import ast
 import re
@@ -19,7 +19,7 @@ LAYERS = re.findall(r"^\| `([\w/]+)` \|", (ROOT / "src" / "layers.md").read_text
 FOLDERS = "src|docs|tests|python|include|bench|fuzz|tools|examples"
 NAMED = re.compile(rf"(?<![\w/.-])((?:{FOLDERS})/[\w./*-]*|[A-Z][\w-]*\.(?:md|txt))")
 SHORT = re.compile(r"`((?:\w+/)*[\w*]+\.(?:h|c|cpp|cu|cuh|py|md|\*))`")
-# Examples of what a reader would make, not of what is here.
+# Example paths that a reader would create; the repository does not have them.
 INVENTED = {"your_op.h", "your_op.cpp", "your_op_test.cpp"}
 
 
@@ -40,8 +40,11 @@ def test_every_file_a_document_names_exists(document):
 
 
 def lies_in(folder, name):
-    """Whether the folder has `file.h` or `sub/file.h`; the name of another folder's file begins
-    at src/ or at the root: `base/image.h`, `docs/internals/lanes.md`."""
+    """Returns whether the folder has `file.h` or `sub/file.h`.
+
+    A file of another folder has a path from src/ or the root: `base/image.h`,
+    `docs/internals/lanes.md`.
+    """
     if list(folder.glob(name)):
         return True
     elsewhere = "/" in name and not (folder / name.split("/")[0]).is_dir()
@@ -74,7 +77,7 @@ def test_a_file_that_a_folder_does_not_have_would_be_found():
     for name in ("gpu_uploader.*", "decode/tiles.*", "base/image.h", "docs/internals/lanes.md"):
         assert lies_in(folder, name)
     assert not lies_in(folder, "tiles.h")
-    assert not lies_in(folder, "decode/decode.h")  # that is in src/codec
+    assert not lies_in(folder, "decode/decode.h")  # decode.h is in src/codec
 
 
 def test_a_name_that_does_not_exist_would_be_found():
@@ -86,18 +89,18 @@ def test_a_name_that_does_not_exist_would_be_found():
     assert exists("src/loader/engine/ring.*")
 
 
-# A link to a file of the repository, perhaps to a heading of it: [text](../bench/README.md#rules)
+# A link to a file of the repository, optionally to a heading: [text](../bench/README.md#rules)
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 
 
 def anchors(text):
-    """The anchors of a page's headings, as GitHub makes them."""
+    """Returns the anchors of a page's headings, as GitHub generates them."""
     headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def broken_links(text, folder):
-    """Links of a text, as if it was in this folder, that lead nowhere."""
+    """Returns the broken links of a text located in this folder."""
     broken = []
     for path, anchor in LINK.findall(re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
         target = folder / path if path else None
@@ -130,7 +133,7 @@ def python_blocks(document, kind="python"):
     return re.findall(rf"^```{kind}\n(.*?)^```", document.read_text(), re.MULTILINE | re.DOTALL)
 
 
-# What a page may take for granted: a training step, a model, a logger; torchvision's models are small.
+# Names that a page may assume: a training step, a model, a logger; torchvision's models are small.
 PRELUDE = """
 import os, sys
 os.chdir(sys.argv[1])
@@ -147,7 +150,7 @@ PAGES = [f for f in (ROOT / "README.md", *USER_PAGES) if python_blocks(f)]
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda f: f.name)
 def test_the_python_of_a_page_runs(page, photos, tmp_path):
-    """Its blocks, in order, as in a notebook, where photos/, train.tnd and val.tnd are.
+    """Runs the blocks in order, like a notebook, beside photos/, train.tnd and val.tnd.
 
     Blocks that need a GPU or other data are marked ```py and only compiled.
     """
@@ -159,13 +162,13 @@ def test_the_python_of_a_page_runs(page, photos, tmp_path):
 
 
 def steps_beyond_the_end(shown):
-    """Lines such as "epoch 0, step 40 of 38"."""
+    """Returns lines such as "epoch 0, step 40 of 38"."""
     steps = re.findall(r"\bstep (\d+) of (\d+)", shown)
     return [f"step {step} of {count}" for step, count in steps if int(step) > int(count)]
 
 
 def test_a_resumed_epoch_counts_to_its_last_step(photos, tmp_path):
-    """Its page counts the steps of the whole epoch."""
+    """docs/resume.md counts the steps of the whole epoch."""
     (tmp_path / "train.tnd").symlink_to(photos.pack)
     blocks = python_blocks(ROOT / "docs" / "resume.md")
     number = next(n for n, block in enumerate(blocks) if "enumerate(loader, start=done)" in block)

@@ -1,4 +1,4 @@
-"""docs/doctor-checks.md is what tools/make_doctor_checks.py makes of the checks."""
+"""docs/doctor-checks.md equals the output of tools/make_doctor_checks.py."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""docs/formats/: a section per format, with commands, refusals, and the speed as measured."""
+"""docs/formats/: a section per format with commands, refusals and the measured speed."""
 
 import re
 
@@ -8,7 +8,7 @@ from bench.common.result_files import read_rows
 from tests.helpers.program import ROOT
 
 FORMATS = ROOT / "docs" / "formats"
-# Where a format of src/data/source/formats.cpp is described: page and heading.
+# Page and heading that describe each format of src/data/source/formats.cpp.
 SECTIONS = {
     "tar": ("records", "tar (WebDataset)"),
     "tfrecord": ("records", "TFRecord"),
@@ -25,7 +25,7 @@ SECTIONS = {
     "zarr": ("arrays", "Zarr"),
     "n5": ("arrays", "N5"),
 }
-IN_SOURCES = {"csv", "folder"}  # sections of docs/sources.md
+IN_SOURCES = {"csv", "folder"}  # formats with a section in docs/sources.md
 
 
 def read(page):

@@ -1,4 +1,4 @@
-"""docs/guarantees.md: every sentence has a proof: tests that are run, that can fail and are not skipped."""
+"""docs/guarantees.md: every sentence has proofs, which are tests that run and can fail."""
 
 import re
 import subprocess
@@ -16,7 +16,7 @@ SECTIONS += ["Files", "An accelerated DataLoader", "Exit"]
 
 
 def guarantees():
-    """By section: each sentence with its proofs, (name, file)."""
+    """Returns each sentence with its proofs, (name, file), by section."""
     found = {}
     for section in re.split(r"^## ", PAGE.read_text(), flags=re.MULTILINE)[1:]:
         title, text = section.split("\n", 1)
@@ -29,7 +29,7 @@ def guarantees():
 
 @pytest.fixture(scope="module")
 def collected():
-    """(name, file) of every test that pytest would run of the files on the page."""
+    """(name, file) of every test that pytest would run from the files named on the page."""
     named = {path for section in guarantees().values() for _, links in section for _, path in links}
     files = sorted(path for path in named if path.endswith(".py"))
     line = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
@@ -41,7 +41,7 @@ def collected():
 
 @pytest.fixture(scope="module")
 def listed():
-    """Names of the test cases that unit_tests would run; skipped ones are not among them."""
+    """Names of the test cases that unit_tests would run, without skipped test cases."""
     done = subprocess.run(
         [UNIT_TESTS, "--list-test-cases", "--no-intro"], capture_output=True, text=True, timeout=60
     )
@@ -50,7 +50,7 @@ def listed():
 
 
 def why_no_proof(name, path, collected, listed):
-    """Empty when this test would fail if its guarantee were broken, as far as can be seen."""
+    """Returns why the test cannot prove its guarantee, or "" if no reason is found."""
     file = ROOT / path
     if path.endswith(".py"):
         test = proofs.python_tests(file).get(name)

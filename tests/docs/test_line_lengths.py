@@ -10,7 +10,7 @@ MOST = 100
 MADE_BY_PROGRAMS = {
     f"docs/{name}.md" for name in ("checks", "doctor-checks", "errors", "reference")
 }
-# Pages that are still to be wrapped. Take a page off the list when it is; add none.
+# Pages that are not wrapped yet. Remove a page from the list when it is wrapped; add none.
 NOT_WRAPPED_YET = {
     "docs/internals/decisions/0001-c-interface-and-ctypes.md",
     "docs/internals/decisions/0002-order-is-a-function.md",
@@ -40,7 +40,7 @@ PAGES = [
 
 
 def long_lines(text):
-    """Numbers of the lines that are too long; the target of a link does not count."""
+    """Returns the numbers of lines that are too long; the target of a link does not count."""
     found, is_code = [], False
     for number, line in enumerate(text.splitlines(), 1):
         if line.lstrip().startswith("```"):

@@ -1,4 +1,4 @@
-"""The pictures of docs/reference.md are those that tools/make_pictures.py makes of the code as it is."""
+"""The pictures of docs/reference.md equal the output of tools/make_pictures.py for this code."""
 
 import io
 import sys

@@ -20,7 +20,7 @@ def keys_of(value):
 
 
 def test_every_operation_is_explained():
-    """The reference is made from the header; here: nothing of it is lost on the way."""
+    """Compares the reference with the header from which it is generated."""
     page = (ROOT / "docs" / "reference.md").read_text().split("### Operations of a plan")[1]
     rows = dict(re.findall(r"^\| `([^`]+)` \| (.+) \|$", page.split("\n## ")[0], re.M))
     header = (ROOT / "src/augment/pixels/pixel_step.h").read_text()

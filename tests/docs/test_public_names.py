@@ -1,4 +1,4 @@
-"""The public API: every declared name exists, is documented, and costs nothing until it is used."""
+"""The public API: declared names exist, are documented, and are imported only when used."""
 
 import ast
 import importlib
@@ -23,7 +23,7 @@ NAMES = [
 
 
 def section_of(module):
-    """The part of the reference that describes the names of a module."""
+    """Returns the section of the reference that describes the names of a module."""
     own = REFERENCE.split(f"\n## {module}\n")
     return own[1].split("\n## ")[0] if len(own) > 1 else REFERENCE
 
@@ -32,7 +32,7 @@ def is_described(module, name):
     text = section_of(module)
     title = "Transforms" if name == "transforms" else name
     heading = re.search(rf"^##+ (T\.|tundish\.)?{title}$", text, re.MULTILINE)
-    return bool(heading) or f"\n| `{name}(" in text  # the table of tricks
+    return bool(heading) or f"\n| `{name}(" in text  # listed in the table of tricks
 
 
 @pytest.mark.parametrize(("module", "name"), NAMES)
@@ -40,7 +40,7 @@ def test_every_declared_name_can_be_imported_and_has_a_docstring(module, name):
     member = getattr(importlib.import_module(module), name)
     text = member.__doc__ or ""
     assert text.strip()
-    assert not text.startswith(f"{name}(")  # what @dataclass writes where there is none
+    assert not text.startswith(f"{name}(")  # the docstring that @dataclass generates by default
 
 
 @pytest.mark.parametrize(("module", "name"), NAMES)
@@ -51,13 +51,13 @@ def test_every_declared_name_is_in_the_reference(module, name):
 def test_a_name_that_the_reference_lacks_would_be_found():
     assert is_described("tundish.tuning", "Bf16")
     assert not is_described("tundish.tuning", "Bf17")
-    assert not is_described("tundish.tuning", "Loader")  # described, as a name of tundish
+    assert not is_described("tundish.tuning", "Loader")  # described as a name of tundish
 
 
 def test_every_declared_module_says_in_its_docstring_what_it_has():
     for module in PUBLIC_MODULES:
         assert importlib.import_module(module).__doc__.count("\n") > 3
-    for name in set(tundish.__all__) - {"Order"}:  # the base class of the orders
+    for name in set(tundish.__all__) - {"Order"}:  # Order is the base class of the orders
         assert re.search(rf"\b{name}\b", tundish.__doc__), name
 
 
@@ -65,7 +65,7 @@ def test_every_declared_module_says_in_its_docstring_what_it_has():
 
 
 def imports_for_types(package):
-    """{name: module} of the imports below TYPE_CHECKING in the package's source."""
+    """Returns {name: module} for the imports below TYPE_CHECKING in the package's source."""
     tree = ast.parse(inspect.getsource(package))
     block = next(
         node for node in tree.body if isinstance(node, ast.If) and node.test.id == "TYPE_CHECKING"
@@ -85,7 +85,7 @@ def test_what_is_imported_when_used_is_what_type_checkers_see(package):
 
 @pytest.mark.parametrize("package", LAZY_PACKAGES, ids=lambda package: package.__name__)
 def test_no_submodule_hides_a_declared_name(package):
-    """Importing `tuning/tune.py` sets `tundish.tuning.tune`, whatever that was before."""
+    """Importing `tuning/tune.py` sets `tundish.tuning.tune`, even if the name had another value."""
     submodules = {module.name for module in pkgutil.iter_modules(package.__path__)}
     assert not submodules & package._MODULES.keys()
 

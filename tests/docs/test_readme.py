@@ -1,4 +1,4 @@
-"""README.md fits on a screen, and its figures and its chart come from committed results."""
+"""README.md fits on a screen; its figures and its chart come from committed results."""
 
 import json
 import re

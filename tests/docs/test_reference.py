@@ -1,4 +1,4 @@
-"""docs/reference.md is what tools/make_reference.py makes of the code, and nothing public is missing."""
+"""docs/reference.md equals the output of tools/make_reference.py, and covers all public names."""
 
 import dataclasses
 import sys

@@ -1,4 +1,4 @@
-"""Batches copied ahead of the loop: order, errors, ends. The copies themselves are those of a device that only counts."""
+"""Batches copied ahead of the loop: order, errors, endings. The device only counts its calls."""
 
 import contextlib
 import gc
@@ -23,7 +23,7 @@ Point = namedtuple("Point", "x y")
 
 
 class Counted:
-    """A device that is not there."""
+    """A device that counts the batches it sends and receives."""
 
     def __init__(self, device=None):
         self.sent = self.received = 0
@@ -91,7 +91,7 @@ def test_a_kept_loader_copies_its_batches(monkeypatch, workers):
     options = {"num_workers": workers, "persistent_workers": workers > 0}
     loader = tundish.accelerate(DataLoader(OwnSet(), 4, **options), device="cuda")
     iterator = iter(loader)
-    next(iterator)  # left early: with persistent workers torch uses its iterator again
+    next(iterator)  # early exit: torch reuses the iterator of persistent workers
     for _ in range(2):
         assert [index.tolist()[0] for _, index in loader] == [0, 4, 8, 12, 16, 20]
     assert ("ahead of the loop" in str(loader.report)) == (workers > 0)
@@ -117,7 +117,7 @@ def test_a_device_that_is_not_there_is_an_error(monkeypatch):
 
 
 class FakeCuda:
-    """Writes down what a copy does, in order."""
+    """Records the operations of a copy in order."""
 
     def __init__(self, monkeypatch):
         self.calls = calls = []
@@ -177,7 +177,7 @@ def test_what_holds_tensors_is_moved_by_the_loop(monkeypatch):
 
 
 class Garbage:
-    """A tensor on a GPU, in a cycle: freed by the garbage collector alone."""
+    """A reference cycle with a GPU tensor, which only the garbage collector frees."""
 
     def __init__(self, file):
         self.me, self.file, self.process = self, file, os.getpid()
@@ -243,7 +243,7 @@ def test_nothing_of_an_epoch_waits_for_the_garbage_collector(fails):
 
 
 def test_a_new_epoch_starts_after_the_copies_of_the_last_epoch_have_ended(monkeypatch):
-    """Otherwise two threads take batches from one iterator, and each waits for the other's batch."""
+    """Otherwise two threads would use one iterator and wait for each other's batch."""
     sends, release = [], threading.Event()
 
     class Copies(Counted):
@@ -258,7 +258,7 @@ def test_a_new_epoch_starts_after_the_copies_of_the_last_epoch_have_ended(monkey
     loader = DataLoader(OwnSet(), 4, num_workers=2, persistent_workers=True)
     with tundish.accelerate(loader, device="cuda") as ours:
         next(iter(ours))
-        while len(sends) < 2:  # now the thread is at work, and nobody refers to its copies
+        while len(sends) < 2:  # the thread is running, and its copies are unreferenced
             time.sleep(0.001)
         threading.Timer(0.3, release.set).start()
         again = iter(ours)

@@ -1,4 +1,4 @@
-"""What the report says about the samples of a rank."""
+"""The report's description of the samples of a rank."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""An accelerated DataLoader is saved, pickled, and goes on in the middle of an epoch."""
+"""An accelerated DataLoader can be saved and pickled, and resumes in mid-epoch."""
 
 import json
 import pickle
@@ -60,7 +60,7 @@ def test_a_state_and_a_copy_bring_their_seed(folder, ranks):
     iterator = iter(loader)
     next(iterator)
     state, pickled, rest = loader.state_dict(), pickle.dumps(loader), list(iterator)
-    torch.manual_seed(12)  # as another process would have
+    torch.manual_seed(12)  # another process has another seed
     again = accelerated(theirs)
     again.load_state_dict(state)
     assert equal(again, rest)

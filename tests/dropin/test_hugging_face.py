@@ -1,4 +1,4 @@
-"""tundish.accelerate gives the batches of a DataLoader over an image data set of the library `datasets`."""
+"""tundish.accelerate with image datasets of `datasets` gives the DataLoader's batches."""
 
 import datasets
 import pytest
@@ -16,7 +16,7 @@ fixed, random = v2.Compose(FIXED), v2.Compose(RANDOM)
 
 
 def in_place(batch):
-    """The form of the library's guides."""
+    """Transforms the images in place, as in the library's guides."""
     batch["pixel_values"] = [fixed(image.convert("RGB")) for image in batch["image"]]
     del batch["image"]
     return batch
@@ -143,7 +143,7 @@ def test_a_random_transform_draws_for_each_image(saved):
 def test_a_reader_of_timm_keeps_images_as_they_are_stored(saved):
     from timm.data.readers.reader_hfds import ReaderHfds
 
-    reader = ReaderHfds.__new__(ReaderHfds)  # its constructor asks the network
+    reader = ReaderHfds.__new__(ReaderHfds)  # the constructor needs the network
     reader.dataset = saved.cast_column("image", datasets.Image(decode=False))
     reader.image_key, reader.label_key, reader.remap_class = "image", "label", False
     reader.additional_features = None
@@ -181,7 +181,7 @@ FLOATS = v2.ToDtype(torch.float32, scale=True)
     [[v2.PILToTensor(), FLOATS], [v2.ToImage(), v2.ToPureTensor(), FLOATS]],
 )  # fmt: skip
 def test_a_transform_that_changes_one_tensor_of_a_batch_stays_with_torch(tmp_path, steps):
-    """v2 changes the first plain tensor that it finds in a batch, and leaves the others as they are."""
+    """v2 transforms the first plain tensor in a batch and leaves the other tensors unchanged."""
     same_size = on_disk(tmp_path / "set", [encoded(3) for _ in range(4)])
     theirs = DataLoader(same_size.with_transform(v2.Compose(steps)), 4)
     (batch,) = theirs
@@ -199,7 +199,7 @@ def test_plain_tensors_at_the_end_change_nothing(saved):
 
 @pytest.mark.parametrize("transform", [fixed, random])
 def test_grays_that_are_converted_to_colors_stay_with_torch(saved, transform):
-    """The pixels of a random transform are not compared."""
+    """Compares channels with each other, because the pixels of a random transform are unknown."""
     grays = saved.cast_column("image", datasets.Image(mode="L"))
     loader = tundish.accelerate(DataLoader(grays.with_transform(with_closure(transform)), 4))
     assert "gray images are converted to RGB" in str(loader.report)

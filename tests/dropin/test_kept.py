@@ -1,4 +1,4 @@
-"""What tundish.accelerate leaves to torch: the reason, the line, and the same batches as before."""
+"""DataLoaders that tundish.accelerate leaves to torch: reason, line, unchanged batches."""
 
 import logging
 import math
@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
 
 
 def line_of(text):
-    """Of the first line of this file that has it."""
+    """Returns the number of the first line of this file that contains the text."""
     lines = HERE.read_text().splitlines()
     return next(n for n, line in enumerate(lines, 1) if text in line)
 
@@ -58,7 +58,7 @@ class OwnStep(torch.nn.Module):
 
 
 class OwnList:
-    """Looks like Compose, and is not."""
+    """Resembles Compose but applies its transforms in reverse."""
 
     def __init__(self, transforms):
         self.transforms = transforms
@@ -112,7 +112,7 @@ def gray_and_color(_):
     return DataLoader(ConcatDataset(parts), 2)
 
 
-# By name: how to make it, what the reason says, and the text of the line that it names.
+# Name: how to create the loader, part of the reason, and text of the line that the reason names.
 KEPT = {
     "own set": (lambda _: DataLoader(OwnSet(), 4), "OwnSet is a custom dataset", None),
     "own getitem": (
@@ -243,7 +243,7 @@ def test_a_wrong_option_is_an_error_and_no_reason(folder, wrong):
 
 @pytest.mark.parametrize("options", [{}, {"threads": 1}, {"cache": "encoded"}], ids=str)
 def test_a_first_image_that_only_torch_reads_is_kept(tmp_path, options):
-    """A TIFF with another name: Pillow looks at the bytes."""
+    """A TIFF file named as another format; Pillow detects the format from the bytes."""
     torch_sets.write_folder(tmp_path, 4)
     first = datasets.ImageFolder(tmp_path).samples[0][0]
     Image.open(first).convert("RGB").save(first, "TIFF")

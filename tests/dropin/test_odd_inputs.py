@@ -1,4 +1,4 @@
-"""Data sets, samplers and DataLoaders in unusual forms: torch's batches, or torch's code with a reason."""
+"""Unusual datasets, samplers and DataLoaders: torch's batches, or torch's code with a reason."""
 
 import os
 import pathlib
@@ -42,14 +42,14 @@ def test_samples_that_are_no_pairs_are_kept(root):
 
 
 def test_a_parent_folder_is_that_of_a_links_target(tmp_path, monkeypatch):
-    """here/link/../photos is far/photos, and os.path.abspath() would make here/photos of it."""
+    """here/link/../photos is far/photos, but os.path.abspath() would return here/photos."""
     far = torch_sets.write_folder(tmp_path / "far" / "photos", 6)
     (tmp_path / "far" / "deep").mkdir()
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "link").symlink_to(tmp_path / "far" / "deep")
     shutil.copytree(far, tmp_path / "here" / "photos")
     others = [path for path in (tmp_path / "here" / "photos").rglob("*") if path.is_file()]
-    for path in sorted(others)[1:]:  # accelerate() looks at the first one
+    for path in sorted(others)[1:]:  # accelerate() reads the first file
         Image.new("RGB", (30, 30), "red").save(path)
     monkeypatch.chdir(tmp_path / "here")
     folder = datasets.ImageFolder("link/../photos", v2.Compose(FIXED))
@@ -58,7 +58,7 @@ def test_a_parent_folder_is_that_of_a_links_target(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("kind", [bool, np.int32, lambda n: torch.tensor(n, dtype=torch.int32)])
 def test_labels_of_several_types_are_kept(root, kind):
-    """A batch of torch has the type of its own labels."""
+    """The type of the labels in torch's batch depends on the labels in the batch."""
     folder = relabeled(root, lambda n, path, label: (path, label if n < 4 else kind(label)))
     loader = tundish.accelerate(DataLoader(folder, 4))
     assert "have several types" in str(loader.report)
@@ -124,7 +124,7 @@ def numbered():
 
 
 def test_a_mask_given_to_a_subset_sampler_is_no_list_of_samples(numbered):
-    """torch takes True as 1."""
+    """torch treats True as index 1."""
     mask = [True, False, True, False, True, False, True, True]
     loader = accelerated(DataLoader(numbered, 8, sampler=SubsetRandomSampler(mask)))
     assert [sorted(labels.tolist()) for _, labels in loader] == [[0, 0, 0, 1, 1, 1, 1, 1]]

@@ -1,4 +1,4 @@
-"""Samplers: what an accelerated DataLoader visits, how often, on which rank."""
+"""Samplers: which samples an accelerated DataLoader visits, how often, and on which rank."""
 
 from collections import Counter
 
@@ -22,7 +22,7 @@ from tests.helpers.torch_sets import GRAY, accelerated, same_batches
 
 @pytest.fixture(scope="module")
 def numbered():
-    """Sample i has label i."""
+    """A dataset in which sample i has label i."""
     dataset = torch_sets.in_memory(datasets.MNIST, GRAY, count=23)
     dataset.targets = torch.arange(23)
     return dataset
@@ -69,7 +69,7 @@ def test_a_random_sampler_with_fewer_or_repeated_draws(numbered):
     counts = Counter(flat(accelerated(DataLoader(numbered, 50, sampler=drawn))))
     assert len(counts) == 23
     assert max(abs(n - 5000 / 23) for n in counts.values()) < 5 * (5000 / 23) ** 0.5
-    more = RandomSampler(numbered, num_samples=60)  # torch's permutations, one after the other
+    more = RandomSampler(numbered, num_samples=60)  # concatenates torch's permutations
     counts = Counter(flat(accelerated(DataLoader(numbered, 4, sampler=more))))
     assert sorted(set(counts.values())) == [2, 3]
 
@@ -82,7 +82,7 @@ def test_weights_keep_their_distribution(numbered):
     assert counts[0] == 0
     expected = 8000 * weights / weights.sum()
     assert all(abs(counts[i] - n) < 5 * n**0.5 + 1 for i, n in enumerate(expected))
-    # Of a subset the weights are of its indices.
+    # With a Subset, weights refer to the subset's indices.
     part = Subset(numbered, [5, 6, 5])
     sampler = WeightedRandomSampler([1, 0, 3], 50)
     assert set(flat(accelerated(DataLoader(part, 10, sampler=sampler)))) == {5}
@@ -96,7 +96,7 @@ def test_weights_keep_their_distribution(numbered):
 @pytest.mark.parametrize("persistent", [False, True])
 @pytest.mark.parametrize("own_generator", [False, True])
 def test_the_samplers_order_is_torchs_in_every_epoch(numbered, workers, persistent, own_generator):
-    """Persistent workers keep their iterator, which draws the seed of its workers once."""
+    """Persistent workers keep their iterator, which draws the workers' seed only once."""
 
     def make():
         torch.manual_seed(3)

@@ -1,4 +1,4 @@
-"""accelerate(pack=...) uses a pack only if it has the bytes of the files, whatever their names and times are."""
+"""accelerate(pack=...) uses a pack only if it has the files' bytes; names and times don't matter."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def files_of(folder):
 
 
 def invert(path):
-    """Another image under the same name."""
+    """Replaces an image by its inverse under the same name."""
     ImageOps.invert(Image.open(path).convert("RGB")).save(path)
 
 
@@ -80,7 +80,7 @@ def test_a_file_that_was_replaced_by_an_older_one_is_noticed(folder, tmp_path, s
     assert uses(folder, pack)
     path = files_of(folder)[4]
     if size == "the same size":
-        with open(path, "r+b") as file:  # one byte of the pixels
+        with open(path, "r+b") as file:  # changes one byte of the pixels
             file.seek(-20, os.SEEK_END)
             byte = file.read(1)
             file.seek(-20, os.SEEK_END)
@@ -114,7 +114,7 @@ def test_a_folder_that_was_moved_and_written_again_is_compared_and_used(folder, 
 
 
 def test_files_that_were_compared_are_not_read_again(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(file_stamps, "_TICK_NS", -(10**9))  # no file is too new
+    monkeypatch.setattr(file_stamps, "_TICK_NS", -(10**9))  # no file counts as too new
     pack = tmp_path / "mine.tnd"
     tundish.pack(folder, pack, progress=False)
     _, loader = accelerate(folder, pack)
@@ -129,7 +129,7 @@ def test_files_that_were_compared_are_not_read_again(folder, tmp_path, monkeypat
 
 
 def test_a_file_as_new_as_its_stamp_is_compared(folder, tmp_path, monkeypatch):
-    """It could be changed again within one tick of the file system's clock."""
+    """The file could change again within one tick of the file system's clock."""
     pack = tmp_path / "mine.tnd"
     tundish.pack(folder, pack, progress=False)
     monkeypatch.setattr(file_stamps, "_TICK_NS", 10**15)
@@ -149,8 +149,8 @@ def test_damaged_stamps_are_no_stamps(folder, tmp_path, damage):
 
 
 def test_stamps_that_are_no_file_of_a_fitting_size_are_not_read(folder, tmp_path, monkeypatch):
-    """A pipe would wait for ever, a file that was planted could take all memory."""
-    monkeypatch.setattr(file_stamps, "_TICK_NS", -(10**9))  # no file is too new
+    """Opening a pipe would block, and reading a planted huge file could exhaust the memory."""
+    monkeypatch.setattr(file_stamps, "_TICK_NS", -(10**9))  # no file counts as too new
     pack, stamps = tmp_path / "mine.tnd", tmp_path / ".mine.tnd.stamps"
     tundish.pack(folder, pack, progress=False)
     accelerate(folder, pack)
@@ -176,7 +176,7 @@ def test_stamps_that_are_no_file_of_a_fitting_size_are_not_read(folder, tmp_path
     assert "9 of 9 files were compared byte for byte" in str(loader.report)
 
 
-# In a process of its own, which can be ended.
+# Runs in a separate process, which can be killed on a timeout.
 OPEN_PIPE = """
 import os, sys
 from tundish.dropin.changes.file_stamps import load_stamps
@@ -185,7 +185,7 @@ assert load_stamps(sys.argv[1], "", os.geteuid(), 9) is None
 
 
 def test_stamps_that_another_user_could_have_written_are_no_stamps(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(file_stamps, "_TICK_NS", -(10**9))  # no file is too new
+    monkeypatch.setattr(file_stamps, "_TICK_NS", -(10**9))  # no file counts as too new
     pack = tmp_path / "mine.tnd"
     tundish.pack(folder, pack, progress=False)
 
@@ -197,7 +197,7 @@ def test_stamps_that_another_user_could_have_written_are_no_stamps(folder, tmp_p
 
     assert not compared(lambda stamps: None)
     assert compared(lambda stamps: stamps.chmod(0o666))
-    if os.geteuid() == 0:  # only root can give files away
+    if os.geteuid() == 0:  # only root can change the owner of a file
         assert compared(lambda stamps: os.chown(stamps, 12345, -1))
         for path in files_of(folder):
             os.chown(path, 12345, -1)

@@ -1,4 +1,4 @@
-"""accelerate(pack=...): files first, a pack from a later epoch on, and the same batches all the time."""
+"""accelerate(pack=...): reads files first and a pack in a later epoch; batches stay the same."""
 
 import json
 import os
@@ -22,7 +22,7 @@ def folder(tmp_path):
 
 
 def wait_for(loader):
-    """Until the program that packs has ended."""
+    """Waits until the packing program has exited."""
     assert loader._pack._process.wait(60) == 0
 
 
@@ -78,7 +78,7 @@ def test_a_state_of_the_pack_goes_on_with_the_files(folder):
 
 
 def test_a_state_of_the_first_rank_is_enough_for_a_rank_without_the_pack(folder, monkeypatch):
-    """The first rank compares the pack with the files, and the others read the files until that is done."""
+    """The first rank compares pack and files; the other ranks read the files in the meantime."""
     pack = folder.parent / "train.tnd"
     dataset = torch_sets.image_folder(folder)
     wait_for(accelerated(DataLoader(dataset, 2), pack=pack))

@@ -1,4 +1,4 @@
-"""tundish.accelerate gives the batches of the DataLoader that it was given."""
+"""tundish.accelerate gives the same batches as the original DataLoader."""
 
 import pytest
 import timm
@@ -83,7 +83,7 @@ def test_other_ends_of_a_list(folder, steps):
 
 @pytest.mark.filterwarnings(
     "ignore::ResourceWarning"
-)  # timm leaves its files to Python's collector
+)  # timm relies on Python's collector to close files
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_loader_of_timm(folder):
     dataset = timm.data.create_dataset("", folder)

@@ -1,4 +1,4 @@
-"""What is changed after tundish.accelerate looked at it is an error, never other data in silence."""
+"""Changes after tundish.accelerate raise an error instead of silently changing the data."""
 
 import numpy as np
 import pytest
@@ -106,10 +106,10 @@ def root(tmp_path_factory):
 
 
 def raises_after(change, dataset, match, **options):
-    """`change` is applied after one epoch. Returns the loader."""
+    """Applies `change` after one epoch and expects an error. Returns the loader."""
     loader = accelerated(DataLoader(dataset, 3, **options))
     list(loader)
-    list(loader)  # nothing has changed
+    list(loader)  # no error before the change
     change(dataset)
     with pytest.raises(RuntimeError, match=f"{match}.* changed after .* again"):
         iter(loader)
@@ -166,7 +166,7 @@ def test_changed_indices_in_an_array_are_an_error(root, make, change):
 
 @pytest.mark.parametrize("make", [np.array, torch.tensor], ids=["array", "tensor"])
 def test_fewer_equal_indices_are_an_error(root, make):
-    """NumPy and torch would broadcast one index to all of them."""
+    """NumPy and torch would broadcast a single index."""
     subset = Subset(torch_sets.image_folder(root), make([2, 2, 2]))
     raises_after(lambda s: setattr(s, "indices", make([2])), subset, r"dataset\.indices")
 

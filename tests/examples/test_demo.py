@@ -1,4 +1,4 @@
-"""The demo's second half, the example, and `python -m tundish`."""
+"""The second half of the demo, the example, and `python -m tundish`."""
 
 import json
 import os
@@ -18,13 +18,13 @@ from tests.helpers.program import PROGRAM, ROOT, needs_program
 
 MAKE_SAMPLES = ROOT / "build" / "release" / "make_samples"
 
-# Two threads that share a busy core wait for each other most of the time.
+# Two threads on one busy core would spin most of the time.
 ONE_THREAD = os.environ | {"OMP_NUM_THREADS": "1"}
 
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory):
-    """A folder as `tundish demo` leaves it."""
+    """A folder with the contents that `tundish demo` leaves."""
     folder = tmp_path_factory.mktemp("demo")
     (folder / "made-by-tundish-demo.txt").write_text("a test")
     subprocess.run([MAKE_SAMPLES, folder / "images", "240", "3"], check=True)
@@ -112,7 +112,7 @@ def test_the_network_learns_from_the_pack(work):
     result = train(str(work / "demo.tnd"), steps=40)
     torch.set_num_threads(threads)
     assert sum(result.losses[-5:]) < 0.7 * sum(result.losses[:5])
-    assert result.accuracy > 0.6  # chance is a third
+    assert result.accuracy > 0.6  # chance level is 1/3
 
 
 def test_what_cannot_be_learnt_is_left_out_with_a_reason():

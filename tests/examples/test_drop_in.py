@@ -1,6 +1,7 @@
-"""The programs examples/drop_in_*.py: a script for torch's DataLoader with one line changed.
+"""Runs examples/drop_in_*.py: scripts for torch's DataLoader with one line changed.
 
-Each runs through two epochs, once more and is killed in the second, and goes on with the very batches.
+Each script runs through two epochs. A second run is killed in the second epoch and resumes with
+exactly the batches that are missing.
 """
 
 import ast
@@ -13,9 +14,9 @@ from tests.examples.test_examples import PYTHON, TORCHRUN, batches_of, end_of, f
 from tests.helpers.program import ROOT
 from tests.helpers.small_set import image
 
-COUNT = 51  # a class for each sample: labels say which samples came
+COUNT = 51  # one class per sample, so that labels identify samples
 KILLED_AFTER = 11  # batches: in the second epoch
-LAUNCHERS = {  # by example: the line that starts it, ranks, and steps of an epoch
+LAUNCHERS = {  # example: command line, ranks, steps per epoch
     "drop_in_plain": (PYTHON, 1, 7),
     "drop_in_ddp": (TORCHRUN, 2, 7),
     "drop_in_lightning": (PYTHON, 1, 7),
@@ -66,7 +67,7 @@ def test_an_example_goes_on_with_the_very_batches_after_a_kill(name, folder, tmp
 
 
 def fixed_numbers_of_classes(text):
-    """Literal numbers where a model gets its number of classes: keywords, and the end of its last linear layer."""
+    """Returns literal class counts of a model: keyword arguments and the last linear layer."""
     calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
     names = ("num_classes", "num_labels", "classes")
     given = [word.value for call in calls for word in call.keywords if word.arg in names]

@@ -1,7 +1,7 @@
-"""The programs in examples/, run as a reader would run them, in processes of their own.
+"""Runs the programs in examples/ in separate processes, like a reader would.
 
-tests/helpers/watched.py writes down what their loaders gave. Each runs through two epochs; once more and is
-killed in the second; and is started again.
+tests/helpers/watched.py records the batches of the loaders. Each program runs through two epochs. A
+second run is killed in the second epoch and started again.
 """
 
 import json
@@ -24,14 +24,14 @@ from tests.helpers.warm_python import FRAMEWORKS, WarmProcess
 EXAMPLES = ROOT / "examples"
 WATCHED = ROOT / "tests" / "helpers" / "watched.py"
 COUNT = 51
-STEPS = 7  # of an epoch: global batches of 8
+STEPS = 7  # steps per epoch with global batches of 8
 KILLED_AFTER = 11  # batches: in the second epoch
-LIMIT_S = 600  # only a hang reaches it
-PYTHON = []  # words between `python` and the program
+LIMIT_S = 600  # only a hang reaches the limit
+PYTHON = []  # arguments between `python` and the program
 TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-TWO_DEVICES = {"DEVICES": "2", "ACCELERATOR": "cpu", "STRATEGY": "ddp"}  # of Lightning
+TWO_DEVICES = {"DEVICES": "2", "ACCELERATOR": "cpu", "STRATEGY": "ddp"}  # for Lightning
 
-LAUNCHERS = {  # by example: the line that starts it, ranks
+LAUNCHERS = {  # example: command line, ranks
     "train_plain": (PYTHON, 1),
     "train_ddp": (TORCHRUN, 2),
     "train_lightning": (PYTHON, 1),
@@ -53,7 +53,7 @@ def start(launcher, program, log, *arguments, **variables):
 
 
 def end_of(process):
-    """What it printed; kills nothing else than what the test started."""
+    """Returns the output of a process; a process that hangs is killed."""
     try:
         return process.communicate(timeout=LIMIT_S)
     except subprocess.TimeoutExpired:
@@ -68,7 +68,7 @@ def finished(process):
 
 
 def batches_of(log, ranks):
-    """The batches of every rank, and what was written at the end."""
+    """Returns the batches of every rank, and the final lines."""
     lines = [
         [json.loads(line) for line in Path(f"{log}.{rank}").read_text().splitlines()]
         for rank in range(ranks)
@@ -78,7 +78,7 @@ def batches_of(log, ranks):
 
 
 def check_visits(given, steps):
-    """Every sample once an epoch; what fills up the last step is fewer than there are ranks."""
+    """Checks that every epoch visits every sample; padding is fewer samples than ranks."""
     for epoch in range(2):
         of_ranks = [[line["samples"] for line in rank if line["epoch"] == epoch] for rank in given]
         assert {len(batches) for batches in of_ranks} == {steps}
@@ -92,7 +92,7 @@ def check_visits(given, steps):
 
 @pytest.fixture(scope="module", params=list(LAUNCHERS))
 def runs(request, pack, tmp_path_factory):
-    """An example that ran to its end, was killed and went on: batches and last lines of each."""
+    """Batches and final lines of an example: a whole run, a killed run, and the resumed run."""
     launcher, ranks = LAUNCHERS[request.param]
     program = EXAMPLES / f"{request.param}.py"
     root = tmp_path_factory.mktemp(request.param)
@@ -128,7 +128,7 @@ def test_the_loss_and_the_weights_of_an_example_are_finite(runs):
     assert all(end["finite"] for end in logs["whole"][1])
     losses = [float(text) for text in re.findall(r"loss (\S+)", printed)]
     assert all(math.isfinite(loss) for loss in losses)
-    assert len(losses) == (0 if name == "train_lightning" else 6)  # it has its own progress bar
+    assert len(losses) == (0 if name == "train_lightning" else 6)  # Lightning prints a bar
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Makes the seeds of fuzz/corpus/pickle, pth and cifar_pickle, hostile ones too; needs numpy and torch."""
+"""Writes seeds, some hostile, of fuzz/corpus/pickle, pth and cifar_pickle; needs torch."""
 
 import collections
 import os
@@ -12,7 +12,7 @@ CORPUS = Path(__file__).parents[2] / "fuzz" / "corpus"
 
 
 class Calls:
-    """Unpickling it would call a function."""
+    """Pickles as a call of a function."""
 
     def __init__(self, function, *arguments):
         self.call = (function, arguments)
@@ -60,7 +60,7 @@ def main():
     for name, value in hostile.items():
         for protocol in (0, 4):
             (CORPUS / "pickle" / f"{name}-{protocol}").write_bytes(pickle.dumps(value, protocol))
-    # 60 lists, each holding the one before twice.
+    # 60 nested lists; each contains the previous list twice.
     twice = b"\x80\x04]\x94" + b"".join(b"]\x94(h%ch%ce" % (i, i) for i in range(60)) + b"."
     (CORPUS / "pickle" / "doubling").write_bytes(twice)
     small = {"images": torch.zeros(2, 3, 4, dtype=torch.uint8), "labels": torch.tensor([1, 2])}

@@ -1,4 +1,4 @@
-"""Makes the seeds of fuzz/corpus/zarr_shard: chunks along two axes, what the table has, the shard."""
+"""Writes the seeds of fuzz/corpus/zarr_shard: chunks per axis, flags of the table, shard."""
 
 import struct
 from pathlib import Path

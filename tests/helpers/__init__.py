@@ -1,1 +1,1 @@
-"""What tests of several areas share."""
+"""Code shared by the tests of several areas."""

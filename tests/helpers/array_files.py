@@ -1,4 +1,4 @@
-"""What tests of N5, Zarr and HDF5 share: test files, and that a source gives the arrays stored."""
+"""Test files for N5, Zarr and HDF5, and checks that a source returns the stored arrays."""
 
 import zipfile
 from pathlib import Path
@@ -15,7 +15,7 @@ FORMATS = Path(__file__).parents[1] / "formats"
 
 
 def unzip(name, folder):
-    """The folders of tests/formats/NAME."""
+    """Extracts the folders of tests/formats/NAME."""
     with zipfile.ZipFile(FORMATS / name) as archive:
         archive.extractall(folder)
     return folder
@@ -32,7 +32,7 @@ def batches(source):
 
 
 def check_same_batches(source, options, folder):
-    """Training from the arrays and from their pack is the same."""
+    """Checks that training from the arrays and from their pack gives the same batches."""
     pack = folder / "same.tnd"
     program("pack", source, "-o", pack, "--quiet", *options.argv())
     direct, packed = batches(options), batches(pack)

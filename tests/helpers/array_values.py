@@ -1,10 +1,10 @@
-"""The arrays that tests/formats/{zarr,n5,hdf5}/make.py stored, computed again."""
+"""Recomputes the arrays that tests/formats/{zarr,n5,hdf5}/make.py stored."""
 
 import numpy as np
 
 COUNT = 11
 SHAPE = (COUNT, 6, 5, 3)
-CHUNK = (4, 6, 3, 3)  # cut off at two edges
+CHUNK = (4, 6, 3, 3)  # partial chunks at two edges
 
 
 def images():

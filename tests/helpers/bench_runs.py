@@ -19,12 +19,12 @@ KEYS = {"bench", "contestant", "metric", "value", "unit", "runs", "spread"}
 KEYS |= {"machine", "versions", "commit", "command"}
 
 
-# Their contestants import torch. The others start contestants that PYTHONPATH chooses, or measure imports.
+# These contestants import torch. The others start programs from PYTHONPATH or measure imports.
 WARM = ("augment", "load")
 
 
 def bench(name, samples, tmp_path, *words):
-    """Runs a benchmark; gives its rows and what it printed."""
+    """Runs a benchmark; returns its rows and its output."""
     out = tmp_path / f"{name}.json"
     line = ["-m", f"bench.{name}.run", "--data", samples, "--out", out]
     line += ["--work", tmp_path / "work", *words]
@@ -51,6 +51,6 @@ def check_rows(rows, name):
             assert "/" not in row["command"].removeprefix("./dev")
         assert set(row["versions"]) >= {"tundish", "python", "numpy"}
         assert (row["value"] is None) == (row["runs"] == 0) == ("reason" in row)
-        # A stage is a difference of two times: noise may make a small one negative.
+        # A stage is the difference of two times: noise may make a short stage negative.
         stage = row["metric"].startswith("stage: ")
         assert row["value"] is None or row["value"] > 0 or stage, row

@@ -1,4 +1,4 @@
-"""A page in headless Chromium: what its console says, how it looks, and what a script sees in it."""
+"""Loads a page in headless Chromium: console output, a screenshot, and results of a script."""
 
 import json
 import os
@@ -21,7 +21,7 @@ document.title = JSON.stringify({
 
 
 def find_chromium():
-    """TUNDISH_CHROMIUM names one that is not on the PATH."""
+    """Returns the browser; TUNDISH_CHROMIUM names a browser that is not on the PATH."""
     given = os.environ.get("TUNDISH_CHROMIUM")
     found = [given] if given else [path for path in map(shutil.which, NAMES) if path]
     if not found:
@@ -30,7 +30,7 @@ def find_chromium():
 
 
 def look_at(text, folder, width, height=2000, dark=False):
-    """What LOOK measures, lines of the console, and the picture's path."""
+    """Returns the results of the script LOOK, the console lines, and the path of the screenshot."""
     program = find_chromium()
     (folder / "page.html").write_text(text.replace("</body>", LOOK + "</body>"))
     picture = folder / f"{width}{'-dark' if dark else ''}.png"

@@ -1,6 +1,6 @@
 """One rank of a DDP run over gloo on the CPU: python -m tests.helpers.ddp_child RANK WORLD FOLDER
 
-For every case it trains on its share of every batch; the weights and what it saw go to FOLDER/RANK.pt.
+Every case trains on the rank's share of every batch. Weights and facts go to FOLDER/RANK.pt.
 """
 
 import os
@@ -38,7 +38,7 @@ def batches_of(samples=24, count=3):
 
 
 def count_reductions(model):
-    """How often gradients were sent: DDP runs its communication hook once per bucket and step."""
+    """Counts gradient reductions: DDP calls its communication hook once per bucket and step."""
     sent = []
 
     def hook(_, bucket):
@@ -82,7 +82,7 @@ def run(case, rank, world):
     for trick in reversed(CASES[case]):
         trick.undo(step)
     facts["undone"] = step.model is model and not step.kept
-    step(batches[2])  # as it was before
+    step(batches[2])  # works after undo
     return model.module.state_dict(), facts
 
 

@@ -1,4 +1,4 @@
-"""What a document imports from tundish or names of it, and whether that is declared in `__all__`."""
+"""Finds names of tundish in a document and checks that `__all__` declares them."""
 
 import importlib
 import inspect
@@ -18,13 +18,13 @@ SPECIAL = {"__version__", "__doc__", "__all__"}
 
 
 def undeclared(text):
-    """The names of tundish in a text that are not declared, in order: modules, then what they have."""
+    """Returns undeclared names of tundish in a text, in order: modules, then their attributes."""
     named = [*imported(text), *DOTTED.findall(text), *attributes_of_aliases(text)]
     return list(dict.fromkeys(name for name in named if not is_declared(name)))
 
 
 def imported(text):
-    """`from tundish.x import a, b as c` gives tundish.x.a and tundish.x.b."""
+    """Returns tundish.x.a and tundish.x.b for `from tundish.x import a, b as c`."""
     for module, names in FROM.findall(text):
         for name in names.strip("()").split(","):
             words = name.split()
@@ -33,7 +33,7 @@ def imported(text):
 
 
 def attributes_of_aliases(text):
-    """`T.Resize` after `from tundish import transforms as T` gives tundish.transforms.Resize."""
+    """Resolves aliases: `T.Resize` is tundish.transforms.Resize if T is tundish.transforms."""
     for module, names in FROM.findall(text):
         for name in names.strip("()").split(","):
             words = name.split()
@@ -44,7 +44,7 @@ def attributes_of_aliases(text):
 
 
 def is_declared(name):
-    """Whether every part of tundish.a.b is in `__all__` of its module, or an attribute of a class."""
+    """Returns whether each part of tundish.a.b is in `__all__` or an attribute of a class."""
     owner = importlib.import_module("tundish")
     for part in name.split(".")[1:]:
         if inspect.ismodule(owner):

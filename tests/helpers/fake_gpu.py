@@ -1,4 +1,4 @@
-"""A GPU for tests on machines without one."""
+"""A fake GPU for tests on machines without a GPU."""
 
 import ctypes
 
@@ -60,16 +60,16 @@ def stream_of(gpu):
 
 
 class FakeGpu:
-    """Replaces torch.cuda and the kernels: labels, numbers and arrays arrive, images stay empty."""
+    """Replaces torch.cuda and the kernels: labels, numbers and arrays arrive, not images."""
 
     def __init__(self, monkeypatch):
         self.waits = []  # events that the loop's stream waits for
         self.waited_for = []  # events that the host waited for
-        self.keeps_up = True  # has come to all that the loop has enqueued
-        self.records = False  # a graph
-        self.decoding = 0  # by the CPU
-        self.chosen = None  # the text of a choice, once
-        self.refused = []  # images that it could not decode, and nobody has asked for
+        self.keeps_up = True  # whether the GPU has finished all enqueued work
+        self.records = False  # whether the stream records a graph
+        self.decoding = 0  # where images are decoded: 0 CPU, 1 GPU, -1 undecided
+        self.chosen = None  # text of the choice, returned once
+        self.refused = []  # images that failed to decode and are not yet polled
         Stream, Event = stream_of(self), event_of(self)
         self.stream = Stream()
         empty_strided = torch.empty_strided

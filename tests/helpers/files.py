@@ -1,4 +1,4 @@
-"""Files that tests write and look at; names may be any bytes."""
+"""Writes and reads test files; names may be any bytes."""
 
 import bz2
 import io
@@ -16,7 +16,7 @@ def jpeg(color=(200, 30, 30), size=(32, 24)):
 
 
 def large_jpegs(folder, count=20):
-    """Some tenths of a second of decoding, in one class."""
+    """Writes images of one class that take a few tenths of a second to decode."""
     file = io.BytesIO()
     noise = random.Random(1).randbytes(1500 * 1500)
     Image.frombytes("L", (1500, 1500), noise).convert("RGB").save(file, "JPEG", quality=95)
@@ -40,7 +40,7 @@ def write(path, data):
 
 
 def tar_of(path, files):
-    """An archive of names and contents, in their order."""
+    """Returns an archive of names and contents, in their order."""
     with tarfile.open(path, "w") as archive:
         for name, data in files.items():
             member = tarfile.TarInfo(name)
@@ -50,7 +50,7 @@ def tar_of(path, files):
 
 
 def endless_tar(path):
-    """A compressed archive of some megabytes that takes many minutes to read through."""
+    """Writes a compressed archive of a few megabytes that takes many minutes to read."""
     piece, pieces = 46 << 20, 20_000
     member = tarfile.TarInfo("zeros.jpg")
     member.size = piece * pieces
@@ -59,16 +59,16 @@ def endless_tar(path):
 
 
 def has_open(process, path):
-    """Whether a process has opened this file; it is then at work on it."""
+    """Returns whether a process has the file open, and is therefore working on it."""
     folder = f"/proc/{process.pid}/fd"
     try:
         return any(os.path.samefile(f"{folder}/{fd}", path) for fd in os.listdir(folder))
-    except FileNotFoundError:  # one was closed meanwhile
+    except FileNotFoundError:  # a descriptor was closed meanwhile
         return False
 
 
 def tree(folder):
-    """Every file below a folder: its name in bytes, and its contents."""
+    """Returns every file below a folder: name in bytes and contents."""
     root = os.fsencode(folder)
     files = {}
     for where, _, names in os.walk(root):
@@ -80,5 +80,5 @@ def tree(folder):
 
 
 def left_behind(folder, *expected):
-    """Names in a folder beyond those expected: temporary files would show up here."""
+    """Returns unexpected names in a folder, such as temporary files."""
     return sorted(set(os.listdir(folder)) - set(expected))

@@ -1,4 +1,4 @@
-"""One rank of DDP runs over gloo on the CPU: python -m tests.helpers.flat_ddp_child RANK WORLD FOLDER
+"""One rank of DDP over gloo on the CPU: python -m tests.helpers.flat_ddp_child RANK WORLD FOLDER
 
 Every case trains with flat parameters and without; the weights of both go to FOLDER/RANK.pt.
 """
@@ -12,7 +12,7 @@ import tundish
 
 from tests.helpers.flat_models import SGD, net, values
 
-# Arguments of DistributedDataParallel, and how the loop clears gradients.
+# Arguments of DistributedDataParallel, and the way the loop clears gradients.
 CASES = {
     "copied": ({}, "optimizer"),
     "copied, kept": ({}, "memset"),
@@ -37,7 +37,7 @@ def clear(how, model, optimizer):
 
 
 def train(case, rank, flatten):
-    """flatten: "", or whether the bare model or the wrapped one is flattened. Two micro-batches a step."""
+    """Trains with two micro-batches per step. `flatten`: "", or which model to flatten."""
     arguments, how = CASES[case]
     bare = net()
     flat = tundish.optim.flatten(bare) if flatten == "bare" else None

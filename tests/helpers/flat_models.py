@@ -1,4 +1,4 @@
-"""Models and training loops for the tests of flat parameters: the same loop with and without flatten()."""
+"""Models and training loops for tests of flat parameters, with and without flatten()."""
 
 import torch
 import tundish
@@ -28,7 +28,7 @@ def loss_of(model, batch):
 
 
 def train(model, optimizer, clear=None, steps=20):
-    """clear: what runs before the forward pass, by default zero_grad() of the optimizer."""
+    """Trains a model. `clear` runs before the forward pass; default: optimizer.zero_grad()."""
     for batch in batches(steps):
         (clear or optimizer.zero_grad)()
         loss_of(model, batch).backward()
@@ -51,7 +51,7 @@ def plain(make=net, kind=SGD, **options):
 
 
 def flattened(make=net, kind=SGD, groups=None, **options):
-    """A model, its flat parameters and a watched optimizer over them."""
+    """Returns a model, its flat parameters and a watched optimizer for these parameters."""
     model = make()
     flat = tundish.optim.flatten(model, groups(model) if groups else None)
     return model, flat, flat.optimizer(kind[0], **{**kind[1], **options})

@@ -1,5 +1,7 @@
-"""A data set in a format of others and its pack must give the same batches; broken files are
-refused within limits of memory and time."""
+"""Compares batches of a foreign format with batches of its pack, and checks refusals.
+
+Broken files must be refused within limits of memory and time.
+"""
 
 import json
 import resource
@@ -12,11 +14,11 @@ from tundish.data.open_source import as_source
 
 from tests.helpers import program
 
-MEMORY = 1 << 30  # of address space: many times what the small files of the tests need
+MEMORY = 1 << 30  # limit of the address space in bytes, many times the need of the small test files
 
 
 def batches(path, **options):
-    """All batches of one epoch in order, every field as nested lists or arrays."""
+    """Returns all batches of one epoch in order, every field as nested lists or arrays."""
     options = {"untransformed": array_fields(as_source(path)), "as_dict": True, **options}
     with tundish.Loader(path, 2, transforms=[T.Resize((8, 8))], **options) as loader:
         return [
@@ -40,7 +42,7 @@ def check_same_batches(path, pack):
 
 
 def refusal(path):
-    """Code and message of a file that is not as_source, by a program with little memory."""
+    """Returns code and message for a file that cannot be opened, with limited memory."""
     result = program.tundish("info", "--list", path, "--json", preexec_fn=_limit_memory)
     assert result.returncode in (1, 3), (result.returncode, result.stderr.decode())
     error = json.loads(result.stdout)["error"]
@@ -48,7 +50,7 @@ def refusal(path):
 
 
 def check_refused(path, data, code, reason):
-    """A file of these bytes is not as_source: its code, and a part of its message."""
+    """Checks that a file of these bytes is refused with this code and part of the message."""
     path.write_bytes(data)
     found, message = refusal(path)
     assert (found, reason in message) == (code, True), message

@@ -1,4 +1,4 @@
-"""Small data sets of the library `datasets` on disk."""
+"""Creates small datasets of the library `datasets` on disk."""
 
 import io
 
@@ -9,7 +9,7 @@ from PIL import Image
 from tests.helpers.torch_sets import FIXED  # noqa: F401
 
 COUNT = 23
-TURNED = 5  # the number of an image whose EXIF data turn it
+TURNED = 5  # number of the image with an EXIF rotation
 
 
 def encoded(number, kind="JPEG", mode="RGB"):
@@ -26,7 +26,7 @@ def encoded(number, kind="JPEG", mode="RGB"):
 
 
 def on_disk(folder, images=None, rows_per_file=9, **columns):
-    """Saved in several Arrow files, and loaded again."""
+    """Saves a dataset in several Arrow files and loads it again."""
     images = [encoded(n) for n in range(COUNT)] if images is None else images
     count = len(images)
     features = {"image": datasets.Image(), "label": datasets.ClassLabel(names=["a", "b", "c"])}

@@ -1,4 +1,4 @@
-"""Packs that are interrupted at random moments, and what must be true after each interruption."""
+"""Interrupts packs at random moments and checks the state after each interruption."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from tests.helpers.program import PROGRAM
 
 
 class Job:
-    """One command of `tundish pack`, and the files that it makes when nothing interrupts it."""
+    """One `tundish pack` command and the files of an uninterrupted run."""
 
     def __init__(self, folder, name, source, options):
         self.folder = folder / name
@@ -24,7 +24,7 @@ class Job:
         self.words += ["-o", self.folder / "t.tnd"]
 
     def interrupt(self, choose, signals=(signal.SIGKILL, signal.SIGINT)):
-        """Starts it and sends a signal at a random moment. True: the signal hit, and work is left."""
+        """Signals a run at a random moment. Returns true if the signal hit and work is left."""
         finished = contents(self.folder)
         process = subprocess.Popen(self.words, stderr=subprocess.PIPE)
         time.sleep(choose.uniform(0, self.usual))
@@ -38,25 +38,25 @@ class Job:
         return process.returncode != 0 and contents(self.folder) != self.files
 
     def check(self, finished=()):
-        """What is visible is complete, and what was finished before is there still."""
+        """Checks that visible files are complete and that finished files still exist."""
         now = contents(self.folder)
         assert set(finished) <= set(now), "a finished file is gone"
         for name, data in now.items():
             assert data == self.files[name], f"{name} is not as an uninterrupted pack makes it"
 
     def complete(self):
-        """Runs to the end; gives the files, which must be `self.files`."""
+        """Runs to the end and returns the files, which must equal `self.files`."""
         if contents(self.folder) != self.files:
             subprocess.run(self.words, check=True)
         return contents(self.folder)
 
     def finish(self):
-        """Runs to the end: the same bytes, and nothing else is left. Then all of it is removed."""
+        """Runs to the end, checks that nothing else is left, and removes the files."""
         assert self.complete() == self.files
         hidden = [name for name in os.listdir(self.folder) if name.startswith(".")]
         if (
             hidden
-        ):  # killed after the last rename: the next run says that the file exists, and tidies up
+        ):  # killed after the last rename: the next run refuses the existing file and cleans up
             assert [name.endswith(".journal") for name in hidden] == [True]
             assert subprocess.run(self.words, stderr=subprocess.DEVNULL).returncode == 1
             assert not any(name.startswith(".") for name in os.listdir(self.folder))
@@ -66,7 +66,7 @@ class Job:
 
 
 def contents(folder):
-    """The visible files."""
+    """Returns the visible files."""
     return {
         name: (folder / name).read_bytes()
         for name in os.listdir(folder)

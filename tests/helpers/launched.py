@@ -1,4 +1,4 @@
-"""Scripts under `tundish run`, their processes, and made-up machines for it."""
+"""Runs scripts under `tundish run`, tracks their processes, and creates fake machines."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.conftest import RANK_VARIABLES
 
-# At the top of a script: RANK, and a file per process in the folder of the test, by which it finds them.
+# Start of each script: sets RANK and writes a pid file per process, by which the test finds it.
 BEGIN = """
 import os, pathlib, signal, subprocess, sys, time
 RANK = int(os.environ["RANK"])
@@ -29,7 +29,7 @@ note(f"pid{RANK}", os.getpid())
 
 
 def line_of(folder, script, *words, options=()):
-    """The script is written to the folder; the line that launches it on two ranks."""
+    """Writes the script to the folder; returns the command that launches it on two ranks."""
     (folder / "train.py").write_text(BEGIN + script)
     launcher = [sys.executable, "-m", "tundish", "run", "--ranks", "2", *map(str, options)]
     return [*launcher, str(folder / "train.py"), *map(str, words)]
@@ -42,7 +42,7 @@ def environment(**more):
 
 
 def launch(folder, script, *words, options=(), **more):
-    """Runs it to its end; generous about time, so that only a hang fails."""
+    """Runs the script to its end; only a hang reaches the time limit."""
     line = line_of(folder, script, *words, options=options)
     settings = {"capture_output": True, "text": True, "timeout": 120, **more}
     return subprocess.run(line, env=environment(), **settings)
@@ -57,12 +57,12 @@ def start(folder, script, *words, options=()):
 
 
 def _hear_hang_up():
-    """Also where the tests themselves run under nohup, which their processes inherit."""
+    """Restores SIGHUP, which processes inherit as ignored if the tests run under nohup."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def kill_all(folder, run):
-    """After a test that failed: the launcher, and every process that a script has noted."""
+    """Kills the launcher and every process that a script has recorded, after a failed test."""
     run.kill()
     run.communicate()
     for pid in pids(folder):
@@ -71,7 +71,7 @@ def kill_all(folder, run):
 
 
 def wait_until(true, seconds=60):
-    """Fails when it never becomes true."""
+    """Waits until the condition is true; fails after the time limit."""
     until = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < until
@@ -91,8 +91,11 @@ def pids(folder, pattern="pid*"):
 
 
 def make_sys(root, nodes, threads=2, gpus=()):
-    """A /sys with so many cores on each NUMA node. As on most machines the second hyper-threads are
-    numbered after all cores. gpus: the node of each. Returns all CPUs."""
+    """Creates a /sys with these numbers of cores per NUMA node. Returns all CPUs.
+
+    As on most machines, the second hyper-threads are numbered after all cores. `gpus` holds the
+    node of each GPU.
+    """
     cores = sum(nodes)
     first = 0
     for node, count in enumerate(nodes):

@@ -1,11 +1,14 @@
-"""Models with a planted fault for every check of layers, and their clean twins: ID: (planted, clean), each (model, batch)."""
+"""Models with a planted fault for every layer check, and clean twins.
+
+ID: (planted, clean), each (model, batch)
+"""
 
 import torch
 from torch import nn
 
 
 class Branches(nn.Module):
-    """Tiny convolutions of one input, or one with all their channels."""
+    """Several tiny convolutions of one input, or one convolution with all their channels."""
 
     def __init__(self, count):
         super().__init__()
@@ -17,14 +20,14 @@ class Branches(nn.Module):
 
 
 class Plain(nn.Module):
-    """Gives NCHW, whatever it gets."""
+    """Converts any input to NCHW."""
 
     def forward(self, x):
         return x.contiguous()
 
 
 class Attention(nn.Module):
-    """Over all positions of an image, with products and a softmax of its own or with torch's fused attention."""
+    """Attention over all positions of an image, unfused or with torch's fused attention."""
 
     def __init__(self, width, fused=True):
         super().__init__()
@@ -41,7 +44,7 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention and a convolution, in an order."""
+    """Attention and convolution layers in a given order."""
 
     def __init__(self, width, *kinds):
         super().__init__()

@@ -1,4 +1,7 @@
-"""What must be equal, bit for bit, for any list of transforms: for tests/loader/test_random_lists.py and `./dev siege augment`."""
+"""Checks that must hold bit for bit for any list of transforms.
+
+tests/loader/test_random_lists.py and `./dev siege augment` run the checks.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +23,18 @@ from tests.helpers.files import write
 from tests.helpers.program import PROGRAM
 from tests.helpers.random_lists import draw_list
 
-BATCH = 4  # of all ranks together
+BATCH = 4  # global batch size over all ranks
 
 
 class Difference(AssertionError):
-    """Two ways to the same batch gave other bytes; the text has the list and its number."""
+    """Two ways to compute a batch gave different bytes; the text has the list and its number."""
 
 
 # --- the images ---------------------------------------------------------------------------------
 
 
 def picture(number: int, width: int, height: int) -> Image.Image:
-    """Smooth, with noise and a flat corner."""
+    """Returns a smooth picture with noise and a flat corner."""
     rng = np.random.default_rng(number)
     x = np.linspace(0, 200, width)[None, :, None] + np.linspace(0, 50, height)[:, None, None]
     pixels = x * rng.uniform(0.3, 1, 3) + rng.normal(0, 8, (height, width, 3))
@@ -40,7 +43,7 @@ def picture(number: int, width: int, height: int) -> Image.Image:
 
 
 def make_set(folder: Path) -> Path:
-    """A pack of eleven: lanes of every sampling, gray, CMYK, PNG, turned, tiny, odd and thin ones."""
+    """Creates a pack of eleven images: lanes, gray, CMYK, PNG, EXIF rotation, odd sizes."""
     turned = Image.Exif()
     turned[0x0112] = 6
     jpegs: list[tuple[tuple[int, int], str, dict[str, Any]]] = [
@@ -75,7 +78,7 @@ def make_set(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Case:
-    """A list, and the loader's options that are drawn with it."""
+    """A list of transforms and the randomly drawn loader options."""
 
     pack: Path
     number: int
@@ -105,11 +108,11 @@ def draw_case(pack: Path, number: int) -> Case:
     return Case(pack, number, draw_list(number), options, pick.choice([0, 1, 7]))
 
 
-Bytes = list[bytes]  # of images, labels and numbers
+Bytes = list[bytes]  # images, labels and numbers
 
 
 def bytes_of(batch: Any) -> Bytes:
-    """Every element in the order of the indices; NaN equals itself."""
+    """Returns every element in index order; a NaN equals itself."""
     return [
         str((one.dtype, tuple(one.shape))).encode()
         + one.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
@@ -123,7 +126,7 @@ def run(loader: tundish.Loader) -> list[Bytes]:
 
 
 def together(steps: list[tuple[Any, ...]]) -> list[Bytes]:
-    """What the ranks gave in each step, as one batch."""
+    """Returns the batches of all ranks in each step, concatenated."""
     return [bytes_of([torch.cat(parts) for parts in zip(*step)]) for step in steps]
 
 
@@ -156,7 +159,7 @@ def check_resume(case: Case, expected: list[Bytes]) -> None:
 
 
 def as_float32(transforms: list[T.Transform]) -> list[T.Transform]:
-    """NumPy has no bfloat16: the numbers before they are rounded to it."""
+    """Replaces bfloat16, which NumPy lacks, by float32: the values before rounding."""
     return [
         replace(one, dtype="float32") if getattr(one, "dtype", "") == "bfloat16" else one
         for one in transforms
@@ -166,7 +169,7 @@ def as_float32(transforms: list[T.Transform]) -> list[T.Transform]:
 def applied(
     case: Case, plan: dict[str, Any], pixels: np.ndarray, dtype: torch.dtype, crop: int
 ) -> Any:
-    """The image of a plan by T.apply, as the loader has it: (3, height, width)."""
+    """Returns the image of a plan by T.apply in the loader's layout (3, height, width)."""
     key = {"seed": case.number, "epoch": case.epoch, "sample": plan["sample"]}
     transforms = as_float32(case.transforms) if dtype == torch.bfloat16 else case.transforms
     out = T.apply(transforms, pixels, **key, crop=crop)
@@ -174,7 +177,7 @@ def applied(
 
 
 def check_replay(case: Case, expected: list[Bytes]) -> None:
-    """A batch that is made again, its plans, and each of its images by T.apply."""
+    """Checks a replayed batch, its plans, and each of its images by T.apply."""
     at = (case.number + 1) % len(expected)
     with case.loader() as loader:
         state = loader.state_dict() | {"position": at * BATCH}
@@ -190,7 +193,7 @@ def check_replay(case: Case, expected: list[Bytes]) -> None:
                 planned = T.plan(case.transforms, pixels.shape[:2], **key, crop=crop)
                 if planned["steps"] != one["steps"]:
                     raise Difference(f"plan of sample {plan['sample']}: {case.text()}")
-                if "mix" in plan:  # tests/loader/test_mixing.py has what becomes of it
+                if "mix" in plan:  # tests/loader/test_mixing.py checks mixed images
                     continue
                 other = applied(case, plan, pixels, images.dtype, crop)
                 if bytes_of([image[crop] if "views" in plan else image]) != bytes_of([other]):
@@ -201,7 +204,7 @@ CHECKS = (check_threads, check_ranks, check_resume, check_replay)
 
 
 def check_list(pack: Path, number: int) -> int:
-    """Images of the list's epoch. Raises Difference when one of the ways gives other bytes."""
+    """Returns the number of batches of the list's epoch. Raises Difference if bytes differ."""
     case = draw_case(pack, number)
     try:
         expected = run(case.loader())

@@ -1,4 +1,4 @@
-"""Bytes of tensors that live on the CPU, counted operation by operation."""
+"""Counts the bytes of live CPU tensors, operation by operation."""
 
 import weakref
 
@@ -8,7 +8,7 @@ from torch.utils._pytree import tree_leaves
 
 
 class LiveMemory(TorchDispatchMode):
-    """`with LiveMemory() as memory: ...`: memory.peak is the highest sum of what was made inside."""
+    """Tracks tensors created in its `with` block; `peak` is the maximum of their total bytes."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Loaders as most tests want them."""
+"""Loaders with the defaults that most tests use."""
 
 import tundish
 from tundish import transforms as T

@@ -1,4 +1,4 @@
-"""The plans of many samples: T.plan() in a loop, but the transforms are read once for many of them."""
+"""Plans many samples like T.plan() in a loop, but parses the transforms only once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AT_ONCE = 1000
 def many_plans(
     transforms: Sequence[T.Transform], size: tuple[int, int], count: int, seed: int = 0
 ) -> Iterator[dict[str, Any]]:
-    """Of the samples 0 to count - 1 of images of that (height, width)."""
+    """Returns the plans of samples 0 to count - 1 for images of size (height, width)."""
     text = _text(transforms)
     for first in range(0, count, AT_ONCE):
         draw = Draw(size[1], size[0], seed, 0, first, 0, 0, 0)

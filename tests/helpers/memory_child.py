@@ -1,8 +1,8 @@
-"""Loaders in processes of their own: reads runs as lines of JSON, prints what each took.
+"""Runs loaders in separate processes: reads runs as JSON lines, prints the memory of each.
 
-Every run is a fork of this process, which has imported everything and made nothing. The peak is the kernel's
-(VmHWM), reset before the loader is made: nothing is missed between two looks. Pages of the libraries that the
-fork has to map again count against the loader. With --once one run is done by this process itself.
+Every run is a fork of this process, which has imported everything and created nothing. The peak is
+the kernel's VmHWM, reset before the loader is created, so no peak is missed. Library pages that the
+fork maps again count against the loader. With --once, this process itself executes one run.
 """
 
 import json
@@ -25,8 +25,8 @@ def status(name: str) -> int:
 
 
 def limit_address_space(run: dict) -> None:
-    # A thread has a stack, and malloc sets 128 MiB of addresses (not memory) aside for it. The cache
-    # keeps its addresses when it has given its memory back.
+    # A thread has a stack, and malloc reserves 128 MiB of addresses (not memory) per thread. The
+    # cache keeps its addresses after it has freed its memory.
     room = run["memory"] + 256 * MIB + (run["threads"] + 1) * (8 + 128) * MIB
     if run["cache"]:
         room += run["memory"]
@@ -67,7 +67,7 @@ def do(run: dict) -> dict:
                 try:
                     for images, _labels in loader:
                         out["images"] += len(images)
-                except tundish.Error as error:  # not one image fits
+                except tundish.Error as error:  # not a single image fits
                     out["bad"].append(error.code)
             out["bad"] += [bad["code"] for bad in loader.bad_samples()]
             out["used"] = loader.stats()["data/memory_used"]

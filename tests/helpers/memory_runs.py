@@ -1,4 +1,7 @@
-"""Random loaders against their memory budgets: for tests/loader/test_memory.py and `./dev siege memory`."""
+"""Random loaders checked against their memory budgets.
+
+tests/loader/test_memory.py and `./dev siege memory` run the checks.
+"""
 
 import json
 import os
@@ -14,8 +17,8 @@ from PIL import Image
 from tests.helpers.program import PROGRAM
 
 MIB = 1 << 20
-SLACK = 64 * MIB  # what the promise allows beyond the budget
-# How often each kind of data comes, of make_data().
+SLACK = 64 * MIB  # bytes that the guarantee allows beyond the budget
+# Relative frequency of each kind of data in make_data().
 WEIGHTS = {
     "small": 6,
     "large": 2,
@@ -30,14 +33,14 @@ CHILD = Path(__file__).with_name("memory_child.py")
 
 
 def picture(width: int, height: int, seed: int) -> Image.Image:
-    """Quickly made, whatever the size: a small one of noise, enlarged."""
+    """Enlarges a small noise image, which is fast for any size."""
     rng = random.Random(seed)
     small = Image.frombytes("RGB", (8, 8), bytes(rng.randrange(256) for _ in range(192)))
     return small.resize((width, height), Image.Resampling.NEAREST)
 
 
 def interlaced_png(width: int, height: int) -> bytes:
-    """Black; Pillow writes none."""
+    """Returns a black interlaced PNG, which Pillow cannot write."""
     rows = b""
     for x, y, dx, dy in (
         (0, 0, 8, 8),
@@ -65,7 +68,7 @@ def interlaced_png(width: int, height: int) -> bytes:
 
 
 def make_data(root: Path) -> dict[str, Path]:
-    """Folders of images by how hard they are on memory."""
+    """Creates folders of images by their demand for memory."""
     turned = Image.Exif()
     turned[0x0112] = 6
 
@@ -121,7 +124,7 @@ def random_run(seed: int, data: dict[str, Path]) -> dict:
         ]
     )
     if rng.random() < 0.1:
-        transforms = []  # a batch is one image as it is
+        transforms = []  # a batch is one unchanged image
     return {
         "kind": kind,
         "path": str(data[kind]),
@@ -139,7 +142,7 @@ def random_run(seed: int, data: dict[str, Path]) -> dict:
 
 
 class Children:
-    """Runs loaders, each in a fork of a process that has everything imported: that is quick."""
+    """Runs each loader in a fork of a process that has everything imported, which is fast."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -147,7 +150,7 @@ class Children:
         )
 
     def execute(self, run: dict) -> dict:
-        """What the child says; its end as "rc" when it did not come to say anything."""
+        """Returns the child's answer, or its exit status as "rc" if there is no answer."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(run) + "\n")
@@ -158,11 +161,11 @@ class Children:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.communicate()  # closes its input, and that ends it
+        self._process.communicate()  # closing the input ends the child
 
 
 def execute_alone(run: dict, **options) -> dict:
-    """The same in a fresh process."""
+    """Runs a loader in a fresh process."""
     line = [sys.executable, str(CHILD), "--once", json.dumps(run)]
     done = subprocess.run(
         line, capture_output=True, text=True, timeout=600, env=os.environ, **options
@@ -173,7 +176,7 @@ def execute_alone(run: dict, **options) -> dict:
 
 
 def fault_of(run: dict, result: dict) -> str:
-    """Empty when the promise was kept."""
+    """Returns the violation of the guarantee, or "" if there is none."""
     if "rc" in result:
         return f"ended with {result['rc']}: {result['text']}"
     over = result["grown"] - run["memory"] - SLACK

@@ -1,4 +1,4 @@
-"""Small models for the numerics gate, and faults to plant in their training step."""
+"""Small models for the numerics gate, and faults to plant in their training steps."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from tundish.tuning.tricks.trick import Grade, Trick
 class Block(nn.Module):
     def __init__(self, inside, outside):
         super().__init__()
-        self.conv = nn.Conv2d(inside, outside, 3, padding=1)  # its bias has no effect before BN
+        self.conv = nn.Conv2d(inside, outside, 3, padding=1)  # the bias is a no-op before BN
         self.bn = nn.BatchNorm2d(outside)
         self.relu = nn.ReLU()
 
@@ -22,7 +22,7 @@ class Block(nn.Module):
 
 
 class Cnn(nn.Module):
-    """Convolutions, BatchNorm, dropout on images and on features."""
+    """Convolutions, BatchNorm, and dropout on images and on features."""
 
     def __init__(self, drop=0.2):
         super().__init__()
@@ -51,7 +51,7 @@ class TinyVit(nn.Module):
 
 
 class Tokens(nn.Module):
-    """Integers in: no input to nudge."""
+    """A model with integer inputs, which cannot be perturbed."""
 
     def __init__(self):
         super().__init__()
@@ -73,7 +73,7 @@ def adamw(model):
 
 
 def job_maker(model, optimizer=sgd, count=32, seed=0, side=16):
-    """make() as JobSource.make: the same job each time."""
+    """Returns a function like JobSource.make that creates the same job each time."""
 
     def make():
         torch.manual_seed(seed)
@@ -106,7 +106,7 @@ def mlp():
 
 @dataclass(frozen=True)
 class Planted(Trick):
-    """A trick that claims to change nothing but the order of sums."""
+    """A trick that claims to change only the order of sums."""
 
     name = "planted"
     title = "planted"
@@ -118,7 +118,7 @@ class Planted(Trick):
 
 @dataclass(frozen=True)
 class Accumulate(Planted):
-    """Two micro-batches; `scale` 1 is right, 0.5 divides once too often, 2 forgets to divide."""
+    """Two micro-batches: `scale` 1 is right, 0.5 divides once too often, 2 omits the division."""
 
     scale: float = 1.0
 
@@ -136,7 +136,7 @@ class Accumulate(Planted):
 
 @dataclass(frozen=True)
 class Fp16Reduction(Planted):
-    """A sum in fp16 in one place: its inputs are rounded to fp16 and its outputs, too."""
+    """Rounds the inputs and outputs of one reduction to fp16."""
 
     where: str = "bn"
 
@@ -157,7 +157,7 @@ def half(x):
 
 @dataclass(frozen=True)
 class Checkpointed(Planted):
-    """The model recomputed in the backward pass; without its random state it drops other elements."""
+    """Recomputes the model in backward; without its random state, dropout masks differ."""
 
     keep_random_state: bool = True
 
@@ -208,7 +208,7 @@ class NanGradient(Planted):
 
 @dataclass(frozen=True)
 class PreviousBatch(Planted):
-    """As a graph that is replayed before its batch was copied."""
+    """Trains on the previous batch, like a graph replayed before its batch was copied."""
 
     def apply(self, step):
         real, kept = step.train_on, []
@@ -222,7 +222,7 @@ class PreviousBatch(Planted):
 
 @dataclass(frozen=True)
 class FrozenBuffers(Planted):
-    """BatchNorm that no longer counts its batches."""
+    """Freezes the running statistics of BatchNorm."""
 
     def apply(self, step):
         for module in step.model.modules():

@@ -1,7 +1,8 @@
 """One rank of runs over gloo on the CPU: python -m tests.helpers.optim_ddp_child RANK WORLD FOLDER
 
-FOLDER/RANK.pt gets the weights after training with every optimizer under DistributedDataParallel and with
-some under FullyShardedDataParallel, and what optimizers say to sharded parameters that they cannot update.
+FOLDER/RANK.pt gets the weights after training every optimizer under DistributedDataParallel and
+some under FullyShardedDataParallel. It also gets the messages of optimizers that refuse sharded
+parameters.
 """
 
 import os
@@ -30,7 +31,7 @@ def train(rank, make_optimizer, **arguments):
 
 
 def make_sharded():
-    """Each rank has a part of the model's weights, as plain tensors of one dimension."""
+    """Shards the model: each rank has a part of the weights as plain one-dimensional tensors."""
     return FullyShardedDataParallel(mlp(), use_orig_params=True, device_id=torch.device("cpu"))
 
 
@@ -58,7 +59,7 @@ def refused_sharded(rank, name, scaler=None, **more):
 
 
 def refusal(rank):
-    """fully_shard() makes every parameter a DTensor: a part of it is here, the rest on other ranks."""
+    """Returns the error for fully_shard(), which makes every parameter a DTensor."""
     model = mlp()
     fully_shard(model, mesh=dist.init_device_mesh("cpu", (2,)))
     optimizer = optim.AdamW(model.named_parameters())

@@ -1,8 +1,8 @@
-"""Small models that tests of optimizers train, and the gradients of such runs.
+"""Small models for tests of optimizers, and recorded gradients.
 
-A run is recorded with one optimizer and replayed with another: both see the same gradients, so that what
-differs at the end is rounding of the optimizers. Weights that train freely drift apart: every step
-feeds the last one's rounding through the model.
+A run is recorded with one optimizer and replayed with another. Both get the same gradients, so the
+final difference is rounding of the optimizers. Weights of independent runs drift apart, because
+every step feeds the previous step's rounding through the model.
 """
 
 import torch
@@ -42,7 +42,7 @@ MODELS = {"cnn": (cnn, (3, 8, 8)), "mlp": (mlp, (12,))}
 
 
 def batch(name, step):
-    """Classes that can be learnt: the sign of two sums of the inputs."""
+    """Returns a learnable batch: the class is given by the signs of two sums of the inputs."""
     generator = torch.Generator().manual_seed(1000 + step)
     inputs = torch.randn(16, *MODELS[name][1], generator=generator)
     sums = inputs.flatten(1)
@@ -56,7 +56,7 @@ def loss_of(model, name, step):
 
 
 def record(name, make_optimizer, steps=STEPS, each_step=None):
-    """Trains. Returns the gradients of every step, the weights after the first, and at the end."""
+    """Trains. Returns the gradients of every step, and the weights after the first and last."""
     model = MODELS[name][0]()
     optimizer = make_optimizer(model)
     follow = each_step(optimizer) if each_step else None
@@ -74,7 +74,7 @@ def record(name, make_optimizer, steps=STEPS, each_step=None):
 
 
 def record_with_exact_step(name, make_optimizer):
-    """The same, and the weights after the first step in fp64."""
+    """Records a run like record(), with the weights after the first step in fp64."""
     recorded = record(name, make_optimizer)
     model = MODELS[name][0]().double()
     optimizer = make_optimizer(model)
@@ -85,7 +85,7 @@ def record_with_exact_step(name, make_optimizer):
 
 
 def replay(name, make_optimizer, recorded, each_step=None):
-    """The same gradients for another optimizer. Returns it, weights after the first step, and at the end."""
+    """Replays gradients. Returns the optimizer, and the weights after the first and last step."""
     model = MODELS[name][0]()
     optimizer = make_optimizer(model)
     follow = each_step(optimizer) if each_step else None
@@ -105,7 +105,7 @@ def weights(model):
 
 
 def groups_of(model, **of_matrices):
-    """Two groups: matrices and filters with options of their own, and the rest without weight decay."""
+    """Returns two groups: matrices with `of_matrices`, and the rest without weight decay."""
     parameters = list(model.parameters())
     return [
         {"params": [p for p in parameters if p.ndim > 1], **of_matrices},

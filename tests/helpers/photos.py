@@ -1,4 +1,4 @@
-"""JPEGs with something in them, so that lanes tables can be fitted to them."""
+"""JPEGs with enough content to fit lanes tables."""
 
 import io
 import random

@@ -1,4 +1,4 @@
-"""Training loops with a planted bottleneck, for tests of the doctor: few steps, sleeps far above the noise."""
+"""Training loops with planted bottlenecks for the doctor: few steps, sleeps above the noise."""
 
 import contextlib
 import io
@@ -14,11 +14,11 @@ from tundish.diagnosis.probe.settings import Settings
 from tundish.diagnosis.verdict.verdict import judge
 
 QUICK = {"warm_up": 2, "steps": 5, "profiled": 4, "replayed": 6, "layers": 0, "stop": False}
-MOST = 40  # steps: more than all phases take
+MOST = 40  # steps: more than all phases need
 
 
 class Slow(torch.nn.Module):
-    """A model whose forward takes at least so many seconds."""
+    """A model whose forward pass takes at least `seconds`."""
 
     def __init__(self, seconds=0.0):
         super().__init__()
@@ -31,7 +31,7 @@ class Slow(torch.nn.Module):
 
 
 class Samples(Dataset):
-    """Eight features per sample; subclasses are slow somewhere."""
+    """Eight features per sample; subclasses are slow in one stage."""
 
     transform = None
     read_s = 0.0
@@ -40,7 +40,7 @@ class Samples(Dataset):
         return 4000
 
     def read(self, index):
-        if self.read_s:  # a sleep of nothing gives the CPU away
+        if self.read_s:  # sleep(0) would yield the CPU
             time.sleep(self.read_s)
         return b"0" * 8
 
@@ -89,7 +89,7 @@ class SlowTransform(Samples):
 
 
 def train(batches, model=None, after_step=lambda: None, session=None):
-    """Until all is measured, if there is a session, and for MOST steps at most."""
+    """Trains until the session is done, or for MOST steps at most."""
     model = model or Slow()
     optimizer = torch.optim.SGD(model.parameters(), 0.01)
     loss_fn = torch.nn.CrossEntropyLoss()
@@ -104,7 +104,7 @@ def train(batches, model=None, after_step=lambda: None, session=None):
 
 @contextlib.contextmanager
 def watched(**settings):
-    """The session that watches the loop inside; end() gives the facts afterwards."""
+    """Yields a session that watches the loop; end() returns the facts afterwards."""
     session = Session(Settings(**{**QUICK, **settings}), None)
     session.begin()
     try:
@@ -114,7 +114,7 @@ def watched(**settings):
 
 
 def verdict_on(*words, settings=None, **named):
-    """Of train() with these arguments, on a machine of two CPUs."""
+    """Returns the verdict on train() with these arguments, on a machine with two CPUs."""
     with mock.patch.object(os, "sched_getaffinity", return_value={0, 1}):
         with watched(**(settings or {})) as session:
             train(*words, **named, session=session)

@@ -1,4 +1,4 @@
-"""Reads tests as text: which there are, whether they can fail, whether they are always skipped."""
+"""Parses tests: lists them, and finds tests that cannot fail or are always skipped."""
 
 import ast
 import re
@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FAILS = {"raises", "warns", "fail", "check_call"}  # attributes whose call fails by itself
+FAILS = {"raises", "warns", "fail", "check_call"}  # attributes whose call can fail a test
 CHECKS = re.compile(r"\b(?:CHECK|REQUIRE|FAIL)(?:_\w+)?\(")
 CASE = re.compile(r'^TEST_CASE\("((?:[^"\\]|\\.)*)"(.*)$', re.MULTILINE)
 
@@ -16,7 +16,7 @@ CASE = re.compile(r'^TEST_CASE\("((?:[^"\\]|\\.)*)"(.*)$', re.MULTILINE)
 
 @cache
 def functions(path: Path) -> dict[str, ast.FunctionDef]:
-    """Every function at the top of a file by its name, also those it imports from a helper."""
+    """Returns the top-level functions of a file by name, including imported helpers."""
     found = {}
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("tests."):
@@ -39,7 +39,7 @@ def fails_by_itself(node: ast.AST) -> bool:
 
 
 def can_fail(function: ast.FunctionDef, known: dict[str, ast.FunctionDef]) -> bool:
-    """Whether it asserts, by itself or in what it calls: helpers of its file, fixtures."""
+    """Returns whether the function, or a helper or fixture that it calls, can fail."""
     seen: set[str] = set()
     left = [function]
     while left:
@@ -63,7 +63,7 @@ def known_to(path: Path) -> dict[str, ast.FunctionDef]:
 
 
 def always_skipped(function: ast.FunctionDef) -> bool:
-    """By a mark without a condition, or by a call that is under none."""
+    """Returns whether a mark without a condition or an unconditional call skips the test."""
     marks = [ast.unparse(mark) for mark in function.decorator_list]
     if any(
         re.match(r"pytest\.mark\.(?:skip|xfail)(?:\((?!.*condition)|$)", mark) for mark in marks
@@ -79,12 +79,12 @@ def always_skipped(function: ast.FunctionDef) -> bool:
 
 
 def cases(text: str) -> dict[str, tuple[str, str]]:
-    """The test cases of a file: what follows the name, and the body."""
+    """Returns the test cases of a file: the text after the name, and the body."""
     found = {}
     for case in CASE.finditer(text):
         body = text[case.end() :]
         line = case[2]
-        # A case of one line ends with it; others with the first brace at the beginning of a line.
+        # A case on one line ends there; other cases end with the first brace in column 1.
         found[case[1]] = (line, line if line.endswith("}") else body.split("\n}", 1)[0])
     return found
 

@@ -1,4 +1,4 @@
-"""Data sets of Python for tests of `tundish.pack(dataset, ...)`. Importable by other processes, quickly: no torch."""
+"""Python datasets for tests of `tundish.pack(dataset, ...)`, importable without torch."""
 
 import io
 import os
@@ -20,7 +20,7 @@ def photo(number, side=24):
 
 
 class Arrays:
-    """(uint8 image, label); sizes differ."""
+    """Samples (uint8 image, label) of different sizes."""
 
     classes = ("cat", "dog")
 
@@ -35,7 +35,7 @@ class Arrays:
 
 
 class WithBadSamples(Arrays):
-    """Sample 41 raises, sample 50 has no label, sample 61 is no tuple."""
+    """Sample 41 raises, sample 50 has no label, and sample 61 is not a tuple."""
 
     def __getitem__(self, number):
         if number == 41:
@@ -47,7 +47,7 @@ class WithBadSamples(Arrays):
 
 
 class Killed(Arrays):
-    """Ends the process that asks for sample 110, while the file exists and it is not the first process."""
+    """Exits at sample 110 in every process but the first, as long as the file exists."""
 
     def __init__(self, marker):
         super().__init__(120)
@@ -61,7 +61,7 @@ class Killed(Arrays):
 
 
 class Slow(Arrays):
-    """Every process that reads leaves a file with its number."""
+    """Writes a file with the process id for every process that reads."""
 
     def __init__(self, folder):
         super().__init__(2000)

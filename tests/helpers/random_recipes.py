@@ -1,7 +1,8 @@
-"""Random lists of torchvision's transforms, v1 and v2 mixed, and the comparison of their pixels with the translation.
+"""Random lists of torchvision's transforms, v1 and v2 mixed, compared with the translation.
 
-Chance is left out (p is 0 or 1, ranges are one number), so both sides must give the same pixels. A recipe is a text:
-what differs can be repeated in a shell. torchvision is imported by compare_recipe() alone.
+Randomness is excluded (p is 0 or 1, ranges are one number), so both sides must give the same
+pixels. A recipe is text, so a difference can be reproduced in a shell. Only compare_recipe()
+imports torchvision.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 FILTERS = ("NEAREST", "BILINEAR", "BICUBIC")
-HALVES = 1e-3  # share of levels of a blurred image that may differ by one
+HALVES = 1e-3  # share of a blurred image's levels that may differ by one
 
 
 def _level(pick: random.Random) -> str:
@@ -112,7 +113,7 @@ def _held(pick: random.Random, v: str, depth: int, tensors: bool) -> str:
 
 
 def _of_tensors(pick: random.Random, v: str) -> str:
-    """What has the same pixels on a tensor."""
+    """Returns a transform that gives the same pixels on a tensor."""
     return pick.choice(
         [
             f"{v}.CenterCrop({_size(pick)})",
@@ -187,10 +188,10 @@ def _difference(text: str, made: np.ndarray, wanted: np.ndarray) -> str:
         return f"{made.dtype} {made.shape}, torchvision gives {wanted.dtype} {wanted.shape}"
     apart = np.abs(made.astype(np.float64) - wanted.astype(np.float64))
     if made.dtype == np.uint8:
-        if "GaussianBlur" in text:  # roundings of a half, which what follows may enlarge
+        if "GaussianBlur" in text:  # later transforms may amplify rounded halves
             return f"{(apart > 0).mean():.2%} differ" if (apart > 0).mean() > 20 * HALVES else ""
         return f"levels differ by {apart.max():.0f}" if apart.any() else ""
-    # Normalize divides what 1 / 255 and / 255 leave in the last bit; one level is 1 / 255 of that at least.
+    # Normalize amplifies last-bit differences of 1 / 255 and / 255; a level is at least 1 / 255.
     most = 0.002 if made.dtype == np.float16 else 2e-6
     scale = max(1.0, float(np.abs(wanted.astype(np.float64)).max()))
     share = (apart > most * scale).mean()
@@ -202,7 +203,7 @@ def _difference(text: str, made: np.ndarray, wanted: np.ndarray) -> str:
 
 
 def compare_recipe(text: str, size: tuple[int, int], seed: int = 0) -> str:
-    """Returns "same", "refused: ...", "no recipe: ..." when torchvision fails too, or "differs: ..."."""
+    """Returns "same", "refused: ...", "differs: ...", or "no recipe: ..." (torchvision failed)."""
     import torch
     from PIL import Image
     from torchvision import transforms as v1

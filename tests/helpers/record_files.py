@@ -1,4 +1,4 @@
-"""Plain readers of what `tundish convert` writes: TFRecord and LMDB files, byte by byte."""
+"""Independent readers for the output of `tundish convert`: TFRecord and LMDB, byte by byte."""
 
 import struct
 
@@ -14,7 +14,7 @@ def _varint(data, at):
 
 
 def message(data):
-    """The fields of a protocol buffer in order: (number, value), bytes where they have a length."""
+    """Returns a protocol buffer's fields in order: (number, value), bytes if it has a length."""
     at, found = 0, []
     while at < len(data):
         tag, at = _varint(data, at)
@@ -63,7 +63,7 @@ def _feature(data):
 
 
 def tfrecords(data):
-    """Records as dicts of their features; both checksums of each are checked."""
+    """Returns records as dicts of their features, and checks both checksums of each record."""
     at, found = 0, []
     while at < len(data):
         (length,) = struct.unpack_from("<Q", data, at)
@@ -80,8 +80,8 @@ def tfrecords(data):
 
 
 def lmdb(data, page=4096):
-    """Keys and values of an LMDB file, in the order of its tree, whose counts are checked."""
-    meta = data[page : 2 * page]  # of the first transaction
+    """Returns keys and values of an LMDB file in tree order, and checks the counts of the tree."""
+    meta = data[page : 2 * page]  # meta page of the first transaction
     magic, version = struct.unpack_from("<2I", meta, 16)
     assert (magic, version) == (0xBEEFC0DE, 1)
     depth, branches, leaves, overflows, entries, root, last, transaction = struct.unpack_from(
@@ -98,7 +98,7 @@ def lmdb(data, page=4096):
         assert 16 <= lower <= upper <= page
         seen["branch" if flags == 1 else "leaf"] += 1
         assert flags == (2 if level == depth else 1)
-        assert flags == 2 or lower >= 20  # two children at least
+        assert flags == 2 or lower >= 20  # a branch has at least two children
         for place in struct.unpack_from(f"<{(lower - 16) // 2}H", data, at + 16):
             assert place % 2 == 0
             low, high, kind, length = struct.unpack_from("<4H", data, at + place)
@@ -124,6 +124,6 @@ def lmdb(data, page=4096):
 
 
 def datum(data):
-    """Caffe's Datum by the names of its fields."""
+    """Returns the fields of Caffe's Datum by name."""
     names = {1: "channels", 2: "height", 3: "width", 4: "data", 5: "label", 7: "encoded"}
     return {names[number]: value for number, value in message(data)}

@@ -1,4 +1,4 @@
-"""One list of transforms, done by torchvision on Pillow images and by the engine, on the same images."""
+"""Applies one list of transforms by torchvision on Pillow images and by the engine."""
 
 from pathlib import Path
 
@@ -28,12 +28,12 @@ np.savez(sys.argv[2], **results)
 
 
 KINDS = ("noise", "smooth", "narrow", "few", "gray", "one")
-# Enough for operations that move pixels and do not look at their levels.
+# Enough for operations that move pixels and ignore their levels.
 MOVED = ("noise", "smooth")
 
 
 def sample_images(seed: int = 0, kinds: tuple[str, ...] = KINDS) -> dict[str, np.ndarray]:
-    """Noise, smooth colors, few colors, one color, of every size."""
+    """Returns images of noise, smooth colors, few colors and one color, in every size."""
     random = np.random.default_rng(seed)
     out = {}
     for height, width in SIZES:
@@ -53,8 +53,10 @@ def sample_images(seed: int = 0, kinds: tuple[str, ...] = KINDS) -> dict[str, np
 def differences(
     cases: str, folder: Path, seed: int = 0, kinds: tuple[str, ...] = KINDS
 ) -> dict[str, int]:
-    """Of each case and image whose pixels differ, the largest difference in levels. `cases`: text of a list
-    of lists of transforms, whose arguments leave nothing to chance."""
+    """Returns the largest difference in levels per case and image whose pixels differ.
+
+    `cases`: text of a list of lists of transforms without randomness.
+    """
     images = sample_images(seed, kinds)
     np.savez(folder / "images.npz", **images)
     ask_torchvision(_CHILD, folder / "images.npz", folder / "theirs.npz", cases)

@@ -1,4 +1,4 @@
-"""Reads sources as text: which there are, and how many lines each function has."""
+"""Reads sources as text: lists them, and counts the lines of each function."""
 
 import ast
 import re
@@ -14,12 +14,12 @@ NAMES = {"CMakeLists.txt", "dev"}
 
 class Function(NamedTuple):
     name: str
-    line: int  # the first of its signature
-    lines: int  # with its signature
+    line: int  # first line of the signature
+    lines: int  # including the signature
 
 
 def sources() -> list[Path]:
-    """What git tracks or would track: no build folder, no environment."""
+    """Returns the files that git tracks or would track, without build folders and environments."""
     words = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     files = [ROOT / name for name in names.split("\0") if name]
@@ -34,7 +34,7 @@ def functions(path: Path) -> list[Function]:
 
 
 def python_functions(text: str) -> list[Function]:
-    """A function includes the functions inside it."""
+    """Returns all functions; a function includes its nested functions."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
     found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
     return [Function(f.name, f.lineno, (f.end_lineno or 0) - f.lineno + 1) for f in found]
@@ -42,8 +42,8 @@ def python_functions(text: str) -> list[Function]:
 
 # --- C++ --------------------------------------------------------------------------------------
 
-# What has braces in it that count for nothing. Strings first: they may hold what looks like a
-# comment, and the other way round. A directive may go on behind a backslash.
+# Text whose braces do not count. Strings come first, because a string may contain a comment sign,
+# and a comment may contain a quote. A directive may continue after a backslash.
 NOT_CODE = re.compile(
     r'R"(?P<mark>[^(\s]*)\(.*?\)(?P=mark)"'
     r'|"(?:[^"\\\n]|\\.)*"'
@@ -52,22 +52,22 @@ NOT_CODE = re.compile(
     r"|^[ \t]*#(?:[^\n\\]|\\.)*",
     re.DOTALL | re.MULTILINE,
 )
-# What may stand between the parameters of a function and its body.
+# Text between the parameters of a function and its body.
 BODY_FOLLOWS = re.compile(
     r"(?:\)|\b(?:const|noexcept|override|final|mutable|try)|->\s*[\w:<>,*&\s]+)\s*$"
 )
 TYPE = re.compile(r"^\s*(?:template\s*<.*>\s*)?(?:struct|class|union|enum)\b[^()]*$", re.DOTALL)
-MEMBERS = re.compile(r"\)\s*(?:noexcept\s*)?:(?!:)")  # a constructor's initializers begin
+MEMBERS = re.compile(r"\)\s*(?:noexcept\s*)?:(?!:)")  # begin of a constructor's initializers
 ALIGNED = re.compile(r"\balignas\([^()]*\)|__attribute__\(\(.*?\)\)")
 
 
 def without_text(code: str) -> str:
-    """The same lines without comments, literals and directives."""
+    """Removes comments, literals and directives; keeps the lines."""
     return NOT_CODE.sub(lambda m: "_" + "\n" * m[0].count("\n"), code)
 
 
 def kind_of(head: str) -> str:
-    """What a brace begins behind `head`: a scope that may hold functions, a function, or neither."""
+    """Classifies a brace by the text before it: a scope for functions, a function, or neither."""
     head = ALIGNED.sub("", head)
     if re.search(r"\bnamespace\b|^\s*extern\b", head) and "(" not in head:
         return "scope"
@@ -79,20 +79,22 @@ def kind_of(head: str) -> str:
 
 
 def name_of(head: str) -> str:
-    """The word before the first parenthesis that is not of a template or an attribute."""
+    """Returns the word before the first parenthesis, ignoring templates and attributes."""
     flat = re.sub(r"template\s*<[^{}]*?>\s*(?=\w)", "", ALIGNED.sub("", head))
     found = re.search(r"([\w:~]+|operator\s*\S+)\s*\(", flat)
     return found[1] if found else flat.strip()[:40]
 
 
 def cpp_functions(text: str) -> list[Function]:
-    """Function bodies are the outermost braces behind parameters; lambdas in them belong to them.
-    Kernels are left out: they keep what they hold in registers in one function."""
+    """Returns functions: the outermost braces after parameters; lambdas are part of functions.
+
+    Kernels are omitted, because they keep their registers in one function.
+    """
     code = without_text(text)
     found = []
-    scopes: list[str] = []  # of the braces that are open
-    begin = 0  # of what stands before the next brace
-    opened = 0  # where the head of the function begins
+    scopes: list[str] = []  # kinds of the open braces
+    begin = 0  # start of the text before the next brace
+    opened = 0  # start of the function's head
     for match in re.finditer(r"[{};]", code):
         at, inside = match.start(), "function" in scopes
         if match[0] == "{":

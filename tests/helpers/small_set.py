@@ -1,4 +1,4 @@
-"""What the tests of crashes and faults share: a tiny data set, a second reader."""
+"""A tiny dataset and a second reader, for tests of crashes and faults."""
 
 import gzip
 import io
@@ -15,7 +15,7 @@ SHIM = ROOT / "build" / "release" / "libfail_nth.so"  # tests/faults/fail_nth.c
 
 
 def read_tnd():
-    """docs/read_tnd.py as a module."""
+    """Loads docs/read_tnd.py as a module."""
     return reader("read_tnd")
 
 
@@ -47,12 +47,12 @@ def make_tar_gz(path, count, size=8):
 
 
 def left_over(folder):
-    """Temporary files in a folder, and the hidden ones of interrupted packs."""
+    """Returns temporary files in a folder, including hidden files of interrupted packs."""
     return [name for name in os.listdir(folder) if name.startswith(".")]
 
 
 def count_sound(path):
-    """Records of a pack, after every checksum was looked at by the reader in docs/."""
+    """Counts the records of a pack; the reader in docs/ checks every checksum."""
     with open(path, "rb") as file:
         pack = read_tnd().Pack(file)
         for number in range(pack.count):

@@ -1,4 +1,4 @@
-"""Sources to pack, and what the program makes of them; names may be any bytes."""
+"""Sources to pack, and the program's results for them; names may be any bytes."""
 
 import io
 import json
@@ -10,7 +10,7 @@ from PIL import Image
 from tests.helpers import program
 from tests.helpers.files import write
 
-# Names in the order of os.fsencode: blanks, line ends, quotes, bytes that are not UTF-8.
+# Names in os.fsencode order: spaces, line ends, quotes, bytes that are not UTF-8.
 NAMES = [
     b"Zebra/1.jpg",
     b"a b/two words.JPG",
@@ -35,7 +35,7 @@ def tundish(*words, exit_code=0):
 
 
 def rows(path):
-    """What `tundish info --list` shows, with keys as bytes."""
+    """Returns the rows of `tundish info --list`, with keys as bytes."""
     lines = tundish("info", "--list", path, "--json").stdout.decode().splitlines()
     found = [json.loads(line) for line in lines]
     for row in found:
@@ -55,18 +55,18 @@ def packed(source, exit_code=0):
 
 
 def error_of(*words, exit_code):
-    """Code and message of what `tundish` refuses."""
+    """Returns code and message of a refused command."""
     found = json.loads(tundish(*words, "--json", exit_code=exit_code).stdout)["error"]
     return found["code"], found["message"]
 
 
 def exit_code_of(code):
-    """Of `tundish`: 3 for data that are damaged, 1 for those that cannot be used."""
+    """Returns the exit code of `tundish`: 3 for damaged data, 1 for unusable data."""
     return 3 if code in ("TND-310", "TND-312", "TND-314") else 1
 
 
 def image(number):
-    """A small image that no other number gives."""
+    """Returns a small image that is unique to the number."""
     file = io.BytesIO()
     color = (number % 256, number // 256, 77)
     Image.new("RGB", (8 + number % 5, 8), color).save(file, "PNG" if number % 2 else "JPEG")

@@ -1,4 +1,4 @@
-"""Small training steps, and what a test compares of them."""
+"""Small training steps and comparisons for tests."""
 
 import copy
 
@@ -12,18 +12,18 @@ def sgd_step(model, loss_fn=None, lr=0.1):
 
 
 def twin(step):
-    """A step of its own on a copy of the model, with the same optimizer's options."""
+    """Returns an independent step on a copy of the model, with the same optimizer options."""
     return sgd_step(copy.deepcopy(step.model), step.loss_fn, step.optimizer.param_groups[0]["lr"])
 
 
 def train(step, batches, seed=0):
-    """Losses of a few steps."""
+    """Returns the losses of a few steps."""
     torch.manual_seed(seed)
     return [float(step(batch)) for batch in batches]
 
 
 def differing(one, other):
-    """Names of parameters, buffers and gradients of two models that are not the same bits."""
+    """Returns the names of parameters, buffers and gradients that are not bitwise equal."""
     mine, others = dict(one.named_parameters()), dict(other.named_parameters())
     assert mine.keys() == others.keys()
     out = [
@@ -39,7 +39,7 @@ def differing(one, other):
 
 
 def worst_difference(one, other):
-    """The largest difference of two models' states, relative to the tensor's largest value."""
+    """Returns the largest state difference of two models, relative to each tensor's maximum."""
     states = zip(one.state_dict().values(), other.state_dict().values())
     return max(
         float((a.double() - b.double()).abs().max() / b.double().abs().max().clamp(min=1e-30))

@@ -1,6 +1,7 @@
-"""One rank of a DDP run over gloo, watched by the doctor: python -m tests.helpers.straggler_child RANK WORLD FOLDER
+"""One rank of a DDP run over gloo, watched by the doctor.
 
-Rank 1 reads from slow storage. The facts that the watch saw go to FOLDER/RANK.pt.
+python -m tests.helpers.straggler_child RANK WORLD FOLDER
+Rank 1 reads from slow storage. FOLDER/RANK.pt gets the facts of the watch.
 """
 
 import os
@@ -21,7 +22,7 @@ def main(rank, world, folder):
 
 
 def facts_of(data):
-    """Its model is gone when it returns: the group goes last."""
+    """Releases the model on return, because the process group must be destroyed last."""
     with watched() as session:
         model = torch.nn.parallel.DistributedDataParallel(Slow())
         train(DataLoader(data, 4), model, session=session)

@@ -6,7 +6,7 @@ import subprocess
 
 
 def on_terminal(words, env=None):
-    """The exit code, and what was drawn."""
+    """Returns the exit code and the terminal output."""
     terminal, end = pty.openpty()
     plain = {name: value for name, value in os.environ.items() if "COLOR" not in name}
     environment = {**plain, "TERM": "xterm", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", **(env or {})}

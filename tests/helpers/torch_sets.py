@@ -1,4 +1,4 @@
-"""Small data sets of torchvision and of the user's own, for tests of tundish.accelerate."""
+"""Small datasets of torchvision and of users, for tests of tundish.accelerate."""
 
 import itertools
 import zlib
@@ -23,7 +23,7 @@ RANDOM = [v2.RandomResizedCrop(16), v2.RandomHorizontalFlip(), *FIXED[2:]]
 
 
 def write_folder(root, count=22):
-    """JPEGs and PNGs of different sizes in three classes, in folders of folders; names with a blank, quotes and a comma."""
+    """Writes JPEGs and PNGs of different sizes in three classes; nested folders, odd names."""
     for number in range(count):
         rng = np.random.default_rng(number)
         pixels = rng.integers(0, 256, (20 + number, 40 - number, 3), np.uint8)
@@ -40,14 +40,14 @@ def image_folder(root, steps=FIXED):
 
 
 def image_net(root, steps=FIXED):
-    """Without its archives."""
+    """Returns an ImageNet dataset without its archives."""
     out = datasets.ImageNet.__new__(datasets.ImageNet)
     out.__dict__.update(image_folder(root, steps).__dict__)
     return out
 
 
 def in_memory(kind, steps, count=19):
-    """CIFAR or MNIST without their files, whose checksums torchvision knows."""
+    """Returns CIFAR or MNIST without the files, whose checksums torchvision verifies."""
     out = kind.__new__(kind)
     gray = issubclass(kind, datasets.MNIST)
     shape = (count, 28, 28) if gray else (count, 32, 32, 3)
@@ -60,7 +60,7 @@ def in_memory(kind, steps, count=19):
 
 
 class OwnSet(Dataset):
-    """Of the user's: pickles."""
+    """A user's map-style dataset that can be pickled."""
 
     def __len__(self):
         return 23
@@ -75,7 +75,7 @@ class OwnStream(IterableDataset):
 
 
 class OwnSampler:
-    """Indices in an order that nobody knows; twice the third."""
+    """Returns indices in an unknown order, the index 2 twice."""
 
     def __init__(self, count):
         self.count = count
@@ -88,14 +88,14 @@ class OwnSampler:
 
 
 def accelerated(loader, **options):
-    """By the engine, or the test fails."""
+    """Accelerates a loader; fails unless the engine serves it."""
     out = tundish.accelerate(loader, threads=2, **options)
     assert out.report.native, str(out.report)
     return out
 
 
 def same_batches(ours, theirs):
-    """Whether all batches are equal: structure, types, shapes, strides, and values but for rounding."""
+    """Checks that structure, types, shapes and strides are equal, and values up to rounding."""
     for one, other in itertools.zip_longest(ours, theirs):
         assert type(one) is type(other) is list
         for mine, torchs in zip(one, other, strict=True):

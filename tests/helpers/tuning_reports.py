@@ -1,4 +1,4 @@
-"""Reports of tuning runs as they could come out: figures by hand, every verdict among them."""
+"""Hand-written reports of tuning runs that contain every verdict."""
 
 from tundish.tuning.fingerprint import Fingerprint
 from tundish.tuning.plan import Plan
@@ -103,7 +103,7 @@ def nothing_pays():
 
 
 def interrupted():
-    """Ctrl-C before the confirming run."""
+    """A report after Ctrl-C before the confirming run."""
     report = image_model()
     report.rows = report.rows[: next(i for i, r in enumerate(report.rows) if r.phase == "compile")]
     report.gains = {}

@@ -1,4 +1,4 @@
-"""Two processes of a module under tests/helpers, which meet over gloo: MODULE RANK WORLD FOLDER."""
+"""Starts two processes of a module in tests/helpers over gloo: MODULE RANK WORLD FOLDER."""
 
 import torch
 
@@ -7,7 +7,7 @@ from tests.helpers.warm_python import WarmProcess
 
 
 def run_two_ranks(module, folder):
-    """What each rank wrote to FOLDER/RANK.pt."""
+    """Returns the contents of FOLDER/RANK.pt of each rank."""
     world = 2
     processes = [
         WarmProcess(["-m", module, rank, world, folder], cwd=ROOT) for rank in range(world)

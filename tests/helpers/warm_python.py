@@ -1,7 +1,8 @@
-"""Python programs in processes that have torch imported: forks of one that waits, since an import takes seconds of CPU time.
+"""Runs Python programs as forks of a process that has torch imported, which saves seconds of CPU.
 
-The other end is tests/helpers/warm/child.py. With nested=True the Python processes that a program starts are such forks
-too. What a test says about a fresh interpreter (its imports, threads, memory, end) needs one: the fixture run_python.
+tests/helpers/warm/child.py is the server. With nested=True, the Python processes that a program
+starts are forks too. Tests of a fresh interpreter (imports, threads, memory, exit) need the fixture
+run_python.
 """
 
 import atexit
@@ -28,12 +29,12 @@ FRAMEWORKS += ("datasets", "transformers.trainer")
 
 @functools.cache
 def server(imports):
-    """The folder of the process that has imported these modules; the process ends with this one."""
+    """Returns the folder of a server that has imported these modules; it ends with this process."""
     folder = Path(tempfile.mkdtemp(prefix="warm-"))
     client = (HERE / "warm" / "client.py").read_text()
     (folder / "python").write_text(f"#!{sys.executable} -IS\n{client}")
     (folder / "python").chmod(0o755)
-    # Threads of torch that share a busy CPU wait for each other many times as long as they work.
+    # Spinning torch threads waste most of a busy CPU.
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     line = [sys.executable, "-W", "ignore", HERE / "warm" / "child.py", folder, *imports]
     process = subprocess.Popen(line, stdin=subprocess.PIPE, env=environment)
@@ -50,7 +51,7 @@ def server(imports):
 
 
 class WarmProcess:
-    """A fork that runs `python WORDS`; a part of subprocess.Popen."""
+    """A fork that runs `python ARGS`; implements part of subprocess.Popen."""
 
     def __init__(self, words, imports=TORCHVISION, env=None, cwd=None, nested=False):
         self.args = list(map(str, words))
@@ -63,11 +64,11 @@ class WarmProcess:
         self._ask(folder, request | {"numbers": [], "session": False}, files)
 
     def _ask(self, folder, request, files, more=()):
-        """Sets pid and the socket on which the exit status will come."""
+        """Sends the request; sets the pid and the socket that delivers the exit status."""
         self._answer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             self._send(folder, request, files, more)
-        except BaseException:  # Ctrl-C too; the process ends when nobody waits for it
+        except BaseException:  # includes Ctrl-C; closing the socket kills the process
             self._answer.close()
             raise
 
@@ -85,7 +86,7 @@ class WarmProcess:
         if self.returncode is None:
             self._answer.settimeout(timeout)
             try:
-                # Empty: it has ended, and Ctrl-C came when the first call had taken the answer.
+                # Empty if Ctrl-C interrupted the first call after it had received the status.
                 self.returncode = int(self._answer.recv(32) or -signal.SIGKILL)
             except (TimeoutError, BlockingIOError):
                 raise subprocess.TimeoutExpired(self.args, timeout) from None
@@ -97,7 +98,7 @@ class WarmProcess:
             os.kill(self.pid, signal.SIGKILL)
 
     def communicate(self, timeout=None):
-        """What the program printed, once it has ended."""
+        """Waits for the program and returns its output."""
         self.wait(timeout)
         with self._out, self._error:
             for file in (self._out, self._error):
@@ -106,7 +107,7 @@ class WarmProcess:
 
 
 class WarmPopen(WarmProcess):
-    """What subprocess.Popen is to tundish/tuning/trials/trial.py: a process of a session of its own, which gets descriptors."""
+    """Replaces subprocess.Popen in tundish/tuning/trials/trial.py: sessions and descriptors."""
 
     started: ClassVar[list["WarmPopen"]] = []
 
@@ -122,7 +123,7 @@ class WarmPopen(WarmProcess):
 
     @classmethod
     def still_running(cls):
-        """The ids of processes that nobody has ended."""
+        """Returns the ids of processes that are still running."""
         return [one.pid for one in cls.started if one.poll() is None]
 
     def poll(self):
@@ -132,14 +133,14 @@ class WarmPopen(WarmProcess):
 
 
 def use_warm_trials(patch):
-    """Trials of tundish.tune() start such processes until the patch is taken back."""
+    """Makes trials of tundish.tune() warm processes until the patch is undone."""
     from tundish.tuning.trials import trial
 
     patch.setattr(trial, "subprocess", SimpleNamespace(Popen=WarmPopen, DEVNULL=subprocess.DEVNULL))
 
 
 def run_warm(*words, timeout=300, check=True, **options):
-    """subprocess.run() with captured text; the options are those of WarmProcess."""
+    """Runs like subprocess.run() with captured text; takes the options of WarmProcess."""
     process = WarmProcess(words, **options)
     try:
         out, error = process.communicate(timeout)

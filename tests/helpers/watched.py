@@ -1,9 +1,9 @@
-"""Runs a program whose loaders write down what they gave: PROGRAM=... LOG=... watched.py ARGUMENT...
+"""Runs a program and records its loaders' batches: PROGRAM=... LOG=... watched.py ARGUMENT...
 
-Every rank appends to LOG.RANK: a line of JSON for each batch (epoch, sample numbers, digest of the
-values), and at the end one with a digest of the weights of the program's `model`. STOP_AFTER=N kills the
-process when it asks for batch N + 1. All this is in the environment, so that a launcher can start
-more processes by the same line.
+Every rank appends to LOG.RANK: a JSON line per batch (epoch, sample numbers, digest of the values),
+and a last line with a digest of the weights of the program's `model`. STOP_AFTER=N kills the
+process when it requests batch N + 1. The settings are environment variables, so a launcher can
+start more processes with the same command line.
 """
 
 import gc
@@ -53,7 +53,7 @@ class Watched(tundish.Loader):
 
 
 def watch_accelerated(batches, loader):
-    """Of tundish.accelerate, with labels in the place of sample numbers."""
+    """Records the batches of tundish.accelerate, with labels instead of sample numbers."""
     global taken
     while True:
         if taken == stop_after:
@@ -69,7 +69,7 @@ def watch_accelerated(batches, loader):
         yield batch
 
 
-groups = []  # ended, and still there
+groups = []  # destroyed groups, kept alive
 end_group = torch.distributed.destroy_process_group
 
 
@@ -83,16 +83,16 @@ iterate = OrderedLoader.__iter__
 OrderedLoader.__iter__ = lambda loader: watch_accelerated(iterate(loader), loader)
 tundish.Loader = Watched
 names = {"__name__": "__main__", "__file__": program}
-with open(program) as file:  # not by runpy, which changes the line that a launcher repeats
+with open(program) as file:  # not runpy, which changes the command line that a launcher repeats
     exec(compile(file.read(), program, "exec"), names)
 model = names.get("model")
 if model is not None:
     weights = list(model.state_dict().values())
     finite = all(bool(torch.isfinite(tensor).all()) for tensor in weights)
     write(rank_and_world_size(None, None)[0], finite=finite, weights=digest(weights))
-# Before the interpreter ends: threads of Gloo that outlive it ask for the GIL, and torch aborts the process. The
-# group goes last, from here, which lets go of the GIL; DistributedDataParallel would hold it and wait for
-# those threads for ever.
+# Release the groups before the interpreter exits: Gloo threads that outlive it request the GIL, and
+# torch aborts the process. The groups are released last and from here, where the GIL is released;
+# DistributedDataParallel would hold it and wait for those threads indefinitely.
 model = weights = None
 names.clear()
 gc.collect()

@@ -1,4 +1,4 @@
-"""Facts of a watched process, written down: for tests of the doctor's judgment."""
+"""Facts of a watched process, constructed by hand for tests of the doctor's verdicts."""
 
 from tundish.diagnosis.probe.clocks.step_ledger import PARTS
 

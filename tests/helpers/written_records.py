@@ -1,4 +1,4 @@
-"""What the doctor's recorders leave, written down: a GPU's history of allocations, functions, a timeline."""
+"""Hand-written records of the doctor: a GPU's allocation history, functions, a timeline."""
 
 from tundish.diagnosis.memory.allocation_sites import AllocationSite
 from tundish.diagnosis.memory.block_history import Mark, MemoryRecording
@@ -16,7 +16,7 @@ def free(address):
 
 
 def recorded_of_gpu():
-    """Two steps: a batch, an activation of each of two layers, a gradient; every step keeps a loss."""
+    """Two steps with a batch, two activations and a gradient; every step keeps a loss."""
     step = [alloc(1, 10_000, 5), alloc(2, 50_000, 6), alloc(3, 30_000, 7), alloc(4, 500, 8)]
     step += [alloc(5, 20_000), free(3), free(2), free(1)]
     trace = [*step, free(5), *step[:3], alloc(9, 500, 8), *step[4:]]
@@ -33,7 +33,7 @@ def recorded_of_gpu():
 
 
 def recorded():
-    """What facts["recorded"] has with all options."""
+    """Returns facts["recorded"] with all options enabled."""
     predicted = {"peak_bytes": 1 << 20, "part": "backward", "kinds": {"batch": 5}}
     predicted |= {"method": "fake tensors", "reason": ""}
     memory = {**explain(recorded_of_gpu()), "predicted": predicted, "predicted_failed": ""}

@@ -1,4 +1,4 @@
-"""tundish.replace_data_parallel: in one process, and on two ranks with Gloo."""
+"""tundish.replace_data_parallel in one process, and on two ranks with Gloo."""
 
 import copy
 import io
@@ -20,7 +20,7 @@ HOW = "start the script with: tundish run train.py"
 
 @pytest.fixture(autouse=True)
 def _said(monkeypatch):
-    """Messages are given once per process; each test is to see its own."""
+    """Resets the messages, which appear once per process, for each test."""
     monkeypatch.setattr(data_parallel, "_shown_warnings", set())
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
 
@@ -33,7 +33,7 @@ def net():
 
 
 def wrapped(model):
-    """As on a machine with GPUs: with none, DataParallel remembers no devices."""
+    """Wraps a model in DataParallel, which stores no devices on a machine without GPUs."""
     return nn.DataParallel(model)
 
 
@@ -55,7 +55,7 @@ def test_one_process_gets_the_plain_model_and_is_told_how_to_launch():
     assert model.module is model
     assert said[0].filename == __file__
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # once is enough
+        warnings.simplefilter("error")  # the message appears only once
         tundish.replace_data_parallel(wrapped(net()))
 
 
@@ -157,7 +157,7 @@ def test_what_a_wrapper_had_of_its_own_is_not_lost_silently():
     class Mine(nn.DataParallel):
         pass
 
-    replaced(net())  # has said how to launch
+    replaced(net())  # the message has appeared
     with pytest.warns(UserWarning, match="removed Mine, your subclass"):
         tundish.replace_data_parallel(Mine(net()))
     hooked = wrapped(net())

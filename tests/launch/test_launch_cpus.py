@@ -1,4 +1,4 @@
-"""Which CPUs and GPUs the ranks get, on made-up machines."""
+"""CPUs and GPUs assigned to the ranks, on fake machines."""
 
 import random
 
@@ -27,7 +27,7 @@ def test_runs_of_cpus_are_written_short():
 def test_cpus_of_a_core_stay_together(tmp_path):
     usable = make_sys(tmp_path, [4])
     assert group_by_core(usable, tmp_path) == [(0, 4), (1, 5), (2, 6), (3, 7)]
-    assert group_by_core({0, 1, 5}, tmp_path) == [(0,), (1, 5)]  # taskset, a container
+    assert group_by_core({0, 1, 5}, tmp_path) == [(0,), (1, 5)]  # limited by taskset or a container
     assert group_by_core({0, 1}, tmp_path / "no such folder") == [(0,), (1,)]
 
 
@@ -119,7 +119,7 @@ def test_every_core_goes_to_one_rank_whatever_the_machine(tmp_path):
 
 
 class FakeCuda:
-    """libcuda with GPUs of these names."""
+    """A fake libcuda with GPUs of these names."""
 
     def __init__(self, names, fails=0):
         self.names, self.fails = names, fails

@@ -1,4 +1,4 @@
-"""What is said about ranks that failed, and how output is cut into lines."""
+"""Reports of failed ranks, and the splitting of output into lines."""
 
 import os
 import signal
@@ -113,5 +113,5 @@ def test_members_of_a_process_group_are_found_whatever_they_are_called(tmp_path)
         (tmp_path / pid).mkdir()
         (tmp_path / pid / "stat").write_text(text)
     (tmp_path / "meminfo").write_text("")
-    (tmp_path / "13").mkdir()  # has just ended
+    (tmp_path / "13").mkdir()  # the process has just ended
     assert group_members(77, tmp_path) == [10]

@@ -75,7 +75,7 @@ def test_the_cpus_of_a_rank_are_not_divided_again(monkeypatch):
     assert cpus_of_rank(16) == 4
     monkeypatch.setenv("TUNDISH_CPUS_PER_RANK", "6")
     assert cpus_of_rank(16) == 6
-    assert cpus_of_rank(3) == 3  # a rank that took fewer CPUs itself
+    assert cpus_of_rank(3) == 3  # a rank that reduced its own CPUs
     monkeypatch.setenv("TUNDISH_CPUS_PER_RANK", "many")
     assert cpus_of_rank(16) == 4
 

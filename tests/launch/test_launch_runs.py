@@ -1,4 +1,4 @@
-"""Scripts on two ranks: what they get, what they print, how their failures are reported."""
+"""Scripts on two ranks: their environment, their output, and reports of their failures."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def test_ranks_meet_and_reduce(tmp_path):
 
 
 def test_ranks_of_two_machines_meet(tmp_path):
-    """Two launchers on one machine, a rank each."""
+    """Starts two launchers on one machine, each with one rank."""
     script = MEET + "note(f'out{RANK}', value.item()); distributed.destroy_process_group()"
     runs = []
     address = f"127.0.0.1:{free_port()}"
@@ -56,7 +56,7 @@ def test_each_rank_has_its_own_cpus_and_threads(tmp_path):
     shares = [json.loads((tmp_path / f"cpus{rank}").read_text()) for rank in (0, 1)]
     usable = os.sched_getaffinity(0)
     assert {*shares[0], *shares[1]} == usable
-    if len(usable) > 1 and shares[0] != sorted(usable):  # one core with two CPUs is not divided
+    if len(usable) > 1 and shares[0] != sorted(usable):  # a core with two CPUs is not divided
         assert not set(shares[0]) & set(shares[1])
     assert int((tmp_path / "threads0").read_text()) >= 1
     assert launch(tmp_path, script, options=["--no-affinity"]).returncode == 0
@@ -105,7 +105,7 @@ def test_the_rank_that_failed_first_is_named_with_its_last_lines(tmp_path):
 
 
 def test_a_rank_that_ends_slowly_after_its_traceback_is_still_the_first(tmp_path):
-    """Its peer notices and ends sooner."""
+    """The other rank notices the failure and exits first."""
     script = (
         "if RANK == 1:\n"
         "    import atexit\n"
@@ -191,7 +191,7 @@ def test_a_rank_that_outlives_the_others_is_ended_on_request(tmp_path):
 
 
 def test_what_a_rank_leaves_behind_is_ended(tmp_path):
-    """It holds the rank's stdout, too: the launcher does not wait for it."""
+    """The child also holds the rank's stdout, but the launcher does not wait for the child."""
     script = (
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'])\n"
         "note(f'pid{RANK}.child', child.pid)\n"

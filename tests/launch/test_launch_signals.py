@@ -1,4 +1,4 @@
-"""Ctrl-C, kill and schedulers: all ranks end, and none is left behind."""
+"""Ctrl-C, kill and schedulers: all ranks end, and no process is left."""
 
 import signal
 
@@ -7,7 +7,7 @@ import pytest
 from tests.helpers.launched import is_alive, kill_all, pids, start, wait_until
 
 WAIT = "note(f'ready{RANK}'); wait_for_signal()"
-# With a process of its own, as loaders have them.
+# A script with a child process, like a loader's worker.
 WITH_CHILD = (
     "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'])\n"
     "note(f'pid{RANK}.child', child.pid)\n" + WAIT

@@ -1,4 +1,4 @@
-"""`tundish run`: its words, what --dry-run and --json print, mistakes."""
+"""`tundish run`: its arguments, the output of --dry-run and --json, and errors."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Wrong arguments and wrong paths get a helpful message; importing is clean."""
+"""Invalid arguments and paths get a helpful message; importing has no side effects."""
 
 import gzip
 import pickle
@@ -18,7 +18,7 @@ from tests.helpers.loaders import RANDOM, SQUARE, opened
 
 
 class Compose:
-    """As torchvision's: neither a list nor a transform of tundish."""
+    """Resembles torchvision's class: neither a list nor a transform of tundish."""
 
 
 ARGUMENTS = [

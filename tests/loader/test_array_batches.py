@@ -1,5 +1,7 @@
-"""Batches of arrays: memory=, cache=, threads, ranks and a resumed run give the same bytes, from every
-format that holds arrays; on a GPU they arrive as they are."""
+"""Batches of arrays are the same for every memory=, cache=, thread count, rank and resumed run.
+
+All formats that hold arrays give the same bytes, and a GPU receives the arrays unchanged.
+"""
 
 import json
 import os
@@ -21,7 +23,7 @@ FORMATS = ["npy", "npz", "pack", "hdf5", "zarr", "tfrecord"]
 
 
 def write_zarr(path, array, chunk):
-    """An array of Zarr 2 whose chunks, along axis 0, are zlib streams."""
+    """Writes a Zarr 2 array with zlib-compressed chunks along axis 0."""
     path.mkdir()
     head = {"zarr_format": 2, "shape": array.shape, "chunks": [chunk, *array.shape[1:]]}
     head |= {"dtype": array.dtype.str, "order": "C", "fill_value": 0, "filters": None}
@@ -35,7 +37,7 @@ def write_zarr(path, array, chunk):
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """The same arrays in each format, by its name."""
+    """The same arrays in each format, by the name of the format."""
     root = tmp_path_factory.mktemp("arrays")
     rng = np.random.default_rng(1)
     x = rng.normal(size=(COUNT, 4, 6, 2)).astype(np.float32)
@@ -56,7 +58,7 @@ def opened(path, **options):
 
 
 def content(batch):
-    """All arrays of a batch, and lists of text as they are."""
+    """Returns all arrays of a batch as type, shape and bytes; lists of text stay unchanged."""
     return {
         name: value if isinstance(value, list) else (value.dtype, value.shape, value.tobytes())
         for name, value in batch.items()
@@ -114,7 +116,7 @@ def test_a_resumed_run_and_ranks_go_on_with_the_same_bytes(form, data):
         for loader in (_of_rank(data[form], rank, options) for rank in (0, 1))
     ]
     for step, (one, other) in enumerate(zip(*ranks, strict=True)):
-        if step == steps - 1:  # the last one is filled up
+        if step == steps - 1:  # the last step is padded
             continue
         for name in one:
             both = one[name] + other[name]
@@ -176,13 +178,13 @@ def test_a_budget_that_cannot_hold_the_batches_is_refused(data):
 
 
 def large_npy(root):
-    """240 MiB that are not on disk."""
+    """Writes a sparse file of 240 MiB."""
     np.lib.format.open_memmap(root / "x.npy", "w+", np.float32, (240, 512, 512))
     return root / "x.npy"
 
 
 def large_zarr(root):
-    """Chunks of 2 MiB, all of them one file: 240 MiB, all of which would be kept."""
+    """Links 2 MiB chunks to one file: 240 MiB that a reader would keep in memory."""
     path = root / "x.zarr"
     write_zarr(path, np.zeros((2, 512, 512), np.float32), 2)
     head = json.loads((path / ".zarray").read_text())

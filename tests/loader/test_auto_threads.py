@@ -1,4 +1,4 @@
-"""threads="auto": what Python adds to the engine's rule, whose tests are in src/loader/engine/tuning/."""
+"""threads="auto" in Python; src/loader/engine/tuning/ has the tests of the engine's rule."""
 
 import logging
 
@@ -101,7 +101,7 @@ def test_each_change_is_logged_once(caplog, monkeypatch):
         log.poll()
         assert [one.getMessage() for one in caplog.records] == [describe_change(CHANGE)]
         engine.changes += [{**CHANGE, "threads": 4}]
-        log.poll()  # within a second
+        log.poll()  # less than a second later
         assert len(caplog.records) == 1
         now[0] = 1.0
         log.poll()

@@ -1,4 +1,4 @@
-"""Bad data is data: counted, named, replaced or left out, and never the end of a run unasked."""
+"""Bad samples are counted, named, and replaced or left out; they never end a run by default."""
 
 import re
 import warnings
@@ -16,7 +16,7 @@ POLICIES = ["substitute", "skip", "fail"]
 
 @pytest.fixture(scope="module")
 def damaged(make, tmp_path_factory):
-    """30 samples as folder and as pack; number 3, 10 and 17 are bad in three different ways."""
+    """30 samples as folder and as pack; samples 3, 10 and 17 are bad in three different ways."""
     root = tmp_path_factory.mktemp("damaged")
     files = []
     for number in range(COUNT):
@@ -25,7 +25,8 @@ def damaged(make, tmp_path_factory):
             data = data[: len(data) // 2]
         files.append(make.write(root / f"folder/class{number // 10}/{number:02}.jpg", data))
     pack = make.pack(root / "folder", root / "damaged.tnd", "--codec", "keep")
-    # In the pack the third kind is a flipped bit, in the folder an error page that calls itself .jpg.
+    # Samples 3 and 17 have a flipped bit in the pack; in the folder they are error pages named
+    # .jpg.
     content = bytearray(pack.read_bytes())
     for number in (3, 17):
         place = content.find(files[number].read_bytes())
@@ -42,7 +43,7 @@ def opened(path, **options):
 
 
 def quietly(loader):
-    """An epoch, without the warning that another test looks at."""
+    """Returns the batches of an epoch, without the warning that another test checks."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return list(loader)
@@ -210,13 +211,13 @@ def test_a_resumed_run_substitutes_the_same(damaged, digest):
 def test_a_bad_image_of_another_size_does_not_set_the_size_of_its_batch(
     make, tmp_path, policy, threads
 ):
-    """It is planned before it is decoded, and the first plan gives the batch its size."""
+    """The bad image is planned before it is decoded, and the first plan sets the batch's size."""
     cut = make.jpeg(99, 64, 48)
     for number in range(16):
         data = cut[: len(cut) // 2] if number in (0, 5) else make.png(number, 16, 16)
         make.write(tmp_path / f"x/{number:02}.png", data)
     data = tundish.Dataset(tmp_path)
-    for _ in range(10):  # which image is planned first is a matter of chance
+    for _ in range(10):  # chance decides which image is planned first
         loader = opened(tmp_path, transforms=[], batch_size=8, threads=threads, on_error=policy)
         batches = quietly(loader)
         assert len(batches) == 2
@@ -232,7 +233,7 @@ def test_a_batch_of_bad_images_only_has_no_size(make, tmp_path):
     for number in range(12):
         image = cut[: len(cut) // 2] if number < 4 else cut
         make.write(tmp_path / f"x/{number:02}.jpg", image)
-    ranks = {"rank": 0, "world_size": 2, "on_error": "skip"}  # the other one has a batch
+    ranks = {"rank": 0, "world_size": 2, "on_error": "skip"}  # the other rank has a batch
     (images, labels, _), _ = quietly(opened(tmp_path, transforms=[], **ranks))
     assert images.shape == (0, 3, 0, 0)
     assert len(labels) == 0

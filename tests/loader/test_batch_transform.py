@@ -1,4 +1,4 @@
-"""Loader(batch_transform=f): the user's own function on each batch."""
+"""Loader(batch_transform=f): a user function applied to each batch."""
 
 import pickle
 import threading
@@ -85,7 +85,7 @@ def test_an_error_names_its_batch_and_the_next_batch_follows(photos):
         next(batches)
     assert "positions 5 to 9 of epoch 0" in notes(caught.value)
     assert str(photos.pack) in notes(caught.value)
-    assert loader.state_dict()["position"] == 10  # as after an error in the loop's body
+    assert loader.state_dict()["position"] == 10  # the same as after an error in the loop's body
     assert next(batches)[2].tolist() == [10, 11, 12, 13, 14]
 
 
@@ -128,7 +128,7 @@ def test_on_a_gpu_it_runs_when_the_batch_was_handed_over(photos, monkeypatch):
     waits = []
 
     def look(batch):
-        waits.append(len(gpu.waits))  # the loop's stream waits for this batch already
+        waits.append(len(gpu.waits))  # the loop's stream already waits for this batch
         return batch[1]
 
     with pytest.warns(UserWarning, match="pageable memory"):

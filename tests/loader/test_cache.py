@@ -1,4 +1,4 @@
-"""Loader(cache=...): samples in memory that come again soonest, and the same batches as without."""
+"""Loader(cache=...): keeps the samples needed soonest in memory; batches stay the same."""
 
 import warnings
 
@@ -19,15 +19,15 @@ KINDS = ["encoded", "decoded", "auto"]
 
 def opened(path, **options):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # not all fit
+        warnings.simplefilter("ignore")  # not all samples fit
         return tundish.Loader(path, 4, **{**OPTIONS, **options})
 
 
 def half_of(path, **options):
-    """A budget in which about half of the samples have room."""
+    """Returns a budget that holds about half of the samples."""
     memory = 32 << 20
     with opened(path, memory=memory, **options) as loader:
-        for _ in loader:  # a folder does not know the sizes before
+        for _ in loader:  # a folder's sizes are unknown before the first epoch
             pass
         stats = loader.stats()
     return int(memory - stats["data/cache_room"] + stats["data/cache_bytes"] / 2)
@@ -63,7 +63,7 @@ def test_the_batches_are_the_same_with_a_cache_that_is_too_small(photos, kind, t
         assert batches(loader) == expected
         stats = loader.stats()
         assert stats["data/cache_hits"] > 0
-        assert stats["data/cache_misses"] > len(photos.names)  # not all of them fitted
+        assert stats["data/cache_misses"] > len(photos.names)  # not all samples fitted
 
 
 def test_other_fields_come_out_of_the_cache_too(photos, tmp_path):
@@ -169,7 +169,7 @@ def test_turned_images_come_out_of_the_cache_as_they_went_in(tmp_path):
     expected = batches(opened(tmp_path, exif_orientation=True))
     assert expected != batches(opened(tmp_path))
     for kind in KINDS:
-        # One thread: what is cached while several take turns depends on how they do.
+        # One thread: with several threads the cached samples depend on timing.
         options = {"exif_orientation": True, "cache": kind, "memory": "64MiB", "threads": 1}
         with opened(tmp_path, **options) as loader:
             assert batches(loader) == expected

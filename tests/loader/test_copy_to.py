@@ -1,4 +1,4 @@
-"""Loader(copy_to=...): a copy of the pack that nobody sees and that does not outlive the process."""
+"""Loader(copy_to=...): a hidden copy of the pack that does not outlive the loader or the process."""
 
 import os
 import subprocess

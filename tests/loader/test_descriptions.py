@@ -1,4 +1,4 @@
-"""The classes and options of Python are those that the engine describes, with the same defaults."""
+"""Classes and options in Python match the engine's descriptions, including the defaults."""
 
 import dataclasses
 import json
@@ -24,7 +24,7 @@ def test_every_transform_of_the_engine_is_a_class_and_vice_versa():
 def test_a_transform_has_the_arguments_and_defaults_that_the_engine_describes(name):
     described = {field["name"]: field for field in TRANSFORMS[name]["fields"]}
     given = {one.name: one for one in dataclasses.fields(getattr(transforms, name))}
-    given.pop("antialias", None)  # torchvision's; the engine always antialiases
+    given.pop("antialias", None)  # for torchvision's API; the engine always antialiases
     assert list(given) == list(described)
     for argument, field in given.items():
         assert described[argument]["about"]
@@ -32,7 +32,7 @@ def test_a_transform_has_the_arguments_and_defaults_that_the_engine_describes(na
             continue
         default = described[argument]["default"]
         if isinstance(default, list) and not isinstance(field.default, tuple):
-            # One number for all sides or channels, or None for none.
+            # Python has one number for all sides or channels, or None for zeros.
             assert [field.default or 0] * len(default) == default, argument
         else:
             assert plain(field.default) == default, argument
@@ -45,9 +45,9 @@ def test_the_options_that_the_engine_shares_have_the_same_defaults():
         if field.name not in described:
             continue
         shared += 1
-        if field.name in ("rank", "world_size", "memory", "cache"):  # settled by Python first
+        if field.name in ("rank", "world_size", "memory", "cache"):  # Python resolves them first
             assert field.default is None
-        elif field.name in ("threads", "prefetch"):  # the engine gets a number, and tune_threads
+        elif field.name in ("threads", "prefetch"):  # the engine gets a number and tune_threads
             assert field.default == "auto"
         else:
             assert plain(field.default) == described[field.name], field.name

@@ -1,4 +1,4 @@
-"""Loader(cache_dir=...): samples kept on a local disk, shared by processes and by runs, and the same batches as without."""
+"""Loader(cache_dir=...): samples on a local disk, shared by processes and runs; same batches."""
 
 import os
 import signal
@@ -19,10 +19,11 @@ OPTIONS = {
     "seed": 3,
     "backend": "numpy",
     "threads": 1,
-}  # counts are exact
+}  # exact counts need one thread
 LIMIT = 2 << 20
 
-# Goes through two epochs and prints the digest of their batches; with a number it is killed at that batch.
+# Runs two epochs and prints the digest of their batches; `stop` is the batch that kills the
+# process.
 CHILD = """
 import hashlib, os, signal, sys
 import tundish
@@ -93,7 +94,7 @@ def test_two_processes_share_the_folder_and_the_limit(folder, tmp_path):
         time.sleep(0.02)
         try:
             assert bytes_in(cache) <= LIMIT
-        except FileNotFoundError:  # renamed while it was looked at
+        except FileNotFoundError:  # a file was renamed while it was read
             continue
     digests = {one.communicate()[0] for one in running}
     assert [one.returncode for one in running] == [0, 0]
@@ -170,7 +171,7 @@ def test_a_cache_dir_that_every_user_may_write_is_refused(folder, tmp_path):
     with pytest.raises(tundish.Error, match=r"mode 0777[\s\S]*such as[\s\S]*chmod o-w"):
         tundish.Loader(folder, 4, **options)
     assert not list(cache.iterdir())
-    cache.chmod(0o1777)  # as /tmp
+    cache.chmod(0o1777)  # like /tmp
     batches(folder, cache_dir=cache)
     (own,) = [path for path in cache.iterdir() if path.is_dir()]
     own.chmod(0o777)
@@ -190,7 +191,7 @@ def test_samples_of_another_user_are_refused(folder, tmp_path):
     os.chown(own, 12345, -1)
     with pytest.raises(tundish.Error, match="it belongs to user 12345"):
         tundish.Loader(folder, 4, **OPTIONS, cache_dir=cache)
-    os.chown(cache, 12345, -1)  # the folder of one user, whom root may trust
+    os.chown(cache, 12345, -1)  # a folder of one user, which root may trust
     batches(folder, cache_dir=cache)
 
 

@@ -1,4 +1,4 @@
-"""as_dict=True: every field of a sample, in step with its image."""
+"""as_dict=True: every field of a sample, aligned with its image."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""A long run takes no more memory than a short one, bad samples or not."""
+"""A long run uses no more memory than a short one, with or without bad samples."""
 
 import os
 import random
@@ -6,8 +6,8 @@ import random
 from tests.helpers.small_set import image
 
 BATCHES = int(os.environ.get("TUNDISH_FLAT_BATCHES", "10000"))  # ./dev siege flat: 100,000
-ALLOWED = 1 << 20  # bytes of growth over the second to the last tenth of the run
-REPORTED = 320  # bytes for a bad sample in the report, which holds the first 10,000 of them
+ALLOWED = 1 << 20  # bytes of growth from the second to the last tenth of the run
+REPORTED = 320  # bytes per bad sample in the report, which holds the first 10,000
 
 CODE = """
 import sys, warnings, tundish

@@ -1,4 +1,4 @@
-"""A batch that was not handed out is not lost: neither by Ctrl-C nor by another exception."""
+"""An undelivered batch is not lost after Ctrl-C or another exception."""
 
 import signal
 import warnings
@@ -18,7 +18,7 @@ def press():
 
 @pytest.fixture
 def ctrl_c_after(monkeypatch):
-    """Presses once after a call of this function of the library has returned `result`."""
+    """Raises SIGINT once, after a call of this library function has returned `result`."""
 
     def plant(name, result=None):
         real, pressed = getattr(lib, name), []

@@ -1,4 +1,4 @@
-"""Images of different sizes as they are: images_as="list"."""
+"""images_as="list": images of different sizes, unchanged."""
 
 import io
 import json
@@ -168,7 +168,7 @@ def test_what_contradicts_itself_is_refused(folder, options, message):
 
 
 def test_a_gpu_is_refused_with_what_to_use(folder):
-    """By the engine: a machine without a GPU refuses device= before."""
+    """Calls the engine directly, because device= fails earlier on a machine without a GPU."""
     text = json.dumps({"images_as": "list", "for_gpu": True}).encode()
     assert not lib.tundish_loader_new(Source(folder, None).handle, text, LoaderLists())
     assert "pad_to=(height, width)" in str(last_error())

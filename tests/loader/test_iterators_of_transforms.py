@@ -1,4 +1,4 @@
-"""A generator of transforms can be read once, and is needed more often: none of its transforms may be lost."""
+"""Generators of transforms can be read only once; no transform may be lost."""
 
 import numpy as np
 import pytest

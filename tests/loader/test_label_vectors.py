@@ -1,4 +1,4 @@
-"""Labels that are vectors: columns label:NAME of a list, packs, and Loader(labels=2-D array)."""
+"""Label vectors: columns label:NAME of a list, packs, and Loader(labels=2-D array)."""
 
 import csv
 
@@ -19,7 +19,7 @@ SMALL = [T.CenterCrop(8)]
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A list, and its labels."""
+    """A list with label vectors, and its labels."""
     folder = tmp_path_factory.mktemp("vectors")
     random = np.random.default_rng(4)
     labels = random.integers(0, 2, (10, 3)).astype(np.float32)
@@ -85,7 +85,7 @@ def test_classes_are_the_names_that_fit_the_given_labels(made):
     pack = folder / "set.tnd"
     assert loader(pack).classes == CLASSES
     assert loader(pack, labels=given).classes == CLASSES
-    assert loader(pack, labels=given[:, :2]).classes == []  # columns of something else
+    assert loader(pack, labels=given[:, :2]).classes == []  # two columns, which are not the classes
     assert loader(pack, labels=[2] * 10).classes == CLASSES
     assert loader(pack, labels=[-1] * 9 + [3]).classes == []
 
@@ -116,7 +116,7 @@ def test_vectors_are_mixed_as_torchvision_mixes_2d_labels(made, tmp_path, mixing
         other = np.roll(own, 1, 0)
         differs = own != other
         shares = ((labels.numpy() - other) / np.where(differs, own - other, 1))[differs]
-        assert np.ptp(shares) < 1e-4  # one number for the batch
+        assert np.ptp(shares) < 1e-4  # one mixing ratio per batch
         assert 0 <= shares.mean() <= 1
         assert images.dtype == labels.dtype == torch.float32
         code = """

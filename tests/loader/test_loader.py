@@ -1,4 +1,4 @@
-"""The loader as a training loop meets it: batches, epochs, closing."""
+"""The loader in a training loop: batches, epochs, closing."""
 
 import gc
 import os
@@ -14,7 +14,7 @@ from tundish import transforms as T
 
 from tests.helpers.loaders import RANDOM, SQUARE, opened
 
-# --- what a batch is ---------------------------------------------------------------------------
+# --- contents of a batch -----------------------------------------------------------------------
 
 
 def test_a_batch_is_a_pair_of_tensors_in_channels_last_memory(photos):
@@ -106,7 +106,7 @@ def test_images_of_unequal_size_give_an_error_that_names_the_remedy(photos):
 
 def test_exif_orientation_is_followed_when_asked_for(make, tmp_path):
     exif = Image.Exif()
-    exif[0x0112] = 6  # to be turned clockwise
+    exif[0x0112] = 6  # must be rotated clockwise
     image = make.photo(1, 40, 24)
     make.write(tmp_path / "x/a.png", make.encode(image))
     make.write(tmp_path / "x/b.jpg", make.encode(image, "JPEG", exif=exif, quality=90))

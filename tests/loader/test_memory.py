@@ -1,4 +1,7 @@
-"""Loader(memory=...): resident memory stays under the budget and 64 MiB. docs/loader-performance.md"""
+"""Loader(memory=...): resident memory is at most the budget and 64 MiB.
+
+See docs/loader-performance.md.
+"""
 
 import gc
 import os
@@ -55,7 +58,7 @@ def test_random_loaders_stay_within_their_budgets(data, execute):
         assert not fault_of(run, result), (run, result)
         delivered += result["images"] > 0
         hits += result["hits"]
-    assert delivered > RUNS // 2  # not all of them were refused
+    assert delivered > RUNS // 2  # most runs were not refused
     assert hits > 0
 
 
@@ -75,7 +78,7 @@ def test_lists_of_images_stay_within_their_budgets(data, execute, kind):
 
 
 def test_without_a_budget_the_same_image_takes_more(data, execute):
-    """So the promise is kept by counting, not by chance."""
+    """Shows that accounting keeps the guarantee: without accounting the image needs more memory."""
     run = plain(data, "huge", threads=1, memory=150 * MIB)
     counted, free = execute(run), execute({**run, "counted": False})
     assert not fault_of(run, counted)
@@ -169,7 +172,7 @@ def eight_gib_left(monkeypatch):
 def test_auto_is_divided_by_the_local_ranks(photos, monkeypatch):
     assert memory_budget.default_budget() == 4 * GIB
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "4")
-    for rank in range(4):  # each a process of its own in real life
+    for rank in range(4):  # separate processes in practice
         with tundish.Loader(
             photos.pack, memory="auto", backend="numpy", rank=rank, world_size=4
         ) as loader:
@@ -211,7 +214,7 @@ def test_a_loader_whose_close_raised_is_closed_and_returns_its_budget(
         warnings.simplefilter("error")
         with pytest.raises(RuntimeWarning):
             loader.close()
-        assert len(ended) == 1  # whatever was raised
+        assert len(ended) == 1  # despite the error
         assert memory_budget.default_budget() == 4 * GIB
         assert loader.unused_memory() == 0
         with pytest.raises(tundish.Error, match="TND-606"):
@@ -248,14 +251,14 @@ def test_a_loader_whose_construction_failed_releases_its_budget(photos, monkeypa
         raise ArithmeticError("planted")
 
     monkeypatch.setattr(module, "Sampler", fails)
-    with pytest.raises(ArithmeticError) as kept:  # with its traceback, and the loader in it
+    with pytest.raises(ArithmeticError) as kept:  # keeps the traceback, which references the loader
         tundish.Loader(photos.pack, memory="auto", backend="numpy")
     assert memory_budget.default_budget() == 4 * GIB
     del kept
 
 
 def read_by_a_process(pack):
-    """Bytes that came from the disk, and not from the memory in which the system keeps files."""
+    """Returns the bytes read from the disk rather than from the page cache."""
     code = (
         "import sys, tundish\n"
         "from tundish import transforms as T\n"
@@ -280,5 +283,5 @@ def test_loaders_and_ranks_share_the_system_s_copy_of_a_pack(data, tmp_path):
         file.flush()
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    read_by_a_process(pack)  # from the disk, where the folder is on one
+    read_by_a_process(pack)  # fills the page cache
     assert [read_by_a_process(pack) for _ in range(2)] == [0, 0]

@@ -1,4 +1,4 @@
-"""MixUp, CutMix and timm's Mixup: against torchvision and timm, over ranks, threads and resumes."""
+"""MixUp, CutMix and timm's Mixup against torchvision and timm, over ranks, threads and resumes."""
 
 import json
 
@@ -40,7 +40,7 @@ def batches(loader):
 
 
 def plans_of(loader):
-    """What was mixed in the first batch."""
+    """Returns the mixing entries of the first batch's plans."""
     return [plan.get("mix") for plan in loader.replay(loader.state_dict()).plans]
 
 
@@ -178,7 +178,7 @@ def test_a_skipped_sample_leaves_its_neighbor_unmixed(tmp_path):
         (images, labels), *_ = batches(loader(folder, T.MixUp(), **options, on_error="skip"))
     assert images.shape[0] == 7
     assert labels.shape == (7, 2)
-    assert torch.equal(images[3], plain[4])  # whose partner is gone
+    assert torch.equal(images[3], plain[4])  # the partner was skipped
     assert sorted(labels[3].tolist()) == [0.0, 1.0]
     assert not torch.equal(images[4], plain[5])
 

@@ -1,4 +1,4 @@
-"""Images as a list, in the modes of one channel."""
+"""images_as="list" in single-channel modes."""
 
 import numpy as np
 import tundish

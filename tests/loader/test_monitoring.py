@@ -1,4 +1,4 @@
-"""What a loader reports about itself: figures, a trace, what hangs."""
+"""Monitoring of a loader: figures, a trace, warnings about hanging threads."""
 
 import gzip
 import itertools
@@ -22,7 +22,7 @@ OF_PYTHON = {"gpu_wait_s", "gpu_wait_share", "gpu_decoded", "batch_transform_s"}
 def test_stats_are_flat_and_ready_for_a_logger(photos):
     loader = opened(photos.pack, transforms=RANDOM)
     assert set(loader.stats()) == {f"data/{key}" for key in DESCRIBED | OF_PYTHON}
-    assert not any(loader.stats().values())  # nothing was done yet
+    assert not any(loader.stats().values())  # all figures start at 0
     list(loader)
     stats = loader.stats()
     assert all(isinstance(value, (int, float)) for value in stats.values())
@@ -160,12 +160,12 @@ def test_a_trace_that_cannot_be_written_at_the_end_is_reported(photos, tmp_path)
         loader.close()
 
 
-# --- what hangs ---------------------------------------------------------------------------------
+# --- hanging threads ----------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def slow(make, tmp_path_factory):
-    """A folder of one image that takes several slices of waiting to decode."""
+    """A folder with one image whose decoding takes several polling intervals."""
     root = tmp_path_factory.mktemp("slow")
     data = make.encode(Image.new("L", (12000, 8000), 99), "PNG", compress_level=1)
     make.write(root / "x/large.png", data)
@@ -173,7 +173,7 @@ def slow(make, tmp_path_factory):
 
 
 def hangs_named(loader):
-    """The warnings of one epoch about threads that hang; others may come from anywhere."""
+    """Returns the warnings of one epoch about hanging threads."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert len(list(loader)) == 1
@@ -181,10 +181,10 @@ def hangs_named(loader):
 
 
 def test_a_hanging_thread_is_named_once(slow):
-    """On a busy machine the loop may be stopped while the thread decodes: then another epoch is waited for.
+    """Repeats epochs, because a busy machine may stop the loop while the thread decodes.
 
-    With one batch at a time no thread decodes the image of the next epoch meanwhile, which would be another thing
-    to name.
+    With one batch at a time, no thread decodes the next epoch's image meanwhile, which would cause
+    another warning.
     """
     loader = opened(slow, 1, hang_warning=0.01, threads=1, prefetch=1)
     for _ in range(100):
@@ -194,7 +194,7 @@ def test_a_hanging_thread_is_named_once(slow):
             for one in caught
         ]
         named = [one[1] for one in found]
-        # Reading may last long enough too: that is another thing, with its own warning.
+        # Reading may also take long enough; it has a separate warning.
         assert sorted(named) in ([], ["decoding"], ["reading"], ["decoding", "reading"])
         if "decoding" in named:
             break

@@ -32,7 +32,7 @@ def folder(tmp_path_factory):
 
 
 def order(folder):
-    """Sample -> number of its picture."""
+    """Maps a sample to the number of its picture."""
     return [int(path.stem) for path in sorted(folder.rglob("*.png"))]
 
 
@@ -71,7 +71,7 @@ def test_every_image_is_at_the_top_left_and_its_size_comes_with_it(folder):
 
 
 def test_what_the_transforms_give_is_what_is_padded(folder):
-    """Also what comes after Normalize moves no padding; its level is normalized as every other."""
+    """Transforms after Normalize do not move the padding; the padding's level is normalized."""
     given = {"transforms": LIST, "return_index": True, "return_sizes": True, "pad_to_fill": 50}
     zero = T.apply([T.Normalize()], np.full((1, 1, 3), 50, np.uint8))
     for images, _, samples, sizes in loader(folder, **given):

@@ -1,7 +1,7 @@
-"""Page-locked batches, as far as a machine without a GPU can tell; tests/gpu has the rest.
+"""Page-locked batches on a machine without a GPU; tests/gpu covers the rest.
 
-Plain memory replaces page-locked memory. The list that keeps every piece does what torch's
-allocator does while a copy is under way: it does not give the memory out again.
+Plain memory replaces page-locked memory. A list keeps every piece, like torch's allocator during a
+copy: the memory is not reused.
 """
 
 import pytest
@@ -13,7 +13,7 @@ from tundish.data.batch import pinned
 
 @pytest.fixture
 def pieces(monkeypatch):
-    """Every piece of memory that was asked for."""
+    """Every requested piece of memory."""
     asked = []
 
     def plain(count):
@@ -48,7 +48,7 @@ def test_pinned_batches_equal_plain_ones(photos, pieces, digest, memory_format, 
 
 def test_a_batch_that_was_dropped_is_not_written_to_while_its_copy_may_run(photos, pieces):
     loader = opened(photos.pack, pin_memory=True)
-    reads = {}  # what a copy under way would still read, by its address
+    reads = {}  # address: bytes that a running copy would still read
     for _ in range(4):
         for images, _ in loader:
             assert images.data_ptr() not in reads
@@ -88,7 +88,7 @@ def test_batches_without_an_image_are_empty_tensors(make, tmp_path, pieces):
     for number in range(17):
         data = b"no image" if number < 4 else make.png(number, 16, 16)
         make.write(tmp_path / f"x/{number:02}.png", data)
-    # With one rank an empty batch does not come.
+    # With one rank, empty batches are not delivered.
     ranks = {"rank": 0, "world_size": 2, "on_error": "skip"}
     loader = tundish.Loader(tmp_path, 4, transforms=[T.Resize((8, 8))], pin_memory=True, **ranks)
     with pytest.warns(UserWarning, match="bad sample"):

@@ -1,6 +1,6 @@
-"""Any list of transforms: the same batches for every number of threads, every split over ranks, resumed, and replayed.
+"""Random lists of transforms: same batches for all thread counts, splits, resumes and replays.
 
-`./dev siege augment` does the same with many more lists.
+`./dev siege augment` runs the same checks with many more lists.
 """
 
 import collections
@@ -19,7 +19,7 @@ from tests.helpers.program import UNIT_TESTS, needs_program
 pytestmark = needs_program
 
 LISTS = 500
-PARTS = 5  # so that a failure is found early, and the time of each is seen
+PARTS = 5  # parts report failures early and show the time of each part
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def test_every_way_to_a_batch_gives_the_same_bytes(pack, part):
 
 
 def test_batches_that_a_gpu_finishes_are_those_of_the_cpu(tmp_path):
-    """The slow twin of the GPU is C++: its test reads the lists."""
+    """The reference implementation of the GPU is C++; its unit test reads the lists."""
     lists = [transforms_json(random_lists.draw_list(number)) for number in range(LISTS)]
     (tmp_path / "lists.json").write_text(json.dumps(lists))
     done = subprocess.run(

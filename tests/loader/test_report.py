@@ -1,4 +1,4 @@
-"""Bad samples are data: an exact report of them, and a budget for how many there may be."""
+"""Bad samples: an exact report, and a budget for their number."""
 
 import json
 import random
@@ -17,7 +17,7 @@ BAD = 30  # 5 %
 
 @pytest.fixture(scope="module")
 def corrupt(make, tmp_path_factory):
-    """600 samples, 5 % of them with a flipped bit, in places that a seed chose."""
+    """600 samples, 5 % with a flipped bit at seeded random positions."""
     root = tmp_path_factory.mktemp("corrupt")
     for number in range(COUNT):
         make.write(root / f"folder/x/{number:03}.png", image(number))
@@ -107,7 +107,7 @@ def test_more_bad_samples_than_the_budget_are_an_error_that_names_some(corrupt, 
     assert f"record {corrupt.bad[0]} (x/{corrupt.bad[0]:03}.png): TND-203" in text
     assert "max_bad=None" in text
     assert "fix: loader.bad_samples() names them" in text
-    assert loader.stats()["data/batches"] == 30  # 300 draws: the last of them were handed out too
+    assert loader.stats()["data/batches"] == 30  # 300 draws, including the last ones
 
 
 def test_after_the_budget_was_exceeded_the_loader_goes_on(corrupt):

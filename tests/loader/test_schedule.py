@@ -1,4 +1,4 @@
-"""A size that changes with the epoch: T.Schedule."""
+"""T.Schedule: a size that changes with the epoch."""
 
 import json
 
@@ -27,7 +27,7 @@ def loader(folder, **options):
 
 
 def epochs(loader, count):
-    """All batches, by epoch."""
+    """Returns all batches, by epoch."""
     with loader:
         return [[(one.clone(), labels.clone()) for one, labels in loader] for _ in range(count)]
 
@@ -118,7 +118,7 @@ def test_with_views_and_mixing(folder):
     crop = T.RandomResizedCrop(SHAPES[3], scale=(0.4, 1.0))
     alone = loader(folder, transforms=[crop, *mixed[1:]])
     alone.set_epoch(3)
-    assert same([one[3]], epochs(alone, 1))  # boxes of CutMix are of that size, too
+    assert same([one[3]], epochs(alone, 1))  # CutMix boxes have the epoch's size, too
 
 
 def epochs_of_views(loader, count):

@@ -1,4 +1,4 @@
-"""Caches, indexes and interrupted runs never outlive the data that they describe."""
+"""Caches, indexes and interrupted runs are invalidated when their data change."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def write_zarr(folder: Path, level: int) -> list[Path]:
 
 def levels(source: Path, cache: Path) -> list[int]:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # its samples have no labels
+        warnings.simplefilter("ignore")  # the samples have no labels
         with tundish.Loader(str(source), SAMPLES, shuffle=False, cache_dir=str(cache)) as loader:
             images = np.asarray(next(iter(loader))[0])
     return [int(level) for level in images.reshape(SAMPLES, -1).max(1)]
@@ -80,7 +80,7 @@ def test_a_file_with_its_old_time_stamp_is_read_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("separator", ["/", "."])
 def test_an_array_that_a_group_links_to_is_read_again(tmp_path: Path, separator: str) -> None:
-    """Writing a file does not change the time of the folder that the link leads to."""
+    """Writing a file does not change the time of the linked folder."""
     group, array, cache = tmp_path / "d.zarr", tmp_path / "store" / "image", tmp_path / "cache"
     chunks = write_zarr(tmp_path / "store", 10)
     if separator == ".":
@@ -107,14 +107,14 @@ def test_a_group_that_links_to_itself_has_a_cache(tmp_path: Path) -> None:
 
 
 def test_targets_in_the_file_beside_the_images_are_read_again(tmp_path: Path) -> None:
-    """Targets that are no whole numbers are a field, which the cache keeps."""
+    """Targets that are not integers form a field, which the cache keeps."""
     images, targets, cache = tmp_path / "x.npy", tmp_path / "y.npy", tmp_path / "cache"
     np.save(images, np.zeros((SAMPLES, 4, 4, 3), np.uint8))
     found = []
     for shift in (0, 100):
         np.save(targets, np.arange(SAMPLES) + shift + 0.5)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # its samples have no labels
+            warnings.simplefilter("ignore")  # the samples have no labels
             with tundish.Loader(
                 images, SAMPLES, shuffle=False, cache_dir=cache, as_dict=True
             ) as loader:
@@ -123,7 +123,7 @@ def test_targets_in_the_file_beside_the_images_are_read_again(tmp_path: Path) ->
 
 
 def test_a_file_that_was_missing_when_the_list_was_opened_is_not_cached(tmp_path: Path) -> None:
-    """No time stamp says which file was read: the list was described before there was one."""
+    """No time stamp identifies the file: the list was described before the file existed."""
     listed, late, cache = tmp_path / "list.csv", tmp_path / "1.png", tmp_path / "cache"
     Image.new("L", (4, 4), 7).save(tmp_path / "0.png")
     listed.write_text("path,label\n0.png,0\n1.png,1\n")
@@ -138,7 +138,7 @@ def test_a_file_that_was_missing_when_the_list_was_opened_is_not_cached(tmp_path
 
 
 def test_an_interrupted_split_starts_over_after_the_source_was_rewritten(tmp_path: Path) -> None:
-    """A part of the old data stays no part of the new split: the command refuses and says why."""
+    """The new split must not mix old and new data, so the command refuses and states the reason."""
     source, prefix = tmp_path / "x.npy", tmp_path / "d"
     np.save(source, np.full((3000, 32, 32, 3), 10, np.uint8))
     command = [
@@ -170,7 +170,7 @@ def test_an_interrupted_split_starts_over_after_the_source_was_rewritten(tmp_pat
 
 
 def is_written(path: Path, offset: int) -> bool:
-    """The space is reserved when the file is made, and zero until it is written."""
+    """Returns whether data are written at the offset; reserved space is zero."""
     if not path.exists():
         return False
     with path.open("rb") as file:
@@ -182,7 +182,7 @@ def is_written(path: Path, offset: int) -> bool:
 def test_an_interrupted_pack_starts_over_after_the_source_was_rewritten(
     tmp_path: Path, verb: str
 ) -> None:
-    """Size and modification time of the source are those of before."""
+    """The new source has the old size and modification time."""
     source, target = tmp_path / "x.npy", tmp_path / "d.tnd"
     np.save(source, np.full((6000, 32, 32, 3), 10, np.uint8))
     command = [find_program(), verb, str(source), "-o", str(target), "-j", "1"]

@@ -1,4 +1,4 @@
-"""Every format: data that were rewritten are read again, by caches and by indexes, whatever their times are."""
+"""Caches and indexes of every format notice rewritten data, whatever the time stamps."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.helpers.program import needs_program
 pytestmark = needs_program
 COUNT = 4
 SIDE = 32  # CIFAR's
-BEFORE, AFTER, SAME_LABELS = 10, 100, 101  # the level of all pixels
+BEFORE, AFTER, SAME_LABELS = 10, 100, 101  # levels of all pixels
 
 
 def labels_of(level):
@@ -35,7 +35,7 @@ def write_png(path, level):
 
 
 def write_folder(root, level):
-    """Labels follow from the names of the folders, which stay."""
+    """Writes a folder; labels follow from folder names, which stay the same."""
     for number, label in enumerate(sorted(labels_of(BEFORE))):
         write_png(root / "d" / "ab"[label] / f"{number % 2}.png", level)
     return root / "d"
@@ -100,7 +100,7 @@ def write_idx(root, level):
 
 
 def write_recordio(root, level):
-    """With its .idx file."""
+    """Writes a RecordIO file and its .idx file."""
     out, keys = b"", ""
     write_png(root / "one.png", level)
     image = (root / "one.png").read_bytes()
@@ -191,9 +191,9 @@ FORMATS = {
 
 
 def read(path, cache):
-    """Levels and labels, in the order of the source."""
+    """Returns levels and labels in source order."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # no names of classes
+        warnings.simplefilter("ignore")  # no class names
         with tundish.Loader(path, COUNT, shuffle=False, cache_dir=cache) as loader:
             images, labels = next(iter(loader))
     return np.unique(images.numpy()).tolist(), labels.tolist()
@@ -220,12 +220,12 @@ CHANGES = {
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", FORMATS)
 def test_rewritten_data_are_read_again(name, change, tmp_path):
-    """The times of all files are older, equal or newer than before, and their sizes are the same."""
+    """All files keep their size; their times become older, stay equal or become newer."""
     root, cache, write = tmp_path / "data", tmp_path / "cache", FORMATS[name]
     level, shift_s = CHANGES[change]
     root.mkdir()
     path = write(root, BEFORE)
-    for _ in range(2):  # the second by index and cache
+    for _ in range(2):  # the second time from index and cache
         assert read(path, cache) == expected(name, BEFORE)
     before = sizes_and_times(root)
     assert write(root, level) == path
@@ -238,7 +238,7 @@ def test_rewritten_data_are_read_again(name, change, tmp_path):
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_data_that_were_replaced_after_they_were_opened_are_read_again(name, tmp_path):
-    """What an open file still holds is not kept as the content of the file that has its name now."""
+    """The content of an open file must not be cached for the new file of the same name."""
     root, cache, write = tmp_path / "data", tmp_path / "cache", FORMATS[name]
     root.mkdir()
     path = write(root, BEFORE)

@@ -1,4 +1,4 @@
-"""Inside PyTorch: torch's own DataLoader, training steps, what frameworks look for."""
+"""The loader inside PyTorch: torch's own DataLoader, training steps, framework interfaces."""
 
 import numpy as np
 import pytest
@@ -14,14 +14,14 @@ SQUARE = [T.Resize((16, 16)), T.Normalize()]
 
 @pytest.fixture(autouse=True)
 def _one_thread_of_torch():
-    """On a busy machine several would wait for each other longer than they work."""
+    """Limits torch to one thread; several threads spin on a busy machine."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
 
 
-# On one core torch finds two workers too many; the tests want two all the same.
+# On one core torch warns about two workers, which the tests need.
 two_workers = pytest.mark.filterwarnings("ignore:This DataLoader will create")
 
 
@@ -130,7 +130,7 @@ def test_a_batch_goes_through_torch_save_and_shared_memory(photos, tmp_path, dig
 
 
 def test_a_torch_older_than_dlpack_1_gets_the_capsule_it_knows(photos, digest, monkeypatch):
-    """Such a torch asks without max_version. What it takes must live and end like the other."""
+    """Older versions call __dlpack__ without max_version; the capsule must own the memory, too."""
     expected = list(tundish.Loader(photos.pack, 4, transforms=SQUARE))
     monkeypatch.setattr(
         torch, "from_dlpack", lambda tensor: torch.utils.dlpack.from_dlpack(tensor.__dlpack__())

@@ -1,4 +1,4 @@
-"""Masks and boxes beside an image: refused where the image is flipped or cropped and they are not."""
+"""Masks and boxes beside a flipped or cropped image are refused, because they would not match."""
 
 import io
 
@@ -51,7 +51,7 @@ def tar(request, make, tmp_path):
 
 
 def field_of(path):
-    """The name that the mask has as a field."""
+    """Returns the field name of the mask."""
     batch = next(iter(tundish.Loader(path, 4, as_dict=True)))
     (name,) = set(batch) - {"image", "label", "txt"}
     return name
@@ -89,7 +89,7 @@ def test_what_leaves_pixels_in_place_and_what_delivers_no_array_is_allowed(tar):
 
 
 def test_every_transform_was_judged():
-    """A new transform counts as one that moves pixels until it is listed."""
+    """A new transform counts as moving pixels until it is listed."""
     from tundish.data.batch.untransformed_fields import _IN_PLACE, _LISTS
 
     known = {name for name in vars(T) if isinstance(getattr(T, name), type)}

@@ -1,4 +1,4 @@
-"""Several images of every sample: views=, FiveCrop and TenCrop."""
+"""Several images per sample: views=, FiveCrop and TenCrop."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Tests of optimizers run on one thread: threads that share a busy CPU wait for each other."""
+"""Runs tests of optimizers on one thread, because several threads spin on a busy CPU."""
 
 from __future__ import annotations
 

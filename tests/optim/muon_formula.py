@@ -30,7 +30,7 @@ def orthogonalize_by_formula(matrix: Any, steps: int = 5, eps: float = 1e-7) -> 
 
 
 def step_by_formula(state: dict[str, Any], gradient: Any, **given: Any) -> None:
-    """One step of one matrix; state: weights, momentum."""
+    """Computes one step of one matrix; state: weights, momentum."""
     lr, decay = given["lr"], given.get("weight_decay", 0.1)
     share = given.get("momentum", 0.95)
     state["momentum"] = share * state["momentum"] + (1 - share) * gradient

@@ -1,4 +1,4 @@
-"""How far two runs of Muon are apart."""
+"""Measures the distance between two Muon runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 
 
 def distance(parameters: Any, targets: Any, starts: Any) -> float:
-    """From the targets, as a fraction of the way from the starts to them."""
+    """Returns the distance to the targets, relative to the way from the starts to the targets."""
     apart = sum(
         float((p.detach() - t).double().square().sum()) for p, t in zip(parameters, targets)
     )

@@ -1,4 +1,4 @@
-"""Lion, LARS and LAMB step by step against timm's, which runs in a process of its own."""
+"""Lion, LARS and LAMB step by step against timm's, which runs in a separate process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.helpers.torchvision_child import ask_torchvision
 from .test_against_torch import draw_gradients, tensors
 from .ulps import ulps, ulps_of_each
 
-# name here, name in timm, arguments of both
+# tundish name, timm name, common arguments
 CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("Lion", "Lion", {"lr": 1e-2, "weight_decay": 0.1}),
     ("Lion", "Lion", {"lr": 1e-2, "betas": (0.5, 0.3), "maximize": True}),
@@ -51,7 +51,7 @@ torch.save(results, sys.argv[1])
 
 
 def used() -> list[Any]:
-    """timm divides by the number of elements: no empty tensor."""
+    """Returns the non-empty tensors, because timm divides by the number of elements."""
     return [one for one in tensors() if one.numel()]
 
 
@@ -63,11 +63,11 @@ def theirs(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def far_apart(ours: list[Any], others: list[Any], limit: float) -> int:
-    """How many numbers differ by more than the limit."""
+    """Returns how many numbers differ by more than the limit."""
     return sum(int((ulps_of_each(a, b) > limit).sum()) for a, b in zip(ours, others))
 
 
-# Lion's sign turns a difference of the last place into a whole step where an average is almost 0.
+# Lion's sign turns a last-bit difference into a whole step where an average is almost 0.
 ALLOWED = {"Lion": 3}
 
 
@@ -79,7 +79,7 @@ def run(optimizer: Any, parameters: list[Any], steps: range) -> None:
 
 @pytest.mark.parametrize("number", range(len(CASES)))
 def test_50_steps_are_those_of_timm_to_a_few_ulps(number: int, theirs: Any) -> None:
-    """timm's norms are sums of floats, in double here; a ratio that differs scales all of a step."""
+    """timm sums norms in float, tundish in double; another norm scales a whole step."""
     name, _, arguments = CASES[number]
     first, last, state = theirs[number]
     parameters = used()
@@ -165,7 +165,7 @@ def test_corrected_weight_decay_follows_the_square_of_the_learning_rate() -> Non
 
 
 def test_a_parameter_that_comes_late_counts_its_own_steps() -> None:
-    """timm counts the steps of the group, which docs/optimizer-reference.md names as the difference."""
+    """timm counts the steps of the group; docs/optimizer-reference.md documents the difference."""
     early, late, alone = (torch.nn.Parameter(torch.ones(4)) for _ in range(3))
     optimizer = optim.LAMB([early, late], lr=0.1, max_grad_norm=None)
     for step in range(6):

@@ -64,8 +64,10 @@ def check_states(ours: Any, theirs: Any, our_parameters: Any, their_parameters: 
 
 @pytest.mark.parametrize(("name", "arguments"), CASES)
 def test_200_steps_are_those_of_torch_to_a_few_ulps(name: str, arguments: dict[str, Any]) -> None:
-    """torch fuses products with sums: each step may round one operation differently. Neither is nearer
-    to the steps in double."""
+    """torch fuses multiply and add, so each step may round one operation differently.
+
+    Neither result is closer to the steps in double precision.
+    """
     ours, theirs, our_optimizer, their_optimizer = pair(name, arguments)
     exact = [nn.Parameter(p.detach().double()) for p in theirs]
     exact_optimizer = getattr(torch.optim, name)(exact, **arguments, foreach=False)
@@ -83,7 +85,7 @@ def test_200_steps_are_those_of_torch_to_a_few_ulps(name: str, arguments: dict[s
     for a, b, c in zip(ours, theirs, exact):
         assert ulps(a, b) <= 20
         assert ulps(a, c) <= 1.3 * ulps(b, c) + 6
-    # An empty tensor has no address, so it counts as one without a gradient.
+    # An empty tensor has no address, so it counts as a tensor without a gradient.
     ours[2:3] = theirs[2:3] = []
     check_states(our_optimizer, their_optimizer, ours, theirs)
 
@@ -121,7 +123,7 @@ def test_states_go_both_ways_between_torch_and_the_engine(
     for a, b in zip(ours, theirs):
         assert ulps(a, b) <= 10
     if "step" in their_optimizer.state[theirs[0]]:
-        # Counts of their own: torch adds 1 to each tensor.
+        # Separate counts: torch adds 1 to each tensor.
         assert float(their_optimizer.state[theirs[0]]["step"]) == 6
         assert float(our_optimizer.state[ours[0]]["step"]) == 6
 
@@ -161,7 +163,7 @@ def test_max_norm_is_clip_grad_norm_before_the_step() -> None:
         their_optimizer.step()
         assert float(our_optimizer.grad_norm) == pytest.approx(float(norm), rel=1e-5)
     for a, b in zip(ours, theirs):
-        assert ulps(a, b) <= 100  # torch's norm is a sum of floats
+        assert ulps(a, b) <= 100  # torch sums the norm in float
 
 
 def test_the_average_is_torchs_exponential_average() -> None:

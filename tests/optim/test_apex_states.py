@@ -1,7 +1,8 @@
-"""States in the form of Apex's FusedAdam, FusedLAMB, FusedSGD and FusedNovoGrad, loaded and saved.
+"""Loads and saves states of Apex's FusedAdam, FusedLAMB, FusedSGD and FusedNovoGrad.
 
-Apex itself needs a GPU and a compiler. What its state_dict() holds is read from its source: the count of steps is
-in the group, and FusedNovoGrad has the norms there, in one tensor for float16 and one for float32.
+Apex needs a GPU and a compiler, so the format follows the source of its state_dict(). The group
+holds the step count. FusedNovoGrad's group also holds the norms, in one tensor for float16 and one
+tensor for float32.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tundish import ArgumentError, optim
 from .test_against_torch import draw_gradients, tensors
 from .ulps import ulps
 
-# Of the groups that the constructors of Apex make.
+# Group entries that Apex's constructors create.
 GROUP_OF_APEX = {
     "AdamW": ("lr", "bias_correction", "betas", "eps", "weight_decay"),
     "LAMB": (
@@ -60,7 +61,7 @@ def run(optimizer: Any, parameters: list[Any], steps: range) -> None:
 
 
 def as_apex(optimizer: Any, name: str, steps: int) -> dict[str, Any]:
-    """The state of a Tundish optimizer as Apex's would have it."""
+    """Converts the state of a Tundish optimizer to Apex's form."""
     (group,) = optimizer.param_groups
     states: dict[int, dict[str, Any]] = {}
     norms: tuple[list[float], list[float]] = [], []
@@ -91,7 +92,7 @@ def test_a_state_of_apex_goes_on_as_it_would_have(name: str) -> None:
             a.copy_(b)
     other = getattr(optim, name)(loaded, **ARGUMENTS[name])
     other.load_state_dict(saved)
-    assert saved["param_groups"][0].get("step", 4) == 4  # the caller's own is left alone
+    assert saved["param_groups"][0].get("step", 4) == 4  # the caller's state is unchanged
     assert all("step" not in state for state in saved["state"].values())
     run(one, straight, range(4, 8))
     run(other, loaded, range(4, 8))
@@ -123,7 +124,7 @@ def test_apex_and_timm_find_the_count_of_steps_in_the_group(name: str) -> None:
     run(optimizer, parameters, range(3))
     saved = optimizer.state_dict()
     assert saved["param_groups"][0]["step"] == 3
-    assert "step" not in optimizer.param_groups[0]  # nothing there counts on
+    assert "step" not in optimizer.param_groups[0]  # the optimizer's own group does not count steps
 
 
 def test_apex_finds_the_norms_in_the_group() -> None:
@@ -175,7 +176,7 @@ def test_states_that_do_not_fit_are_refused() -> None:
 
 @pytest.mark.parametrize("name", ["LAMB", "AdamW", "NovoGrad"])
 def test_steps_that_a_group_counted_alone_are_kept(name: str) -> None:
-    """timm and Apex go on from a state of ours in the group; the parameters' counts stay behind."""
+    """timm and Apex advance the count of the group and leave the parameters' counts behind."""
     parameters = [torch.nn.Parameter(torch.ones(3)) for _ in range(2)]
     optimizer = getattr(optim, name)(parameters, lr=0.1)
     for step in range(4):
@@ -183,7 +184,7 @@ def test_steps_that_a_group_counted_alone_are_kept(name: str) -> None:
             parameter.grad = torch.ones(3) if step >= place else None
         optimizer.step()
     saved = optimizer.state_dict()
-    saved["param_groups"][0]["step"] = torch.tensor(9.0)  # five steps elsewhere
+    saved["param_groups"][0]["step"] = torch.tensor(9.0)  # five more steps by another optimizer
     optimizer.load_state_dict(saved)
     assert [int(optimizer.state[p]["step"]) for p in parameters] == [9, 8]
     assert int(optimizer.state_dict()["param_groups"][0]["step"]) == 9

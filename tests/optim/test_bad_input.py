@@ -1,4 +1,4 @@
-"""Parameters and gradients of all kinds: handled, or an error that names the parameter."""
+"""Parameters and gradients of all kinds are handled or raise an error that names the parameter."""
 
 from __future__ import annotations
 

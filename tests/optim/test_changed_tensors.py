@@ -1,4 +1,4 @@
-"""Parameters and states that others replace, move, resize or delete between two steps."""
+"""Parameters and states that are replaced, moved, resized or deleted between two steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .ulps import ulps
 
 KEPT: list[Any] = []
 COUNT = (
-    40_000  # more than malloc keeps: memory that was freed is gone, and a step there would crash
+    40_000  # more than malloc caches: freed memory is unmapped, so a step on old pointers crashes
 )
 
 
@@ -38,7 +38,7 @@ def clear(optimizer: Any) -> None:
 
 
 def replace_all(optimizer: Any) -> None:
-    """Begins again with a new dictionary."""
+    """Replaces the state by a new, empty dictionary."""
     optimizer.state = type(optimizer.state)(dict)
 
 
@@ -51,7 +51,7 @@ def empty_one(optimizer: Any) -> None:
 
 
 def zero_the_middle(optimizer: Any) -> None:
-    """New tensors in the same dictionary."""
+    """Puts new tensors into the same dictionary."""
     state = optimizer.state[optimizer.param_groups[0]["params"][1]]
     for key, value in state.items():
         if isinstance(value, torch.Tensor) and key != "step":
@@ -59,7 +59,7 @@ def zero_the_middle(optimizer: Any) -> None:
 
 
 def zero_one_state(optimizer: Any) -> None:
-    """While somebody else keeps the old one alive."""
+    """Replaces a state while another reference keeps the old tensor alive."""
     state = optimizer.state[optimizer.param_groups[0]["params"][1]]
     for key in ("momentum_buffer", "exp_avg_sq"):
         if key in state:
@@ -81,7 +81,7 @@ def other_step_of_one(optimizer: Any) -> None:
 
 
 def to_another_place(optimizer: Any) -> None:
-    """As states are moved to the CPU and back between steps."""
+    """Clones states, as a move to the CPU and back would."""
     for state in optimizer.state.values():
         for key, value in state.items():
             if isinstance(value, torch.Tensor):

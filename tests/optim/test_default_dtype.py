@@ -1,4 +1,4 @@
-"""torch.set_default_dtype() and set_default_device(): what the engine reads and writes stays one float32 on its device."""
+"""set_default_dtype() and set_default_device() do not change the engine's float32 or device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every optimizer does beside its formula: scalers, clipping, averages, copies, hooks, odd tensors."""
+"""Features common to all optimizers: scalers, clipping, averages, copies, hooks, odd tensors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_scale_that_is_a_power_of_2_changes_no_bit(name: str, scaler_type: Any
 
 @pytest.mark.parametrize("name", EVERY)
 def test_maximize_turns_the_sign_of_the_gradient(name: str) -> None:
-    """And nothing else: weight decay still shrinks the weights."""
+    """maximize does not change weight decay, which still shrinks the weights."""
     model, turned = mlp(), mlp()
     plain = make(name, model.parameters())
     climbing = make(name, turned.parameters(), maximize=True, capturable=True)
@@ -93,12 +93,12 @@ def test_max_norm_is_clip_grad_norm_before_the_step(name: str) -> None:
         assert float(clipping.grad_norm) == pytest.approx(norm, rel=1e-5)
     assert clipped > 0
     for a, b in zip(ours.parameters(), theirs.parameters()):
-        assert ulps(a, b) <= 30  # torch's norm is a sum of floats
+        assert ulps(a, b) <= 30  # torch sums the norm in float
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_the_average_is_that_of_an_averaged_model(name: str) -> None:
-    """AveragedModel begins with the weights of its first update, ours with those before the first step."""
+    """AveragedModel starts at its first update, and ours at the weights before the first step."""
     model = mlp()
     optimizer = make(name, model.parameters(), ema_decay=0.9)
     average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(0.9))
@@ -150,7 +150,7 @@ def test_both_ways_to_clear_gradients_and_a_third(name: str) -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_parameters_without_gradients_stay_as_they_are(name: str) -> None:
-    """And count no step: what trains later trains as if it began then."""
+    """A parameter without gradients counts no steps, so later training starts at step 1."""
     torch.manual_seed(0)
     start = [torch.randn(5, 3), torch.randn(4)]
     gradients = [[torch.randn_like(one) for one in start] for _ in range(6)]
@@ -237,7 +237,7 @@ def test_flat_parameters_are_refused_where_each_tensor_has_a_norm(name: str) -> 
 
 @pytest.mark.parametrize("name", ["SGD", "AdamW", "LAMB"])
 def test_a_compiled_training_step(name: str) -> None:
-    """The graph breaks at the optimizer's step."""
+    """The optimizer's step causes a graph break."""
 
     def step(model: Any, optimizer: Any, inputs: Any) -> None:
         optimizer.zero_grad()
@@ -270,6 +270,6 @@ def test_a_group_without_parameters_and_our_scaler() -> None:
 
 
 def test_the_models_are_what_the_tests_need() -> None:
-    """A filter, a matrix, vectors, BatchNorm; more than one chunk is for the tests in C++."""
+    """Covers a filter, a matrix, vectors and BatchNorm; C++ tests cover more than one chunk."""
     shapes = {len(p.shape) for make_model, _ in MODELS.values() for p in make_model().parameters()}
     assert shapes == {1, 2, 4}

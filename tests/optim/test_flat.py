@@ -1,4 +1,4 @@
-"""tundish.optim.flatten: training with flat parameters is training without them, bit by bit."""
+"""tundish.optim.flatten: training with flat parameters is bitwise equal to training without."""
 
 import pytest
 import torch
@@ -39,7 +39,7 @@ def test_twenty_steps_are_bitwise_equal(case, set_to_none):
 
 @pytest.mark.parametrize("kind", [SGD, ADAMW])
 def test_fused_is_bitwise_equal_where_no_tensor_ends_within_a_vector(kind):
-    """torch's fused kernels for the CPU round otherwise in the last elements of a tensor."""
+    """torch's fused CPU kernels round differently in the last elements of a tensor."""
 
     def make():
         return torch.nn.Sequential(torch.nn.Linear(10, 32), torch.nn.Linear(32, 64))
@@ -137,7 +137,7 @@ def test_two_optimizers_share_one_flat_model():
     theirs = [torch.optim.SGD([group], lr=0.1) for group in decay_groups(other)]
     for one, optimizers in ((model, ours), (other, theirs)):
         for number, batch in enumerate(batches()):
-            optimizers[number % 2].zero_grad()  # the other one goes on accumulating
+            optimizers[number % 2].zero_grad()  # the other optimizer keeps accumulating
             loss_of(one, batch).backward()
             optimizers[number % 2].step()
     assert same(values(model), values(other))

@@ -1,4 +1,4 @@
-"""Models and groups that flatten() refuses, and odd ones that it takes."""
+"""Models and groups that flatten() refuses, and unusual ones that it accepts."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Flat parameters under DistributedDataParallel: two processes, with and without flatten(), bit by bit."""
+"""Flat parameters under DistributedDataParallel: two processes, bitwise equal to no flatten()."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.helpers.two_ranks import run_two_ranks
 
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory):
-    """Of both ranks: weights by case, and by what was flattened."""
+    """Weights of both ranks, by case and by the flattened model."""
     return run_two_ranks("tests.helpers.flat_ddp_child", tmp_path_factory.mktemp("flat_ranks"))
 
 

@@ -1,4 +1,4 @@
-"""What is refused after flatten(), with the name of the parameter."""
+"""Operations refused after flatten(), with the name of the parameter."""
 
 import pytest
 import torch
@@ -18,7 +18,7 @@ from tests.helpers.flat_models import (
 
 
 def refused_at_the_step(model, optimizer, *words):
-    """The model may take other types after the fault: the gradients are made by hand."""
+    """Sets gradients by hand, because the fault may change the types that the model accepts."""
     optimizer.zero_grad()
     for parameter in model.parameters():
         if parameter.requires_grad:
@@ -168,7 +168,7 @@ def test_a_part_that_is_trained_later_is_refused():
 
 
 def test_a_part_that_is_frozen_while_another_optimizer_steps_is_no_fault():
-    """As the discriminator of a GAN is while the generator trains."""
+    """A GAN freezes its discriminator in this way while the generator trains."""
     model = net()
     parts = [{"params": model[:3].parameters()}, {"params": model[3:].parameters()}]
     flat = tundish.optim.flatten(model, parts)

@@ -1,4 +1,4 @@
-"""What a flattened model survives: checkpoints, copies, failed passes, compilation, a new start."""
+"""Operations that a flattened model survives: checkpoints, copies, failed passes, compilation."""
 
 import copy
 import io
@@ -83,7 +83,7 @@ def test_the_flat_parameters_are_neither_copied_nor_pickled():
 
 
 def test_a_copy_of_model_and_optimizer_is_refused():
-    """Its optimizer would have tensors of its own, and train nothing."""
+    """The copied optimizer would have separate tensors and train nothing."""
     model, _, optimizer = flattened()
     with pytest.raises(ArgumentError, match="copy the model, flatten the copy"):
         copy.deepcopy((model, optimizer))
@@ -204,7 +204,7 @@ def test_unflatten_gives_every_tensor_its_own_memory():
 
 def test_a_model_outlives_its_flat_parameters():
     model = net()
-    tundish.optim.flatten(model)  # nothing holds the result
+    tundish.optim.flatten(model)  # the result is not kept
     flat = tundish.optim.flatten(model)
     assert same(train(model, flat.optimizer(SGD[0], **SGD[1])), plain())
 

@@ -25,7 +25,7 @@ def attempt(call: Any) -> Any:
 
 
 def run(kind: Any, make: Any, enabled: bool, seed: int) -> list[Any]:
-    """Returns everything that one random program of scaler calls makes visible."""
+    """Returns everything that a random program of scaler calls makes observable."""
     draw = random.Random(seed)
     torch.manual_seed(seed)
     parameters = [torch.nn.Parameter(torch.randn(3, 2)) for _ in range(2)]

@@ -1,8 +1,8 @@
 """Muon against torch.optim.Muon, and both against the formula in fp64.
 
-The iterations run in bfloat16, so two implementations differ by roundings that the iterations amplify:
-about 1 % of one update. The momentum has no such excuse and is equal bit by bit. Distances of weights are
-fractions of the way from the start to the weights of the formula.
+The iterations run in bfloat16 and amplify roundings, so two implementations differ by about 1 % of
+one update. The momentum is bitwise equal. Distances between weights are fractions of the way from
+the start to the formula's weights.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def test_one_orthogonalisation_is_the_formula(shape: tuple[int, ...]) -> None:
     assert float((ours.double() - exact).norm() / exact.norm()) < 0.03
     singular = torch.linalg.svdvals(ours.double())
     assert singular.max() < 1.3
-    if shape[1] != shape[2]:  # square ones have singular values near 0 from the start
+    if shape[1] != shape[2]:  # square matrices have singular values near 0 from the start
         assert singular.min() > 0.3
 
 
@@ -85,7 +85,7 @@ def test_other_types(dtype: torch.dtype) -> None:
         reference.step()
     assert all_equal(momentum_of(optimizer, ours), momentum_of(reference, theirs))
     assert all(p.dtype == dtype for p in momentum_of(optimizer, ours))
-    # 16 bits: weights that differ by a rounding, 2^-9 of a weight, round apart in every step.
+    # Weights that differ by one rounding, 2^-9 of a weight, drift further apart in every step.
     limit = 0.1 if dtype == torch.bfloat16 else 0.03
     assert distance(ours, [p.detach() for p in theirs], starts) <= limit
 
@@ -169,7 +169,7 @@ def test_a_parameter_without_a_gradient_is_left_alone() -> None:
         reference.step()
         assert all_equal([ours[i] for i in leave_out], [before[i] for i in leave_out])
         assert optimizer.state_dict()["state"].keys() == reference.state_dict()["state"].keys()
-        for i in leave_out:  # it does not keep the stack of the others in memory
+        for i in leave_out:  # its buffer does not share storage with the other matrices
             for buffer in optimizer.state.get(ours[i], {}).values():
                 assert (
                     len(leave_out) == len(ours)
@@ -221,7 +221,7 @@ def test_weight_decay_of_16_bit_weights_is_not_rounded_to_16_bits(dtype: Any, lr
     for found in (
         None,
         torch.zeros(()),
-    ):  # with a number, and with a tensor that the host never reads
+    ):  # without and with a tensor that the host never reads
         for p in ours:
             p.detach().copy_(torch.linspace(-1, 1, 60).reshape(6, 10))
         if found is not None:

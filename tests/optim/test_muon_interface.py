@@ -1,4 +1,4 @@
-"""Muon's side of torch's interface: saved states, copies, schedulers, scalers, refused input."""
+"""Muon's implementation of torch's interface: states, copies, schedulers, scalers, bad input."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def test_a_grad_scaler_divides_and_skips(kind: Any) -> None:
         other.step()
     assert scaler.get_scale() == 512.0
     assert all_equal(momentum_of(optimizer, ours), momentum_of(other, plain))
-    for a, b in zip(ours, plain):  # the rate is fp32 with a scaler, fp64 without
+    for a, b in zip(ours, plain):  # the rate is fp32 with a scaler and fp64 without
         torch.testing.assert_close(a, b, rtol=1e-6, atol=1e-6)
 
 
@@ -266,5 +266,5 @@ def test_launches_do_not_grow_with_the_number_of_matrices() -> None:
             optimizer.step()
         return sum(e.count for e in profile.key_averages() if e.key.startswith("aten::baddbmm"))
 
-    # 5 iterations: X X^T of two shapes, (X X^T)^2 of both together, the update of two shapes
+    # 5 iterations: X X^T for two shapes, (X X^T)^2 for both together, the update for two shapes
     assert products(1) == products(20) == 25

@@ -1,4 +1,4 @@
-"""NovoGrad against the formulas that Apex's FusedNovoGrad computes, in double."""
+"""NovoGrad against the formulas of Apex's FusedNovoGrad, in double."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CASES: list[dict[str, Any]] = [
 
 
 def step_by_formula(state: dict[str, Any], gradient: Any, step: int, **given: Any) -> None:
-    """One step of one tensor; state: weights, exp_avg, norm."""
+    """Computes one step of one tensor; state: weights, exp_avg, norm."""
     beta1, beta2 = given.get("betas", (0.9, 0.999))
     eps, decay = given.get("eps", 1e-8), given.get("weight_decay", 0.0)
     corrected = given.get("bias_correction", True)

@@ -1,5 +1,7 @@
-"""Optimizers in two processes: under DistributedDataParallel, under FullyShardedDataParallel where parameters are
-plain tensors, and refused by name where they cannot be right."""
+"""Optimizers in two processes, under DistributedDataParallel and FullyShardedDataParallel.
+
+Plain sharded tensors work; parameters that cannot be updated correctly are refused by name.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +33,14 @@ def test_gradients_that_are_views_of_buckets_change_nothing(name: str, ranks: An
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
 def test_ranks_train_as_with_torchs_optimizer(name: str, ranks: Any) -> None:
-    """Freely, so rounding goes through the model 20 times."""
+    """The runs are independent, so the model amplifies rounding differences over 20 steps."""
     for ours, theirs in zip(ranks[0][name], ranks[0]["torch's " + name]):
         assert ulps(ours, theirs) <= 1000
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_parts_of_plain_tensors_train_as_whole_ones(name: str, ranks: Any) -> None:
-    """Reduced in another order than by DistributedDataParallel. Lion's sign makes much of little."""
+    """The reduction order differs from DistributedDataParallel; Lion's sign amplifies rounding."""
     assert all(map(torch.equal, ranks[0]["sharded " + name], ranks[1]["sharded " + name]))
     for part, whole in zip(ranks[0]["sharded " + name], ranks[0][name]):
         assert name == "Lion" or ulps(part, whole) <= 1000

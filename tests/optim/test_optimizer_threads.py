@@ -1,4 +1,4 @@
-"""Threads of optimizers: forks, and the end of the process."""
+"""Optimizer threads, forks, and the end of the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parameters of 16 bits, gradient scalers, and what a step does beside the update."""
+"""16-bit parameters, gradient scalers, and side effects of a step."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def test_states_of_low_precision_parameters_are_saved_and_loaded_in_fp32(dtype: 
     for name in ("exp_avg", "exp_avg_sq", "master"):
         assert torch.equal(optimizer.state[parameter][name], loaded.state[other][name])
     theirs = torch.optim.Adam([nn.Parameter(other.detach().clone())])
-    theirs.load_state_dict(saved)  # torch casts to the parameter's type
+    theirs.load_state_dict(saved)  # torch casts states to the parameter's type
 
 
 @pytest.mark.parametrize("dtype", LOW)
 def test_stochastic_rounding_keeps_small_updates_on_average(dtype: Any) -> None:
-    """Steps far below half a unit of the last place: rounding to nearest would lose all of them."""
+    """Updates are far below half a unit in the last place; rounding to nearest loses them all."""
     moved = []
     for stochastic in (False, True):
         torch.manual_seed(5)
@@ -92,7 +92,7 @@ def test_stochastic_rounding_draws_anew_when_tensors_are_left_out_by_turns() -> 
     for parameter in parameters:
         weights = parameter.detach().double()
         assert 1 - float(weights.mean()) == pytest.approx(0.002, rel=0.1)
-        assert float((weights < 1).double().mean()) > 0.2  # 1 of 200 if always the same ones move
+        assert float((weights < 1).double().mean()) > 0.2  # 0.005 if always the same weight moved
 
 
 def test_stochastic_rounding_is_the_same_for_the_same_seed() -> None:
@@ -129,7 +129,7 @@ def test_a_grad_scaler_skips_steps_and_divides_by_its_scale() -> None:
         if step == 3:
             gradient[17] = float("inf")
         for parameter, optimizer, scaler in zip((ours, theirs), optimizers, scalers):
-            scaler.scale(torch.zeros(()))  # makes the scale
+            scaler.scale(torch.zeros(()))  # initializes the scale
             parameter.grad = gradient * scaler.get_scale()
             before = parameter.detach().clone()
             scaler.step(optimizer)
@@ -144,7 +144,7 @@ def test_gradients_are_cleared_where_that_is_asked_for() -> None:
     parameters = [start(), nn.Parameter(torch.randn(4, 6))]
     optimizer = optim.SGD(parameters, lr=0.1, clear_gradients=True)
     parameters[0].grad = torch.ones(1000)
-    parameters[1].grad = torch.ones(6, 4).t()  # in another order
+    parameters[1].grad = torch.ones(6, 4).t()  # another memory order
     gradients = [p.grad for p in parameters]
     optimizer.step()
     for parameter, gradient in zip(parameters, gradients):
@@ -176,7 +176,7 @@ def test_autograd_sees_that_a_step_changed_the_weights() -> None:
 
 @pytest.mark.parametrize("unscale", [False, True])
 def test_our_grad_scaler_is_torchs_without_its_pass(unscale: bool) -> None:
-    """The same steps are skipped, the same scales, the same weights; and a step may not be made twice."""
+    """Skips the same steps, with the same scales and weights; a second step() call raises."""
     weights = [torch.nn.Parameter(torch.linspace(-1, 1, 100)) for _ in range(2)]
     optimizers = [optim.AdamW([weights[0]]), torch.optim.AdamW([weights[1]], fused=True)]
     scalers = [
@@ -214,7 +214,7 @@ def test_parameters_are_their_averages_for_a_while(dtype: torch.dtype) -> None:
         for weight, optimizer in zip(weights, optimizers):
             weight.grad = gradient.clone()
             optimizer.step()
-        if i == 2:  # looked at by one of the two, which must change nothing
+        if i == 2:  # read in one of the two runs, which must not change anything
             before = weights[0].detach().clone()
             with optimizers[0].averaged():
                 average = optimizers[0].state[weights[0]]["ema"]

@@ -1,4 +1,4 @@
-"""torch's hooks of state_dict() and load_state_dict()."""
+"""torch's hooks for state_dict() and load_state_dict()."""
 
 from __future__ import annotations
 

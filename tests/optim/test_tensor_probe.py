@@ -1,4 +1,4 @@
-"""Tensors looked at by the engine (tensor_probe.py) and by Python: the same answers and steps, whatever happens to tensors."""
+"""The engine and Python (tensor_probe.py) inspect tensors with the same results and same steps."""
 
 import random
 import sys
@@ -33,7 +33,7 @@ def same_memory(parameter, draw):
 
 
 def strange_thing(parameter, choose):
-    """What people do to parameters between two steps."""
+    """Changes a parameter as users do between two steps."""
     what = choose.randrange(4)
     if what == 0:
         parameter.data = parameter.data.clone()
@@ -75,7 +75,7 @@ def test_both_ways_of_looking_give_the_same_weights(kind, monkeypatch):
     slow = [weights_after(kind, seed) for seed in range(12)]
     for one, other in zip(quick, slow):
         assert all(torch.equal(a, b) for a, b in zip(one, other))
-    assert len(found) == count  # the second time the engine was not asked
+    assert len(found) == count  # the second run did not call the engine
 
 
 def bound(shape=(6, 4), dtype=torch.float32):
@@ -98,7 +98,7 @@ def test_what_is_different_is_told(dtype):
     parameters[1].grad = None
     assert engine.find_gradients(parameters) == looking.DIFFERENT
     parameters[1].grad = kept.t().contiguous().t()
-    assert engine.find_gradients(parameters) == looking.DIFFERENT  # another order
+    assert engine.find_gradients(parameters) == looking.DIFFERENT  # another memory order
     parameters[1].grad = kept
     assert engine.find_gradients(parameters[:2]) == looking.DIFFERENT
     assert engine.find_gradients([*parameters[:2], object()]) == looking.DIFFERENT
@@ -125,11 +125,11 @@ def test_a_sparse_gradient_is_different_and_then_refused_by_name(capfd):
     assert engine.find_gradients(parameters) == looking.DIFFERENT
     with pytest.raises(ValueError, match=r"first\.weight\) is sparse"):
         optimizer.step()
-    assert capfd.readouterr().err == ""  # torch's functions print what goes wrong inside them
+    assert capfd.readouterr().err == ""  # torch's functions print internal errors
 
 
 def test_autograd_notices_a_step_between_forward_and_backward():
-    """Of the first step, which binds, and of those after it."""
+    """Covers the first step, which binds, and later steps."""
     weight = torch.nn.Parameter(torch.ones(3))
     optimizer = optim.SGD([weight], 0.5)
     weight.grad = torch.ones(3)
@@ -194,7 +194,7 @@ def test_a_negated_parameter_is_refused_by_name():
 
 
 class Derived(torch.nn.Parameter):
-    """Its gradient is somewhere else than C++ thinks."""
+    """A parameter class whose gradient is not where C++ expects it."""
 
     @property
     def grad(self):
@@ -239,7 +239,7 @@ def test_values_that_are_others_are_told(table, monkeypatch):
     assert not looking.values_are(held, values[:2])
     assert not looking.values_are({}, values)
     assert not looking.values_are({**held, "d": {}}, values)
-    held["b"] = {}  # equal, and another one
+    held["b"] = {}  # equal but not identical
     assert not looking.values_are(held, values)
 
 
@@ -291,7 +291,7 @@ def test_a_hook_may_replace_the_arguments():
 
 
 def python_work(step):
-    """How many instructions of the interpreter a call takes; loops inside C functions do not count."""
+    """Counts the bytecode instructions of a call; loops inside C functions do not count."""
     count = 0
 
     def trace(frame, event, argument):
@@ -317,7 +317,7 @@ def test_pythons_part_of_a_step_does_not_grow_with_the_number_of_tensors(kind, f
     for number in (3, 40):
         model = torch.nn.ParameterList(torch.ones(4) for _ in range(number))
         optimizer = optim.flatten(model).optimizer(KINDS[kind]) if flat else KINDS[kind](model)
-        for _ in range(3):  # the first step binds, the second one is quick with moved gradients
+        for _ in range(3):  # the first step binds; the second is fast with moved gradients
             optimizer.zero_grad()
             sum(parameter.sum() for parameter in model).backward()
             taken = python_work(optimizer.step)

@@ -1,4 +1,7 @@
-"""Optimizers in several threads, and after a fork. Tensors are large enough for the engine's own threads."""
+"""Optimizers in several threads, and after a fork.
+
+Tensors are large enough for the engine's own threads.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,12 @@ from tundish.optim._binding.engine_calls import Engine
 
 from .every import EVERY, make
 
-COUNT = 100_000  # elements; up to 65,536 the calling thread works alone
+COUNT = 100_000  # elements; up to 65,536 elements the calling thread works alone
 
 
 @pytest.fixture
 def two_threads(one_thread: None) -> None:
-    """Of each engine; the fixture of conftest.py sets torch's number back."""
+    """Gives each engine two threads; the fixture in conftest.py restores torch's number."""
     torch.set_num_threads(2)
 
 
@@ -65,7 +68,7 @@ def test_two_optimizers_step_at_once(name: str, two_threads: None) -> None:
 
 @pytest.mark.parametrize("name", ["SGD", "LAMB"])
 def test_one_optimizer_steps_in_two_threads(name: str, two_threads: None) -> None:
-    """One step after the other; the gradients stay the same here, so their order does not matter."""
+    """The two threads take turns; the gradients are constant, so the order does not matter."""
     alone, shared = parameter(0), parameter(0)
     optimizer, other = make(name, [shared]), make(name, [alone])
 
@@ -80,7 +83,7 @@ def test_one_optimizer_steps_in_two_threads(name: str, two_threads: None) -> Non
 
 
 def test_steps_of_one_optimizer_wait_for_each_other() -> None:
-    """A step that begins while another is in the engine does not enter it."""
+    """A step waits while another step is in the engine."""
     one = parameter(0)
     optimizer = optim.SGD([one], lr=0.1)
     optimizer.step()
@@ -126,7 +129,7 @@ def test_a_forked_process_goes_on(name: str, two_threads: None, tmp_path: Any) -
 
 
 def test_counts_over_32_bits_reach_the_engine() -> None:
-    """A tensor without a gradient is cut into chunks and never read."""
+    """The huge tensor has no gradient: it is split into chunks but never read."""
     memory = torch.zeros(4)
     huge = OptimizerTensor(parameter=memory.data_ptr(), count=(1 << 32) + 5, copy_type=1)
     gradient = torch.ones(4)

@@ -1,4 +1,4 @@
-"""Weights that get no gradient for a while: their averages, their counts of steps, and first steps that are skipped."""
+"""Weights without gradients for some steps: averages, step counts, skipped first steps."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def two(seed: int = 3) -> list[Any]:
 
 
 def step(optimizer: Any, weights: list[Any], number: int, have: int) -> None:
-    """The first `have` weights get a gradient."""
+    """Makes a step in which only the first `have` weights get a gradient."""
     generator = torch.Generator().manual_seed(number)
     for place, weight in enumerate(weights):
         drawn = torch.randn(weight.shape, generator=generator)
@@ -31,7 +31,7 @@ def step(optimizer: Any, weights: list[Any], number: int, have: int) -> None:
 
 @pytest.mark.parametrize("name", ["Adam", "AdamW"])
 def test_a_weight_that_was_never_updated_is_in_its_first_step_after_loading(name: str) -> None:
-    """A saved average alone was read as as many steps as the others made."""
+    """A state with only an average used to be read as if the weight had made all steps."""
     ours, theirs = two(), two()
     optimizer = make(name, ours, ema_decay=0.9)
     other = getattr(torch.optim, name)(theirs, lr=3e-3)
@@ -107,7 +107,7 @@ def test_a_step_in_nested_averages_is_refused() -> None:
 @pytest.mark.parametrize("kind", ["SGD", "LARS"])
 @pytest.mark.parametrize("between", ["nothing", "load", "gradients"])
 def test_a_first_step_that_a_scaler_skips_is_none(kind: str, between: str) -> None:
-    """The next one starts the momentum with its gradient, without the dampening."""
+    """The next step starts the momentum with its gradient, without dampening."""
     options = {"lr": 0.1, "momentum": 0.9, "dampening": 0.5}
     ours, theirs = two(), two()
     optimizer = getattr(optim, kind)(ours, **options)

@@ -1,4 +1,4 @@
-"""How far two tensors are apart, in units of the last place."""
+"""Measures the distance between two tensors in units in the last place (ulps)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import torch
 
 
 def ulps(ours: torch.Tensor, theirs: torch.Tensor) -> float:
-    """The largest difference, in units of fp32's last place at each number; at the root mean square
-    for numbers that are smaller than that, where sums have canceled."""
+    """Returns the largest difference in fp32 ulps.
+
+    Each number has its own unit. Numbers below the root mean square, where sums have canceled, have
+    the unit of the root mean square.
+    """
     differences = ulps_of_each(ours, theirs)
     return float(differences.max()) if differences.numel() else 0.0
 

@@ -1,4 +1,4 @@
-"""Orders other than every sample once: what they promise, through the whole engine."""
+"""Orders other than "every sample once", tested through the whole engine."""
 
 import collections
 import itertools
@@ -27,7 +27,7 @@ def drawn(loader):
 
 
 def over_ranks(path, order, world_size, **options):
-    """The draws of an epoch in global order."""
+    """Returns the draws of an epoch in global order."""
     ranks = [
         list(opened(path, order, rank=rank, world_size=world_size, **options))
         for rank in range(world_size)
@@ -65,7 +65,7 @@ def test_weighted_draws_have_the_number_and_the_samples_asked_for(tiny):
     counts = collections.Counter(drawn(loader))
     assert set(counts) == {4, 9}
     assert counts.total() == 800
-    assert 530 < counts[9] < 670  # 600 and 12 are mean and deviation
+    assert 530 < counts[9] < 670  # mean 600, standard deviation 12
     assert len(drawn(opened(tiny.pack, tundish.Weighted(weights)))) == tiny.count
 
 
@@ -215,7 +215,7 @@ def test_balanced_needs_labels(tiny):
 
 @pytest.fixture(scope="module")
 def two_sets(photos, tmp_path_factory, make):
-    """The photos, and other ones of the same classes."""
+    """The photos, and another set with the same classes."""
     root = tmp_path_factory.mktemp("second")
     for number in range(9):
         name = ("bird", "cat", "dog")[number % 3]

@@ -1,4 +1,4 @@
-"""Several ranks share one data set: nothing lost, nothing doubled, all equally long."""
+"""Several ranks share a dataset: no sample is lost or repeated, and all ranks have equal length."""
 
 import pytest
 import tundish
@@ -12,7 +12,7 @@ WORLDS = [1, 2, 3, 4, 7]
 
 @pytest.fixture(scope="module")
 def list_of(tiny, tmp_path_factory):
-    """Makes a list of the first `count` tiny images."""
+    """Returns a function that writes a list of the first `count` tiny images."""
     folder = tmp_path_factory.mktemp("lists")
     files = sorted(tiny.folder.rglob("*.png"))
 
@@ -26,7 +26,7 @@ def list_of(tiny, tmp_path_factory):
 
 
 def ranks_of(path, world_size, batch_size=4, **options):
-    """What every rank gets in an epoch: a list of batches of sample numbers per rank."""
+    """Returns the batches of sample numbers of every rank in an epoch."""
     out = []
     for rank in range(world_size):
         with tundish.Loader(

@@ -1,4 +1,4 @@
-"""Any batch of a run can be made again from its state, and says what was done to each image."""
+"""Replays any batch of a run from its state, with the operations applied to each image."""
 
 import io
 import json
@@ -172,7 +172,7 @@ def test_the_program_replays_from_the_state_alone(photos, tmp_path):
     assert result["position"] == 6
     assert result["sheet"] == str(sheet)
     image = Image.open(io.BytesIO(sheet.read_bytes())).convert("RGB")
-    # The first tile is the first image of the batch before Normalize.
+    # The first tile is the batch's first image before Normalize.
     bytes_only = opened(
         photos.pack,
         transforms=[*transforms[:3], T.ToDtype("uint8"), transforms[4]],
@@ -255,7 +255,7 @@ def test_the_program_refuses_a_place_that_is_no_whole_number(photos, tmp_path, n
 
 
 def changed(loader, folder, config=None, **more):
-    """A state with other numbers, as a file."""
+    """Writes a state with changed numbers to a file."""
     state = loader.state_dict()
     state = {**state, **more, "run_config": {**state["run_config"], **(config or {})}}
     (folder / "changed.json").write_text(json.dumps(state))
@@ -307,7 +307,7 @@ def test_the_program_refuses_a_place_outside_the_epoch(photos, tmp_path):
 
 
 def huge(photos):
-    """A loader whose epoch is so long that a batch of any size can be asked for."""
+    """Returns a loader with an epoch long enough for a batch of any size."""
     return opened(photos.pack, order=tundish.Balanced(draws=2**40))
 
 

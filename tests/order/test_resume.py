@@ -1,4 +1,4 @@
-"""A run that stops and goes on gives the batches of a run that never stopped."""
+"""A stopped and resumed run gives the same batches as an uninterrupted run."""
 
 import json
 import pickle
@@ -20,7 +20,7 @@ GLOBAL_BATCH = 6
 
 
 def opened(path, *, world_size=1, rank=0, threads=1, **options):
-    """A loader whose global batch is 6 whatever the world size; 60 steps on the tiny set."""
+    """Returns a loader with a global batch of 6 for any world size; 60 steps on the tiny set."""
     options.setdefault("batch_size", GLOBAL_BATCH // world_size)
     options.setdefault("transforms", TRANSFORMS)
     options.setdefault("shuffle", True)
@@ -40,7 +40,7 @@ def samples(batches):
 
 @pytest.fixture(scope="module")
 def uninterrupted(tiny):
-    """By world size and rank: the batches of an epoch, and the state before each and at the end."""
+    """Batches of an epoch and the state before and after each, by world size and rank."""
     runs = {}
     for world_size in (1, 2, 3):
         for rank in range(world_size):
@@ -78,7 +78,7 @@ def test_one_loader_can_be_sent_to_any_step_again_and_again(tiny, uninterrupted)
 
 
 def test_the_state_is_json_small_and_the_same_on_every_rank(uninterrupted):
-    def places(world_size):  # the recipe says how the batch was split, for a replay
+    def places(world_size):  # run_config records the split of the batch for replays
         states = uninterrupted[world_size, 0][1]
         return [{name: state[name] for name in state if name != "run_config"} for state in states]
 
@@ -174,7 +174,7 @@ def test_a_framework_may_begin_an_iteration_before_it_sets_the_epoch(tiny, unint
     iterator = iter(loader)
     loader.sampler.set_epoch(2)
     assert [values(batch) for batch in iterator] == batches[40:]
-    loader.load_state_dict({**states[STEPS], "epoch": 1})  # saved after the last batch
+    loader.load_state_dict({**states[STEPS], "epoch": 1})  # state after the last batch
     iterator = iter(loader)
     loader.sampler.set_epoch(2)
     assert [values(batch) for batch in iterator] == batches
@@ -318,7 +318,7 @@ def test_a_state_of_another_version_is_refused_and_its_writer_named(tiny):
     for other, writer in others:
         with pytest.raises(tundish.Error, match=f"TND-603(.|\\n)*{writer}"):
             loader.load_state_dict(other)
-    loader.set_epoch(of_0_1["epoch"] + 1)  # what the message advises
+    loader.set_epoch(of_0_1["epoch"] + 1)  # as the message advises
     assert len(list(loader)) == STEPS
 
 

@@ -5,7 +5,7 @@ from tests.helpers.sources import NAMES, image, write_all
 
 @pytest.fixture(scope="session")
 def files():
-    """Images by name; the names have blanks, quotes, line ends, and bytes that are not UTF-8."""
+    """Images by name; the names have spaces, quotes, line ends, and bytes that are not UTF-8."""
     return {name: image(number) for number, name in enumerate(NAMES)}
 
 

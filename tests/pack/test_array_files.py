@@ -1,4 +1,4 @@
-"""CIFAR, MNIST, NumPy's, safetensors' and torch's files: the samples, directly and from their pack."""
+"""Samples of CIFAR, MNIST, NumPy, safetensors and torch files, read directly and from a pack."""
 
 import gzip
 import json
@@ -27,14 +27,14 @@ pytestmark = [
 
 FORMATS = Path(__file__).parents[1] / "formats"
 PTH = FORMATS / "pth"
-EXPECTED = np.load(PTH / "expected.npz")  # of all files in FORMATS that are read here
+EXPECTED = np.load(PTH / "expected.npz")  # expected content of all FORMATS files that are read here
 RANDOM = np.random.default_rng(1)
 IMAGES = RANDOM.integers(0, 256, (6, 32, 32, 3)).astype(np.uint8)
 LABELS = np.array([3, 1, 4, 1, 5, 9])
 
 
 def same(path, images, labels, scores=None):
-    """The samples of the path and of its pack are these, and the batches do not differ."""
+    """Checks the samples of a path and of its pack, and that both give the same batches."""
     pack = packed(path)
     for source in (path, pack):
         data = tundish.Dataset(source)
@@ -60,12 +60,12 @@ def batches(path):
 
 
 def copied(path, folder):
-    """A copy, so that no pack is written among the test files."""
+    """Copies a file, so that no pack is written among the test files."""
     return Path(shutil.copy(path, folder))
 
 
 def planes():
-    """The rows of CIFAR: all red values, all green ones, all blue ones."""
+    """Returns CIFAR's rows: all red values, then all green values, then all blue values."""
     return IMAGES.transpose(0, 3, 1, 2).reshape(6, 3072)
 
 
@@ -144,7 +144,7 @@ def test_a_folder_of_cifar_without_names_of_classes(write, tmp_path):
 
 
 def warnings_of(folder):
-    """What `tundish pack` warns of."""
+    """Returns the warnings of `tundish pack`."""
     found = program("pack", folder, "-o", folder / "a.tnd", "--dry-run", "--json").stdout
     return " / ".join(json.loads(found)["warnings"])
 
@@ -194,7 +194,7 @@ def test_what_numpy_saved_as_npz(name, tmp_path):
 @pytest.mark.parametrize("name", ["named", "planes"])
 def test_what_safetensors_saved(name, tmp_path):
     path = copied(FORMATS / "safetensors" / f"{name}.safetensors", tmp_path)
-    scores = EXPECTED["scores"] if name == "named" else None  # bfloat16 in the other
+    scores = EXPECTED["scores"] if name == "named" else None  # the other file has bfloat16
     same(path, EXPECTED["images"], EXPECTED["labels"], scores)
 
 

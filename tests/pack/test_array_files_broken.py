@@ -1,4 +1,4 @@
-"""CIFAR, MNIST, NumPy's and safetensors' files that are broken: each is refused with its reason."""
+"""Broken CIFAR, MNIST, NumPy and safetensors files: each is refused with its reason."""
 
 import gzip
 import io
@@ -19,7 +19,7 @@ IMAGES = np.arange(4 * 6 * 5 * 3, dtype=np.uint8).reshape(4, 6, 5, 3)
 
 
 def refused(path, data, code, reason):
-    """The program ends with this code, and its message has the reason and the file."""
+    """Checks the program's exit code, and that its message has the reason and the file."""
     path.write_bytes(data)
     found, message = error_of("info", "--list", path, exit_code=exit_code_of(code))
     assert (found, reason in message) == (code, True), message
@@ -68,7 +68,7 @@ def npz(compressed=True):
 
 
 def member_offsets(data, name):
-    """Where a member's bytes begin, and its entry of the directory."""
+    """Returns the offsets of a member's bytes and of its directory entry."""
     info = zipfile.ZipFile(io.BytesIO(data)).getinfo(name)
     local = info.header_offset
     sizes = struct.unpack_from("<HH", data, local + 26)
@@ -97,7 +97,7 @@ def test_npz_with_a_wrong_checksum(tmp_path):
 def test_npz_with_damaged_deflate_data(tmp_path):
     data = npz()
     begin = member_offsets(data, "x.npy")[0]
-    data[begin] |= 6  # a kind of block that deflate does not have
+    data[begin] |= 6  # a block type that deflate does not define
     refused(tmp_path / "a.npz", data, "TND-314", "member 'x.npy' cannot be unpacked")
 
 
@@ -115,12 +115,12 @@ def test_npz_whose_sizes_lie(tmp_path):
 def test_npz_whose_directory_names_another_member(tmp_path):
     data = npz(compressed=False)
     entry = member_offsets(data, "y.npy")[1]
-    wrong = put(data, entry + 42, "<I", 0)  # where x.npy begins
+    wrong = put(data, entry + 42, "<I", 0)  # where x.npy starts
     refused(tmp_path / "a.npz", wrong, "TND-314", "own header differs from the directory")
 
 
 def test_npz_whose_members_overlap(tmp_path):
-    """As in zip bombs: the bytes of the first member hold the second one, header and all."""
+    """The bytes of the first member contain the second member with its header, as in zip bombs."""
 
     def local(name, data):
         sizes = (zlib.crc32(data), len(data), len(data), len(name), 0)
@@ -152,7 +152,7 @@ def test_npz_that_are_bombs(tmp_path):
         archive.writestr("x.npy", bytes(3 << 20))
     data = bytearray(file.getvalue())
     entry = member_offsets(data, "x.npy")[1]
-    for offset, value in ((10, 8), (24, 2**31)):  # deflated, to 2 GiB
+    for offset, value in ((10, 8), (24, 2**31)):  # the method is deflate, the size 2 GiB
         put(data, entry + offset, "<H" if offset == 10 else "<I", value)
     put(data, 8, "<H", 8)
     refused(tmp_path / "a.npz", data, "TND-315", "at most 1,073,741,824 are unpacked into memory")

@@ -1,4 +1,4 @@
-"""Which samples are packed: --filter, --duplicates, --sample, --limit; `tundish split`."""
+"""Selection of samples: --filter, --duplicates, --sample, --limit; `tundish split`."""
 
 import fcntl
 import json
@@ -146,7 +146,7 @@ def test_split_copies_the_records_of_a_pack(photos, tmp_path):
 
 
 def interrupted_split(photos, prefix):
-    """A split that ends behind its first part: another process has the lock of the second."""
+    """Makes a split that ends after its first part, because the second part is locked."""
     lock = prefix.parent / f".{prefix.name}-b.tnd.journal"
     with lock.open("wb") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -158,7 +158,7 @@ def interrupted_split(photos, prefix):
 
 @pytest.mark.parametrize("recorded", [True, False])
 def test_an_interrupted_split_goes_on(recorded, photos, tmp_path):
-    """Not recorded: killed between the first part and the line of the journal about it."""
+    """If not recorded, the kill came between the first part and its line in the journal."""
     words = ["a=0.5,b=0.5", "-o"]
     whole = result_json("split", photos, *words, tmp_path / "whole")
     journal = interrupted_split(photos, tmp_path / "x")

@@ -1,5 +1,7 @@
-"""Zarr, N5 and HDF5 that are broken, made from the good files of tests/formats: each is refused with
-its reason, within limits of memory."""
+"""Broken Zarr, N5 and HDF5 files, made from the valid files of tests/formats.
+
+Each is refused with its reason, within limits of memory.
+"""
 
 import gzip
 import json
@@ -27,7 +29,7 @@ def codecs(*names):
 
 
 def shards(**changes):
-    """One codec, sharding, of the array 'sharded' of zarr3.zip."""
+    """Returns the sharding codec of the array 'sharded' of zarr3.zip."""
     settings = {
         "chunk_shape": [2, 3, 5, 3],
         "codecs": [{"name": "bytes"}, {"name": "gzip"}],
@@ -37,7 +39,7 @@ def shards(**changes):
 
 
 def test_a_label_that_does_not_fit_into_63_bits_is_refused(tmp_path):
-    """Never written, the labels are the fill value: -1 to whoever reads it as int64."""
+    """Unwritten labels have the fill value, which is -1 if read as int64."""
     (tmp_path / ".zgroup").write_text('{"zarr_format": 2}')
     for name, shape, dtype, fill in (("image", [2, 4, 4, 3], "|u1", 0), ("label", [2], "<u8", -1)):
         (tmp_path / name).mkdir()
@@ -139,7 +141,7 @@ CHUNKS = [
 
 
 def check_bad_sample(array, file, data, reason):
-    """The samples of one chunk or shard are bad, and others are read."""
+    """Checks that the samples of one chunk or shard are bad and that other samples are readable."""
     file.write_bytes(data)
     found = tundish.Dataset(array)
     with pytest.raises(tundish.SampleError, match=r"TND-314") as caught:
@@ -157,7 +159,7 @@ def test_chunks_of_zarr(name, change, reason, tmp_path):
 
 
 def with_entry(data, offset, size):
-    """A shard whose first chunk is said to be there; the checksum of the table is right."""
+    """Returns a shard whose table lists a first chunk; the checksum of the table is correct."""
     table = struct.pack("<2Q", offset, size) + data[-52:-4]
     return data[:-68] + table + struct.pack("<I", crc32c(table))
 
@@ -189,7 +191,7 @@ HDF5 = [
         lambda data: data[:64] + b"\xff" * 8 + data[72:],
         "TND-314",
         STRUCTURE,
-    ),  # the root
+    ),  # address of the root group
     (
         "missing.h5",
         lambda data: data.replace(b"TREE", b"TREX"),

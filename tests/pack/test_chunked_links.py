@@ -1,4 +1,4 @@
-"""Zarr and N5: symbolic links inside an array are refused, neither followed nor taken for missing chunks."""
+"""Zarr and N5: symbolic links inside an array are refused, not followed or treated as missing."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ METADATA = {
 
 
 def replace_by_link(path, elsewhere):
-    """Moves a file or folder out of the array and leaves a link to it."""
+    """Moves a file or folder out of the array and leaves a link to the moved path."""
     path.rename(elsewhere)
     path.symlink_to(elsewhere)
 

@@ -1,4 +1,4 @@
-"""`tundish convert`: to every format and back, byte for byte and value for value."""
+"""`tundish convert` to every format and back, byte for byte and value for value."""
 
 import io
 import os
@@ -21,7 +21,7 @@ FORMATS = ["folder", "tar", "tfrecord", "lmdb", "hdf5", "npy"]
 
 
 def pixels(number, size=(16, 12)):
-    """A photo-like picture that no other number gives, as the file that Pillow makes."""
+    """Returns an encoded photo-like picture that is unique to the number."""
     wave = np.add.outer(np.arange(size[1]) * (number + 3), np.arange(size[0]) * 5)
     levels = np.stack([wave, wave * 2, 255 - wave], -1).astype(np.uint8)
     file = io.BytesIO()
@@ -31,7 +31,7 @@ def pixels(number, size=(16, 12)):
 
 @pytest.fixture(scope="module")
 def photos(tmp_path_factory):
-    """Files by key, as their folder has them, and its pack with JPEGs re-coded."""
+    """Image files by key; the folder also has their pack with re-coded JPEGs."""
     root = tmp_path_factory.mktemp("convert")
     files = {}
     for number in range(9):
@@ -44,7 +44,7 @@ def photos(tmp_path_factory):
 
 
 def back(path, *words):
-    """Keys, labels and image bytes of what was written, opened as a source again."""
+    """Returns keys, labels and image bytes of a converted source."""
     found = rows(path)
     images = [program("unpack", path, "--record", str(i), *words).stdout for i in range(len(found))]
     return [row["key"].decode() for row in found], [row["label"] for row in found], images
@@ -133,12 +133,12 @@ def test_lmdb_holds_datums_or_without_labels_the_images(photos, tmp_path):
 
 
 def test_a_tree_of_lmdb_has_several_levels(tmp_path):
-    """Values of many sizes: in leaves, and in pages of their own."""
+    """Values of many sizes are stored in leaves and in overflow pages."""
     files = {f"{'n' * 80}{n:04}.jpg": bytes([n % 251]) * (37 * n % 5000 + 1) for n in range(2500)}
     tar_of(tmp_path / "a.tar", files)
     result_json("convert", tmp_path / "a.tar", "-o", tmp_path / "l", "--to", "lmdb")
     data = (tmp_path / "l/data.mdb").read_bytes()
-    assert data[4096 + 94] >= 3  # levels
+    assert data[4096 + 94] >= 3  # depth of the tree
     assert list(record_files.lmdb(data).values()) == list(files.values())
 
 
@@ -149,7 +149,7 @@ def test_hdf5_holds_the_files_and_labels(photos, tmp_path):
     assert (labels, images) == (labels_of(files), list(files.values()))
 
 
-# Names that only quoting, their lengths or UTF-8 keep apart, and a class without samples.
+# Names that only quoting, their lengths or UTF-8 distinguish, and a class without samples.
 CLASSES = ["0", "a cat", "empty", "l'été, 3 5 x", "ü"]
 
 
@@ -157,7 +157,7 @@ CLASSES = ["0", "a cat", "empty", "l'été, 3 5 x", "ü"]
     ("target", "words", "empty"),
     [
         ("a.h5", ["--to", "hdf5"], "empty"),
-        ("a.tfrecord", ["--to", "tfrecord"], "2"),  # no record names a class without samples
+        ("a.tfrecord", ["--to", "tfrecord"], "2"),  # no record has the name of an empty class
         ("set/a.tfrecord", ["--to", "tfrecord", "--shards", "2"], "2"),
     ],
 )
@@ -170,7 +170,7 @@ def test_the_names_of_classes_come_back(target, words, empty, tmp_path):
     result_json("convert", tmp_path / "photos", "-o", tmp_path / target, *words)
     path = tmp_path / ("set" if target.startswith("set") else target)
     wanted = [empty if name == "empty" else name for name in CLASSES]
-    for _ in range(2):  # the second by the index beside the file
+    for _ in range(2):  # the second time with the index beside the file
         assert tundish.Dataset(str(path)).classes == wanted
     result_json("pack", path, "-o", tmp_path / "back.tnd")
     pack = tundish.Dataset(str(tmp_path / "back.tnd"))
@@ -200,7 +200,7 @@ def test_npy_holds_decoded_images(photos, tmp_path):
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_folder_and_pack_give_the_same_bytes_twice(photos, tmp_path, form):
-    """No clock, host, path or state of the first run; lanes records are the files again."""
+    """The output has no clock, host, path or old state; lanes records become the original files."""
     root, _ = photos
     found = []
     for number, source in enumerate(["photos", "photos.tnd", "photos.tnd"]):
@@ -325,7 +325,7 @@ def test_progress_goes_to_a_function(photos, tmp_path):
 
 
 def test_no_field_takes_the_name_of_the_image_or_of_the_label(tmp_path):
-    """Fields that are called as the ending of the image, as the label, and as one another."""
+    """Field names equal the image's ending, the label's ending, or each other after conversion."""
     sample = {
         "image": png(),
         "label": 1,

@@ -1,4 +1,4 @@
-"""`tundish convert` of arrays: every type of element, to every format and back."""
+"""`tundish convert` of arrays: every element type, to every format and back."""
 
 import io
 import os
@@ -74,7 +74,7 @@ def test_arrays_come_back_from_tfrecord(arrays, tmp_path):
         assert record["flags"] == kept["flags"][i].tolist()
         assert float(record["weight"]) == kept["weight"][i]
     tundish.convert(tmp_path / "a.tfrecord", tmp_path / "n", "npy")
-    for name in ("depth", "half", "mask", "flags"):  # the elements are those of TFRecord's lists
+    for name in ("depth", "half", "mask", "flags"):  # TFRecord's lists change the element types
         again = np.load(tmp_path / f"n/{name}.npy")
         assert np.array_equal(again, kept[name])
     assert not list((tmp_path / "n").glob("*shape*"))

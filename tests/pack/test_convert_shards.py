@@ -1,4 +1,4 @@
-"""`tundish convert` that is interrupted, and its shards: all of them or none."""
+"""Interrupted `tundish convert`; shards appear completely or not at all."""
 
 import json
 import os
@@ -18,7 +18,7 @@ pytestmark = needs_program
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory):
-    """Enough files that a signal hits the work and not its end."""
+    """Enough files for a signal to arrive while the program works."""
     folder = tmp_path_factory.mktemp("many") / "in"
     write(folder / "c/0.jpg", jpeg())
     for i in range(1, 3000):
@@ -31,7 +31,7 @@ def many(tmp_path_factory):
 )
 def test_an_interrupted_conversion_leaves_nothing(many, tmp_path, words):
     command = [PROGRAM, "convert", many, "-o", tmp_path / "out", "--progress=json", "--force"]
-    for _ in range(20):  # a signal may come too late
+    for _ in range(20):  # the signal may arrive too late
         process = subprocess.Popen(
             [*command, "--to", *words.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
@@ -64,7 +64,7 @@ def test_shards_appear_together_and_old_ones_stay_until_then(many, tmp_path, wor
     found = tree(tmp_path)
     assert {name: data for name, data in found.items() if name[:1] != b"."} == old
     assert len(rows(tmp_path)) == 3000
-    subprocess.run([*command, "--force", "-q"], check=True)  # removes what the killed one left
+    subprocess.run([*command, "--force", "-q"], check=True)  # removes the files of the killed run
     assert not [name for name in tree(tmp_path) if b".tmp." in name]
 
 

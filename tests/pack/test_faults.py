@@ -1,6 +1,6 @@
-"""Every Nth failing system call or allocation gives a clean error, and nothing lost or half-visible.
+"""Every Nth failing system call or allocation gives a clean error; no file is lost or half visible.
 
-tests/faults/fail_nth.c is preloaded; N grows until the program no longer comes that far.
+tests/faults/fail_nth.c is preloaded; N increases until the program makes fewer than N calls.
 """
 
 import bisect
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 SAMPLES = 3
-ERRORS = {  # what fails, and how
+ERRORS = {  # failing call: its error
     "open": errno.EIO,
     "stat": errno.EIO,
     "opendir": errno.EIO,
@@ -103,31 +103,31 @@ class Run:
 
 
 def judge(run, place, flow):
-    """Whether the program behaved; see the module's text."""
+    """Checks the program's behavior; see the module's docstring."""
     assert run.code in (0, 1, 3), run
     if run.code != 0:
-        # What is wrong with a pack is the result of verify; everything else is a message.
+        # verify prints faults of the pack as its result; everything else is a message.
         assert re.search(
             r"TND-\d\d\d", run.out if flow == "verify" and run.code == 3 else run.err
         ), run
         assert "unexpected" not in run.err, run
     before = run.state
-    if left_over(run.folder):  # what was packed is kept: the same command goes on
+    if left_over(run.folder):  # packed samples are kept, and the same command resumes
         assert flow not in ("info", "verify"), run
         assert run.code == 1, run
         check_that_it_goes_on(run, place, flow)
     if flow in ("info", "verify"):
         assert run.state == run.old, run
-        assert "TND-109" not in run.out, run  # a failed read is not a wrong digest
+        assert "TND-109" not in run.out, run  # a failed read must not be reported as a wrong digest
         return
     good = good_bytes(place, flow)
     if run.code == 0:
         assert before == good, run
-    elif run.code == 3:  # a sample could not be read: named, and the others are packed
+    elif run.code == 3:  # an unreadable sample is named, and the others are packed
         assert count_sound(run.target) < SAMPLES, run
         assert "refused" in run.err, run
     elif "fsync of its folder" in run.err or str(run.target) not in run.err:
-        # The pack was made; what failed came afterwards, such as printing the summary.
+        # The pack is complete; a later operation failed, such as printing the summary.
         assert before in (run.old, good), run
     else:
         assert before == run.old, run
@@ -146,7 +146,7 @@ def check_that_it_goes_on(run, place, flow):
 
 
 def until_it_succeeds(place, flow, call, number, check, begin=1):
-    """Runs with N = begin, begin + 1, ..., several at once; returns how many calls there are."""
+    """Runs N = begin, begin + 1, ..., several at once, to the last call; returns the count."""
     with ThreadPoolExecutor(max(2, os.cpu_count() or 2)) as pool:
         for first in itertools.count(begin, BATCH):
             runs = list(
@@ -167,7 +167,7 @@ def until_it_succeeds(place, flow, call, number, check, begin=1):
 
 @pytest.fixture(scope="module")
 def command_line(place):
-    """Allocations before the source is looked at: a source that is not there takes few more."""
+    """Counts allocations before the source is opened, by runs with a missing source."""
 
     def is_reached(nth):
         run = Run(place, "missing", "malloc", errno.ENOMEM, nth)
@@ -182,7 +182,8 @@ def command_line(place):
 @pytest.mark.parametrize("call", ERRORS)
 @pytest.mark.parametrize("flow", FLOWS)
 def test_every_failing_call_gives_a_clean_error(place, flow, call, command_line):
-    # Four allocations of five read the command line; those that fail there are tried once, by "pack".
+    # Four of five allocations read the command line; "pack" alone tests failures of these
+    # allocations.
     begin = command_line if call == "malloc" and flow in ("replace", "tar") else 1
     calls = until_it_succeeds(
         place, flow, call, ERRORS[call], lambda run: judge(run, place, flow), begin
@@ -230,8 +231,8 @@ def test_a_disk_that_stays_broken_is_reported_once(place, call):
 @pytest.mark.parametrize(
     ("flow", "call", "number", "nth"),
     [
-        ("pack", "fallocate", errno.EOPNOTSUPP, 1),  # no space can be reserved
-        ("pack", "rename", errno.EINVAL, 1),  # no rename that refuses to replace: a link does it
+        ("pack", "fallocate", errno.EOPNOTSUPP, 1),  # space cannot be reserved
+        ("pack", "rename", errno.EINVAL, 1),  # no rename without replacement, so a link is used
         ("pack", "fsync", errno.EINVAL, 2),  # a folder cannot be synced
         ("pack", "thread", errno.EAGAIN, 2),
     ],

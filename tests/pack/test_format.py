@@ -1,4 +1,4 @@
-"""The .tnd format, by a second program: docs/read_tnd.py against what the C++ writer wrote."""
+"""The .tnd format: docs/read_tnd.py, an independent reader, reads the output of the C++ writer."""
 
 import io
 import os
@@ -103,8 +103,8 @@ HUGE = 2**62
         (12, "<I", 12, "alignment"),
         (-136 + 16, "<Q", HUGE, "number of records"),
         (-136 + 16, "<Q", 0, "number of records"),
-        (-136 + 32, "<Q", HUGE, "no .* bytes"),  # of the metadata
-        (-136 + 72, "<Q", HUGE, "no .* bytes"),  # where the index begins
+        (-136 + 32, "<Q", HUGE, "no .* bytes"),  # offset of the metadata
+        (-136 + 72, "<Q", HUGE, "no .* bytes"),  # offset of the index
     ],
 )
 def test_the_reader_finds_wrong_values_with_right_checksums(

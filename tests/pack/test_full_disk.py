@@ -1,4 +1,4 @@
-"""A full disk, a limit on file sizes and a folder that may not be written to, for real."""
+"""A really full disk, a limit on file sizes, and a folder without write permission."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ pytestmark = needs_program
 
 @contextmanager
 def mounted(folder, *options):
-    """A file system in memory, where mounting is allowed."""
+    """A file system in memory, if mounting is permitted."""
     folder.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", ",".join(options), "tmpfs", folder]
     try:

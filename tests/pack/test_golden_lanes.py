@@ -1,7 +1,7 @@
-"""Golden lanes records, which every later version reads: each sampling, each kind of unit and table.
+"""Golden lanes records that every later version must read: each sampling, unit and table kind.
 
-tests/golden/make_lanes.py made them: lanes/*.jpg are the files, lanes.tnd their pack with its tables,
-lanes.json the digests of their coefficients.
+tests/golden/make_lanes.py created them: lanes/*.jpg are the files, lanes.tnd is their pack with its
+tables, and lanes.json has the digests of their coefficients.
 """
 
 import hashlib
@@ -23,13 +23,13 @@ ABOUT = json.loads((GOLDEN / "lanes.json").read_text())
 
 @pytest.fixture(scope="module")
 def read_lanes():
-    """docs/read_lanes.py as a module."""
+    """Loads docs/read_lanes.py as a module."""
     return reader("read_lanes")
 
 
 @pytest.fixture(scope="module")
 def records():
-    """The bytes of every record by the name of its file, and the tables."""
+    """Returns the bytes of every record by file name, and the tables."""
     with PACK.open("rb") as file:
         pack = read_tnd().Pack(file)
         assert pack.id.hex() == ABOUT["id"]
@@ -67,9 +67,9 @@ def test_the_coefficients_equal_those_of_the_file_by_the_definition_of_the_dct(c
         samples = np.einsum("rcvu,yv,xu->rycx", blocks, basis, basis) + 128
         samples = samples.reshape(8 * rows, 8 * columns).clip(0, 255)
         plane = expected[:, :, number]
-        if number == 0 or file.stem in ("444", "rgb", "steep"):  # others are made larger
+        if number == 0 or file.stem in ("444", "rgb", "steep"):  # the other planes are upsampled
             samples = samples[: plane.shape[0], : plane.shape[1]]
-            assert np.abs(samples - plane).max() <= 1  # libjpeg computes with integers
+            assert np.abs(samples - plane).max() <= 1  # libjpeg uses integer arithmetic
 
 
 def test_they_hold_every_kind_of_record_table_and_unit(records, read_lanes, monkeypatch):
@@ -103,7 +103,7 @@ def test_they_hold_every_kind_of_record_table_and_unit(records, read_lanes, monk
             seen.add("standard table" if 1 <= step <= 200 else f"table {step}")
             at += {0: 65, 201: 129}.get(step, 1)
     wanted = {
-        *(f"kind {k}" for k in (0, 1, 2, 3, 4, 5, 9)),  # six samplings, and RGB
+        *(f"kind {k}" for k in (0, 1, 2, 3, 4, 5, 9)),  # six samplings and RGB
         *(f"table set {s}" for s in range(4)),
         *("standard table", "table 0", "table 201", "table 202"),
         *("unit", "narrow unit", "escape of 8 bits", "escape of 11 bits"),

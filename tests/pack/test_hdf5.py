@@ -1,4 +1,4 @@
-"""HDF5: files of h5py with each filter, and files that break the process that reads them."""
+"""HDF5: h5py files with each filter, and files that crash the reading process."""
 
 import os
 import random
@@ -28,7 +28,7 @@ def test_every_filter_gives_the_pixels(folder, name):
 
 
 def test_a_layout_that_the_library_does_not_know_is_refused(folder):
-    """libhdf5 2 with libver="latest"; ours is 1.10."""
+    """libhdf5 2 writes the layout with libver="latest"; our libhdf5 is 1.10."""
     with pytest.raises(tundish.Error, match=r"TND-315(?s:.*)write the file with libver='v110'"):
         tundish.Dataset(tundish.DataSource(folder / "latest.h5", image="chunked"))
 
@@ -101,7 +101,7 @@ def test_a_file_that_is_cut_off_is_refused(tmp_path):
 
 
 def test_the_death_of_the_reading_process_is_an_error_with_its_signal(folder, tmp_path):
-    """The program that the library starts is one that dies."""
+    """Replaces the program that the library starts by one that dies."""
     script = tmp_path / "dies"
     script.write_text("#!/bin/sh\nkill -SEGV $$\n")
     script.chmod(0o755)

@@ -1,4 +1,4 @@
-"""HDF5: every value is the one that h5py reads, with each chunk index, fill value and type; other files are never opened."""
+"""HDF5 values equal h5py's for each chunk index, fill value and type; other files stay closed."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ from tests.siege.originals.compare import check
 from tests.siege.originals.values import expected, is_picture
 
 pytestmark = needs_program
-RANDOM = 60  # files of tests/formats/hdf5/make_random.py
+RANDOM = 60  # number of files of tests/formats/hdf5/make_random.py
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("number", range(RANDOM))
 def test_chunks_of_every_index_are_where_h5py_finds_them(folder, number):
-    """B-trees of both versions, fixed and extensible arrays, single and implicit chunks, edges without filters."""
+    """Covers both B-tree versions, fixed and extensible arrays, single and implicit chunks."""
     path = folder / f"random{number:02}.h5"
     values = np.load(path.with_suffix(".npy"))
     name = "image" if is_picture(values) else "?"
@@ -91,7 +91,7 @@ def test_an_array_without_numbers_that_is_named_is_refused_with_the_reason(folde
 
 
 def test_the_file_that_a_virtual_data_set_names_is_not_opened(folder, tmp_path):
-    """It is a FIFO: whoever opens it waits."""
+    """The file is a FIFO, which would block a reader."""
     path = tmp_path / "virtual.h5"
     path.write_bytes((folder / "virtual.h5").read_bytes())
     os.mkfifo(tmp_path / "other")

@@ -1,4 +1,4 @@
-"""Pickles that lie or would run something, in .pth files of both forms and in CIFAR's Python version."""
+"""Invalid or malicious pickles in .pth files of both forms and in CIFAR's Python version."""
 
 import os
 import pickle
@@ -21,7 +21,7 @@ LABELS = np.array([3, 4], "<i8").tobytes()
 
 
 class Calls:
-    """Unpickling it would call a function."""
+    """Pickles as a call of a function."""
 
     def __init__(self, function, *arguments):
         self.call = (function, arguments)
@@ -31,7 +31,7 @@ class Calls:
 
 
 def archive(path, data, storages=(PIXELS, LABELS), byteorder=b"little", method=zipfile.ZIP_STORED):
-    """A file of torch.save's zip form with this pickle."""
+    """Writes a file in torch.save's zip form with this pickle."""
     with zipfile.ZipFile(path, "w", method) as file:
         file.writestr("a/data.pkl", data)
         file.writestr("a/byteorder", byteorder)
@@ -41,7 +41,7 @@ def archive(path, data, storages=(PIXELS, LABELS), byteorder=b"little", method=z
 
 
 def legacy(path, data):
-    """A file of torch.save's legacy form with this pickle."""
+    """Writes a file in torch.save's legacy form with this pickle."""
     head = [0x1950A86A20F9469CFC6C, 1001, {"protocol_version": 1001, "little_endian": True}]
     parts = [pickle.dumps(part, 2) for part in head]
     path.write_bytes(b"".join(parts) + data + pickle.dumps([], 2))
@@ -57,7 +57,7 @@ def whole(value):
 
 
 def tensor(key=b"0", kind=b"Byte", offset=0, sides=(2, 3, 4), strides=(12, 4, 1), elements=24):
-    """The opcodes of a tensor as torch.save writes them."""
+    """Returns the opcodes of a tensor as torch.save writes them."""
     storage = b"(" + text(b"storage") + b"ctorch\n" + kind + b"Storage\n" + text(key) + text(b"cpu")
     shape, steps = (b"(" + b"".join(map(whole, each)) + b"t" for each in (sides, strides))
     return (
@@ -113,7 +113,7 @@ def test_nothing_of_cifar_is_executed(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("data", "code", "reason"),
     [
-        # Names that are made from others, or are not texts.
+        # Composed names, and names that are not text.
         (b"ccollections\nOrderedDict.__init__\n.", "TND-315", "OrderedDict.__init__, which"),
         (b"\x80\x04" + text(b"os\nsystem") + text(b"x") + b"\x93.", "TND-315", "which is not on"),
         (b"\x80\x04K\x01" + text(b"system") + b"\x93.", "TND-314", "a name is not a text"),
@@ -213,8 +213,8 @@ def test_a_legacy_file_whose_storages_lie(tmp_path):
 
 
 def test_a_bomb_takes_no_more_memory_than_is_promised(tmp_path):
-    """As many values as are allowed, each remembered, in a few KB: SECURITY.md promises 1 GiB."""
+    """A few KB hold the maximum number of values, each memoized; SECURITY.md promises 1 GiB."""
     bomb = b"]\x94" * 3_999_999 + b"."
     path = archive(tmp_path / "a.pth", bomb, method=zipfile.ZIP_DEFLATED)
-    code, message = refusal(path)  # within 1 GiB
+    code, message = refusal(path)  # limited to 1 GiB
     assert code.startswith("TND-3"), message

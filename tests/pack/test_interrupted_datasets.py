@@ -1,4 +1,4 @@
-"""Ctrl-C while a Python data set is packed by the calling process."""
+"""Ctrl-C while the calling process packs a Python dataset."""
 
 import signal
 import subprocess
@@ -39,7 +39,7 @@ def test_ctrl_c_ends_a_pack_whose_data_set_blocks(tmp_path, progress):
         while not blocked.exists() and process.poll() is None:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        out, error = process.communicate(timeout=60)  # without the fix it never ends
+        out, error = process.communicate(timeout=60)  # a regression would hang
     finally:
         process.kill()
         process.wait()

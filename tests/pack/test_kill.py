@@ -1,4 +1,4 @@
-"""SIGKILLs at random moments of `tundish pack`: the old state or the new, never between."""
+"""SIGKILLs at random moments of `tundish pack` leave the old state or the new state."""
 
 import os
 import random
@@ -17,7 +17,7 @@ WORKERS = max(2, os.cpu_count() or 2)
 
 
 def kill_at_random_moments(folder, source, kills, seed, old, new):
-    """Packs again and again over a target that is absent or old, until `kills` were hit alive."""
+    """Packs repeatedly over an absent or old target until `kills` signals hit a live process."""
     choose = random.Random(seed)
     target = folder / "t.tnd"
     command = [PROGRAM, "pack", source, "-o", target, "--force", "--quiet", "-j", "2"]
@@ -43,7 +43,7 @@ def kill_at_random_moments(folder, source, kills, seed, old, new):
         after = target.read_bytes() if target.exists() else None
         assert after in (before, new), f"half a file after kill {hit} of seed {seed}"
         seen["absent" if after is None else "old" if after == old else "new"] += 1
-        assert len(left_over(folder)) <= 2  # what is packed so far, and its journal
+        assert len(left_over(folder)) <= 2  # the partial pack and its journal
     subprocess.run(command, check=True)
     assert target.read_bytes() == new
     assert os.listdir(folder) == ["t.tnd"]

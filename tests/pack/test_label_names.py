@@ -1,4 +1,4 @@
-"""Labels that no class has: packed with a warning, and never given the name of another class."""
+"""Labels without a class are packed with a warning and never get another class's name."""
 
 import json
 import threading
@@ -14,7 +14,7 @@ pytestmark = needs_program
 
 
 class Labeled:
-    """Samples with these labels, and three classes."""
+    """A dataset with these labels and three classes."""
 
     classes = ("cat", "dog", "emu")
 
@@ -54,7 +54,7 @@ def test_verbs_that_write_packs_warn(tmp_path, verb):
 
 
 class Blocked(Labeled):
-    """The last sample is given once `released` is set."""
+    """A dataset that returns its last sample after `released` is set."""
 
     def __init__(self, *labels):
         super().__init__(*labels)
@@ -67,7 +67,7 @@ class Blocked(Labeled):
 
 
 def test_a_pack_that_goes_on_counts_the_labels_before(tmp_path):
-    """They are read back from the journal of the interrupted run."""
+    """The labels are read back from the journal of the interrupted run."""
     samples, target = Blocked(*[5] * 200), tmp_path / "a.tnd"
 
     def stop(amount):

@@ -1,4 +1,4 @@
-"""Labels, names of classes and their list through every target of `convert`, and `unpack`."""
+"""Labels and class names through every target of `convert`, and through `unpack`."""
 
 import os
 import random
@@ -13,17 +13,17 @@ from tests.helpers.program import tundish as program
 
 pytestmark = needs_program
 
-# Names that could be taken for numbers or for no label, and names that only exact bytes keep apart.
+# Names that resemble numbers or missing labels, and names that only exact bytes distinguish.
 NAMES = ["-1", "0", "1", "10", "2", "7.0", "1e3", "nan", "cat", "Cat", " cat", "cat ", "a,b", '"q"']
 NAMES += ["it's", "a\nb", "a\r\nb", "\r", "é", "e\u0301", "\ufeffx", "#c", "=1", "label", "a;b\tc"]
 
-# What holds the names of classes, and where it is read.
+# Targets that store class names exactly, and the file in which they are stored.
 EXACT = {"unpack": "list.csv", "folder": "list.csv", "tar": None, "hdf5": None}
 TARGETS = [*EXACT, "tfrecord", "lmdb", "npy"]
 
 
 class Samples:
-    """Arrays with labels; None is no label."""
+    """A dataset of arrays with labels; None means no label."""
 
     def __init__(self, classes, labels):
         self.classes, self.labels = classes, labels
@@ -45,7 +45,7 @@ def random_set(chance):
 
 
 def written(pack, target, to):
-    """The path to read what was written."""
+    """Converts a pack and returns the path of the result."""
     verb = ["unpack", pack, "-o", target]
     if to != "unpack":
         verb = ["convert", pack, "-o", target, "--to", to]
@@ -68,7 +68,7 @@ def test_labels_and_classes_come_back(seed, to, tmp_path):
         assert found.classes == classes
     elif to != "tfrecord":
         assert found.classes == []
-    else:  # a class without samples has no name there
+    else:  # an empty class loses its name there
         assert len(found.classes) == max(label for label in labels if label is not None) + 1
         for label in set(labels) - {None}:
             assert found.classes[label] == classes[label]
@@ -76,7 +76,7 @@ def test_labels_and_classes_come_back(seed, to, tmp_path):
 
 @pytest.mark.parametrize("to", ["unpack", "folder", "tar", "tfrecord"])
 def test_classes_that_are_not_utf_8_come_back(to, tmp_path):
-    """Also one that the first records, by which a reader decides, do not have."""
+    """A reader decides by the first records, which do not contain such a class in one case."""
     names = [b"a", b"b,\xff", b"\xfe\n"]
     for number in range(72):
         name = names[0] if number < 70 else names[number - 69]
@@ -85,7 +85,7 @@ def test_classes_that_are_not_utf_8_come_back(to, tmp_path):
     assert program("pack", tmp_path / "in", "-o", tmp_path / "a.tnd").returncode == 0
     wanted = tundish.Dataset(tmp_path / "a.tnd")
     path = written(tmp_path / "a.tnd", tmp_path / f"o.{to}", to)
-    for round_number in range(2):  # the second by the index beside the file
+    for round_number in range(2):  # the second time with the index beside the file
         found = tundish.Dataset(path)
         assert found.targets == wanted.targets == [1] * 70 + [2, 3], round_number
         assert found.classes[1:] == wanted.classes[1:]

@@ -1,4 +1,4 @@
-"""Packs of re-coded JPEGs: the same files, the same pixels, whatever the JPEG."""
+"""Packs of re-coded JPEGs restore the same files and the same pixels for every kind of JPEG."""
 
 import io
 import json
@@ -17,7 +17,7 @@ pytestmark = needs_program
 
 SAMPLINGS = ("4:4:4", "4:2:2", "4:2:0")
 EXIF = Image.Exif()
-EXIF[0x0112] = 6  # turned
+EXIF[0x0112] = 6  # a rotation
 
 
 def tundish_json(*words):
@@ -45,7 +45,7 @@ def coded(image, **how):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Every sampling, progressive and not, restart markers, gray, odd sizes, CMYK, PNG, metadata, garbage after."""
+    """JPEGs of every sampling and kind, CMYK, a PNG, metadata, odd sizes, and trailing garbage."""
     root = tmp_path_factory.mktemp("lanes") / "photos"
     (root / "a").mkdir(parents=True)
     files = {}
@@ -136,7 +136,8 @@ def test_the_slow_reader_in_python_agrees(folder, pack):
         for number in (0, 3, 12):
             image = Image.open(folder / "a" / packed.keys[number].decode().split("/")[1])
             components = read_lanes.read_record(packed[number][b"image"], tables)
-            # DC of each luma block is the mean of its pixels, to within half a step of quantization and rounding.
+            # A luma block's DC is the mean of its pixels, up to half a quantization step and
+            # rounding.
             luma = np.asarray(image.convert("L") if image.mode == "L" else image.convert("YCbCr"))
             luma = luma if luma.ndim == 2 else luma[:, :, 0]
             step = image.quantization[0][0]
@@ -174,7 +175,7 @@ def test_damage_in_a_record_is_found_when_it_is_loaded(pack, tmp_path):
     ]
     assert [row["codec"] for row in rows] == ["lanes"] * 3
     data = bytearray(pack.read_bytes())
-    data[64 + rows[0]["bytes"] // 2] ^= 4  # the first record
+    data[64 + rows[0]["bytes"] // 2] ^= 4  # inside the first record
     (tmp_path / "damaged.tnd").write_bytes(data)
     dataset = tundish.Dataset(str(tmp_path / "damaged.tnd"))
     with pytest.raises(tundish.Error, match="TND-203"):

@@ -1,4 +1,4 @@
-"""LMDB files that liblmdb wrote (tests/formats/lmdb/make.py): content, damage, batches."""
+"""LMDB files written by liblmdb (tests/formats/lmdb/make.py): content, damage, batches."""
 
 import contextlib
 import json
@@ -59,7 +59,7 @@ def test_pickled_pairs_are_images_and_labels_in_the_order_of_the_list(copy, tmp_
 
 
 PAIRS = (HERE / "pairs.mdb").read_bytes()
-FIRST = PAIRS.index(b"\x80\x02c_codecs")  # of sample '8'
+FIRST = PAIRS.index(b"\x80\x02c_codecs")  # pickle of sample '8'
 
 
 def with_pickle(data, at=FIRST):
@@ -84,7 +84,7 @@ def test_nothing_in_a_pickle_is_executed(call, name, place, tmp_path, monkeypatc
 
 def test_a_hostile_pickle_behind_good_ones_is_one_bad_sample(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    place = PAIRS.index(b"\x80\x03")  # of sample '9'
+    place = PAIRS.index(b"\x80\x03")  # pickle of sample '9'
     Path("data.mdb").write_bytes(with_pickle(b"\x80\x03cos\nsystem\n(S'touch x'\ntR.", place))
     data = tundish.Dataset("data.mdb")
     with pytest.raises(tundish.SampleError, match=r"TND-315[\s\S]*it names os.system"):
@@ -111,13 +111,13 @@ def number(data, at, form="<H"):
     return struct.unpack_from(form, data, at)[0]
 
 
-# The file of this test has a branch, two leaves and a value of two pages.
+# The file has one branch, two leaves, and a value of two pages.
 META = PAGE if number(IMAGES, PAGE + 144, "<Q") > number(IMAGES, 144, "<Q") else 0
 ROOT = number(IMAGES, META + 128, "<Q")
 
 
 def node(page, entry):
-    """Where an entry of a page is in the file."""
+    """Returns the file offset of a page's entry."""
     return page * PAGE + number(IMAGES, page * PAGE + 16 + 2 * entry)
 
 
@@ -127,7 +127,7 @@ LONG_PAGE = LONG + 8 + number(IMAGES, LONG + 6)
 
 
 def changed(*changes):
-    """The file with numbers changed: (offset, form, value)."""
+    """Returns the file with changed numbers: (offset, form, value)."""
     data = bytearray(IMAGES)
     for at, form, value in changes:
         struct.pack_into(form, data, at, value)
@@ -211,7 +211,7 @@ def test_a_broken_file_is_refused(name, tmp_path):
 
 
 def test_a_large_file_of_nothing_takes_no_memory(tmp_path):
-    """A head that claims pages of a file of 4 TiB that has none on disk."""
+    """The meta page claims pages of a sparse 4 TiB file."""
     path = tmp_path / "data.mdb"
     with path.open("wb") as file:
         file.write(changed((META + 136, "<Q", 1 << 50), (META + 128, "<Q", 1 << 20)))
@@ -242,7 +242,7 @@ def test_changed_bytes_end_in_an_error_or_in_samples(tmp_path):
     codes = set()
     for round in range(200):
         data = bytearray(IMAGES)
-        for _ in range(4):  # in the heads of pages and entries, not in pixels
+        for _ in range(4):  # change headers of pages and entries, not pixels
             page = draw.choice([0, 1, ROOT, *LEAVES, number(IMAGES, LONG_PAGE, "<Q")])
             data[page * PAGE + draw.randrange(160)] = draw.randrange(256)
         path = tmp_path / f"{round}.mdb"

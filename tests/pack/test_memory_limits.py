@@ -1,4 +1,4 @@
-"""Files that say little and take much: memory stays below the limits of SECURITY.md."""
+"""Small files that expand: memory stays below the limits of SECURITY.md."""
 
 import gzip
 import json
@@ -27,13 +27,13 @@ def write_idx_gz(folder, images):
 
 
 def test_a_compressed_idx_file_takes_its_size_once(tmp_path):
-    """A buffer that grows would hold the bytes twice."""
+    """A growing buffer would hold the bytes twice."""
     most = 300_000_000
     assert peak_memory("info", "--list", write_idx_gz(tmp_path, 300)) < most + 100 * MIB
 
 
 def write_zarr_bomb(folder, arrays, samples):
-    """Chunks of 256 MiB, of which the arrays cover a kilobyte: 262 KiB, however many there are."""
+    """Writes 256 MiB chunks, 262 KiB each on disk, of which the arrays cover one kilobyte."""
     pack = zlib.compressobj(9)
     bomb = b"".join(pack.compress(bytes(MIB)) for _ in range(256)) + pack.flush()
     for number in range(arrays):
@@ -61,7 +61,7 @@ def test_a_huge_index_beside_a_small_file_is_not_read(tmp_path, head):
     source = tmp_path / "d.tfrecord"
     np.save(tmp_path / "d.npy", np.zeros((4, 8, 8, 3), np.uint8))
     tundish.convert(tmp_path / "d.npy", source, to="tfrecord", progress=False)
-    assert peak_memory("info", "--list", source) < 200 * MIB  # writes the index
+    assert peak_memory("info", "--list", source) < 200 * MIB  # also writes the index
     index = tmp_path / ".d.tfrecord.tndx"
     around = 56 + len("tfrecord") + 4
     with open(index, "r+b") as file:

@@ -14,7 +14,7 @@ pytestmark = needs_program
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory):
-    """Two packs of JPEGs with other classes and other tables."""
+    """Two packs of JPEGs with different classes and different tables."""
     base = tmp_path_factory.mktemp("merge")
     write_photos(base / "a", range(12), quality=95)
     write_photos(base / "b", range(20, 24), ("dog", "emu"), quality=92)

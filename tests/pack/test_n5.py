@@ -1,4 +1,4 @@
-"""N5: arrays as z5py and zarr wrote them, and blocks that are broken."""
+"""N5 arrays written by z5py and zarr, and broken blocks."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""tundish.pack: what the program does, from Python."""
+"""tundish.pack: the program's functions from Python."""
 
 import signal
 import subprocess
@@ -94,12 +94,12 @@ def test_without_the_program_the_error_has_a_fix(tmp_path, monkeypatch):
 
 
 def children_with(parent, file):
-    """Numbers of the child processes of a process that have a file open."""
+    """Returns the /proc folders of a process's children that have a file open."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             ours = f"PPid:\t{parent}\n" in (folder / "status").read_text()
-        except OSError:  # ended meanwhile
+        except OSError:  # the process has exited meanwhile
             continue
         if ours and has_open(SimpleNamespace(pid=folder.name), file):
             found.append(folder)

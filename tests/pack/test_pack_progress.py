@@ -1,4 +1,4 @@
-"""The progress of tundish.pack: on a terminal, in a notebook, in a log, and for a function."""
+"""Progress of tundish.pack on a terminal, in a notebook, in a log, and by callback."""
 
 import io
 import re
@@ -17,7 +17,7 @@ pytestmark = needs_program
 
 @pytest.fixture
 def large_photos(tmp_path):
-    return large_jpegs(tmp_path / "large", count=8)  # a second of packing, told of every 0.1 s
+    return large_jpegs(tmp_path / "large", count=8)  # a second of packing, progress every 0.1 s
 
 
 def test_a_function_receives_the_progress_and_the_last_call_is_complete(three_photos, tmp_path):
@@ -44,7 +44,7 @@ def test_what_the_function_raises_ends_the_packing(large_photos, tmp_path):
 
     with pytest.raises(LookupError, match="enough"):
         tundish.pack(large_photos, tmp_path / "a.tnd", threads=1, progress=stop)
-    kept = {".a.tnd.journal", ".a.tnd.partial"}  # the next pack goes on with them
+    kept = {".a.tnd.journal", ".a.tnd.partial"}  # the next pack resumes from these files
     assert set(left_behind(tmp_path, "large")) <= kept
     tundish.pack(large_photos, tmp_path / "a.tnd", threads=1, progress=False)
     assert left_behind(tmp_path, "large", "a.tnd") == []

@@ -1,4 +1,4 @@
-"""Interrupted packs go on where they stopped and give the same bytes; shards; manifests."""
+"""Interrupted packs resume and produce the same bytes; shards; manifests."""
 
 import errno
 import fcntl
@@ -39,7 +39,7 @@ def test_a_pack_interrupted_at_random_moments_goes_on_to_the_same_bytes(source, 
     choose = random.Random(len(options))
     job = Job(tmp_path, "job", source, options)
     for _ in range(7):
-        if not job.interrupt(choose):  # it came too late
+        if not job.interrupt(choose):  # the signal arrived too late
             job.finish()
     assert job.complete() == job.files
 
@@ -48,23 +48,25 @@ def test_an_archive_that_is_read_from_the_front_goes_on(archive, tmp_path):
     choose = random.Random(4)
     job = Job(tmp_path, "job", archive, [*OFTEN, "--shard-size", "60KB"])
     for _ in range(5):
-        if not job.interrupt(choose):  # it came too late
+        if not job.interrupt(choose):  # the signal arrived too late
             job.finish()
     assert job.complete() == job.files
 
 
 def interrupted(source, target, journal_bytes=0):
-    """A pack that Ctrl-C ended after it had packed something; gives its messages. `journal_bytes`:
-    of the rows that are packed before."""
+    """Interrupts a pack by Ctrl-C after it has packed samples; returns its messages.
+
+    `journal_bytes`: journal size in bytes, beyond the first block, at which the signal is sent.
+    """
     journal = target.parent / f".{target.name}.journal"
     words = [PROGRAM, "pack", source, "-o", target, "-j", "1", *OFTEN]
-    for _ in range(20):  # a signal may come too late
+    for _ in range(20):  # the signal may arrive too late
         process = subprocess.Popen(words, stderr=subprocess.PIPE)
         first = 0
         while process.poll() is None:
             size = journal.stat().st_size if journal.exists() else 0
             first = first or size
-            if size > first + journal_bytes:  # a block of rows follows the first one
+            if size > first + journal_bytes:  # a block of rows follows the first block
                 break
         process.send_signal(signal.SIGINT)
         text = process.communicate()[1].decode()
@@ -80,7 +82,7 @@ def rows(pack):
 
 
 def test_salvage_takes_the_records_of_an_interrupted_pack(tmp_path):
-    """JPEGs that are re-coded with tables of their own, which only the journal has."""
+    """The JPEGs are re-coded with tables that only the journal contains."""
     source = write_photos(tmp_path / "photos", range(24), quality=95)
     result_json("pack", source, "-o", tmp_path / "whole.tnd")
     whole = rows(tmp_path / "whole.tnd")
@@ -92,7 +94,7 @@ def test_salvage_takes_the_records_of_an_interrupted_pack(tmp_path):
         assert (report["method"], report["names_lost"], report["labels_lost"]) == ("journal", 0, 0)
         assert 0 < count == report["copied"] < len(whole)
         assert rows(tmp_path / "rest.tnd") == whole[:count]
-    with journal.open("rb") as held:  # as a pack that runs has it
+    with journal.open("rb") as held:  # locked, as by a running pack
         fcntl.flock(held, fcntl.LOCK_EX)
         error = error_of("verify", partial, "--salvage", tmp_path / "busy.tnd", exit_code=1)
         assert error["code"] == "TND-510"
@@ -105,8 +107,8 @@ def test_salvage_takes_the_records_of_an_interrupted_pack(tmp_path):
     report = result_json(*words, exit_code=3)
     assert [lost["first"] for lost in report["lost_records"]] == [0]
     assert rows(tmp_path / "rest.tnd") == whole[1:count]
-    # A kill before the last blocks: their records are found by their checksums, without names.
-    torn.write_bytes(partial.read_bytes() + bytes(1 << 20))  # zeros: space that was reserved
+    # A kill before the last blocks: checksums identify their records, without names.
+    torn.write_bytes(partial.read_bytes() + bytes(1 << 20))  # reserved space is zero
     first = 12 + int.from_bytes(blocks[4:8], "little")
     rest = 12 + int.from_bytes(blocks[first + 4 : first + 8], "little")
     (tmp_path / ".b.tnd.journal").write_bytes(blocks[: first + rest])
@@ -117,7 +119,7 @@ def test_salvage_takes_the_records_of_an_interrupted_pack(tmp_path):
     assert [[row[name] for name in same] for row in found] == [
         [row[name] for name in same] for row in whole[:count]
     ]
-    again = run("pack", source, "-o", tmp_path / "a.tnd")  # nothing was changed
+    again = run("pack", source, "-o", tmp_path / "a.tnd")  # the files are unchanged
     assert again.returncode == 0
     assert (tmp_path / "a.tnd").read_bytes() == (tmp_path / "whole.tnd").read_bytes()
 

@@ -1,4 +1,4 @@
-"""Images resized, cropped and encoded again while a pack is written: the pixels and files of Pillow."""
+"""Resizes, crops and encodes images while packing, with Pillow's pixels and files."""
 
 import io
 import subprocess
@@ -55,13 +55,13 @@ def pack(source, target, *words, exit_code=0):
 
 
 def unpacked(target, folder):
-    """The bytes of every record by its name."""
+    """Returns the bytes of every record by name."""
     result_json("unpack", target, "-o", folder)
     return {path.name: path.read_bytes() for path in sorted((folder / "c").iterdir())}
 
 
 def array_of(data):
-    """The pixels of a record: a .npy file, or an image that Pillow reads."""
+    """Returns the pixels of a record, either a .npy file or an image that Pillow reads."""
     if data.startswith(b"\x93NUMPY"):
         return np.load(io.BytesIO(data))
     return np.asarray(Image.open(io.BytesIO(data)))
@@ -146,7 +146,7 @@ def test_training_gets_the_batches_that_it_would_get_on_line(photos, tmp_path):
     pack(photos, tmp_path / "a.tnd", "--resize", "shortest=64", "--reencode", "raw")
     resize, crop = T.Resize(64), [T.RandomCrop(40), T.RandomHorizontalFlip()]
     on_line = batches(photos, resize, *crop, shuffle=True)
-    packed = batches(tmp_path / "a.tnd", resize, *crop, shuffle=True)  # no work for resized ones
+    packed = batches(tmp_path / "a.tnd", resize, *crop, shuffle=True)  # resized images need no work
     assert len(on_line) == len(packed) == 3
     for (images, labels), (others, other_labels) in zip(on_line, packed, strict=True):
         assert np.array_equal(images, others)
@@ -164,7 +164,7 @@ def test_the_original_is_kept_when_it_is_smaller_or_would_be_enlarged(tmp_path):
     words = ["--resize", "shortest=64", "--reencode", "png"]
     report = pack(photos, tmp_path / "a.tnd", *words, "--if-larger", "keep")
     kept = report["preprocess"]["kept"]
-    assert kept == {"would grow": 3}  # small and same too: as a PNG they have more bytes
+    assert kept == {"would grow": 3}  # includes small and same, which would be larger as PNG
     assert report["preprocess"]["kept_smaller"] == 3
     out = unpacked(tmp_path / "a.tnd", tmp_path / "a")
     assert {name for name in files if out[name] == files[name]} == set(files) - {"large.jpg"}
@@ -203,7 +203,7 @@ def test_turned_images_stay_or_become_upright(tmp_path):
 
     pack(photos, tmp_path / "apply.tnd", *words, "--exif-orientation", "apply")
     (on_line, _), *_ = batches(photos, T.Resize(40), exif_orientation=True)
-    for exif_orientation in (False, True):  # the record is upright: nothing is left to turn
+    for exif_orientation in (False, True):  # the record is already upright
         (packed, _), *_ = batches(tmp_path / "apply.tnd", exif_orientation=exif_orientation)
         assert np.array_equal(on_line, packed)
     assert packed.shape[-2:] == (60, 40)
@@ -247,7 +247,7 @@ def test_every_kind_of_source_is_treated_or_named(tmp_path):
 
 @pytest.mark.parametrize("form", ["HWC", "CHW", "HW", "RGBA", "deep"])
 def test_raw_pixels_of_arrays_are_images_as_files_are(form, tmp_path):
-    """An array of NumPy and a folder of PNGs with the same pixels give the same batches."""
+    """A NumPy array and a folder of PNGs with the same pixels give the same batches."""
     deep = [np.arange(30 * 20, dtype=np.uint16).reshape(20, 30) * (n + 50) for n in range(3)]
     mode = {"HW": "L", "RGBA": "RGBA"}.get(form, "RGB")
     images = [np.asarray(picture(n, (30, 20), mode)) for n in range(3)]
@@ -288,7 +288,7 @@ def test_bad_images_stay_bad_with_the_same_messages(tmp_path):
     assert report["refused"] == plain["refused"]
     named = {row["key"]: row["message"] for row in report["doubtful"]}
     assert {row["key"]: row["message"] for row in plain["doubtful"]}.items() <= named.items()
-    assert set(named) == {"c/cut.jpg", "c/cut.png"}  # a PNG was decoded now, and so is named
+    assert set(named) == {"c/cut.jpg", "c/cut.png"}  # the PNG was decoded now, so it is named
     assert report["preprocess"]["kept"]["damaged"] == 2
     out = unpacked(tmp_path / "a.tnd", tmp_path / "out")
     assert out["cut.jpg"] == files["cut.jpg"]

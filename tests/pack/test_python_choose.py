@@ -1,4 +1,4 @@
-"""`tundish.pack(dataset, filter=..., limit=...)`: a part of a Python data set; and onto a file that exists."""
+"""`tundish.pack(dataset, filter=..., limit=...)`: part of a Python dataset; existing targets."""
 
 import pytest
 import tundish

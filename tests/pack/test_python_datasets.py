@@ -1,4 +1,4 @@
-"""`tundish.pack(dataset, ...)`: any sequence, torch Dataset, iterable or Hugging Face data set."""
+"""`tundish.pack(dataset, ...)`: sequences, torch Datasets, iterables and Hugging Face datasets."""
 
 import io
 import os
@@ -25,14 +25,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def packed(dataset, tmp_path, **options):
-    """The samples of the pack, as dicts in order."""
+    """Returns the samples of the pack as dicts, in order."""
     tundish.pack(dataset, tmp_path / "a.tnd", **options)
     loader = tundish.Loader(tmp_path / "a.tnd", 1, as_dict=True, on_error="fail")
     return [{name: value[0] for name, value in batch.items()} for batch in loader]
 
 
 def same_image(tensor, array):
-    """(3, H, W) of a Loader, (H, W, 3) or (H, W) of NumPy"""
+    """Compares a Loader's (3, H, W) with NumPy's (H, W, 3) or (H, W)."""
     array = array if array.ndim == 3 else array[:, :, None]
     return np.array_equal(
         tensor.numpy(), np.broadcast_to(array, (*array.shape[:2], 3)).transpose(2, 0, 1)
@@ -86,7 +86,7 @@ def test_every_kind_of_field_comes_back(tmp_path):
 def test_encoded_images_keep_their_bytes(tmp_path):
     files = [photo(i) for i in range(3)]
     (tmp_path / "photo.jpg").write_bytes(files[1])
-    lazy = Image.open(tmp_path / "photo.jpg")  # Pillow has not read its pixels
+    lazy = Image.open(tmp_path / "photo.jpg")  # Pillow has not read the pixels yet
     tundish.pack([(files[0], 0), (lazy, 1), (files[2], 2)], tmp_path / "a.tnd")
     assert run("unpack", tmp_path / "a.tnd", "-o", tmp_path / "out").returncode == 0
     found = [file.read_bytes() for file in sorted((tmp_path / "out").rglob("0000*"))]
@@ -199,7 +199,7 @@ def test_an_iterator_that_broke_off_goes_on_to_the_same_bytes(tmp_path, shard_si
 
 
 class HuggingFaceLike:
-    """As `datasets.Dataset` behaves where tundish uses it."""
+    """Behaves like `datasets.Dataset` where tundish uses it."""
 
     class Image:
         def __init__(self, decode=True):
@@ -314,7 +314,7 @@ def test_a_worker_that_dies_is_named_and_the_next_pack_goes_on(tmp_path):
     for file in (".a.tnd.journal", ".a.tnd.partial"):
         shutil.copy(tmp_path / file, tmp_path / file.replace("a.", "b.", 1))
     report = tundish.pack(other, tmp_path / "b.tnd", classes=["cat", "dog"])
-    assert report["resumed_at"] == 0  # it is another one
+    assert report["resumed_at"] == 0  # another dataset
     (tmp_path / "marker").unlink()
     assert tundish.pack(dataset, tmp_path / "a.tnd", processes=0)["resumed_at"] > 63
     assert (tmp_path / "a.tnd").read_bytes() == (tmp_path / "whole.tnd").read_bytes()
@@ -378,7 +378,7 @@ def test_workers_end_with_the_process_that_packs(tmp_path, how):
     while len(os.listdir(tmp_path / "readers")) < 2 and time.monotonic() < deadline:
         time.sleep(0.02)
     readers = [int(name) for name in os.listdir(tmp_path / "readers")]
-    assert len(readers) == 2  # the caller, which looked at some samples, and a worker
+    assert len(readers) == 2  # the caller, which read a few samples, and a worker
     process.send_signal(how)
     text = process.communicate()[1]
     while any(alive(reader) for reader in readers) and time.monotonic() < deadline:

@@ -1,4 +1,4 @@
-"""RecordIO files by MXNet's layout (tests/formats/recordio/make.py): content, damage, batches."""
+"""RecordIO files in MXNet's layout (tests/formats/recordio/make.py): content, damage, batches."""
 
 import json
 import shutil
@@ -106,7 +106,7 @@ def test_a_broken_idx_file_is_refused(text, reason, copy):
 
 def test_a_record_without_its_labels_is_one_bad_sample(copy):
     path = copy("plain.rec")
-    lies = struct.pack("<IfQQ", 0xFFFFFFFF, 0, 0, 0) + b"abcd"  # a flag: so many labels
+    lies = struct.pack("<IfQQ", 0xFFFFFFFF, 0, 0, 0) + b"abcd"  # the flag is the number of labels
     path.write_bytes(PLAIN + part(0, lies) + PLAIN)
     data = tundish.Dataset(str(path))
     with pytest.raises(tundish.SampleError, match=r"TND-314[\s\S]*4,294,967,295 labels and an ima"):

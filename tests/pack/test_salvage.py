@@ -1,4 +1,4 @@
-"""`tundish verify --salvage`: what is left of damaged packs."""
+"""`tundish verify --salvage`: recovers the records of damaged packs."""
 
 import json
 
@@ -24,7 +24,7 @@ def packed(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def lanes(tmp_path_factory):
-    """12 JPEGs, re-coded with tables of their own; another pack with the same tables."""
+    """12 JPEGs re-coded with their own tables, and a second pack with the same tables."""
     base = tmp_path_factory.mktemp("lanes")
     folder = write_photos(base / "photos", range(12), quality=95)
     result_json("pack", folder, "-o", base / "whole.tnd")
@@ -33,7 +33,7 @@ def lanes(tmp_path_factory):
 
 
 def section(data, entry):
-    """Offset of a part of the pack, from its tail."""
+    """Returns the offset of a section of the pack, read from its tail."""
     return int.from_bytes(data[len(data) - 136 + entry :][:8], "little")
 
 
@@ -106,7 +106,7 @@ def test_a_file_that_is_cut_off_gives_the_images_before_the_cut(packed, tmp_path
 
 @pytest.mark.parametrize("entry", [24, 40])  # metadata, tables
 def test_exit_code_0_says_that_nothing_is_lost(packed, tmp_path, entry):
-    """Of PNGs: the tables are not used."""
+    """PNG records do not need the tables."""
     data = bytearray(packed[1].read_bytes())
     data[section(data, entry) + 1] ^= 1
     needs_fields = entry == 24

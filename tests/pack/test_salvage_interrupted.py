@@ -1,4 +1,4 @@
-"""`tundish verify --salvage` of packs that a signal ended: single files and shards, early and late."""
+"""`tundish verify --salvage` after interrupted packs: single files and shards, early and late."""
 
 import itertools
 import json
@@ -15,21 +15,21 @@ from tests.helpers.program import tundish as run
 
 pytestmark = needs_program
 
-START, ROWS, END = 1, 2, 3  # blocks of a journal
-SHARD_BYTES = 120_000  # some 6 photos
+START, ROWS, END = 1, 2, 3  # kinds of journal blocks
+SHARD_BYTES = 120_000  # about 6 photos
 SHARDS = ["--shard-size", str(SHARD_BYTES)]
-OFTEN = ["--checkpoint", "0"]  # a block after each record
+OFTEN = ["--checkpoint", "0"]  # writes a block after each record
 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory):
-    """JPEGs that are re-coded with tables of their own, which only the journal has."""
+    """JPEGs re-coded with tables that only the journal contains."""
     return write_photos(tmp_path_factory.mktemp("interrupted") / "photos", range(40), quality=95)
 
 
 @pytest.fixture(scope="module")
 def whole(source, tmp_path_factory):
-    """The folder with `w.tnd` and the shards that no signal interrupts."""
+    """A folder with `w.tnd` and the shards of an uninterrupted run."""
     folder = tmp_path_factory.mktemp("whole")
     result_json("pack", source, "-o", folder / "w.tnd")
     files = result_json("pack", source, "-o", folder / "w.tnds", *SHARDS)["files"]
@@ -38,7 +38,7 @@ def whole(source, tmp_path_factory):
 
 
 def blocks(journal):
-    """(kind, end in the file) of each block."""
+    """Returns (kind, end offset in the file) of each block."""
     data, at, found = journal.read_bytes() if journal.exists() else b"", 0, []
     while len(data) >= at + 9:
         end = at + 12 + int.from_bytes(data[at + 4 : at + 8], "little")
@@ -48,13 +48,13 @@ def blocks(journal):
 
 
 def state(journal):
-    """Finished shards; blocks of rows since."""
+    """Returns the number of finished shards, and of row blocks since."""
     kinds = [kind for kind, _ in blocks(journal)]
     return kinds.count(END), len(list(itertools.takewhile(ROWS.__eq__, reversed(kinds))))
 
 
 def interrupt(source, folder, sent, options, is_time):
-    """Packs to folder/w.tnd until is_time(journal), and again when the signal came too late."""
+    """Packs to folder/w.tnd until is_time(journal); repeats if the signal arrived too late."""
     words = [PROGRAM, "pack", source, "-o", folder / "w.tnd", "-j", "1", "--quiet", *options]
     journal = folder / (".w.tnds.journal" if "--shard-size" in options else ".w.tnd.journal")
     for _ in range(40):
@@ -108,7 +108,7 @@ def test_the_records_of_an_interrupted_pack_come_back(source, whole, tmp_path, s
         same = ["width", "height", "bytes"]
         assert rows(tmp_path / "rest.tnd", same) == rows(pack, same)[: report["samples"]]
         assert run("verify", tmp_path / "rest.tnd", "--pixels").returncode == 0
-    again = run("pack", source, "-o", tmp_path / "i/w.tnd", *options)  # nothing was changed
+    again = run("pack", source, "-o", tmp_path / "i/w.tnd", *options)  # the files are unchanged
     assert again.returncode == 0
     made = pack.name if shard is None else "w-00003.tnd"
     assert (tmp_path / "i" / made).read_bytes() == (whole / made).read_bytes()
@@ -116,7 +116,7 @@ def test_the_records_of_an_interrupted_pack_come_back(source, whole, tmp_path, s
 
 @pytest.fixture(scope="module")
 def in_shard_2(source, tmp_path_factory):
-    """The folder of a pack that was interrupted in its third shard."""
+    """The folder of a pack interrupted in its third shard."""
     folder = tmp_path_factory.mktemp("third") / "i"
 
     def is_time(journal):
@@ -129,7 +129,7 @@ def in_shard_2(source, tmp_path_factory):
 
 @pytest.fixture
 def torn(in_shard_2, tmp_path):
-    """A copy of it whose journal ends with the second shard: the kill came before a block."""
+    """A copy whose journal ends with the second shard, like after a kill before the next block."""
     shutil.copytree(in_shard_2, tmp_path / "i")
     journal = tmp_path / "i/.w.tnds.journal"
     end = [end for kind, end in blocks(journal) if kind == END][-1]
@@ -141,7 +141,7 @@ def test_records_of_a_later_shard_without_a_block_are_found_by_their_checksums(
     torn, whole, tmp_path
 ):
     with (torn / ".w.tnds.partial").open("ab") as file:
-        file.write(bytes(SHARD_BYTES))  # space that was reserved
+        file.write(bytes(SHARD_BYTES))  # reserved space
     report = salvage(torn / "w.tnd", tmp_path / "rest.tnd", (3,))
     count = report["samples"]
     assert count == report["names_lost"] == report["labels_lost"] >= 3
@@ -178,7 +178,7 @@ def test_the_result_names_the_finished_shards(in_shard_2, tmp_path):
 
 
 def test_a_kill_before_the_first_record(source, tmp_path):
-    """With the usual checkpoints so few bytes are written at the end only."""
+    """With the default checkpoints, a pack this small writes its first block at the end."""
     for is_time in (lambda journal: journal.exists(), lambda journal: len(blocks(journal)) == 1):
         interrupt(source, tmp_path / "i", signal.SIGKILL, [], is_time)
         error = error_of(

@@ -1,4 +1,4 @@
-"""Archives of every make are packed: tar formats, compression, WebDataset, damage."""
+"""Packs archives of all kinds: tar formats, compression, WebDataset, damage."""
 
 import bz2
 import csv
@@ -28,7 +28,7 @@ def add(archive, name, data):
 
 
 def members_of(path):
-    """What Python's tarfile reads, which shares no line with ours."""
+    """Returns the members according to Python's tarfile, an independent implementation."""
     with tarfile.open(path, encoding="utf-8", errors="surrogateescape") as archive:
         return {
             os.path.normpath(os.fsencode(member.name)): archive.extractfile(member).read()
@@ -38,7 +38,7 @@ def members_of(path):
 
 
 def check_archive(path, expected):
-    """The archive and its pack have the expected images in order, and give them back."""
+    """Checks that an archive and its pack have the expected images in order and restore them."""
     assert keys(path) == list(expected)
     pack = packed(path)
     assert keys(pack) == list(expected)
@@ -49,7 +49,7 @@ def check_archive(path, expected):
     assert {name: found.get(name) for name in expected} == expected
 
 
-# A name that begins with a dot belongs to no sample; the others agree with nobody before the dot.
+# A name that begins with a dot has no sample; the other names have distinct stems.
 TAR_NAMES = [name for name in NAMES if name != b"a/.jpg"]
 
 

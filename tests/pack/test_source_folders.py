@@ -1,4 +1,4 @@
-"""Folders of images are packed as torchvision reads them."""
+"""Packs folders of images like torchvision reads them."""
 
 import json
 import os
@@ -17,7 +17,7 @@ pytestmark = needs_program
 
 
 def torchvision_samples(directory):
-    """torchvision.datasets.folder.make_dataset, in its own words but for the class lookup."""
+    """Reimplements torchvision.datasets.folder.make_dataset except for the class lookup."""
     classes = sorted(entry.name for entry in os.scandir(directory) if entry.is_dir())
     samples = []
     for label, name in enumerate(classes):
@@ -44,7 +44,7 @@ def test_a_folder_has_torchvisions_order_and_labels(folder):
 
 
 def test_a_folder_equals_torchvision_itself(folder):
-    """Names that are not UTF-8 are left to the test above: this one speaks JSON with a child."""
+    """Exchanges JSON with a child, so names that are not UTF-8 are left to the test above."""
     shutil.rmtree(os.path.join(os.fsencode(folder), b"\xff\xfe"))
     code = """
 import json

@@ -1,4 +1,4 @@
-"""Lists (.csv, .tsv) are packed."""
+"""Packs lists (.csv, .tsv)."""
 
 import csv
 import os

@@ -1,4 +1,4 @@
-"""What is no folder, archive or list is refused; sources open where no thread can be started."""
+"""Refuses sources that are no folder, archive or list; opens sources without starting threads."""
 
 import json
 import subprocess

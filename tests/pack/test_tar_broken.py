@@ -1,5 +1,8 @@
-"""Tar archives that are broken, made member by member: each is refused with its reason and its place,
-within limits of memory; what is only odd is read, with a warning."""
+"""Broken tar archives, built member by member.
+
+Each is refused with its reason and position, within limits of memory. Archives that are only
+unusual are read with a warning.
+"""
 
 import gzip
 import lzma
@@ -20,7 +23,7 @@ PNG = image(1)
 
 
 def header(name, size, kind=b"0", **changes):
-    """A ustar header; `changes`: bytes at an offset, "at_124", written before the checksum is."""
+    """Returns a ustar header; `changes` sets bytes, "at_124", before the checksum is computed."""
     info = tarfile.TarInfo(name)
     block = bytearray(info.tobuf(tarfile.USTAR_FORMAT))
     block[124:136] = b"%011o\0" % size if size < 8**11 else b"\x80" + size.to_bytes(11, "big")
@@ -39,7 +42,7 @@ def member(name, data=PNG, kind=b"0", size=None, **changes):
 
 
 def pax(*records, kind=b"x"):
-    """Records "LENGTH KEY=VALUE", with a wrong length where one is given."""
+    """Returns "LENGTH KEY=VALUE" records; a record may include a wrong length."""
     text = b""
     for record in records:
         line = b" " + record + b"\n"
@@ -54,7 +57,7 @@ GOOD = member("a/1.png") + member("a/2.png", image(2))
 WRONG_SUM = GOOD.replace(b"a/2.png", b"a/3.png")
 
 BROKEN = {
-    # Cut short, and what is not an archive at all.
+    # Truncated archives, and files that are not archives.
     "cut in a header": (GOOD[:1200], "ends without an end mark: it was cut short"),
     "cut in a member": (GOOD[:560], "but only 48 follow: the archive was cut short"),
     "cut in the zeros after a member": (GOOD[:1000], "ends inside a member: it was cut short"),
@@ -69,7 +72,7 @@ BROKEN = {
         GOOD + member("b.png").replace(b"\0 0", b"\0 x", 1)[:148] + b"????????" + bytes(356) + END,
         "a header fails its checksum",
     ),
-    # Lengths that lie.
+    # Wrong lengths.
     "a size beyond the file": (member("a.png", size=10**9) + END, "1,000,000,000 bytes, but only"),
     "a size of 2^62": (member("a.png", size=2**62) + END, "but only"),
     "a size of 2^87": (
@@ -159,7 +162,7 @@ BROKEN = {
         (member("l", b"c.png\0", b"L") + pax(b"path=b.png")) * 600 + member("a.png") + END,
         "too many extended headers in a row",
     ),
-    # What is not supported.
+    # Unsupported features.
     "a sparse file of GNU": (
         GOOD + member("s.png", kind=b"S") + END,
         "'s.png' is stored with holes (tar --sparse), which is not supported",
@@ -186,12 +189,12 @@ def test_the_same_name_twice_is_refused(tmp_path):
 
 
 def test_links_that_lead_to_themselves_are_left_out(tmp_path):
-    """Nothing is followed: a link has no data."""
+    """Links have no data and are not followed."""
     loop = member("a/3.png", b"", b"2", at_157=b"3.png") + member(
         "a/4.png", b"", b"1", at_157=b"a/4.png"
     )
     up = member("a/5.png", b"", b"2", at_157=b"../../../etc/passwd")
-    lying = member("a/6.png", b"", b"1", size=10**9)  # a link has no data, whatever it says
+    lying = member("a/6.png", b"", b"1", size=10**9)  # the size of a link is ignored
     path = tmp_path / "a.tar"
     path.write_bytes(GOOD + loop + up + lying + END)
     assert keys(path) == [b"a/1.png", b"a/2.png"]
@@ -200,7 +203,7 @@ def test_links_that_lead_to_themselves_are_left_out(tmp_path):
 
 
 def test_an_archive_in_an_archive_is_a_file_of_bytes(tmp_path):
-    """What is nested is not opened, however deep."""
+    """Nested archives are not opened at any depth."""
     inner = GOOD + END
     for _ in range(50):
         inner = member("x.tar", inner) + END
@@ -232,7 +235,7 @@ def test_names_that_lead_out_by_pax_stay_inside(tmp_path):
 
 
 def bomb(compressor, total):
-    """A member of `total` zeros, and what is wrong after it; made in pieces."""
+    """Returns a compressed member of `total` zeros and an invalid header, made in pieces."""
     pieces = [compressor.compress(header("a.png", total))]
     piece = bytes(1 << 20)
     pieces += [compressor.compress(piece) for _ in range(total >> 20)]
@@ -247,7 +250,7 @@ def bomb(compressor, total):
     ],
 )
 def test_a_bomb_is_unpacked_in_pieces(size, code, reason, tmp_path):
-    """Zeros in less than a megabyte, then a broken header; over 256 MiB it is not unpacked to the end."""
+    """Less than 1 MiB expands to zeros and a broken header; unpacking stops after 256 MiB."""
     compressor = zstandard.ZstdCompressor(level=1).compressobj()
     path = tmp_path / "a.tar.zst"
     path.write_bytes(bomb(compressor, size))
@@ -258,7 +261,7 @@ def test_a_bomb_is_unpacked_in_pieces(size, code, reason, tmp_path):
 
 
 def test_a_member_of_a_bomb_is_one_bad_sample(tmp_path):
-    """A "photo" of 257 MiB in a few kilobytes: over the limit, before memory is taken for it."""
+    """A "photo" of 257 MiB in a few kilobytes exceeds the limit before memory is allocated."""
     out = zstandard.ZstdCompressor(level=1).compressobj()
     pieces = [out.compress(member("a.png") + header("b.png", 257 << 20))]
     pieces += [out.compress(bytes(1 << 20)) for _ in range(257)]

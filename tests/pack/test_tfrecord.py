@@ -1,4 +1,4 @@
-"""TFRecord files that TensorFlow wrote (tests/formats/tfrecord/make.py): content, damage, batches."""
+"""TFRecord files written by TensorFlow (tests/formats/tfrecord/make.py): content and damage."""
 
 import gzip
 import json
@@ -92,7 +92,7 @@ def changed(offset):
     return bytes(data)
 
 
-FIRST = int.from_bytes(EXAMPLES[:8], "little") + 16  # bytes of the first record
+FIRST = int.from_bytes(EXAMPLES[:8], "little") + 16  # size of the first record in bytes
 EMPTY = record(b"")
 
 BROKEN = {

@@ -1,4 +1,4 @@
-"""Archives that webdataset wrote (tests/formats/webdataset): packed, trained from, given back."""
+"""Archives written by webdataset (tests/formats/webdataset): packing, training, unpacking."""
 
 import io
 import json
@@ -60,7 +60,7 @@ def test_it_comes_back_as_it_was(tmp_path):
 
 
 def shards(folder, numbers):
-    """One archive per sample, as a writer with a small maxcount makes them."""
+    """Returns one archive per sample, as a writer with a small maxcount creates them."""
     folder.mkdir()
     with tarfile.open(FOLDER / "shard.tar") as archive:
         members = [(one, archive.extractfile(one).read()) for one in archive if one.isreg()]

@@ -1,4 +1,4 @@
-"""Zarr 2 and 3: arrays as zarr wrote them, and folders that are broken."""
+"""Zarr 2 and 3: arrays written by zarr, and broken folders."""
 
 import json
 from shutil import copytree, rmtree
@@ -87,16 +87,16 @@ def test_a_damaged_chunk_is_one_bad_sample_and_names_its_file(tmp_path):
         data[4]
 
 
-@pytest.mark.parametrize("byte", [-1, -5, -4 - 16 * 4])  # of the checksum, the table, its start
+@pytest.mark.parametrize("byte", [-1, -5, -4 - 16 * 4])  # in the checksum, the table, its start
 def test_a_damaged_table_of_a_shard_is_noticed(byte, tmp_path):
-    """The byte is of the table's checksum or of another chunk than those that are read first."""
+    """The byte belongs to the table's checksum or to a chunk that is not read first."""
     unzip("zarr/zarr3.zip", tmp_path)
     shards = sorted(file for file in (tmp_path / "sharded" / "c").rglob("*") if file.is_file())
     data = bytearray(shards[0].read_bytes())
     data[byte] ^= 1
     shards[0].write_bytes(data)
     found = tundish.Dataset(tmp_path / "sharded")
-    for sample in range(4):  # all of the shard
+    for sample in range(4):  # all samples of the shard
         with pytest.raises(
             tundish.SampleError, match=r"TND-314(?s:.*)the checksum of the shard's table is wrong"
         ):

@@ -1,4 +1,4 @@
-"""AugMix: torchvision's pixels for the same drawn numbers, bit for bit, and how these are drawn."""
+"""AugMix: torchvision's pixels for the same draws, bit for bit, and the distribution of draws."""
 
 import json
 import math
@@ -13,7 +13,7 @@ from tundish import transforms as T
 from tests.helpers.same_pixels import sample_images
 from tests.helpers.torchvision_child import ask_torchvision
 
-# torchvision's AugMix, whose draws are those of a plan: a chain of operations counts as one.
+# torchvision's AugMix with the draws of a plan; a chain of operations counts as one operation.
 _CHILD = """
 import json
 import numpy as np
@@ -153,14 +153,14 @@ def rounded(value: list[float]) -> tuple[float, ...]:
 
 
 def expected_shares(severity: int) -> Counter[Any]:
-    """How often torchvision chooses each (operation, numbers), of an image of 70 x 90."""
+    """Returns how often torchvision chooses each (operation, numbers) for an image of 70 x 90."""
     answers = json.loads(ask_torchvision(_SPACE, str(severity)))
     out: Counter[Any] = Counter()
     for (name, value, share), (_, matrix) in zip(answers[::2], answers[1::2], strict=True):
         if matrix is not None:
             still = rounded(matrix) == (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
             out["nothing" if still else ("tensor affine", rounded(matrix))] += share
-        elif name == "Rotate":  # by 0
+        elif name == "Rotate":  # a rotation by 0 degrees
             out["nothing"] += share
         elif name in ("AutoContrast", "Equalize"):
             out[_NAMES[name], ()] += share
@@ -174,7 +174,7 @@ def expected_shares(severity: int) -> Counter[Any]:
 
 
 def assert_shares(counts: Counter[Any], shares: Counter[Any]) -> None:
-    """Chi-square, at about 0.01 %."""
+    """Chi-square test at about 0.01 %."""
     total = sum(counts.values())
     assert set(counts) <= set(shares), set(counts) - set(shares)
     assert math.isclose(sum(shares.values()), 1)
@@ -194,7 +194,7 @@ def test_operations_are_drawn_as_torchvision_draws_them(severity: int) -> None:
 
 
 def assert_drawn_from(numbers: np.ndarray, below: np.ndarray) -> None:
-    """Kolmogorov-Smirnov at 0.1 %; `below`: the probability of less than each number, in order."""
+    """Kolmogorov-Smirnov test at 0.1 %; `below`: the probability below each sorted number."""
     ranks = np.arange(len(numbers) + 1) / len(numbers)
     worst = max(np.abs(below - ranks[1:]).max(), np.abs(below - ranks[:-1]).max())
     assert worst < 1.95 / math.sqrt(len(numbers))
@@ -214,7 +214,7 @@ def test_weights_are_dirichlets_and_chains_have_one_to_three_operations() -> Non
     first = np.sort(shares)
     assert_drawn_from(first, first)  # Beta(1, 1)
     of_chains = np.array(weights) / np.sum(weights, 1)[:, None]
-    for one in np.sort(of_chains, 0).T:  # a part of Dirichlet(1, 1, 1) is of Beta(1, 2)
+    for one in np.sort(of_chains, 0).T:  # a part of Dirichlet(1, 1, 1) follows Beta(1, 2)
         assert_drawn_from(one, 1 - (1 - one) ** 2)
     counts = Counter(int(length) - 1 for length in lengths)
     seen = 1 - expected_shares(3)["nothing"]

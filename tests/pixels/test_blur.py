@@ -10,7 +10,7 @@ from tundish import transforms as T
 from tests.helpers import same_pixels
 from tests.helpers.torchvision_child import ask_torchvision
 
-# kernel across, kernel down, sigma
+# kernel width, kernel height, sigma
 KERNELS = [
     (3, 3, 0.5),
     (5, 5, 1.0),

@@ -1,4 +1,4 @@
-"""Operations on colors give torchvision's pixels."""
+"""Color operations give torchvision's pixels."""
 
 import json
 from pathlib import Path
@@ -54,7 +54,7 @@ def test_chains_of_color_operations_equal_torchvision(tmp_path: Path) -> None:
     assert differences(CHAINS, tmp_path, seed=1) == {}
 
 
-# Carries out plans with torchvision's functions. A hue is added to that of Pillow, as adjust_hue does.
+# Executes plans with torchvision's functions. Hues are shifted in Pillow's HSV, as in adjust_hue.
 _CHILD = """
 import json
 import numpy as np

@@ -1,4 +1,4 @@
-"""Every kind of JPEG, PNG and .npy decodes to Pillow's `Image.open(f).convert("RGB")`."""
+"""Every kind of JPEG, PNG and .npy decodes like Pillow's `Image.open(f).convert("RGB")`."""
 
 import struct
 import warnings
@@ -14,7 +14,7 @@ from tundish import transforms as T
 from tests.helpers.program import ROOT
 
 SEEDS = ROOT / "fuzz" / "corpus"  # kinds that Pillow cannot write
-WIDTH, HEIGHT = 61, 47  # neither is a multiple of a block
+WIDTH, HEIGHT = 61, 47  # not multiples of a block
 
 
 def picture(channels: int, seed: int = 1, dtype: type = np.uint8) -> np.ndarray:
@@ -34,7 +34,7 @@ def chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def png(depth: int, color: int, rows: np.ndarray, *extra: bytes, width: int = WIDTH) -> bytes:
-    """A PNG of bytes per row, without filters: also kinds that Pillow cannot write."""
+    """Returns a PNG from the bytes of each row, unfiltered, including kinds Pillow cannot write."""
     raw = np.concatenate([np.zeros((len(rows), 1), np.uint8), rows], axis=1).tobytes()
     header = struct.pack(">IIBBBBB", width, len(rows), depth, color, 0, 0, 0)
     return b"".join(
@@ -77,7 +77,7 @@ def pngs(folder: Path) -> None:
     Image.fromarray(picture(1, dtype=np.uint16)[..., 0]).save(folder / "gray16.png")
     dark = (picture(1, dtype=np.uint16)[..., 0] >> 7).astype(
         np.uint16
-    )  # around 255: cut, not scaled
+    )  # around 255: clipped, not scaled
     Image.fromarray(dark).save(folder / "gray16_dark.png")
     rgb.quantize(200).save(folder / "palette.png")
     rgb.quantize(11).save(folder / "palette4.png", bits=4)
@@ -117,7 +117,7 @@ def kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def files_of(root: Path) -> list[Path]:
-    """In the order of the samples."""
+    """Returns the files in the order of the samples."""
     return [file for folder in sorted(root.iterdir()) for file in sorted(folder.iterdir())]
 
 
@@ -152,7 +152,7 @@ def test_a_crop_of_every_kind_equals_the_crop_of_the_whole(kinds: Path) -> None:
     seen = set()
     for images, _, index in loader:
         file = every[int(index[0])]
-        if file not in files:  # smaller than the crop: padded, not this test's business
+        if file not in files:  # smaller than the crop, so it would be padded
             continue
         seen.add(file)
         whole = by_pillow(file)
@@ -183,7 +183,7 @@ def test_arrays_are_images_too(tmp_path: Path, shape: tuple[int, ...]) -> None:
 
 
 def damaged() -> dict[str, tuple[bytes, str]]:
-    """Files that Pillow refuses too, with the code that says why."""
+    """Files that Pillow also refuses, with the code of the reason."""
     jpeg = (SEEDS / "jpeg" / "420.jpg").read_bytes()
     good = png(8, 2, picture(3).reshape(HEIGHT, -1))
     frame = jpeg.index(b"\xff\xc0")

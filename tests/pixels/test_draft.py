@@ -1,4 +1,4 @@
-"""T.Resize(draft=True): the pixels of Pillow's Image.draft, then resize."""
+"""T.Resize(draft=True) gives the pixels of Pillow's Image.draft followed by resize."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def photos(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def target(size: tuple[int, int], wanted: object) -> tuple[int, int]:
-    """(width, height) that Resize makes of an image of `size`."""
+    """Returns the (width, height) of Resize's result for an image of `size`."""
     if isinstance(wanted, tuple):
         return wanted[1], wanted[0]
     short, long = sorted(size)
@@ -44,7 +44,7 @@ def target(size: tuple[int, int], wanted: object) -> tuple[int, int]:
 
 
 def by_pillow(file: Path, wanted: object) -> tuple[np.ndarray, int]:
-    """The pixels, and by how much the image was reduced."""
+    """Returns Pillow's pixels and the reduction factor of draft."""
     with Image.open(file) as image:
         width = image.size[0]
         size = target(image.size, wanted)

@@ -1,4 +1,4 @@
-"""Numbers that transforms draw have the distributions of torchvision's."""
+"""Numbers drawn by transforms have torchvision's distributions."""
 
 import json
 import math
@@ -14,7 +14,7 @@ DRAWS = 100_000
 
 
 def steps(transform: T.Transform, op: str, count: int = DRAWS) -> list[dict[str, Any]]:
-    """Those of this operation in the plans of the first samples."""
+    """Returns the steps of this operation in the plans of the first samples."""
     plans = many_plans([transform], (40, 60), count)
     out = [step for plan in plans for step in plan["steps"][1:]]
     assert {step["op"] for step in out} == {op}
@@ -22,7 +22,7 @@ def steps(transform: T.Transform, op: str, count: int = DRAWS) -> list[dict[str,
 
 
 def assert_uniform(drawn: list[float], low: float, high: float) -> None:
-    """Kolmogorov-Smirnov at 0.1 %."""
+    """Kolmogorov-Smirnov test at 0.1 %."""
     ordered = (np.sort(drawn) - low) / (high - low)
     worst = np.abs(ordered - (np.arange(len(ordered)) + 0.5) / len(ordered)).max()
     assert ordered[0] >= 0
@@ -65,7 +65,7 @@ print(json.dumps(out))
 
 
 def test_erased_windows_are_drawn_as_torchvision_draws_them() -> None:
-    """Kolmogorov-Smirnov of two samples at 0.1 %, for each number of the windows."""
+    """Two-sample Kolmogorov-Smirnov test at 0.1 % for each number of the windows."""
     cases: list[dict[str, Any]] = [{}, {"scale": (0.3, 1.0), "ratio": (0.2, 6.0)}]
     theirs = json.loads(ask_torchvision(_CHILD, json.dumps(cases)))
     for case, expected in zip(cases, theirs, strict=True):

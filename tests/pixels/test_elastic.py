@@ -1,4 +1,4 @@
-"""ElasticTransform: torchvision's pixels for the same random numbers, and how these are distributed."""
+"""ElasticTransform: torchvision's pixels for the same random numbers, and their distribution."""
 
 import json
 import math
@@ -30,8 +30,8 @@ CASES: list[dict[str, Any]] = [
     {"alpha": 0.0, "sigma": 0.1, "fill": 200},
 ]
 
-# Each case twice: with the field of displacements that is given, and with the one that torchvision makes of the
-# random numbers that are given.
+# Each case runs twice: with the given field of displacements, and with the field that torchvision
+# computes from the given random numbers.
 _CHILD = """
 import json
 import numpy as np
@@ -62,14 +62,14 @@ np.savez(sys.argv[2], **results)
 
 
 def weights(kernel: int, sigma: float) -> np.ndarray:
-    """Of the middle, then of each distance."""
+    """Returns the weight of the center, then of each distance."""
     exact = [math.exp(-0.5 * (d / sigma) ** 2) for d in range(kernel // 2 + 1)]
     total = exact[0] + 2 * sum(exact[1:])
     return np.array([one / total for one in exact if one >= total * 2**-24], np.float32)
 
 
 def blurred(numbers: np.ndarray, weight: np.ndarray, axis: int) -> np.ndarray:
-    """In float32, from the middle outwards."""
+    """Blurs in float32, from the center outwards."""
     reach = len(weight) - 1
     padding = [(reach, reach) if one == axis else (0, 0) for one in (0, 1)]
     padded = np.pad(numbers, padding, "reflect")
@@ -85,7 +85,7 @@ def blurred(numbers: np.ndarray, weight: np.ndarray, axis: int) -> np.ndarray:
 
 
 def displacements(step: dict[str, Any], numbers: np.ndarray) -> np.ndarray:
-    """The field that torchvision's F.elastic takes: (1, height, width, 2)."""
+    """Returns the field that torchvision's F.elastic expects: (1, height, width, 2)."""
     alphas, sigmas = step["value"][:2], step["value"][2:4]
     out = []
     for axis, one in enumerate(numbers):
@@ -100,7 +100,7 @@ def displacements(step: dict[str, Any], numbers: np.ndarray) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def compared(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
-    """By "given" and "made": (case, name, pixels of Tundish, pixels of torchvision)."""
+    """Maps "given" and "made" to (case, name, pixels of Tundish, pixels of torchvision)."""
     folder: Path = tmp_path_factory.mktemp("elastic")
     photo = sample_images()["smooth 113x97"].repeat(2, 0).repeat(3, 1)
     noise = np.random.default_rng(1).integers(0, 256, photo.shape, np.uint8)
@@ -143,7 +143,7 @@ def test_the_pixels_are_torchvisions_for_the_same_displacements(
 def test_the_pixels_are_torchvisions_for_the_same_random_numbers_but_for_roundings(
     compared: dict[str, list[Any]],
 ) -> None:
-    """torchvision blurs with a kernel of two dimensions, and rounds in another order."""
+    """torchvision blurs with a two-dimensional kernel and rounds in another order."""
     levels = {"nearest": [0, 0], "bilinear": [0, 0]}
     for case, name, made, theirs in compared["made"]:
         filter = case.get("interpolation", "bilinear")
@@ -162,7 +162,7 @@ def test_the_random_numbers_are_uniform_and_independent() -> None:
     }
     assert len(keys) == 99
     numbers = random_numbers(min(keys), 400, 500)
-    for one in numbers:  # Kolmogorov-Smirnov at 0.1 %
+    for one in numbers:  # Kolmogorov-Smirnov test at 0.1 %
         ordered = np.sort(one.ravel().astype(float))
         ranks = np.arange(len(ordered) + 1) / len(ordered)
         below = (ordered + 1) / 2

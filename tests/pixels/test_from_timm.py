@@ -1,4 +1,4 @@
-"""T.from_timm: what timm.data.create_transform() makes, as a list of ours, and the same pixels from it."""
+"""T.from_timm translates timm.data.create_transform() to a list with the same pixels."""
 
 import json
 import types
@@ -113,7 +113,7 @@ def lists(text: str) -> list[T.Transform]:
 
 @pytest.fixture(scope="module")
 def answers() -> list[str]:
-    """To all recipes, evaluations and refusals, in this order."""
+    """Answers to all recipes, evaluations and refusals, in this order."""
     asked = [one for one, _ in RECIPES] + EVALUATIONS + [one for one, _ in REFUSED]
     return json.loads(ask_torchvision(_CHILD, json.dumps(asked)))
 
@@ -122,7 +122,7 @@ def answers() -> list[str]:
 def test_a_recipe_of_timm_becomes_a_list(number: int, answers: list[str]) -> None:
     made = lists(answers[number])
     assert repr(made) == repr(RECIPES[number][1])
-    T.plan(made, (300, 400))  # the engine takes it
+    T.plan(made, (300, 400))  # the engine accepts the list
     sizes = {tuple(T.plan(made, (300 + i, 400), sample=i)["size"]) for i in range(9)}
     assert sizes == {(224, 224)}
 
@@ -215,7 +215,8 @@ def test_what_timm_does_without_chance_has_the_same_pixels(
                     continue
                 ours, wanted = T.apply(transforms, image), theirs[f"{number} {name}"]
                 assert ours.dtype == wanted.dtype
-                # Neighboring levels differ by 0.017. timm divides by 255, v2.ToDtype multiplies by 1 / 255.
+                # Adjacent levels differ by 0.017. timm divides by 255, v2.ToDtype multiplies by 1 /
+                # 255.
                 most = 0 if ours.dtype == np.uint8 else 1e-6
                 np.testing.assert_allclose(
                     ours, wanted, rtol=0, atol=most, err_msg=f"{arguments} {name}"

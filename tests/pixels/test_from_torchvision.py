@@ -1,4 +1,4 @@
-"""T.from_torchvision: the list, its pixels, and what it refuses. torchvision is asked in another process."""
+"""T.from_torchvision: the list, its pixels, and refusals. torchvision runs in another process."""
 
 import json
 from pathlib import Path
@@ -50,7 +50,7 @@ NAMES = {name: getattr(T, name) for name in T.__all__}
 SCALED = "v2.ToImage(), v2.ToDtype(torch.float32, scale=True)"
 STATISTICS = "(0.5, 0.4, 0.3), (0.2, 0.3, 0.4)"
 
-# Bit for bit. V is torchvision.transforms and torchvision.transforms.v2 in turn.
+# Bitwise equal. V is torchvision.transforms and torchvision.transforms.v2 in turn.
 SAME = [
     ("V.Resize(20)", "[Resize(20)]"),
     ("V.Resize((20, 31), antialias=False)", "[Resize((20, 31))]"),
@@ -87,7 +87,7 @@ SAME = [
     ("V.Compose([nn.Sequential(V.Resize(20)), V.Compose([V.CenterCrop(12)])])", "[Resize(20), CenterCrop(12)]"),
     ("V.PILToTensor()", "[]"),
     ("[V.PILToTensor(), V.ToPILImage(), V.Resize(20)]", "[Resize(20)]"),
-    # On tensors of levels.
+    # Transforms of uint8 tensors.
     ("[V.PILToTensor(), V.RandomInvert(1), V.RandomPosterize(3, 1), V.RandomSolarize(100, 1)]",
      "[RandomInvert(1), RandomPosterize(3, 1), RandomSolarize(100, 1)]"),
     ("[V.PILToTensor(), V.CenterCrop(90), V.Pad(2, fill=9), V.RandomHorizontalFlip(1)]",
@@ -115,7 +115,7 @@ SAME_V2 = [
     ("[v2.ToImage(), v2.ToDtype({tv_tensors.Image: torch.float32, 'others': None}, scale=True)]",
      "[ToDtype('float32', True)]"),
     ("[v2.ToImage(), v2.ToDtype(torch.uint8, scale=True)]", "[]"),
-    # The class of the image decides about an entry of a dict.
+    # The image's class selects the entry of a dict.
     ("[v2.PILToTensor(), v2.ToImage(), v2.ToDtype({tv_tensors.Image: torch.float32, 'others': None}, scale=True)]",
      "[ToDtype('float32', True)]"),
     ("[v2.ToImage(), v1.CenterCrop(30), v2.Pad(3, fill={tv_tensors.Image: 9, 'others': 1})]",
@@ -133,7 +133,7 @@ SAME_V2 = [
      f"[Normalize({STATISTICS}), ToDtype('float16')]"),
     ("[v2.ToImage(), v2.ToDtype(torch.float32), v2.Normalize((123, 116, 103), (58, 57, 56))]",
      "[ToDtype('float32'), Normalize((123, 116, 103), (58, 57, 56))]"),
-    # What only moves pixels of float tensors comes first here.
+    # Tundish moves pixels before the conversion to float.
     (f"[{SCALED}, v2.CenterCrop(90), v2.Normalize({STATISTICS})]", f"[CenterCrop(90), Normalize({STATISTICS})]"),
     (f"[{SCALED}, v2.Pad(2), v2.Normalize({STATISTICS}), v2.RandomHorizontalFlip(1), v2.Pad(3, padding_mode='edge')]",
      f"[Pad(2), RandomHorizontalFlip(1), Pad(3, padding_mode='edge'), Normalize({STATISTICS})]"),
@@ -142,7 +142,8 @@ SAME_V2 = [
     (f"[{SCALED}, v2.Normalize({STATISTICS}), v2.RandomErasing(0), v2.RandomVerticalFlip(1)]",
      f"[Normalize({STATISTICS}), RandomErasing(0, value=0.0), RandomVerticalFlip(1)]"),
 ]  # fmt: skip
-# ToTensor and v1's ConvertImageDtype divide by 255; ToDtype, v2's ConvertImageDtype and Tundish multiply by 1 / 255.
+# ToTensor and v1's ConvertImageDtype divide by 255; ToDtype, v2's ConvertImageDtype and Tundish
+# multiply by 1 / 255.
 LAST_BIT = [
     ("V.Compose([V.ToTensor()])", "[ToDtype('float32', True)]"),
     ("[V.PILToTensor(), v1.ConvertImageDtype(torch.float32)]", "[ToDtype('float32', True)]"),
@@ -156,7 +157,7 @@ ONE_LEVEL = [
     ("V.GaussianBlur((3, 5), sigma=(1.5, 1.5))", "[GaussianBlur((3, 5), (1.5, 1.5))]"),
     ("[V.PILToTensor(), V.GaussianBlur(3, 0.7)]", "[GaussianBlur((3, 3), (0.7, 0.7))]"),
 ]
-# What they draw is compared elsewhere in tests/pixels.
+# Other files of tests/pixels compare the draws.
 DRAWN = [
     ("V.RandomAffine((10, 10), (0.1, 0.1), (0.5, 1.2), 45)",
      "[RandomAffine((10, 10), (0.1, 0.1), (0.5, 1.2), (-45.0, 45.0))]"),
@@ -201,7 +202,7 @@ DRAWN_V2 = [
     ("[v2.ToImage(), v2.ToDtype(torch.bfloat16, scale=True)]", "[ToDtype('bfloat16', True)]"),
 ]
 
-# What torchvision is given, where, and parts of the message.
+# torchvision's transform, its place, and parts of the message.
 REFUSED = [
     ("V.Resize(20, interpolation=InterpolationMode.LANCZOS)", "[0]", "Resize(size=", "interpolation='lanczos'"),
     ("V.Resize(20, interpolation=4)", "[0]", "interpolation='box'", "use one of nearest, bilinear, bicubic"),
@@ -223,7 +224,7 @@ REFUSED = [
      "[1].transforms[1]", "at random"),
     ("v1.RandomAffine((90, 90), (0.1, 0.1))", "[0]", "rounds the matrix of a fixed angle", "v2.RandomAffine"),
     ("v1.RandomAffine(0, shear=(45, 45, 45, 45), scale=(2, 2))", "[0]", "rounds the matrix of a fixed angle"),
-    # On tensors.
+    # For tensors.
     ("[V.ToTensor(), V.Resize(20)]", "[1]", "comes after ToTensor(), so torchvision applies it to a tensor",
      "put it before ToTensor()"),
     ("[v2.ToImage(), v2.RandomResizedCrop(20)]", "[1]", "comes after ToImage()"),
@@ -238,7 +239,7 @@ REFUSED = [
     (f"[V.Resize(19), V.ToTensor(), V.Normalize({STATISTICS}), V.CenterCrop(20)]", "[3]", "put it before Normalize"),
     ("[V.ToTensor(), V.RandomErasing(), V.CenterCrop(20)]", "[2]", "after RandomErasing of a float tensor"),
     ("[V.ToTensor(), V.RandomApply([V.RandomHorizontalFlip(), V.Resize(9)])]", "[1].transforms[1]", "Resize(size="),
-    # On PIL images.
+    # For PIL images.
     ("v2.GaussianNoise()", "[0]", "only for tensors", "after ToImage()"),
     ("v1.RandomErasing()", "[0]", "only for tensors"),
     ("v2.ToDtype(torch.float32, scale=True)", "[0]", "has no effect on a PIL image", "put ToImage() before it"),
@@ -256,7 +257,7 @@ REFUSED = [
     ("[V.ToTensor(), V.ToPILImage()]", "[1]", "floats to levels"),
     ("V.ToPILImage('L')", "[0]", "images are RGB"),
     ("V.RandomApply([V.ToTensor()])", "[0].transforms[0]", "inside RandomApply"),
-    # What Tundish does not have.
+    # Transforms that Tundish lacks.
     ("V.Lambda(len)", "[0]", "a function cannot run in the engine"),
     ("V.Compose([V.Resize(9), V.Compose([V.LinearTransformation(torch.eye(3), torch.zeros(3))])])",
      "[1].transforms[0]", "no such transform", "training loop"),
@@ -269,7 +270,7 @@ REFUSED = [
 
 
 def of_both(cases: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Each case that says V, once for v1 and once for v2."""
+    """Repeats each case with V once for v1 and once for v2."""
     out = []
     for first, *rest in cases:
         texts = [first.replace("V.", f"{v}.").replace("V is", f"{v} is") for v in ("v1", "v2")]
@@ -288,7 +289,7 @@ def evaluated(text: str) -> list[T.Transform]:
 
 @pytest.fixture(scope="module")
 def translated() -> list[list[T.Transform]]:
-    """What TRANSLATED becomes."""
+    """Returns the translations of TRANSLATED."""
     texts = [theirs for theirs, _ in TRANSLATED]
     answers = json.loads(ask_torchvision(CHILD, json.dumps(texts)))
     refused = [one["refused"] for one in answers if "refused" in one]
@@ -304,7 +305,7 @@ def test_a_list_becomes_the_list_of_tundish(translated: list[list[T.Transform]])
 def compared(
     cases: list[tuple[str, ...]], folder: Path
 ) -> list[tuple[str, np.ndarray, np.ndarray]]:
-    """Of each case and image: a name, and the pixels of Tundish and torchvision."""
+    """Yields a name, and the pixels of Tundish and torchvision, for each case and image."""
     sizes = ("17x16", "64x80", "113x97")
     images = {name: one for name, one in sample_images().items() if name.endswith(sizes)}
     np.savez(folder / "images.npz", **images)
@@ -330,7 +331,8 @@ def test_to_tensor_differs_in_the_last_bit_of_a_float32(tmp_path: Path) -> None:
     several = compared(of_both(LAST_BIT), tmp_path)
     for name, made, theirs in several:
         assert made.dtype == theirs.dtype == np.float32, name
-        # One unit in the last place of numbers below 1; Normalize divides that by std and rounds twice.
+        # One unit in the last place below 1; Normalize divides the difference by std and rounds
+        # twice.
         most = 1e-6 if "Norm" in name or "Image" in name else 2.0**-24
         np.testing.assert_allclose(made, theirs, rtol=0, atol=most, err_msg=name)
     assert any((made != theirs).any() for _, made, theirs in several)
@@ -363,7 +365,7 @@ def classes_of(transforms: list[T.Transform]) -> set[str]:
 def test_every_transform_that_torchvision_has_too_is_translated(
     translated: list[list[T.Transform]],
 ) -> None:
-    """A new class needs a case above for v2, and for v1 if it has the class."""
+    """A new class needs a case above for v2, and for v1 if v1 has the class."""
     code = """
 import json
 from torchvision import transforms as v1

@@ -49,7 +49,7 @@ def webps() -> dict[str, bytes]:
     files["one-pixel"] = encoded(picture(3, size=(1, 1)), "WEBP")
     more = [picture(4, seed) for seed in (2, 3)]
     files["animated"] = encoded(picture(4), "WEBP", save_all=True, append_images=more)
-    part = Image.new("RGBA", (WIDTH, HEIGHT))  # the writer cuts the empty border off
+    part = Image.new("RGBA", (WIDTH, HEIGHT))  # the writer crops the empty border
     part.paste(picture(4, size=(20, 10)), (8, 6))
     files["part"] = encoded(part, "WEBP", save_all=True, append_images=more)
     exif = Image.Exif()
@@ -68,7 +68,7 @@ def bmp(
     top_down: bool = False,
     pixels: bytes | None = None,
 ) -> bytes:
-    """A BMP of random pixels: also kinds that Pillow cannot write."""
+    """Returns a BMP of random pixels, including kinds that Pillow cannot write."""
     rng = np.random.default_rng(bits + header)
     width, height = size
     if bits <= 8 and not palette:
@@ -90,7 +90,7 @@ def bmp(
 
 
 def runs(size: tuple[int, int], four_bits: bool) -> bytes:
-    """Rows of runs and literals, some of them moved to the right."""
+    """Returns rows of runs and literals, some rows moved to the right."""
     rng = np.random.default_rng(7)
     coded = b""
     for row in range(size[1]):
@@ -166,7 +166,7 @@ def by_pillow(data: bytes, mode: str) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A list of all files, whose names say nothing."""
+    """A list of all files, whose names do not reveal the format."""
     root = tmp_path_factory.mktemp("formats")
     names = [(kind, name) for kind, files in FILES.items() for name in files]
     lines = ["path,label"]
@@ -250,7 +250,7 @@ def test_a_pack_keeps_the_bytes_and_knows_the_codecs(folder: Path, tmp_path: Pat
 
 
 def damaged() -> dict[str, tuple[bytes, str]]:
-    """Files that Pillow refuses too, with the code and a part of the reason."""
+    """Files that Pillow also refuses, with the code and part of the reason."""
     webp = FILES["webp"]["3-False-3"]
     lossless = FILES["webp"]["3-True-3"]
     gif = FILES["gif"]["256-0"]

@@ -1,4 +1,4 @@
-"""Loader(mode="I;16"): 16-bit gray PNGs keep their 16 bits."""
+"""Loader(mode="I;16") keeps the 16 bits of 16-bit gray PNGs."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Loader(mode="L"): the pixels of Pillow's convert("L") and of torchvision on images of that mode."""
+"""Loader(mode="L"): pixels of Pillow's convert("L") and of torchvision on such images."""
 
 import json
 
@@ -58,7 +58,7 @@ np.savez(sys.argv[1], **results)
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Every kind of file that becomes L in a way of its own."""
+    """Every kind of file with a different conversion to L."""
     folder = tmp_path_factory.mktemp("modes")
     (folder / "c").mkdir()
     random = np.random.default_rng(5)
@@ -86,7 +86,7 @@ def files(tmp_path_factory):
 
 
 def load(files, transforms, **options):
-    """Every image by itself, (C, H, W)."""
+    """Returns every image separately, (C, H, W)."""
     options = {"batch_size": 1, "mode": "L", "threads": 2, "backend": "numpy"} | options
     with tundish.Loader(files[0].parent.parent, transforms=transforms, **options) as loader:
         return [np.array(images[0]) for images, _ in loader]

@@ -1,4 +1,4 @@
-"""Loader(mode="RGBA"): the pixels of Pillow's convert("RGBA") and of torchvision on such images."""
+"""Loader(mode="RGBA"): pixels of Pillow's convert("RGBA") and of torchvision on such images."""
 
 import io
 import json
@@ -67,7 +67,7 @@ def chunk(kind, data):
 
 
 def png(depth, color_type, rows, *chunks):
-    """Of rows of bytes that are coded already."""
+    """Returns a PNG from rows of bytes that are already encoded."""
     sides = (8 * len(rows[0]) // (depth * {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[color_type]), len(rows))
     head = struct.pack(">IIBBBBB", *sides, depth, color_type, 0, 0, 0)
     pixels = zlib.compress(b"".join(b"\0" + bytes(row) for row in rows))
@@ -84,7 +84,7 @@ def key(*levels):
 
 
 def kinds():
-    """Every kind of file that becomes RGBA in a way of its own, 48 x 37 pixels each."""
+    """Every kind of file with a different conversion to RGBA, 48 x 37 pixels each."""
     y, x = np.mgrid[0:37, 0:48]
     waves = 127.5 + 127.4 * np.sin(x[..., None] / 9 + y[..., None] / 7 + np.array([0, 2, 4, 5]))
     rgba = Image.fromarray(waves.astype(np.uint8), "RGBA")
@@ -104,7 +104,7 @@ def kinds():
         "gray-16-key.png": png(16, 0, noise(10, 96, 3), key(2)),
         "rgb-key.png": png(8, 2, noise(11, 3 * 48, 3), key(1, 2, 0)),
         "rgb-16-key.png": png(16, 2, noise(12, 6 * 48, 3), key(0x201, 0x102, 0)),
-        "palette.png": png(8, 3, noise(13, 48, 20), palette),  # some numbers are not in it
+        "palette.png": png(8, 3, noise(13, 48, 20), palette),  # some indices are not in the palette
         "palette-alpha.png": png(
             8, 3, noise(13, 48, 20), palette, (b"tRNS", bytes(range(9, 200, 13)))
         ),
@@ -131,7 +131,7 @@ def files(tmp_path_factory):
 
 
 def load(files, transforms, **options):
-    """Every image by itself, (C, H, W)."""
+    """Returns every image separately, (C, H, W)."""
     options = {"batch_size": 1, "mode": "RGBA", "threads": 2, "backend": "numpy"} | options
     with tundish.Loader(files[0].parent.parent, transforms=transforms, **options) as loader:
         return [np.array(images[0]) for images, _ in loader]
@@ -174,7 +174,7 @@ def test_random_sizes_and_every_filter(files, tmp_path):
 
 
 def test_a_narrow_image_stays_premultiplied_between_the_two_passes(tmp_path):
-    # Pillow resizes these in the other order, which takes two steps of a plan.
+    # Pillow resizes these images in the other order, which needs two steps of a plan.
     rgba = np.random.default_rng(2).integers(0, 256, (650, 6, 4), np.uint8)
     (tmp_path / "c").mkdir()
     Image.fromarray(rgba, "RGBA").save(tmp_path / "c/a.png")
@@ -229,7 +229,7 @@ def test_random_crops_are_those_of_rgb_where_images_are_opaque(files):
         assert np.array_equal(made[one][:3].transpose(1, 2, 0), expected)
         assert (made[one][3] == 255).all()
     warped = dict(zip(files, load(files, steps, seed=4), strict=True))
-    assert any((warped[one][3] == 0).any() for one in opaque)  # transparent where nothing is
+    assert any((warped[one][3] == 0).any() for one in opaque)  # transparent outside the image
 
 
 def test_levels_and_elements_are_erased_in_all_channels(files):

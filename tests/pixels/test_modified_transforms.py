@@ -1,4 +1,4 @@
-"""Transforms that were changed after construction are refused: their class and arguments no longer say what they do."""
+"""Transforms changed after construction are refused, because their arguments may be wrong."""
 
 import json
 
@@ -79,7 +79,7 @@ CASES = [
     ("changed(v2.MixUp(num_classes=3), alpha=0.2)", "_dist does not match alpha"),
     ("class Crop(v1.RandomCrop): pass\n;Crop(9)", "not a transform of torchvision"),
     ("class Many(v2.Compose): pass\n;Many([v2.Resize(9)])", "not a transform of torchvision"),
-    # timm's
+    # timm's transforms
     ("edited_recipe(0, 'get_params', mine)", "get_params was set"),
     ("edited_recipe(1, 'forward', mine)", "forward was set"),
     ("edited_operation('aug_fn', mine)", "its functions were replaced"),
@@ -87,7 +87,7 @@ CASES = [
     ("changed(v1.AugMix(), _PARAMETER_MAX=5)", "_PARAMETER_MAX was edited"),
     ("edited_recipe(-1, 'per_pixel', False, re_prob=0.2, re_mode='pixel')", "do not match mode"),
     ("edited_recipe(-1, 'mode', 'rand', re_prob=0.2)", "do not match mode"),
-    # classes, which stay changed: these come last
+    # changes of classes persist, so these cases come last
     ("v2.RandAugment._AUGMENTATION_SPACE.pop('Rotate');v2.RandAugment()", "_AUGMENTATION_SPACE was edited"),
     ("v1.RandomCrop.get_params = staticmethod(mine);v1.RandomCrop(9)", "RandomCrop.get_params was replaced"),
     ("v2.RandomCrop.make_params = mine;v2.RandomCrop(9)", "RandomCrop.make_params was replaced"),

@@ -1,4 +1,4 @@
-"""RandomErasing, GaussianNoise and JPEG: the pixels that their plans promise, and how they are distributed."""
+"""RandomErasing, GaussianNoise and JPEG: the pixels that plans promise, and distributions."""
 
 import io
 import math
@@ -20,7 +20,7 @@ def normal_below(x: float) -> float:
 
 
 def assert_normal(numbers: np.ndarray) -> None:
-    """Kolmogorov-Smirnov at 0.1 %: the numbers are drawn from the normal distribution."""
+    """Kolmogorov-Smirnov test at 0.1 % for a normal distribution."""
     ordered = np.sort(numbers.ravel().astype(float))
     below = np.array([normal_below(x) for x in ordered])
     ranks = np.arange(len(ordered) + 1) / len(ordered)
@@ -47,7 +47,7 @@ def test_erasing_on_levels_fills_the_window_of_the_plan(value: Any, level: Any) 
 
 
 def test_random_erasing_on_levels_has_torchvisions_truncated_normal_numbers() -> None:
-    """torchvision casts float32 to uint8, so that -1.3 becomes 255."""
+    """torchvision casts float32 to uint8, so -1.3 becomes 255."""
     erase = [T.RandomErasing(value="random", **ALWAYS)]
     levels = []
     for sample in range(60):
@@ -108,7 +108,7 @@ def test_random_erasing_after_normalize_gives_normal_numbers() -> None:
     drawn = np.concatenate(numbers)
     assert drawn.size > 50_000
     assert_normal(drawn)
-    correlation = np.corrcoef(drawn.T)[np.triu_indices(3, 1)]  # of the channels
+    correlation = np.corrcoef(drawn.T)[np.triu_indices(3, 1)]  # correlation between channels
     assert np.abs(correlation).max() < 0.03
 
 

@@ -1,4 +1,4 @@
-"""exif_orientation=True turns an image as Pillow's exif_transpose does, whichever data say it."""
+"""exif_orientation=True rotates like Pillow's exif_transpose, for all metadata with a rotation."""
 
 import io
 import zlib
@@ -41,7 +41,7 @@ def packet(value, compressed):
 
 
 def profile(value, compressed):
-    """What ImageMagick writes."""
+    """Returns EXIF data in ImageMagick's profile form."""
     content = b"Exif\0\0" + exif(value).removeprefix(b"Exif\0\0")
     info = PngImagePlugin.PngInfo()
     text = f"\nexif\n{len(content):8}\n{content.hex()}\n"

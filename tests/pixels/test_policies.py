@@ -1,8 +1,8 @@
-"""RandAugment, TrivialAugmentWide and AutoAugment choose from what torchvision chooses from.
+"""RandAugment, TrivialAugmentWide and AutoAugment have the same choices as torchvision.
 
-torchvision makes every image that a policy can give; each of ours must be one of them, and none of theirs
-must be missing. torch.linspace gives magnitudes whose last bit depends on the machine's instruction set: those next to
-its own count as torchvision's, too.
+torchvision makes every image that a policy can produce. Each of our images must be one of these
+images, and none of these images may be missing. The last bit of torch.linspace depends on the
+machine's instruction set, so adjacent magnitudes count as torchvision's, too.
 """
 
 from pathlib import Path
@@ -94,4 +94,4 @@ def test_a_policy_gives_the_images_that_torchvision_can_give(policy: str, tmp_pa
     ours = [eval(policy, {**names, "AutoAugmentPolicy": AutoAugmentPolicy})]
     made = {T.apply(ours, image, sample=i).tobytes() for i in range(POLICIES[policy])}
     assert len(made - theirs) == 0
-    assert len(made & wanted) > 0.95 * len(wanted)  # the rarest may not have come
+    assert len(made & wanted) > 0.95 * len(wanted)  # the rarest images may be missing

@@ -1,4 +1,4 @@
-"""Random lists of torchvision's transforms have the same pixels once translated, or are refused."""
+"""Random lists of torchvision's transforms keep their pixels when translated, or are refused."""
 
 import json
 from collections import Counter

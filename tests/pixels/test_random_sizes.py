@@ -1,4 +1,4 @@
-"""ScaleJitter, RandomShortestSize and RandomResize: torchvision's sizes for the same draw, its pixels, its distributions."""
+"""ScaleJitter, RandomShortestSize and RandomResize: torchvision's sizes, pixels, distributions."""
 
 import json
 import math
@@ -41,7 +41,7 @@ print(json.dumps(out))
 
 
 def test_scale_jitter_has_torchvisions_size_for_the_same_draw() -> None:
-    """Of the same 24 random bits. tests/helpers/draws.py has our random numbers."""
+    """Both use the same 24 random bits. tests/helpers/draws.py reimplements our random numbers."""
     from tests.helpers.draws import Random
 
     rng = np.random.default_rng(5)
@@ -76,12 +76,12 @@ DRAWN = [
 
 
 def test_sizes_are_drawn_as_torchvision_draws_them() -> None:
-    """Kolmogorov-Smirnov of two samples: one in a million random seeds would fail."""
+    """Two-sample Kolmogorov-Smirnov test; one in a million random seeds would fail."""
     text = f"[{', '.join(DRAWN)}]"
     theirs = json.loads(ask_torchvision(_DRAWN, text))
     for one, drawn in zip(eval(text, {"v2": T}), theirs, strict=True):
         ours = [plan["size"][1] for plan in many_plans([one], IMAGE, DRAWS)]
-        if isinstance(one, T.RandomResize):  # torchvision's is the shorter side: the height here
+        if isinstance(one, T.RandomResize):  # torchvision's is the shorter side: here the height
             assert (min(ours), max(ours)) == (20, 59)
         sides = np.unique(ours + drawn)
         below = [np.searchsorted(np.sort(x), sides, "right") / DRAWS for x in (ours, drawn)]

@@ -1,4 +1,4 @@
-"""ResizeKeepRatio, CenterCropOrPad, RandomCropOrPad, TrimBorder and TimmRandomErasing against timm itself."""
+"""ResizeKeepRatio, CenterCropOrPad, RandomCropOrPad, TrimBorder, TimmRandomErasing against timm."""
 
 import json
 import math
@@ -82,7 +82,7 @@ def test_a_random_crop_or_pad_gives_the_images_that_timm_gives(tmp_path: Path) -
 
 
 def assert_same_distribution(ours: np.ndarray, theirs: np.ndarray) -> None:
-    """Kolmogorov-Smirnov of two samples: one in a million random seeds would fail."""
+    """Two-sample Kolmogorov-Smirnov test; one in a million random seeds would fail."""
     places = np.unique(np.concatenate([ours, theirs]))
     below = [np.searchsorted(np.sort(one), places, "right") / len(one) for one in (ours, theirs)]
     scale = math.sqrt(len(ours) * len(theirs) / (len(ours) + len(theirs)))
@@ -111,7 +111,7 @@ RESIZES = [
 
 @pytest.fixture(scope="module")
 def their_sizes() -> list[list[list[int]]]:
-    """Height and width, of many draws of each."""
+    """Returns height and width of many draws of each transform."""
     return json.loads(ask_torchvision(_SIZES, *RESIZES))
 
 
@@ -175,7 +175,7 @@ def test_windows_are_erased_by_the_rule_of_timm(number: int, their_masks: np.nda
 
 
 def erased(mode: str) -> list[np.ndarray]:
-    """The erased elements of each image and channel."""
+    """Returns the erased elements of each image and channel."""
     image = np.full((30, 40, 3), 255, np.uint8)
     chain = [T.Normalize((0, 0, 0), (0.001, 0.001, 0.001)), T.TimmRandomErasing(1.0, mode=mode)]
     made = [T.apply(chain, image, sample=i) for i in range(1000)]

@@ -1,6 +1,6 @@
-"""TimmRandAugment and TimmAutoAugment choose from what timm chooses from, and draw by timm's rules.
+"""TimmRandAugment and TimmAutoAugment have timm's choices and timm's rules for draws.
 
-timm makes every image that a policy with fixed magnitudes can give; ours must be the same ones.
+timm makes every image that a policy with fixed magnitudes can produce; our images must be the same.
 """
 
 import math
@@ -83,7 +83,7 @@ IMAGE = np.random.default_rng(3).integers(0, 256, (11, 14, 3)).astype(np.uint8)
 
 @pytest.fixture(scope="module")
 def theirs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[bytes]]:
-    """Every image that timm can give, of each policy."""
+    """Every image that timm can produce, by policy."""
     folder = tmp_path_factory.mktemp("timm")
     np.save(folder / "image.npy", IMAGE)
     asked = {}
@@ -108,7 +108,7 @@ def test_a_policy_gives_the_images_that_timm_gives(
     assert made <= theirs[config]
     if len(theirs[config]) < 100:
         assert made == theirs[config]
-    assert len(made) > 0.95 * len(theirs[config])  # the rarest chains may not have come
+    assert len(made) > 0.95 * len(theirs[config])  # the rarest chains may be missing
 
 
 def steps(transform: T.Transform, draws: int = 100_000) -> list[list[dict]]:
@@ -116,7 +116,7 @@ def steps(transform: T.Transform, draws: int = 100_000) -> list[list[dict]]:
 
 
 def radii(config: str) -> np.ndarray:
-    """Of the blurs: 0.1 at magnitude 0, 2.0 at magnitude 10."""
+    """Returns the radii of the blurs: 0.1 at magnitude 0, 2.0 at magnitude 10."""
     kind = T.TimmRandAugment if config.startswith("rand") else T.TimmAutoAugment
     every = [step for plan in steps(kind(config)) for step in plan]
     out = np.array([step["value"][0] for step in every if step["op"] == "box blur"])
@@ -125,7 +125,7 @@ def radii(config: str) -> np.ndarray:
 
 
 def assert_uniform(shares: np.ndarray) -> None:
-    """Kolmogorov-Smirnov: one in a million random seeds would fail."""
+    """Kolmogorov-Smirnov test; one in a million random seeds would fail."""
     shares = np.sort(shares)
     assert shares[0] >= 0
     assert shares[-1] <= 1
@@ -137,7 +137,7 @@ def assert_uniform(shares: np.ndarray) -> None:
 def test_mstd_spreads_the_magnitude_normally_and_what_is_beyond_is_clipped() -> None:
     magnitudes = (radii("rand-m5-n1-p1-mstd2-t3a") - 0.1) / 1.9 * 10
     shares = np.array([0.5 * math.erfc((5 - m) / 2 / math.sqrt(2)) for m in magnitudes])
-    beyond = 0.5 * math.erfc(2.5 / math.sqrt(2))  # on either side
+    beyond = 0.5 * math.erfc(2.5 / math.sqrt(2))  # probability on either side
     expected = len(shares) * beyond
     for low, high in ((-0.1, beyond + 1e-9), (1 - beyond - 1e-9, 1.1)):
         count = ((shares > low) & (shares < high)).sum()

@@ -1,4 +1,4 @@
-"""Every transform through the loader, against Pillow 12.3, NumPy and torch: equal to the last bit."""
+"""Every transform through the loader, against Pillow 12.3, NumPy and torch: bitwise equal."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ FILTERS = {
     "bicubic": Image.Resampling.BICUBIC,
 }
 
-# Width and height of the samples, in their order. The last one is more than 100 times as high as
-# wide, which Pillow resizes in another order than the rest.
+# Width and height of the samples, in order. The last image is over 100 times as high as wide, and
+# Pillow resizes such images in another order.
 SIZES = [(500, 375), (375, 500), (224, 224), (37, 81), (1200, 160), (5, 3), (1, 1), (2, 268)]
 
 
 def picture(number: int) -> np.ndarray:
-    """Noise, every second one black and white, so that bicubic sums leave 0..255."""
+    """Returns noise; every second picture is black and white, so that bicubic sums leave 0..255."""
     width, height = SIZES[number]
     levels = np.random.default_rng(number).integers(0, 256, (height, width, 3), np.uint8)
     return np.where(levels > 127, np.uint8(255), np.uint8(0)) if number % 2 else levels
@@ -50,7 +50,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def loaded(
     root: Path, transforms: Sequence[T.Transform], seed: int = 0, **more: object
 ) -> list[np.ndarray]:
-    """The samples in order, each (height, width, 3)."""
+    """Returns the samples in order, each (height, width, 3)."""
     loader = tundish.Loader(
         root,
         1,
@@ -70,7 +70,8 @@ def resized(image: np.ndarray, width: int, height: int, interpolation: str) -> n
     return np.asarray(Image.fromarray(image).resize((width, height), FILTERS[interpolation]))
 
 
-# --- sizes and places, as torchvision computes them ------------------------------------------------
+# --- sizes and positions, as torchvision computes them
+# ---------------------------------------------
 
 
 def shorter_side(
@@ -79,7 +80,7 @@ def shorter_side(
     short, long = min(width, height), max(width, height)
     new_short, new_long = size, int(size * long / short)
     if max_size is not None and new_long > max_size:
-        # torchvision gives 0 for thin images here, and fails
+        # torchvision computes 0 for thin images here and fails
         new_short, new_long = max(1, int(max_size * new_short / new_long)), max_size
     return (new_short, new_long) if width <= height else (new_long, new_short)
 
@@ -246,7 +247,7 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 @pytest.fixture(scope="module")
 def levels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One image that holds every level in every channel."""
+    """Returns one image with every level in every channel."""
     root = tmp_path_factory.mktemp("levels")
     (root / "class").mkdir()
     ramp = np.arange(256, dtype=np.uint8).reshape(16, 16)
@@ -289,7 +290,7 @@ def test_values_are_torch_s_bits(levels: Path, dtype: str, memory_format: str) -
 
 # --- torchvision itself ------------------------------------------------------------------------------
 
-# The same list is read as torchvision's transforms and as ours: names and arguments are equal.
+# The list is parsed both as torchvision's transforms and as ours: names and arguments are equal.
 CHAINS = """
 [
     [Resize(64)],

@@ -1,4 +1,4 @@
-"""The same values, however many threads made them and wherever they came from."""
+"""Values do not depend on the number of threads or on the source."""
 
 import os
 import subprocess
@@ -29,7 +29,7 @@ def test_batches_are_bit_identical_for_any_number_of_threads(photos, digest):
 
 @pytest.mark.parametrize("level", ["scalar", "sse", "avx2", "avx512"])
 def test_the_variable_lowers_the_instruction_set(level):
-    """Without this, the tests that compare instruction sets could compare one with itself."""
+    """Guards tests that compare instruction sets: they must not compare one set with itself."""
     case = "the instruction set is the best, or what TUNDISH_CPU lowers it to"
     done = subprocess.run(
         [UNIT_TESTS, f"--test-case={case.replace(',', chr(92) + ',')}"],

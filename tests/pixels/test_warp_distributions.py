@@ -1,4 +1,4 @@
-"""The numbers of rotations, affine transforms and perspectives are drawn by torchvision's rules: 100,000 plans each."""
+"""Rotations, affine transforms and perspectives draw by torchvision's rules: 100,000 plans each."""
 
 import numpy as np
 from tundish import transforms as T
@@ -10,13 +10,13 @@ HEIGHT, WIDTH = 40, 64
 
 
 def values_of(transform: T.Transform, draws: int = DRAWS) -> np.ndarray:
-    """The coefficients of each plan that has any."""
+    """Returns the coefficients of each plan that has a step."""
     plans = many_plans([transform], (HEIGHT, WIDTH), draws, seed=5)
     return np.array([plan["steps"][1]["value"] for plan in plans if len(plan["steps"]) > 1])
 
 
 def assert_uniform(numbers: np.ndarray, low: float, high: float) -> None:
-    """Kolmogorov-Smirnov: one in a million random seeds would fail."""
+    """Kolmogorov-Smirnov test; one in a million random seeds would fail."""
     shares = np.sort((numbers - low) / (high - low))
     assert shares[0] > -1e-6
     assert shares[-1] < 1 + 1e-6
@@ -26,7 +26,7 @@ def assert_uniform(numbers: np.ndarray, low: float, high: float) -> None:
 
 
 def assert_counts(numbers: np.ndarray, chances: dict[int, float]) -> None:
-    """Chi-square, as its distance from the mean in standard deviations."""
+    """Chi-square test; the limit is in standard deviations from the mean."""
     assert set(np.unique(numbers)) == set(chances)
     expected = np.array([len(numbers) * chance for chance in chances.values()])
     counts = np.array([(numbers == value).sum() for value in chances])
@@ -60,7 +60,7 @@ def test_angle_translation_and_scale_of_an_affine_transform() -> None:
     x, y = moves.round().T
     assert_uniform(angles, -30, 30)
     assert_uniform(scale, 0.5, 2)
-    # From -6.4 to 6.4 and from -2.5 to 2.5, rounded; a tie would go to the even number.
+    # From -6.4 to 6.4 and from -2.5 to 2.5, rounded; ties would go to even numbers.
     assert_counts(x, {k: (0.9 if abs(k) == 6 else 1) / 12.8 for k in range(-6, 7)})
     assert_counts(y, dict.fromkeys(range(-2, 3), 1 / 5))
     assert_unrelated(angles, scale, x, y)
@@ -72,7 +72,7 @@ def test_the_shear_of_an_affine_transform() -> None:
     assert_uniform(x, -10, 30)
     assert_uniform(y, 5, 15)
     assert_unrelated(x, y)
-    a = values_of(T.RandomAffine(0, shear=12), 10_000)  # the same numbers, written shorter
+    a = values_of(T.RandomAffine(0, shear=12), 10_000)  # the same numbers in a shorter notation
     assert_uniform(np.degrees(np.arctan(a[:, 1])), -12, 12)
     assert not a[:, 3].any()
 

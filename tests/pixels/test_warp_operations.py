@@ -55,7 +55,7 @@ def test_moved_pixels_equal_torchvision_on_pillow_images(
 
 
 def by_pillow(step: dict, image: np.ndarray) -> np.ndarray:
-    """A step of a plan, done by Pillow."""
+    """Executes a step of a plan with Pillow."""
     kind = {"affine": Image.Transform.AFFINE, "perspective": Image.Transform.PERSPECTIVE}[
         step["op"]
     ]
@@ -88,7 +88,7 @@ def test_random_draws_give_the_pixels_of_pillow(transform, filter: str) -> None:
         for name, image in images.items():
             chain = [transform(filter)]
             steps = T.plan(chain, image.shape[:2], sample=sample)["steps"]
-            if len(steps) == 1:  # a perspective of an image of one row or column
+            if len(steps) == 1:  # no step: a perspective of an image of one row or column
                 continue
             drawn += 1
             expected = by_pillow(steps[1], image)
@@ -97,7 +97,7 @@ def test_random_draws_give_the_pixels_of_pillow(transform, filter: str) -> None:
 
 
 def corners_of(coefficients: list[float], height: int, width: int) -> list[list[int]]:
-    """Where the corners of the image are shown: the numbers that were drawn."""
+    """Returns the drawn positions of the image's corners."""
     a, b, c, d, e, f, g, h = coefficients
     back = np.linalg.inv(np.array([[a, b, c], [d, e, f], [g, h, 1]]))
     corners = [(0, 0), (width - 1, 0), (width - 1, height - 1), (0, height - 1)]
@@ -121,7 +121,7 @@ def test_the_coefficients_of_a_perspective_are_those_of_torchvision() -> None:
         repr(ends),
     )
     expected = np.array([[float(one) for one in line.split()] for line in theirs.splitlines()])
-    # Each is the nearest float32 to a solution in float64; numbers that are 0 but for rounding differ.
+    # Each is the float32 nearest to a float64 solution; numbers that are 0 up to rounding differ.
     equal = (np.array(ours) == expected) | (np.abs(np.array(ours) - expected) < 1e-12)
     assert equal.mean() > 0.999
     np.testing.assert_allclose(ours, expected, rtol=2e-7, atol=1e-12)

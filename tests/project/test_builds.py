@@ -1,4 +1,4 @@
-"""The wheel's checks, and the second compiler's: what they look at, and that they can fail."""
+"""The checks of the wheel and of the second compiler: their scope, and that they can fail."""
 
 import io
 import json
@@ -24,7 +24,7 @@ def tools(monkeypatch):
 
 
 def wheel(leave_out="", tag="py3-none-manylinux_2_35_x86_64", more=()):
-    """A wheel with the library and program as they were built: not stripped."""
+    """Returns a wheel with the library and program as built, not stripped."""
     names = ["libjpeg-turbo", "libpng", "libwebp", "libdeflate", "zlib", "zstd", "lz4", "liblzma"]
     names += ["bzip2", "fmt", "nlohmann-json", "CLI11", "xxhash", "libstdc++", "libgcc"]
     names += ["cuda-runtime", "hdf5"]
@@ -74,7 +74,7 @@ def test_clang_reads_what_only_the_first_compiler_builds(tools):
         r"target_link_libraries\(cli PUBLIC (.*)\)", (ROOT / "CMakeLists.txt").read_text()
     )
     assert linked
-    assert set(linked[1].split()) <= tools[1].COMPILED  # by the tests, which are linked with cli
+    assert set(linked[1].split()) <= tools[1].COMPILED  # compiled with the tests, which link cli
 
 
 def test_clang_finds_a_warning(tools, tmp_path, monkeypatch):

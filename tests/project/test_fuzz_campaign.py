@@ -1,4 +1,4 @@
-"""The counts of fuzz/executions.json: what they count, and when they begin again."""
+"""The counts of fuzz/executions.json: their meaning, and when they restart."""
 
 import importlib.util
 import json
@@ -96,7 +96,7 @@ def test_moved_files_and_comments_keep_the_count(tmp_path):
 
 
 def test_a_campaign_goes_on_until_the_number_is_reached(tmp_path, monkeypatch):
-    """With a stand-in for ./dev: 100 executions per slice, a finding in the second target."""
+    """Replaces ./dev by a script: 100 executions per slice, a finding in the second target."""
     monkeypatch.setattr(fuzz_campaign, "commit_of", lambda root: "a commit")
     (tmp_path / "fuzz").mkdir()
     (tmp_path / "build" / "fuzz" / "log").mkdir(parents=True)

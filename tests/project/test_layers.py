@@ -1,4 +1,4 @@
-"""Reads includes and imports, and enforces who may know whom."""
+"""Reads includes and imports, and enforces the order of layers."""
 
 import ast
 import re
@@ -6,7 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# src/layers.md is the declaration: a folder may include itself and what is above it.
+# src/layers.md declares the order: a folder may include itself and the folders listed before it.
 LAYERS = re.findall(r"^\| `([\w/]+)` \|", (ROOT / "src" / "layers.md").read_text(), re.MULTILINE)
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
@@ -22,12 +22,12 @@ def includes(text: str) -> list[str]:
 
 
 def layer_of(name: str) -> str:
-    """loader/engine/ring.h -> loader/engine; base/machine/cpu.h -> base; "" where no layer has it."""
+    """Returns loader/engine for loader/engine/ring.h, base for base/machine/cpu.h, "" if none."""
     return next((layer for layer in LAYERS if name.startswith(f"{layer}/")), "")
 
 
 def backward(layer: str, text: str) -> list[str]:
-    """The includes of a file of `layer` that point at a later layer or at nothing known."""
+    """Returns includes of a file of `layer` that name a later layer or an unknown file."""
     wrong = []
     for name in includes(text):
         folder = layer_of(name)
@@ -85,7 +85,7 @@ def test_the_documents_refer_to_the_declaration_and_do_not_repeat_it():
 
 
 def test_no_folder_of_the_sources_is_too_large():
-    """codec/lanes alone may have more: one idea with a variant per instruction set."""
+    """Only codec/lanes may have more files, because each instruction set has a variant."""
     counts = {
         folder.relative_to(ROOT / "src"): sum(
             f.is_file() and f.name != "CMakeLists.txt" for f in folder.iterdir()
@@ -98,8 +98,8 @@ def test_no_folder_of_the_sources_is_too_large():
 
 # --- Python -----------------------------------------------------------------------------------
 
-# A part of the package may import itself and what is before it. "" is the package itself, the
-# public names: what comes after it uses the library as a user does.
+# A part of the package may import itself and the parts listed before it. "" is the package with its
+# public names: later parts use the library as a user does.
 PARTS = [
     "_lazy",
     "_c",
@@ -128,14 +128,14 @@ PACKAGE = ROOT / "python" / "tundish"
 
 
 def part_of(module: str) -> str:
-    """tundish.data.gpu.choice -> data.gpu; tundish.Loader -> the package itself."""
+    """Returns the part: tundish.data.gpu.choice -> data.gpu; tundish.Loader -> "", the package."""
     name = module.removeprefix("tundish").removeprefix(".")
     known = [part for part in PARTS if part and f"{name}.".startswith(f"{part}.")]
     return max(known, key=len, default="")
 
 
 def imported(module: str, is_package: bool, text: str) -> list[str]:
-    """The modules of tundish that a module imports, also inside functions and for types only."""
+    """Returns the tundish modules that a module imports, also in functions and for types only."""
     found = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""python/tundish/_c/ and include/tundish.h say the same."""
+"""python/tundish/_c/ and include/tundish.h agree."""
 
 import ctypes
 import re
@@ -21,7 +21,7 @@ NUMBERS = {
 
 
 def expected_type(c_type: str):
-    """What ctypes must say for a C type."""
+    """Returns the ctypes type that a C type requires."""
     c_type = c_type.replace("const *", "*").replace("* const*", "**").replace("const ", "").strip()
     if c_type == "void":
         return None

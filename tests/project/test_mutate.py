@@ -1,4 +1,4 @@
-"""tools/mutate.py: the changes it makes are changes of code, and the tests that notice are named."""
+"""tools/mutate.py changes only code, and names the tests that notice a change."""
 
 import random
 

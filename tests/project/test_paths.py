@@ -1,4 +1,4 @@
-"""docs/internals/follow-one-image.md against the functions that a debugger met (tools/paths/record.py)."""
+"""docs/internals/follow-one-image.md matches the functions recorded by tools/paths/record.py."""
 
 import json
 import re
@@ -12,7 +12,7 @@ WALKS = {
     "gpu": "A batch that the GPU decodes",
     "pack": "A record that is packed",
 }
-# What the loop waits for until a row is stored, besides the reading and the planning on the way.
+# Steps that the loop waits for until a row is stored, besides reading and planning.
 CHAINS = {
     "cpu": ("take", "decode", "store", "deliver"),
     "gpu": ("take", "gather", "deliver", "enqueue"),
@@ -26,7 +26,7 @@ def section(title):
 
 
 def blocks(text):
-    """By step: the functions and files of the lines below it."""
+    """Returns the functions and files of the lines below each step, by step."""
     out, step = {}, None
     for line in text.splitlines():
         if named := re.match(r"\*\*([\w ]+)\*\*:", line):
@@ -37,7 +37,7 @@ def blocks(text):
 
 
 def is_part_of(rows, frames):
-    """In the same order, with others in between, and to the end."""
+    """Returns whether the rows occur in this order, perhaps with gaps, up to the last frame."""
     rest = iter(frames)
     return all(row in rest for row in rows) and rows[-1] == frames[-1]
 

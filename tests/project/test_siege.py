@@ -1,4 +1,4 @@
-"""`./dev siege lanes` on a handful of files: it proves what is right, and finds what is not."""
+"""`./dev siege lanes` with a few files: it accepts correct results and finds wrong results."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`./dev siege augment` with a few lists: it proves what is right, and ends at what is not."""
+"""`./dev siege augment` with a few lists: it accepts correct results and stops at wrong results."""
 
 import subprocess
 import sys

@@ -1,6 +1,7 @@
-"""One idea per file, one step per function: no file is over 400 lines, no function over 60.
+"""One idea per file, one step per function: at most 400 lines per file and 60 per function.
 
-tests/project/test_layers.py counts the files of a folder."""
+tests/project/test_layers.py counts the files of a folder.
+"""
 
 import pytest
 

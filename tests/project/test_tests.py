@@ -1,4 +1,4 @@
-"""Tests can fail: each one asserts something, and none is skipped whatever happens."""
+"""Tests can fail: each test asserts something, and no test is always skipped."""
 
 import ast
 import re
@@ -110,7 +110,7 @@ def test_a_test_case_that_cannot_fail_would_be_found():
 
 
 def test_files_of_tests_have_names_of_their_own():
-    """pytest imports files of folders without __init__.py by their name alone; two of one name end the whole run."""
+    """pytest imports files without __init__.py by name alone; duplicates abort the whole run."""
     files = [one for one in PYTHON if not (one.parent / "__init__.py").exists()]
     names = [one.name for one in files]
     assert [str(one) for one in files if names.count(one.name) > 1] == []

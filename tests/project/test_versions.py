@@ -1,4 +1,4 @@
-"""What is linked in, and that its pixels are those that were proven."""
+"""Versions of the linked libraries, and a JPEG library whose pixels were proven."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from tests.helpers.program import ROOT, err, needs_program, out, tundish
 
 pytestmark = needs_program
 
-# With this one every JPEG test, ./dev siege lanes and the golden files were run against Pillow.
+# Every JPEG test, ./dev siege lanes and the golden files were compared with Pillow at this version.
 PROVEN_JPEG = "2.1.5"
 
 LIBRARIES = ["libjpeg-turbo", "libpng", "libwebp", "libdeflate", "zlib", "zstd", "lz4", "liblzma"]
@@ -30,7 +30,7 @@ def test_every_linked_library_is_named_with_its_version(versions):
 
 
 def test_the_list_is_that_of_the_build(versions):
-    """A library that CMakeLists.txt links in, and that is not named, would be found here."""
+    """Finds a library that CMakeLists.txt links but the list lacks."""
     archives = re.search(
         r"foreach\(name ((?:\w+ )*\w+)\)\n  find_library", (ROOT / "CMakeLists.txt").read_text()
     )[1]

@@ -1,7 +1,8 @@
 """Random lists of transforms: does every way to a batch give the same bytes?
 
-Threads, ranks, resuming, replaying and T.apply, for each of --lists lists. The first that differs ends the siege: its JSON
-is printed with the line that repeats it, and the exit code is 1.
+Compares threads, ranks, resuming, replaying and T.apply for each of --lists lists. The first
+difference ends the siege. Its JSON is printed with a command that reproduces it, and the exit code
+is 1.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from tests.helpers.list_checks import Difference, check_list, make_set
 from tests.siege.progress import Progress
 
-STEP = 50  # lists between two lines of progress
+STEP = 50  # lists between two progress lines
 
 
 def main() -> int:

@@ -1,7 +1,8 @@
-"""Does Tundish read every format as its original library does? Random files, each compared value by value.
+"""Does Tundish read every format like its original library? Compares random files by value.
 
-Each format has --files files. A file that is read otherwise is kept, with the line that repeats it. A refusal counts as
-right only where the documentation has it. The exit code is 1 on any difference.
+Each format has --files files. A file with a difference is kept, and a command that reproduces the
+difference is printed. A refusal counts as correct only if it is documented. The exit code is 1 on
+any difference.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ FORMATS = {  # module of tests/siege/originals: packages of the original library
     "image": ("pillow",),
 }
 PER_PROCESS = 100  # files
-SILENCE_S = 120  # a file that takes longer hangs
-WORST_READ = 0.5  # share of files of a format that must be read
+SILENCE_S = 120  # a file that takes longer counts as hanging
+WORST_READ = 0.5  # minimum share of a format's files that must be read
 
 
 @dataclass
@@ -51,7 +52,7 @@ class Tally:
 
     files: int = 0
     read: int = 0
-    unwritten: int = 0  # files that the original library itself could not write
+    unwritten: int = 0  # files that the original library could not write
     refusals: Counter[str] = field(default_factory=Counter)
     differences: list[dict[str, Any]] = field(default_factory=list)
 
@@ -70,7 +71,7 @@ class Tally:
 
 
 def run_some(name: str, first: int, count: int, folder: Path, tally: Tally) -> None:
-    """Checks files in processes; one that dies or hangs is a difference, and the next goes on behind it."""
+    """Checks files in processes; a crash or hang is a difference, and a new process continues."""
     seed = first
     while seed < first + count:
         words = [sys.executable, "-m", "tests.siege.originals.run", name, str(seed)]
@@ -97,7 +98,7 @@ def run_some(name: str, first: int, count: int, folder: Path, tally: Tally) -> N
 
 
 class _Guard:
-    """Ends a process that says nothing for SILENCE_S."""
+    """Kills a process without output for SILENCE_S."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process, self._ended = process, False

@@ -1,7 +1,7 @@
-"""The kinds of JPEG that a siege makes of every photo: transcoded without loss, and coded again.
+"""The kinds of JPEG that a siege makes of every photo: losslessly transcoded and re-encoded.
 
-jpegtran turns the photo's own coefficients into other files; Pillow and cjpeg code its pixels again,
-in turn of several qualities and ways. A kind whose program is not installed is left out, and named.
+jpegtran transcodes the photo's coefficients. Pillow and cjpeg encode its pixels again, in turn with
+several qualities and settings. A kind whose program is not installed is omitted and named.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Photo:
         return random.Random(f"{kind} {self.number}")
 
     def of(self, choices: tuple[Any, ...]) -> Any:
-        """One after the other, photo by photo."""
+        """Selects one choice per photo, in turn."""
         return choices[self.number % len(choices)]
 
 
@@ -36,8 +36,8 @@ class Photo:
 class Kind:
     name: str
     make: Callable[[Photo], bytes]
-    program: str = ""  # needed beside Pillow
-    is_supported: bool = True  # as a lanes record; others stay as they came
+    program: str = ""  # required besides Pillow
+    is_supported: bool = True  # as a lanes record; other kinds are stored unchanged
 
 
 QUALITIES = (75, 95, 50, 85, 30, 100, 10, 90)
@@ -72,7 +72,7 @@ def restarted(photo: Photo) -> bytes:
 
 
 def cut_out(photo: Photo) -> bytes:
-    """An odd size from any corner of an MCU; jpegtran keeps the blocks."""
+    """Crops to an odd size at any offset in an MCU; jpegtran keeps the blocks."""
     draw, (width, height) = photo.random("cut out"), photo.image.size
     x, y = draw.randrange(width), draw.randrange(height)
     w, h = (draw.randint(1, side) // 2 * 2 + 1 for side in (width - x, height - y))
@@ -80,7 +80,7 @@ def cut_out(photo: Photo) -> bytes:
 
 
 def turned(photo: Photo) -> bytes:
-    """4:2:2 becomes 4:4:0, quantization tables are transposed, edges stay where they were."""
+    """Turns the photo: 4:2:2 becomes 4:4:0, quantization tables are transposed, edges stay."""
     return jpegtran(*photo.of(TURNS))(photo)
 
 
@@ -93,7 +93,7 @@ def sampled(sampling: str) -> Callable[[Photo], bytes]:
 
 
 def sampled_by_cjpeg(factors: str) -> Callable[[Photo], bytes]:
-    """For the samplings that Pillow does not write."""
+    """Returns a maker for samplings that Pillow cannot write."""
 
     def make(photo: Photo) -> bytes:
         file = io.BytesIO()
@@ -136,7 +136,7 @@ def rgb(photo: Photo) -> bytes:
 
 
 def with_metadata(photo: Photo) -> bytes:
-    """EXIF with a turned picture, an ICC profile, a comment, and bytes after the end."""
+    """Adds an EXIF orientation, an ICC profile, a comment, and bytes after the end."""
     exif = Image.Exif()
     exif[0x0112] = 1 + photo.number % 8
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()

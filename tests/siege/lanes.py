@@ -1,8 +1,8 @@
-"""Does re-coding JPEGs lose anything? Every photo as every kind of JPEG, there and back.
+"""Does re-coding JPEGs lose anything? Converts every photo as every kind of JPEG, there and back.
 
-Every photo becomes one file of each kind of jpeg_kinds.py; they are packed, and proof.py compares what
-comes out. Without --data the demo's sample set is made and used. A file that differs is kept and named,
-and the exit code is 1.
+Every photo becomes one file of each kind of jpeg_kinds.py. The files are packed, and proof.py
+compares the results. Without --data, the demo's sample set is created and used. A file that differs
+is kept and named, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from tests.siege.progress import Progress
 from tests.siege.proof import Options, Proof, prove
 from tests.siege.report import Campaign, as_json, as_text
 
-AT_ONCE = 100  # photos in memory, and files in one pack
-SAMPLES = 100  # photos of the sample set
+AT_ONCE = 100  # photos in memory and files per pack
+SAMPLES = 100  # photos in the sample set
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -49,7 +49,7 @@ def arguments() -> argparse.ArgumentParser:
 
 
 def read_photos(data: str | None, work: Path, most: int | None) -> list[tuple[str, bytes]]:
-    """Names and bytes of the JPEGs, evenly spaced when there are more than `most`."""
+    """Returns names and bytes of the JPEGs, at most `most`, evenly spaced."""
     source = Path(data) if data else make_samples(work / "samples", SAMPLES)
     found = [(name, jpeg) for name, jpeg in read_images(source) if jpeg[:2] == b"\xff\xd8"]
     shutil.rmtree(work / "samples", ignore_errors=True)
@@ -60,7 +60,7 @@ def read_photos(data: str | None, work: Path, most: int | None) -> list[tuple[st
 
 
 def decode(number: int, name: str, jpeg: bytes) -> Photo | None:
-    """None for what Pillow does not read: there is nothing to compare with."""
+    """Decodes a photo; None if Pillow cannot read it, because there is no reference."""
     try:
         with Image.open(io.BytesIO(jpeg)) as image:
             return Photo(number, name, jpeg, image.convert("RGB"))
@@ -69,7 +69,7 @@ def decode(number: int, name: str, jpeg: bytes) -> Photo | None:
 
 
 def make_files(kind: Kind, photos: list[Photo], folder: Path, not_made: list[str]) -> int:
-    """Writes a file of this kind for each photo; gives how many."""
+    """Writes a file of this kind for each photo; returns the number of files."""
     folder.mkdir(parents=True)
     name = kind.name.replace(" ", "-").replace(":", "")
     for photo in photos:
@@ -82,7 +82,7 @@ def make_files(kind: Kind, photos: list[Photo], folder: Path, not_made: list[str
 
 
 def keep_differing(proof: Proof, already: int, work: Path) -> None:
-    """Copies what differs to where it stays."""
+    """Copies differing files to a permanent folder."""
     for difference in proof.differences[already:]:
         (work / "differing").mkdir(exist_ok=True)
         if difference.file.exists():

@@ -1,9 +1,10 @@
-"""Does a loader keep to its memory? Random ones, each in a process, against the kernel's peak.
+"""Does a loader keep its memory budget? Runs random loaders in processes with the kernel's peak.
 
-First --runs of them, whose resident memory must stay under the budget and 64 MiB. Then --limited of them in fresh
-processes under a hard limit of the budget and 256 MiB, interpreter included: none may be killed. The limit is that of
-a control group where one can be made (or in the one given by --cgroup), otherwise of the address space (RLIMIT_AS).
-A run that breaks the promise is printed whole, and the exit code is 1.
+First, --runs loaders must stay at most 64 MiB above their budget in resident memory. Then,
+--limited loaders run in fresh processes under a hard limit of the budget and 256 MiB, interpreter
+included; no process may be killed. The limit belongs to a control group where possible (or the
+group given by --cgroup), otherwise to the address space (RLIMIT_AS). A run that violates the budget
+is printed completely, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from pathlib import Path
 
 from tests.helpers.memory_runs import MIB, Children, execute_alone, fault_of, make_data, random_run
 
-LIMITS = ("memory.max", "memory.limit_in_bytes")  # of version 2 and 1
+LIMITS = ("memory.max", "memory.limit_in_bytes")  # cgroup version 2 and 1
 
 
 class Group:
-    """A control group with a limit, for the time of one run."""
+    """A control group with a memory limit for one run."""
 
     def __init__(self, parent: Path, limit: int) -> None:
         self._folder = parent / f"tundish-siege-{os.getpid()}"
@@ -38,7 +39,7 @@ class Group:
         (self._folder / "cgroup.procs").write_text(str(os.getpid()))
 
     def remove(self) -> None:
-        for _ in range(100):  # the last process may still be leaving
+        for _ in range(100):  # the last process may still be exiting
             try:
                 self._folder.rmdir()
                 return
@@ -48,7 +49,7 @@ class Group:
 
 
 def parent_of_groups() -> Path | None:
-    """Where this user can make groups with a limit of memory."""
+    """Returns the folder in which this user can create groups with a memory limit."""
     for folder in (Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup")):
         try:
             Group(folder, 1 << 40).remove()

@@ -1,8 +1,9 @@
-"""Packs interrupted at random moments: `./dev siege pack`.
+"""Interrupts packs at random moments: `./dev siege pack`.
 
-First interruptions (Ctrl-C or SIGKILL) of a folder and of a compressed archive, as one file, as shards and as one
-part of several; each job goes on until it is done and must have the bytes of an uninterrupted pack. Then SIGKILLs:
-after each, what is visible is complete, and no finished shard is gone.
+First, Ctrl-C or SIGKILL interrupt packs of a folder and of a compressed archive, as one file, as
+shards and as one part of several. Each job resumes until it is complete and must have the bytes of
+an uninterrupted pack. Then, SIGKILLs only: after each, visible files are complete and no finished
+shard is missing.
 """
 
 import argparse

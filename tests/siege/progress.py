@@ -1,4 +1,4 @@
-"""How far a long check is: a line that is drawn again on a terminal, otherwise a line per step."""
+"""Progress of a long check: a line redrawn on a terminal, otherwise one line per step."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What a siege proves about a folder of JPEGs: that `tundish pack` loses nothing of any of them.
+"""Proofs of a siege for a folder of JPEGs: `tundish pack` is lossless for every file.
 
 restored   `tundish unpack` gives the file back, byte for byte
 pixels     tundish.Dataset gives Pillow's pixels
-windows    tundish.Loader cuts random windows out of them (tests/siege/windows.py)
-resized    and resizes them
+windows    tundish.Loader returns exact random windows (tests/siege/windows.py)
+resized    tundish.Loader returns exact resized windows
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Tally:
 
 @dataclass
 class Proof:
-    """Counts of one kind; every file or window that differs is among the differences."""
+    """Counts of one kind; `differences` lists every file or window that differs."""
 
     files: int = 0
     lanes: int = 0
-    kept: Counter[str] = field(default_factory=Counter)  # as they came, by reason
+    kept: Counter[str] = field(default_factory=Counter)  # stored unchanged, by reason
     jpeg_bytes: int = 0
     pack_bytes: int = 0
     restored: Tally = field(default_factory=Tally)
@@ -61,13 +61,13 @@ class Options:
     program: Path
     tables: str = "auto"
     max_growth: float = (
-        10.0  # generous: lanes records are to be proven, not files kept as they came
+        10.0  # generous: the siege tests lanes records rather than files that stay unchanged
     )
-    windows: int = 8  # per file; every fourth is resized
+    windows: int = 8  # per file; every fourth window is resized
 
 
 def prove(proof: Proof, folder: Path, work: Path, options: Options, seed: int) -> None:
-    """Adds what comes out for the files of a folder. `work` is for the pack and what it gives back."""
+    """Adds the results for the files of a folder. `work` gets the pack and the unpacked files."""
     files = sorted(folder.iterdir())
     pack = work / "packed.tnd"
     words = ["--tables", options.tables, "--max-growth", str(options.max_growth), "--force"]
@@ -97,17 +97,17 @@ def prove(proof: Proof, folder: Path, work: Path, options: Options, seed: int) -
 
 
 def run(program: Path, *words: str | Path) -> dict[str, Any] | None:
-    """The JSON of a verb; None when it failed. Exit code 3: it had remarks."""
+    """Returns the JSON of a verb, or None if it failed. Exit code 3 means warnings."""
     line = [program, *words, "--json"]
     done = subprocess.run(line, capture_output=True, text=True)
     return json.loads(done.stdout) if done.returncode in (0, 3) else None
 
 
 def by_pillow(file: Path) -> np.ndarray | None:
-    """Pixels, or None for a file that Pillow does not read either."""
+    """Returns the pixels, or None for a file that Pillow cannot read."""
     try:
         with Image.open(file) as image:
-            image.decodermaxblock = file.stat().st_size  # arithmetic coding cannot stop halfway
+            image.decodermaxblock = file.stat().st_size  # arithmetic decoding cannot be suspended
             return np.asarray(image.convert("RGB"))
     except OSError:
         return None
@@ -126,7 +126,7 @@ def check_pixels(
 ) -> None:
     data = tundish.Dataset(pack)
     for number, file in enumerate(files):
-        if whole[number] is None:  # nothing to compare with
+        if whole[number] is None:  # no reference to compare with
             continue
         try:
             what, exact = (

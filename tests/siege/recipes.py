@@ -1,6 +1,7 @@
 """Random lists of torchvision's transforms: does each translation have the same pixels?
 
-The lists leave nothing to chance. The first list whose pixels differ ends the siege, with its text and exit code 1.
+The lists have no randomness. The first list whose pixels differ ends the siege; its text is
+printed, and the exit code is 1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a siege found: a table by kind for people, the same as JSON for the rest."""
+"""The results of a siege: a table by kind for people, the same data as JSON for programs."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ SHOWN = 20  # differences in the text
 
 @dataclass
 class Campaign:
-    differing: Path  # where files that differ are kept
+    differing: Path  # folder for files that differ
     proofs: dict[str, Proof] = field(default_factory=dict)  # by kind
     photos: int = 0
-    unreadable: list[str] = field(default_factory=list)  # photos that Pillow does not read
-    not_made: list[str] = field(default_factory=list)  # files that a tool did not make, and why
-    left_out: Counter[str] = field(default_factory=Counter)  # kinds, by the program that is missing
+    unreadable: list[str] = field(default_factory=list)  # photos that Pillow cannot read
+    not_made: list[str] = field(default_factory=list)  # files that a tool could not make, and why
+    left_out: Counter[str] = field(default_factory=Counter)  # kinds per missing program
     supported: list[str] = field(default_factory=list)  # kinds that can be lanes records
 
     def lanes_of_supported(self) -> tuple[int, int]:
-        """Lanes records and files, of the kinds that can be such records."""
+        """Returns the counts of lanes records and of files, for kinds that can be lanes records."""
         proofs = [self.proofs[name] for name in self.supported]
         return sum(proof.lanes for proof in proofs), sum(proof.files for proof in proofs)
 
@@ -88,7 +88,7 @@ def as_json(campaign: Campaign, options: Namespace) -> dict[str, Any]:
         "machine": machine(),
         "versions": versions(),
         "commit": commit(ROOT),
-        "cpu": os.environ.get("TUNDISH_CPU"),  # the instruction set asked for
+        "cpu": os.environ.get("TUNDISH_CPU"),  # the requested instruction set
         "tables": options.tables,
         "max_growth": options.max_growth,
     }

@@ -1,7 +1,8 @@
 """Does every format open within seconds and a memory limit, whatever a small file claims?
 
-Opens random files of tests/siege/tiny_files.py with `tundish info`, one process each. The exit code is 1 if a
-process was ended by a signal, took longer than --seconds of CPU time, or held more than --mib.
+Opens random files of tests/siege/tiny_files.py with `tundish info`, one process each. The exit code
+is 1 if a process was ended by a signal, took more than --seconds of CPU time, or used more than
+--mib of memory.
 """
 
 from __future__ import annotations

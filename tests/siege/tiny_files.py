@@ -23,7 +23,7 @@ DTYPES = ["|u1", "<i2", "<f4", "<f8", "|b1"]
 
 
 def huge(chance: random.Random) -> int:
-    """Returns a number of samples, elements or bytes, mostly far beyond what is stored."""
+    """Returns a number of samples, elements or bytes, mostly far beyond the stored data."""
     return chance.choice(
         [0, 1, 3, 10**5, 10**6, 50_000_000, 2**31 - 1, 2**31, 2**40, 2**62, 2**63 - 1]
     )
@@ -73,7 +73,7 @@ def make_safetensors(chance: random.Random, folder: Path) -> Path:
 
 
 def make_pth(chance: random.Random, folder: Path) -> Path:
-    """The zip form of torch.save with one tensor; its storage is shorter than its shape."""
+    """Writes torch.save's zip form with one tensor, whose storage is shorter than its shape."""
     shape = tuple(huge_shape(chance))
     stride = tuple(chance.choice([0, 1, huge(chance)]) for _ in shape)
     count = huge(chance)
@@ -119,7 +119,7 @@ def make_cifar(chance: random.Random, folder: Path) -> Path:
 
 
 def make_lmdb(chance: random.Random, folder: Path) -> Path:
-    """Two meta pages whose trees claim many pages, entries and depth."""
+    """Writes two meta pages whose trees claim many pages, entries and levels."""
     page = 4096
     pages = []
     for transaction in range(2):
@@ -179,7 +179,7 @@ def make_recordio(chance: random.Random, folder: Path) -> Path:
 
 
 def make_tar(chance: random.Random, folder: Path) -> Path:
-    """Members that claim up to 8 EiB, sparse maps, and long names."""
+    """Writes members that claim up to 8 EiB, sparse maps, and long names."""
     member = tarfile.TarInfo("cat/1.jpg")
     member.size = chance.choice([0, 100, 2**33, 2**40, 2**62])
     headers = {}
@@ -268,7 +268,7 @@ def make_n5(chance: random.Random, folder: Path) -> Path:
 
 
 def make_hdf5(chance: random.Random, folder: Path) -> Path:
-    """Data sets of h5py that are declared, and mostly not written."""
+    """Writes h5py datasets that are declared and mostly not written."""
     import h5py
     import numpy as np
 
@@ -342,7 +342,7 @@ def gif(width: int, height: int) -> bytes:
 
 
 def make_folder(chance: random.Random, folder: Path) -> Path:
-    """Images whose heads claim up to 65,535 x 65,535 pixels, or more."""
+    """Writes images whose headers claim 65,535 x 65,535 pixels or more."""
     (folder / "cat").mkdir()
     for place in range(chance.randint(1, 6)):
         maker = chance.choice([png, jpeg, bmp, gif])
@@ -360,6 +360,6 @@ MAKERS: dict[str, Callable[[random.Random, Path], Path]] = {
 
 
 def make(name: str, seed: int, folder: Path) -> Path:
-    """Writes the file of a seed into a folder of its own, and returns the path to open."""
+    """Writes the file of a seed into a separate folder and returns the path to open."""
     os.makedirs(folder)
     return MAKERS[name](random.Random(f"{name} {seed}"), folder)

@@ -1,7 +1,8 @@
-"""Random windows through tundish.Loader, against the same windows of Pillow's pixels.
+"""Random windows of tundish.Loader, compared with the same windows of Pillow's pixels.
 
-Which window a loader draws is computed again by tests/helpers/draws.py. Plain ones have any size from a pixel
-to more than the image; others are resized, by RandomResizedCrop here and by Pillow there.
+tests/helpers/draws.py recomputes the window that a loader draws. Plain windows have any size from
+one pixel to more than the image. The others are resized, by RandomResizedCrop in Tundish and by
+Pillow in the reference.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tundish import transforms as T
 
 from tests.helpers.draws import Random, random_crop_corner, random_resized_window
 
-LARGEST = 1200  # side of a window, so that a batch of them stays small
+LARGEST = 1200  # side of a window; limits the size of a batch
 BATCH = 4
 FILL = 7
 SCALE, RATIO = (0.02, 1.0), (0.5, 2.0)
@@ -30,7 +31,7 @@ FILTERS = {"bilinear": Image.Resampling.BILINEAR, "bicubic": Image.Resampling.BI
 @dataclass(frozen=True)
 class Window:
     transform: T.Transform
-    # What the transform gives for Pillow's pixels with a sample's random numbers, and its name.
+    # The result for Pillow's pixels with a sample's random numbers, and the result's name.
     expected: Callable[[np.ndarray, Random], tuple[np.ndarray, str]]
 
 
@@ -39,7 +40,7 @@ def plain_window(draw: random.Random, largest: int) -> Window:
     width, height = (max(1, round(math.exp(draw.uniform(0, most)))) for _ in range(2))
 
     def expected(whole: np.ndarray, stream: Random) -> tuple[np.ndarray, str]:
-        # As torchvision pads: all that is missing, on each side.
+        # Like torchvision, pads by the complete missing size on each side.
         missing = [max(0, want - have) for want, have in zip((height, width), whole.shape)]
         whole = np.pad(whole, [*((m, m) for m in missing), (0, 0)], constant_values=FILL)
         x, y = random_crop_corner(stream, whole.shape[1::-1], (width, height))
@@ -68,7 +69,7 @@ def check_windows(
     kind: Callable[[random.Random, int], Window],
     seed: int,
 ) -> Iterator[tuple[int, str]]:
-    """One window of every image that Pillow reads: its number, and what is wrong with it or ""."""
+    """Yields for one window of every readable image its number and the difference, "" if none."""
     images = {number: image for number, image in whole.items() if image is not None}
     if not images:
         return
@@ -83,7 +84,7 @@ def check_windows(
 
 
 def load(pack: Path, transform: T.Transform, seed: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Number and pixels (height, width, 3) of every sample that can be loaded."""
+    """Yields number and pixels (height, width, 3) of every sample that can be loaded."""
     loader = tundish.Loader(
         pack,
         BATCH,
@@ -96,10 +97,10 @@ def load(pack: Path, transform: T.Transform, seed: int) -> Iterator[tuple[int, n
         world_size=1,
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of bad samples: they are counted as missing
+        warnings.simplefilter("ignore")  # bad samples are counted as missing
         try:
             for images, _, numbers in loader:
                 for pixels, number in zip(images, numbers, strict=True):
                     yield int(number), pixels.transpose(1, 2, 0)
-        except tundish.Error:  # not one sample is good
+        except tundish.Error:  # all samples are bad
             return

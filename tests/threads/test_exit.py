@@ -1,6 +1,6 @@
-"""A process ends promptly and with the right status, whatever its loader is doing.
+"""A process exits promptly and with the right status, whatever its loader is doing.
 
-Every run has a generous time limit; only a hang reaches it.
+Every run has a time limit that only a hang reaches.
 """
 
 import re

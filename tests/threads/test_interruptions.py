@@ -1,8 +1,8 @@
-"""Loaders that are interrupted at random moments, in many ways, leave nothing behind.
+"""Loaders interrupted at random moments, in many ways, leave nothing behind.
 
-Each way runs in a process of its own that interrupts one loader after the other and then looks for
-threads, open files and memory segments. `./dev siege exits` does it 500 times and holds every ending
-to a second; here only what never ends fails.
+Each way runs in a separate process, which interrupts one loader after the other and then checks for
+threads, open files and memory segments. `./dev siege exits` makes 500 interruptions and limits
+every ending to a second; here only a hang fails.
 """
 
 import json
@@ -18,7 +18,7 @@ import pytest
 from tests.helpers.files import endless_tar, has_open
 from tests.helpers.small_set import make_folder
 
-TIMES = int(os.environ.get("TUNDISH_EXITS", "50"))  # of all ways together
+TIMES = int(os.environ.get("TUNDISH_EXITS", "50"))  # interruptions, all ways together
 LIMIT_S = 1 if "TUNDISH_EXITS" in os.environ else 60  # from the interruption until nothing is left
 
 HEAD = """
@@ -134,7 +134,7 @@ def test_a_loader_that_is_interrupted_leaves_nothing(pack, run_python, way):
     print(f"{times} by {way}, the slowest ended after {answer['slowest']:.3f} s")
 
 
-ENDINGS = {  # what the program does, the signal that it gets, how it must end
+ENDINGS = {  # the program's last lines, the signal it gets, and its exit status
     "exit": ("sys.exit(7)", None, 7),
     "end": ("sys.modules['__main__'].alive = iterator; sys.exit()", None, 0),
     "SIGINT": ("", signal.SIGINT, -signal.SIGINT),
@@ -177,7 +177,7 @@ while {number is not None} or time.monotonic() < moment:
     print(f"the slowest program ended after {slowest:.3f} s")
 
 
-# The engine's thread must end too, and close the archive; it may take a while on a busy machine.
+# The engine's thread must also exit and close the archive, which may take a while.
 OPENING = """
 import os, sys, threading, time, tundish
 def is_open():

@@ -1,4 +1,4 @@
-"""A loader that other threads of the program look at: a logger's, a progress bar's."""
+"""A loader that other threads of the program inspect, such as a logger or a progress bar."""
 
 import threading
 
@@ -6,7 +6,7 @@ import pytest
 import tundish
 from tundish import transforms as T
 
-LIMIT_S = 120  # only a hang reaches it
+LIMIT_S = 120  # only a hang reaches the limit
 
 HEAD = """
 import numpy, sys, threading, tundish

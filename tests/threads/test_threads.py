@@ -1,4 +1,4 @@
-"""One loader that several threads of a program use: each batch once, or a clear error."""
+"""A loader used by several threads of a program: each batch once, or a clear error."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ from tundish._c.library import lib
 
 from tests.helpers.loaders import opened
 
-LIMIT_S = 120  # only a hang reaches it
+LIMIT_S = 120  # only a hang reaches the limit
 
 HEAD = """
 import random, sys, threading, tundish
@@ -44,7 +44,7 @@ def run(run_python, body, pack):
 
 
 @pytest.mark.parametrize("many", [2, 5])
-@pytest.mark.parametrize("gil", [True, False])  # False: the way of a free-threaded Python
+@pytest.mark.parametrize("gil", [True, False])  # False: the code path of a free-threaded Python
 def test_threads_that_share_an_iterator_get_each_batch_once(tiny, run_python, many, gil):
     run(
         run_python,
@@ -72,7 +72,7 @@ def test_a_batch_may_be_taken_by_another_thread_between_two_looks(tiny, monkeypa
     with opened(tiny.pack, backend="numpy", return_index=True) as loader:
         batches = iter(loader)
         run = loader._run
-        assert run._advance(batches._iteration)  # a batch is here, and not handed out
+        assert run._advance(batches._iteration)  # a batch is ready, not delivered
         taken, here = [], type(run.pending).is_ready
 
         def taken_meanwhile(pending):
@@ -129,7 +129,7 @@ print("fine")
 
 
 class Held:
-    """Batches that do not come: every call of a thread other than the test's says "again"."""
+    """Withholds batches: every call of a thread other than the test's returns AGAIN."""
 
     def __init__(self, monkeypatch):
         self.waits = threading.Event()
@@ -207,7 +207,7 @@ def test_a_thread_that_comes_late_to_the_end_of_an_epoch_sees_its_end(tiny, held
         mine = list(iterator)
         both = mine + waiting.result(LIMIT_S)
         assert numbers(both) == dict.fromkeys(range(tiny.count), 1)
-        assert loader.epoch == 1  # only one of the two went on to it
+        assert loader.epoch == 1  # only one of the two threads advanced the epoch
 
 
 def test_an_epoch_is_set_before_its_first_batch_while_a_thread_waits_for_it(tiny, held, other):

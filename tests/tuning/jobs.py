@@ -1,4 +1,4 @@
-"""Small training jobs for the CPU; the functions that trials import."""
+"""Small training jobs for the CPU, and functions that trials import."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def as_dict() -> dict[str, Any]:
 
 
 def own_loss() -> Job:
-    """A loss that calls the model itself, on a batch that is a dictionary."""
+    """Returns a job whose loss calls the model itself, on a dictionary batch."""
     model, optimizer, _, (inputs, targets) = mlp()
 
     def loss_fn(model: nn.Module, batch: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -99,7 +99,7 @@ def build_hangs() -> Job:
 
 
 def hangs_later() -> Job:
-    """The third step never ends."""
+    """Returns a job whose third step never ends."""
     model, optimizer, usual, batch = mlp()
     steps = iter(range(2))
 
@@ -130,7 +130,7 @@ def not_finite() -> Job:
 
 
 class Plain(nn.Module):
-    """For pickles."""
+    """A model that can be pickled."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Small models of the kinds that train on images, and jobs with them."""
+"""Small versions of image models, and jobs that train them."""
 
 import torch
 from torch import nn
@@ -21,7 +21,7 @@ class Residual(nn.Module):
 
 
 class Inverted(nn.Module):
-    """MobileNetV2's block: wider, depth-wise, narrower."""
+    """MobileNetV2's block: expansion, depthwise convolution, projection."""
 
     def __init__(self, channels):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Tricks with a known effect, and a job that shows it: what a tuning run must keep and reject."""
+"""Tricks with a known effect, and a job that shows it: a tuning run must keep or reject each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tundish.tuning.tricks import Grade, Trick
 
 
 class Net(nn.Module):
-    """A small CNN whose forward pass waits, and which can be told to stop, to scale or to round."""
+    """A small CNN with a sleep in its forward pass, and switches to skip, scale or round."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ def build() -> Any:
 
 
 class Planted(Trick):
-    """Sets an attribute of the model. The faults are faster, too: time alone would keep them."""
+    """Sets an attribute of the model. Faulty tricks are faster, too: time alone would keep them."""
 
     attribute, value, usual, wait_s = "", None, None, 0.01
 
@@ -78,7 +78,7 @@ class Slower(Planted):
 
 
 class HalfDone(Trick):
-    """Cannot be taken back."""
+    """A trick that cannot be undone."""
 
     name, title = "half_done", "half done"
 

@@ -12,7 +12,7 @@ from tundish.tuning.tricks.accumulate import Accumulate
 
 from tests.helpers.steps import sgd_step, train, twin, worst_difference
 
-ROUNDING = 1e-12  # of fp64, after a few steps
+ROUNDING = 1e-12  # error of fp64 after a few steps
 
 
 def model_of(seed=0, norm=False):
@@ -54,7 +54,7 @@ def test_a_wrong_scale_would_be_seen():
     plain = sgd_step(model_of())
     step = twin(plain)
     Accumulate(2).apply(step)
-    step.mean_loss = False  # each half counts as a whole
+    step.mean_loss = False  # each half counts like a whole batch
     train(step, batches_of(12))
     train(plain, batches_of(12))
     assert worst_difference(step.model, plain.model) > 1e-3

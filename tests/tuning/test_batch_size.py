@@ -1,4 +1,4 @@
-"""find_batch_size: the smallest batch within 3 % of the best samples/s, not the largest that fits."""
+"""find_batch_size: the smallest batch within 3 % of the best samples/s, not the largest one."""
 
 import random
 
@@ -17,7 +17,7 @@ from . import jobs
 
 
 class Machine:
-    """A GPU with a planted curve: fixed seconds per step, then seconds per sample."""
+    """A GPU with a planted curve: fixed seconds per step, plus seconds per sample."""
 
     def __init__(self, fixed=0.0, per_sample=1e-3, memory=None, noise=0.0, rate=None):
         self.fixed, self.per_sample, self.memory, self.noise = fixed, per_sample, memory, noise
@@ -42,7 +42,7 @@ def found(machine, **words):
 
 
 def test_a_planted_knee_is_found():
-    machine = Machine(rate=lambda batch: min(batch, 96) * 10)  # grows to 96, then flat
+    machine = Machine(rate=lambda batch: min(batch, 96) * 10)  # increases up to 96, then stays flat
     report = found(machine)
     assert report.batch == 96
     assert max(machine.asked) < 2048
@@ -70,7 +70,7 @@ def test_noise_on_the_plateau_does_not_move_the_answer_far():
 
 
 def test_the_noise_and_what_it_leaves_open_are_reported():
-    curve = {"fixed": 0.02, "per_sample": 1e-3}  # its knee is not sharp
+    curve = {"fixed": 0.02, "per_sample": 1e-3}  # a curve without a sharp knee
     exact = found(Machine(**curve))
     assert exact.noise == 0.0
     assert exact.low == exact.batch == exact.high
@@ -89,7 +89,7 @@ def test_one_lucky_turn_does_not_win():
             first = self.asked.count(batch) == 1
             return SizeTiming(measured.step_s * (0.92 if batch == 512 and first else 1), 0)
 
-    # Without more turns 512 would make 64 look 8 % too slow.
+    # Without repeated measurements, 512 would make 64 look 8 % too slow.
     machine = Lucky(rate=lambda batch: min(batch, 64) * 10)
     assert found(machine).batch == 64
     assert machine.asked.count(512) == 3
@@ -119,7 +119,7 @@ def test_a_cap_is_kept():
     assert report.batch == 96
     assert "more than the cap" in report.stopped
     assert max(point.peak_bytes for point in report.points) <= 100_000
-    assert max(machine.asked) <= 128  # not far beyond it
+    assert max(machine.asked) <= 128  # not far above the cap
 
 
 def test_a_size_whose_predicted_memory_is_far_beyond_the_cap_is_not_tried():
@@ -147,10 +147,10 @@ def test_a_wanted_batch_that_does_not_fit_is_accumulated():
     ("wanted", "fits", "expected"),
     [
         (512, 64, (64, 8)),
-        (512, 96, (64, 8)),  # 6 would do, but not in equal multiples of 8
+        (512, 96, (64, 8)),  # 6 parts would fit, but not as equal multiples of 8
         (100, 64, (50, 2)),
         (1000, 64, (40, 25)),
-        (97, 64, (49, 2)),  # a prime: 49 and 48
+        (97, 64, (49, 2)),  # a prime: split into 49 and 48
         (7, 2, (1, 7)),
     ],
 )
@@ -292,7 +292,7 @@ def test_out_of_memory_is_known_by_what_an_error_came_from():
 
 def test_a_process_that_dies_of_a_large_batch_is_replaced():
     class Hungry(torch.nn.Linear):
-        """Ends its process as the kernel does when memory is gone."""
+        """Kills its process, like the kernel does when memory is exhausted."""
 
         def forward(self, x):
             if len(x) > 16:
@@ -304,7 +304,7 @@ def test_a_process_that_dies_of_a_large_batch_is_replaced():
 
     hungry = torch.nn.Sequential(Hungry(32, 4))
     with pytest.raises(ArgumentError, match="pickled"):
-        find_batch_size(job_of(hungry), largest=64)  # a class inside a function
+        find_batch_size(job_of(hungry), largest=64)  # a class defined inside a function
 
     class Child(batch_size.InChild):
         def __init__(self):

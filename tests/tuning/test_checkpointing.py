@@ -1,4 +1,4 @@
-"""Checkpointing: the same step with less kept between forward and backward."""
+"""Checkpointing: the same step, with less memory kept between forward and backward."""
 
 import copy
 import pickle
@@ -59,7 +59,7 @@ def batches_of(count=3, samples=4):
 
 
 def both(step, tricks, batches=None):
-    """The plain step and the one with tricks after the same batches; what differs."""
+    """Trains the plain step and a step with tricks on the same batches; returns the differences."""
     plain = twin(step)
     for trick in tricks:
         assert trick.obstacle(step) == ""
@@ -79,7 +79,7 @@ def test_statistics_that_are_updated_twice_would_be_seen(monkeypatch):
     names = both(network_step(), [Checkpointing(BLOCKS)])
     assert "stages.0.1.running_mean" in names
     assert "stages.0.1.num_batches_tracked" in names
-    assert "stages.1.1.running_mean" not in names  # the block that is not checkpointed
+    assert "stages.1.1.running_mean" not in names  # the block without checkpointing
 
 
 def test_a_lost_dropout_mask_would_be_seen(monkeypatch):
@@ -111,7 +111,7 @@ def test_it_is_exact_under_autocast():
 
 
 class DrawsInPython(nn.Module):
-    """Stochastic depth by Python's and NumPy's generators."""
+    """Stochastic depth with Python's and NumPy's generators."""
 
     def __init__(self):
         super().__init__()
@@ -163,7 +163,7 @@ def test_memory_falls():
         step = network_step()
         for trick in tricks:
             trick.apply(step)
-        step(batches[0])  # the optimizer's state is there after it
+        step(batches[0])  # creates the optimizer's state
         with LiveMemory() as memory:
             step(batches[1])
         return memory.peak
@@ -209,7 +209,7 @@ def test_a_model_with_it_can_be_copied_and_pickled():
 
 
 def test_evaluation_is_plain(monkeypatch):
-    monkeypatch.setattr(recomputed, "checkpoint", None)  # not to be called
+    monkeypatch.setattr(recomputed, "checkpoint", None)  # must not be called
     step = network_step()
     inputs = batches_of()[0][0]
     with torch.no_grad():
@@ -259,6 +259,6 @@ def test_what_cannot_be_applied_is_named():
 
 def test_a_plan_file_keeps_the_blocks():
     trick = Checkpointing(BLOCKS)
-    values = {**trick.as_json(), "blocks": list(BLOCKS)}  # as JSON has them
+    values = {**trick.as_json(), "blocks": list(BLOCKS)}  # the types that JSON returns
     assert trick_from_json(values) == trick
     assert hash(trick_from_json(values)) == hash(trick)

@@ -1,4 +1,4 @@
-"""The judgment of turns."""
+"""The comparison of turns."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_noisy_twin_raises_the_threshold() -> None:
 
 @pytest.mark.parametrize("noise", [0.001, 0.02, 0.1])
 def test_a_drift_of_the_machine_is_no_gain(noise: float) -> None:
-    """What slows all down for some rounds cancels."""
+    """A slowdown of all processes for some rounds cancels out."""
     draw = random.Random(2)
     slow = [1.0, 1.0, 3.0, 3.0, 1.0]
     rows = [
@@ -68,7 +68,7 @@ def test_a_drift_of_the_machine_is_no_gain(noise: float) -> None:
 def test_deviation_and_points() -> None:
     assert deviation([1.0]) == float("inf")
     assert deviation([1.0, 3.0]) == pytest.approx(2**0.5)
-    assert deviation([1.0] * 9 + [100.0]) == 0.0  # one disturbed turn of ten
+    assert deviation([1.0] * 9 + [100.0]) == 0.0  # one outlier in ten turns
     assert t_point(1) == 12.71
     assert t_point(4) == 2.78
     assert t_point(99) == 1.96

@@ -1,4 +1,4 @@
-"""Tricks under DistributedDataParallel: two processes train as one does with the whole batch."""
+"""Tricks under DistributedDataParallel: two processes train like one with the whole batch."""
 
 import pytest
 import torch
@@ -12,13 +12,13 @@ from tests.helpers.two_ranks import run_two_ranks
 
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory):
-    """Of both ranks: weights and facts by case."""
+    """Weights and facts of both ranks, by case."""
     return run_two_ranks("tests.helpers.ddp_child", tmp_path_factory.mktemp("ranks"))
 
 
 @pytest.fixture(scope="module")
 def expected():
-    """The weights of one process that trains on the whole batches."""
+    """Weights of one process that trains on the whole batches."""
     step = sgd_step(ddp_child.model_of())
     for batch in ddp_child.batches_of():
         step(batch)
@@ -38,7 +38,7 @@ def test_two_ranks_give_the_weights_of_one_process_with_the_whole_batch(case, ra
 
 
 def test_gradients_are_sent_once_per_step_not_per_micro_batch(ranks):
-    assert ranks[0]["accumulate"][1]["sent"] == 2  # steps; of three micro-batches each
+    assert ranks[0]["accumulate"][1]["sent"] == 2  # two steps of three micro-batches each
 
 
 def test_a_static_graph_and_accumulation_exclude_each_other(ranks):

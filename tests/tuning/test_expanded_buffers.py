@@ -1,4 +1,4 @@
-"""Models with a buffer of expand(): many of its elements are one in memory, and torch refuses to copy into it."""
+"""Models with an expand() buffer, whose elements share memory; torch refuses to copy into it."""
 
 from __future__ import annotations
 

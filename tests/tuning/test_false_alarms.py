@@ -1,7 +1,7 @@
-"""How often does a tuning run find a gain where there is none? Drawn from recorded turns of equal steps.
+"""How often does a tuning run find a gain where there is none?
 
-`bench/tune/twins.py` recorded four processes that ran the same step, on a GPU and its host. A simulated
-run gives every trial the turns of one of them, chosen by chance, from a round chosen by chance: a plan
+`bench/tune/twins.py` recorded four processes that ran the same step, on a GPU and its host. A
+simulated run gives every trial the turns of a random process, starting at a random round. A plan
 that keeps anything is a false alarm.
 """
 
@@ -30,7 +30,7 @@ RUNS = 300
 
 
 class Recorded(FakePool):
-    """Every trial has the turns of a recorded process."""
+    """A pool in which every trial has the turns of a recorded process."""
 
     def __init__(self, case: dict[str, Any], seed: int, gain: float = 1.0) -> None:
         super().__init__(lambda tricks: 1.0, random=random.Random(seed))

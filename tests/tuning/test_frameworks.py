@@ -1,4 +1,4 @@
-"""A plan in Lightning's Trainer and in Accelerate: applied, taken back, and what is left out is named."""
+"""Plans in Lightning's Trainer and in Accelerate: applied, undone, and omissions named."""
 
 import json
 
@@ -148,7 +148,7 @@ def test_a_trainer_trains_with_the_plan(package, tmp_path):
 
 
 def weights_by_apply(plan):
-    """The same five steps by plan.apply()."""
+    """Returns the weights after the same five steps by plan.apply()."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     torch.manual_seed(1)
@@ -162,7 +162,7 @@ def weights_by_apply(plan):
 
 
 class FakeTrainer:
-    """What TunePlan uses of a Trainer."""
+    """Has the attributes of a Trainer that TunePlan uses."""
 
     def __init__(self, optimizers, precision="32-true", accumulate=1):
         self.optimizers, self.accumulate_grad_batches = optimizers, accumulate
@@ -214,7 +214,7 @@ def test_accumulation_is_the_trainers():
 
 
 def test_the_parts_of_a_lightning_module_are_compiled(monkeypatch):
-    """Its training step calls them; a module without a forward pass is never called itself."""
+    """The training step calls the parts; a module without a forward pass is never called itself."""
     module = torch.nn.Module()
     module.training_step = None
     module.model, module.heads = make()[0], torch.nn.ModuleList([torch.nn.Linear(2, 2)])
@@ -226,7 +226,7 @@ def test_the_parts_of_a_lightning_module_are_compiled(monkeypatch):
 
 
 def test_callbacks_say_that_lightning_is_missing(run_python):
-    """They can be imported without it, so that help() shows them."""
+    """Both modules can be imported without Lightning, so that help() works."""
     code = """
 import sys
 sys.modules.update(dict.fromkeys(["lightning", "pytorch_lightning"]))  # not installed

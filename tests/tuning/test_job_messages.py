@@ -1,4 +1,4 @@
-"""What `tundish tune` says to a job that cannot be tuned: what is wrong, and what to do."""
+"""Messages of `tundish tune` for a job that cannot be tuned: the problem and the fix."""
 
 import functools
 import sys
@@ -135,7 +135,7 @@ def test_file_and_function_are_explained(words, said, tmp_path, monkeypatch):
 )
 def test_the_function_is_checked_before_it_is_called(text, said, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setitem(sys.modules, "job_of_test", None)  # to be put back
+    monkeypatch.setitem(sys.modules, "job_of_test", None)  # restored after the test
     (tmp_path / "job_of_test.py").write_text(text)
     with pytest.raises(ArgumentError) as error:
         JobSource(str(tmp_path / "job_of_test.py"), "build").make(0)
@@ -179,7 +179,7 @@ def test_what_is_no_function_is_refused(build):
 
 
 def test_a_decorated_function_is_imported_from_its_own_file(tmp_path):
-    """The wrapper's code is in another file, which does not have the function."""
+    """The wrapper's code is in another file, which does not define the function."""
     assert source_of(sized) == JobSource(__file__, "sized")
     text = "import functools\ndef decorated(function):\n    @functools.wraps(function)\n    def around(): pass\n    return around\n"
     made = {}

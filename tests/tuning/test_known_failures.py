@@ -1,4 +1,4 @@
-"""The usual mistakes in a step, made for real, and the fix that each message gives."""
+"""Common mistakes in a training step, and the fix that each message suggests."""
 
 import pytest
 import torch
@@ -15,7 +15,7 @@ cross_entropy = nn.CrossEntropyLoss()
 
 
 def message_of(loss_fn, inputs=None, targets=LABELS, model=None):
-    """Of one step on the CPU."""
+    """Returns the first line of the error of one step on the CPU."""
     model = nn.Linear(32, 10) if model is None else model
     inputs = torch.randn(10, 32) if inputs is None else inputs
     with pytest.raises(Exception) as error:

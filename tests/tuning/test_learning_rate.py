@@ -1,4 +1,4 @@
-"""scale_learning_rate: the printed lines set the rates and the warmup they speak of."""
+"""scale_learning_rate: the printed lines set the rates and the warmup that they mention."""
 
 import pytest
 import torch
@@ -56,12 +56,12 @@ def test_every_group_keeps_its_ratio():
 
 def test_a_scheduler_that_was_there_before_does_not_bring_the_old_rate_back():
     optimizer = torch.optim.SGD(parameters(), lr=0.1)
-    torch.optim.lr_scheduler.StepLR(optimizer, 10)  # it sets initial_lr
+    torch.optim.lr_scheduler.StepLR(optimizer, 10)  # sets initial_lr
     warmup = run(scale_learning_rate(optimizer, 8, 16, warmup_steps=2), optimizer)["warmup"]
     for _ in range(3):
         step(optimizer, warmup)
     assert rates(optimizer) == pytest.approx([0.2])
-    torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _: 0.5)  # it begins with initial_lr
+    torch.optim.lr_scheduler.LambdaLR(optimizer, lambda _: 0.5)  # starts from initial_lr
     assert rates(optimizer) == pytest.approx([0.1])
 
 

@@ -1,4 +1,4 @@
-"""The user's optimizer while tundish_optimizer is applied: its own steps, copies and a second plan are as without it."""
+"""The user's optimizer works normally while tundish_optimizer is applied: steps, copies, plans."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_copy_goes_on_as_the_optimizer_would(
 
 @pytest.mark.parametrize(("kind", "options"), KINDS)
 def test_two_plans_at_once(kind: Any, options: dict[str, Any]) -> None:
-    """A cell of a notebook that applies a plan runs twice."""
+    """A notebook cell that applies a plan runs twice."""
     ours, theirs = make(kind, options), make(kind, options)
     first, second = Step(*ours, LOSS), Step(*ours, LOSS)
     TRICK.apply(first)

@@ -1,4 +1,4 @@
-"""tune_loader: other settings of the loader are named only if they pay by more than the noise."""
+"""tune_loader proposes other loader settings only if their gain exceeds the noise."""
 
 import random
 
@@ -10,7 +10,7 @@ from tundish.tuning.loader_settings import noise, stages, tune_loader
 
 
 class Machine:
-    """Loaders on a clock of their own: `cost(settings)` is the seconds of a batch."""
+    """Loaders on a simulated clock: `cost(settings)` is the seconds per batch."""
 
     def __init__(self, cost, spread=0.0, seed=1):
         self.now, self.cost, self.spread = 0.0, cost, spread
@@ -84,7 +84,7 @@ def test_a_gain_below_the_noise_leaves_the_default():
 def test_a_winner_that_does_not_win_again_leaves_the_default():
     machine = Machine(lambda settings: 0.2)
 
-    def cost(settings):  # fast only while it is compared with others
+    def cost(settings):  # fast only while other loaders are open
         return 0.1 if settings.get("threads") == 8 and machine.open > 3 else 0.2
 
     machine.cost = cost
@@ -93,7 +93,7 @@ def test_a_winner_that_does_not_win_again_leaves_the_default():
 
 def test_what_the_machine_prefetched_between_turns_is_not_counted():
     class Prefetching(Loader):
-        """Its first batches after a pause cost nothing."""
+        """A loader whose first batches after a pause cost nothing."""
 
         def __iter__(self):
             while True:
@@ -121,7 +121,7 @@ def test_the_step_is_part_of_what_is_measured():
     def train(batch):
         machine.now += 10.0
 
-    assert machine.tune(step=train).settings == {}  # the loader is not what the loop waits for
+    assert machine.tune(step=train).settings == {}  # the loader is not the bottleneck
 
 
 def test_a_setting_that_the_loader_refuses_is_left_out():
@@ -175,5 +175,5 @@ def test_a_real_pack_is_measured(photos):
     assert report.default_samples_per_s > 0
     assert {name for trial in report.trials for name in trial.settings} <= {"threads", "prefetch"}
     assert "samples/s" in str(report)
-    loader = tundish.Loader(photos.pack, 4, **report.settings)  # they are arguments of it
+    loader = tundish.Loader(photos.pack, 4, **report.settings)  # valid as arguments of the Loader
     loader.close()

@@ -1,4 +1,4 @@
-"""Tensors that live too long are found, with the line that made them."""
+"""Tensors that live too long are reported with the line that created them."""
 
 import os
 from collections import deque
@@ -108,7 +108,7 @@ def test_what_is_made_once_is_not_reported():
 
 
 class Wasteful(nn.Module):
-    """A local variable keeps a large tensor while the rest of the forward pass needs memory."""
+    """Keeps a large tensor in a local variable while the forward pass needs memory."""
 
     def __init__(self, drop):
         super().__init__()

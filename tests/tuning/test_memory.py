@@ -1,5 +1,7 @@
-"""The predicted peak of a training step against two truths: every tensor of a real step counted, and
-what torch's profiler saw the CPU's allocator do."""
+"""Compares the predicted peak of a training step with two references.
+
+One counts every tensor of a real step; the other is the CPU allocator's record in torch's profiler.
+"""
 
 import copy
 import gc
@@ -30,7 +32,7 @@ def is_close(predicted, true, share=0.1):
     return abs(predicted - true) <= share * true
 
 
-# --- the count itself ---------------------------------------------------------------------------
+# --- counting tensors ---------------------------------------------------------------------------
 
 
 def test_storages_are_counted_once_and_until_the_last_owner_is_gone():
@@ -41,7 +43,7 @@ def test_storages_are_counted_once_and_until_the_last_owner_is_gone():
         b = a + 1
         assert live.bytes == 800
         del a
-        assert live.bytes == 800  # the view owns it
+        assert live.bytes == 800  # the view keeps the storage alive
         del view
         assert live.bytes == 400
         b += 1
@@ -85,8 +87,8 @@ def test_the_prediction_is_what_a_real_step_needs(name, settings):
 
 
 def allocated_peak(step, batch, tmp_path):
-    """The most bytes that a step allocated at once, as torch's profiler saw it."""
-    step(batch)  # makes the optimizer's state
+    """Returns the maximum bytes allocated at once in a step, from torch's profiler."""
+    step(batch)  # creates the optimizer's state
     step.optimizer.zero_grad(set_to_none=True)
     gc.collect()
     cpu = [torch.profiler.ProfilerActivity.CPU]
@@ -165,7 +167,7 @@ def test_a_prediction_has_the_kernels_that_torch_chooses_for_the_real_parameters
 
     loop, foreach = peak(foreach=False), peak(foreach=True)
     assert foreach > loop
-    assert peak() == loop  # torch's choice on a CPU
+    assert peak() == loop  # torch's default on a CPU
     module = sys.modules["torch.optim.optimizer"]  # torch.optim deletes its name
     as_on_a_gpu = ("_get_foreach_kernels_supported_devices", lambda: ["cpu"])
     monkeypatch.setattr(module, *as_on_a_gpu)
@@ -188,7 +190,7 @@ def test_gradients_that_are_not_dropped_are_there_in_the_forward_pass(set_to_non
 
 
 def test_activations_of_a_layer_that_can_be_counted_by_hand():
-    """exp() keeps its result, the linear layer its input (the batch), the sum nothing."""
+    """exp() keeps its result, the linear layer its input (the batch), and sum() nothing."""
     model = nn.Linear(10, 30, bias=False)
     job = Job(
         model,
@@ -207,7 +209,7 @@ def test_another_number_of_samples_is_predicted_without_such_a_batch(samples):
 
 
 class ReadsValues(nn.Module):
-    """Planted: control flow that depends on values, which fake tensors do not have."""
+    """A model whose control flow depends on values, which fake tensors lack."""
 
     def __init__(self, body):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Operations that differ from run to run are named with their line; so is the first tensor that differs."""
+"""Nondeterministic operations are named with their line, and so is the first differing tensor."""
 
 import copy
 import os
@@ -21,7 +21,7 @@ HERE = os.path.abspath(__file__)
 
 
 def line_with(mark):
-    """The number of the only line of this file with this mark in a comment."""
+    """Returns the number of the only line of this file that ends with this comment."""
     with open(HERE) as file:
         found = [i for i, text in enumerate(file, 1) if text.rstrip().endswith(f"# {mark}")]
     assert len(found) == 1
@@ -29,7 +29,7 @@ def line_with(mark):
 
 
 class PutBackward(torch.autograd.Function):
-    """Its backward pass puts values at indices, for which torch has no deterministic kernel."""
+    """Uses put_() in backward, for which torch has no deterministic kernel."""
 
     @staticmethod
     def forward(ctx, x):
@@ -107,7 +107,7 @@ def test_the_flags_are_restored_when_the_forward_pass_fails():
 
 
 class Branches(nn.Module):
-    """Broadcasting, a tensor used twice, a node with two outputs, a type that changes, a view."""
+    """Has broadcasting, a tensor used twice, a node with two outputs, a type change and a view."""
 
     def __init__(self):
         super().__init__()
@@ -170,7 +170,7 @@ def test_other_warnings_are_no_operations():
 
 
 class Unrepeatable(nn.Module):
-    """Planted: each call adds other noise, whatever the seed."""
+    """A model that adds different noise in each call, whatever the seed."""
 
     def __init__(self, kind):
         super().__init__()
@@ -183,7 +183,7 @@ class Unrepeatable(nn.Module):
         elif self.kind == "counter":
             noise = self.calls / 8
         else:
-            noise = float(torch.rand(()))  # drawn from the seed: repeatable
+            noise = float(torch.rand(()))  # drawn from the seed, so repeatable
         return x + noise
 
 

@@ -1,4 +1,4 @@
-"""The statistical grade: loss curves against the band of fp32 runs; checks of lower precision; fp16's overflows."""
+"""The statistical grade: loss curves in the band of fp32 runs, lower precision, fp16 overflow."""
 
 import json
 import math
@@ -19,7 +19,7 @@ TOKENS = job_maker(Tokens, adamw)
 
 
 def curve(decay=0.03, noise=0.004, seed=0, first=2.3, steps=30):
-    """A falling loss; noise grows as equal runs drift apart."""
+    """Returns a falling loss whose noise grows, like the difference between equal runs."""
     draw = random.Random(seed)
     return [
         first * math.exp(-decay * i) * (1 + draw.gauss(0, noise) * i / steps) for i in range(steps)
@@ -61,14 +61,14 @@ def test_bf16_may_differ_where_fp32_runs_hardly_do():
 
 
 def test_a_memorised_batch_is_no_division_by_zero():
-    """The loss falls to 1e-4 of the first within ten steps: what is left of it may differ by half."""
+    """After ten steps the loss is 1e-4 of the first loss, and the remainder may differ by half."""
     memorised = curve(decay=1.0, noise=0.0)
     other = [loss if i < 10 else loss * 1.5 for i, loss in enumerate(memorised)]
     assert band(other, decay=1.0, noise=0.0).passed
     zeros = [2.3] * 3 + [0.0] * 27
     assert check_band(zeros, [zeros] * 3, zeros).passed
     assert check_band([0.0] * 30, [[0.0] * 30] * 3, [0.0] * 30).passed
-    stuck = [2.3] * 30  # one that does not learn it
+    stuck = [2.3] * 30  # a run that does not learn the batch
     assert not band(stuck, decay=1.0, noise=0.0).passed
 
 
@@ -109,7 +109,7 @@ class Fp16OnCpu(Fp16):
 
 @dataclass(frozen=True)
 class OtherType(jobs.Planted):
-    """The model's outputs in a type that nobody asked for."""
+    """Returns the model's outputs in an unexpected type."""
 
     def apply(self, step):
         step.model.register_forward_hook(lambda module, inputs, output: output.double())
@@ -117,7 +117,7 @@ class OtherType(jobs.Planted):
 
 @dataclass(frozen=True)
 class Overflows(jobs.Planted):
-    """Gradients beyond fp16's largest number."""
+    """Makes gradients exceed fp16's largest number."""
 
     factor: float = 1e4
 
@@ -174,9 +174,9 @@ def test_the_overflow_report():
 
 
 def test_less_than_a_step_apart_is_in_the_band_where_the_loss_falls_fast():
-    """Measured on DenseNet-121 and one batch: 3 % between bf16 and fp32 while the loss falls by 10 % a step."""
+    """Measured on DenseNet-121: bf16 and fp32 differ by 3 % while the loss falls by 10 % a step."""
     off = [loss * 1.03 for loss in curve(decay=0.1, noise=0.0)]
     assert band(off, decay=0.1, noise=0.0).passed
     assert not band([loss * 1.03 for loss in curve(decay=0.0, noise=0.0)], 0.0, 0.0).passed
-    for wrong in (0.08, 0.12):  # a learning rate that is wrong by a fifth
+    for wrong in (0.08, 0.12):  # a learning rate off by a fifth
         assert not band(curve(decay=wrong, noise=0.0), decay=0.1, noise=0.0).passed

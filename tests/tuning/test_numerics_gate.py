@@ -1,4 +1,4 @@
-"""The numerics gate: correct tricks pass on every small model, planted faults are caught and named."""
+"""The numerics gate: correct tricks pass on every small model, planted faults are named."""
 
 import json
 import os
@@ -31,7 +31,7 @@ TOKENS = job_maker(Tokens, adamw)
 
 @pytest.fixture(autouse=True)
 def _one_thread():
-    """The models are small: on a busy machine several threads wait for each other."""
+    """Limits torch to one thread, because threads of small models spin on a busy machine."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -79,7 +79,7 @@ def test_a_stack_has_the_grade_of_its_weakest_trick():
         (CNN, jobs.Fp16Reduction("loss"), "gradient"),
         (VIT, jobs.Checkpointed(False), "gradient"),
         (job_maker(mlp), jobs.Checkpointed(False), "gradient"),
-        (CNN, jobs.Checkpointed(), "buffer"),  # BatchNorm counts the recomputed batch, too
+        (CNN, jobs.Checkpointed(), "buffer"),  # BatchNorm also counts the recomputed batch
         (TOKENS, jobs.StaleGradients(), "gradient"),
         (TOKENS, jobs.PreviousBatch(), ""),
         (CNN, jobs.WrongMomentum(), "update"),
@@ -121,9 +121,9 @@ def test_equal_runs_never_fail():
 
 @pytest.mark.filterwarnings(
     "ignore::DeprecationWarning"
-)  # torch's compiler uses what torch deprecates
+)  # torch's compiler uses deprecated functions of torch
 def test_compiled_steps_pass_and_their_graphs_are_counted():
-    result = gate(job_maker(mlp), [Compile()], seed=1)  # with dropout: the masks agree
+    result = gate(job_maker(mlp), [Compile()], seed=1)  # the dropout masks agree
     assert result.passed, result
     assert result.graphs == 1  # compiled once, not again for the second step
 
@@ -151,7 +151,7 @@ def test_bitwise_means_bits():
 
 
 class Noisy(nn.Module):
-    """Noise that no seed controls, of the size of rounding errors."""
+    """Adds noise that ignores the seed, at the size of rounding errors."""
 
     def __init__(self):
         super().__init__()
@@ -187,7 +187,7 @@ def test_a_model_that_does_not_run_in_fp64_is_compared_with_fp32(trick):
 
 
 class Draws(nn.Module):
-    """Random numbers besides dropout, of the input's own number type."""
+    """Draws random numbers besides dropout, in the type of the input."""
 
     def __init__(self):
         super().__init__()
@@ -284,7 +284,7 @@ def test_tricks_that_are_checked_in_one_process_get_the_verdicts_they_get_alone(
 
 @pytest.mark.parametrize(("off", "passes"), [(0.0, True), (3e-5, True), (1e-3, False)])
 def test_an_update_of_zeros_may_have_bias_corrections_in_fp32(off, passes):
-    """Weights that begin as zeros show the update with all its digits; 1 - beta2 has few in fp32."""
+    """Weights starting at zero show all digits of the update; 1 - beta2 has few digits in fp32."""
     before = {"bias": torch.zeros(100)}
     expected = {"bias": 1e-3 * torch.sign(torch.randn(100, dtype=torch.float64))}
     plain = update_errors({"weight bias": expected["bias"].float()}, before, expected)

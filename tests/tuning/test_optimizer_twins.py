@@ -1,6 +1,7 @@
-"""Optimizers of timm, and torch's Muon, whose step the trick gives to tundish.optim: steps, checkpoints, and back.
+"""Optimizers of timm, and torch's Muon, replaced by the trick: steps, checkpoints and undo.
 
-timm runs in a process of its own. Gradients are drawn, so that a difference of the last place stays one.
+timm runs in a separate process. The gradients are drawn, so that a last-bit difference does not
+grow.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("nvnovograd", "NvNovoGrad", {"lr": 1e-2, "grad_averaging": True}),
 ]
 LIMIT = 60.0  # ulps, as in tests/optim/test_against_timm.py
-# Lion's sign turns a difference of the last place into a whole step where an average is almost 0.
+# Lion's sign turns a last-bit difference into a whole step where an average is almost 0.
 ALLOWED = {"Lion": 3}
 STEPS = 20
 
 
 class Weights(nn.Module):
-    """Its gradients are those of the batch."""
+    """A model whose gradients are given by the batch."""
 
     def __init__(self, shapes: list[tuple[int, ...]]) -> None:
         super().__init__()
@@ -67,11 +68,11 @@ def batches(shapes: list[tuple[int, ...]]) -> list[list[Any]]:
 
 
 class Run:
-    """A model that trains with the user's optimizer, by the trick or not."""
+    """A model that trains with the user's optimizer, with or without the trick."""
 
     def __init__(self, kind: Any, arguments: dict[str, Any], shapes: Any, trick: bool) -> None:
         self.model = Weights(shapes)
-        names = list(self.model.all)  # two groups, as users make them
+        names = list(self.model.all)  # two groups, as in user code
         rate = arguments["lr"]
         groups = [{"params": names[:2]}, {"params": names[2:], "lr": rate / 2}]
         self.optimizer = kind(groups, **arguments)
@@ -100,7 +101,7 @@ class Run:
 
 
 def forms(saved: dict[str, Any]) -> Any:
-    """What a checkpoint is made of, without the numbers."""
+    """Returns the structure of a checkpoint without the numbers."""
 
     def form(value: Any) -> Any:
         if isinstance(value, torch.Tensor):
@@ -114,12 +115,13 @@ def forms(saved: dict[str, Any]) -> Any:
 
 
 def pairs_of(kind: Any, arguments: dict[str, Any], shapes: Any) -> dict[str, tuple[Any, Any]]:
-    """Weights that must agree: by the trick, and by the user's optimizer alone."""
+    """Returns pairs of weights that must agree: with the trick, and with the user's optimizer."""
     plain, ours = (Run(kind, arguments, shapes, trick).train(STEPS) for trick in (False, True))
     start = plain.saved(), ours.saved()
     assert forms(start[0][1]) == forms(start[1][1])
     out = {"steps": (ours.weights(), plain.weights())}
-    # A checkpoint of the trick goes on without it, one without goes on with it.
+    # Resumes a checkpoint of the trick without the trick, and a checkpoint without the trick with
+    # it.
     there = Run(kind, arguments, shapes, False).load(start[1]).train(5)
     here = Run(kind, arguments, shapes, True).load(start[0]).train(5)
     plain.train(5)
@@ -133,7 +135,7 @@ def pairs_of(kind: Any, arguments: dict[str, Any], shapes: Any) -> dict[str, tup
 
 
 def outcomes() -> dict[str, dict[str, int]]:
-    """In a process with timm: how many weights are too far apart."""
+    """Returns how many weights differ too much; runs in a process with timm."""
     out = {}
     for number, (module, name, arguments) in enumerate(CASES):
         kind = getattr(importlib.import_module(f"timm.optim.{module}"), name)
@@ -171,7 +173,7 @@ def test_every_class_of_timm_was_compared() -> None:
 
 @pytest.mark.parametrize("more", [{}, {"adjust_lr_fn": "match_rms_adamw", "nesterov": False}])
 def test_torchs_muon_steps_and_checkpoints(more: dict[str, Any]) -> None:
-    """Iterations in bfloat16 differ by about 1 % of an update (docs/optimizer-reference.md)."""
+    """bfloat16 iterations differ by about 1 % of an update (docs/optimizer-reference.md)."""
     starts = Weights(MATRICES).all
     for pair in pairs_of(torch.optim.Muon, {"lr": 0.02, **more}, MATRICES).values():
         assert distance(*pair, [start.detach().double() for start in starts]) <= 0.03
@@ -197,7 +199,7 @@ def test_timm_is_not_imported_for_a_look() -> None:
 
 
 def test_muon_of_something_else_than_matrices_is_named() -> None:
-    """torch refuses such parameters; one may become another shape later."""
+    """torch refuses such parameters at construction, but a parameter can change its shape later."""
     weight = nn.Parameter(torch.zeros(3, 4))
     optimizer = torch.optim.Muon([weight])
     weight.data = torch.zeros(12)

@@ -1,4 +1,4 @@
-"""plan.patch(): the printed loop runs, and trains to the weights that plan.apply() trains to."""
+"""plan.patch(): the printed loop runs and trains to the same weights as plan.apply()."""
 
 import itertools
 from types import SimpleNamespace
@@ -22,7 +22,7 @@ OPTIMIZERS = {
 
 @pytest.fixture(autouse=True)
 def _one_thread():
-    """More threads only wait for each other on tensors this small."""
+    """Limits torch to one thread, because threads on tensors this small only spin."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -99,7 +99,7 @@ def test_accumulation_in_the_lines_is_the_large_batch(parts, monkeypatch):
     for batch in loader:
         step(batch)
     assert largest_difference(run_patch(text), model) < 1e-6
-    # The wrong scale, which this test would let pass if it compared losses only.
+    # A wrong scale, which a comparison of losses alone would not detect.
     assert largest_difference(run_patch(text.replace(" * (len(x)", " * (2 * len(x)")), model) > 1e-3
 
 
@@ -184,7 +184,7 @@ def test_the_scaler_is_made_once_and_used_in_order():
         [trick_from_json({"name": "fp16"})], "SGD", "cuda"
     )
     plain = text.replace('"cuda"', '"cpu"').replace("float16", "bfloat16")
-    assert largest_difference(run_patch(plain), job()[0]) > 0.01  # the lines run as they are
+    assert largest_difference(run_patch(plain), job()[0]) > 0.01  # the lines run as printed
 
 
 def test_an_optimizer_that_is_not_torchs_is_made_by_its_own_class():

@@ -1,4 +1,4 @@
-"""A file that is no plan: the error names the file, the field, the reason and what to do."""
+"""A file that is not a plan: the error names the file, the field, the reason and the fix."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ PLANTED = f"{Path(__file__).parent / 'planted.py'}:NoWait"
 
 
 def saved(tmp_path, change=lambda values: None):
-    """A plan whose JSON was changed."""
+    """Writes a plan with modified JSON."""
     path = tmp_path / "my plan.json"
     examples.plan_of(examples.image_model()).save(path)
     values = json.loads(path.read_text())

@@ -1,4 +1,4 @@
-"""choose_blocks: which blocks to recompute for a memory target."""
+"""choose_blocks: selects blocks to recompute for a memory target."""
 
 import copy
 
@@ -51,9 +51,10 @@ PIECE = 16 * 8 * 64 * 4  # bytes of one activation of a block
 def test_what_a_block_frees_is_what_only_it_keeps():
     plain, blocks = measure_blocks(job_of())
     freed = {b.name: b.freed_bytes for b in blocks}
-    # Kept: conv's input (as the block's input, kept anyway); norm's input; ReLU's output; dropout's mask
-    # and output (the input of the second conv). tanh's output is the next block's input.
-    small = 2 * 8 * 4  # the statistics of a batch, which BatchNorm's backward needs
+    # Kept: conv's input, which is the block's input and kept anyway; norm's input; ReLU's output;
+    # dropout's mask and output, the input of the second conv. tanh's output is the next block's
+    # input.
+    small = 2 * 8 * 4  # batch statistics that BatchNorm's backward needs
     mask = PIECE // 4 if freed["1"] < 4 * PIECE else PIECE
     assert freed["1"] == freed["2"] == 3 * PIECE + mask + small
     assert freed["4"] >= freed["1"]
@@ -62,7 +63,7 @@ def test_what_a_block_frees_is_what_only_it_keeps():
 
 
 def peak_with(job, blocks):
-    """Bytes of tensors that a step makes, at their peak."""
+    """Returns the peak bytes of the tensors that a step creates."""
     step = sgd_step(copy.deepcopy(job.model))
     if blocks:
         Checkpointing(blocks).apply(step)
@@ -81,7 +82,7 @@ def test_the_target_is_kept_by_real_steps(share):
     assert choice.plain_bytes == plain
     saved = peak_with(job, ()) - peak_with(job, choice.blocks)
     promised = plain - choice.peak_bytes
-    # Gradients and what an operation needs while it runs come on top of both.
+    # Gradients and temporaries of the running operation add to both peaks.
     assert saved > promised - 2 * PIECE
 
 
@@ -122,7 +123,7 @@ def test_a_block_that_lives_again_at_the_peak_saves_nothing():
 def test_small_blocks_are_taken_where_a_large_one_would_live_again_as_a_whole():
     stage = RecomputableBlock("stage", 4000, 1.0, before_bytes=1000)
     parts = [RecomputableBlock(f"stage.{i}", 1000, 0.3, 1000 + 1000 * i) for i in range(4)]
-    # The last one is needed again when nothing else is there: it may stay as it is.
+    # The last part is needed again when nothing else is alive, so it may stay as it is.
     assert names(select([stage, *parts], 5000, 2000)) == {"stage.0", "stage.1", "stage.2"}
 
 
@@ -143,7 +144,7 @@ def test_a_block_takes_the_place_of_cheap_parts_of_it_that_do_not_suffice():
         RecomputableBlock("b.dropout", 100, 0.01, 1500),
     ]
     assert names(select(blocks, 3000, 2850)) == {"a.dropout", "b.dropout"}
-    assert names(select(blocks, 3000, 2000)) in ({"a"}, {"b"})  # not the dropouts besides
+    assert names(select(blocks, 3000, 2000)) in ({"a"}, {"b"})  # without the dropouts in addition
     assert names(select(blocks, 3000, 1000)) == {"a", "b"}
     assert recompute.enclosing_modules("a.b.c") == ["a", "a.b"]
 

@@ -59,7 +59,7 @@ def test_the_page_needs_no_other_file_and_its_pictures_are_svg():
     assert len(pictures) == 2
     for picture in pictures:
         assert ElementTree.fromstring(picture).get("role") == "img"
-    assert text.index("<svg") < text.index("<table")  # pictures first
+    assert text.index("<svg") < text.index("<table")  # charts come first
 
 
 def test_names_are_escaped():

@@ -92,7 +92,7 @@ def test_the_numerics_of_the_plan_are_not_cut(width, color):
     rule = next(i for i, line in enumerate(text.splitlines()) if line.startswith("  -----"))
     below = text.splitlines()[rule + 1 : rule + 4]
     assert "plan" in below[0]
-    assert "loss band" not in below[0]  # in whole, and once
+    assert "loss band" not in below[0]  # unbroken, and only once
     assert below[1].startswith("      loss band ok (30 steps)")
     report.rows[-1].numerics = "the same bits"
     assert "\n      the same bits" not in report_text(report, 160, color)

@@ -1,4 +1,4 @@
-"""The search on a fake pool: times come from a table, so that what is kept can be foretold."""
+"""The search with a fake pool: times come from a table, so the result is predictable."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Checked:
 
 @dataclass
 class FakePool:
-    """Steps that take what `time_of` says, with noise; gates that pass unless `broken` names the trick."""
+    """Step times come from `time_of` plus noise; gates pass unless `broken` contains the trick."""
 
     time_of: Time
     noise: float = 0.0
     host_bound: bool = False
     broken: set[str] = field(default_factory=set)
-    failing: dict[str, Outcome] = field(default_factory=dict)  # by trick
+    failing: dict[str, Outcome] = field(default_factory=dict)  # outcome by trick
     wrong_losses: set[str] = field(default_factory=set)
     memory_of: Callable[[set[str]], int] = lambda tricks: 1 << 30
     blocks: tuple[str, ...] | None = ("layer1",)
@@ -146,7 +146,7 @@ def names(search: Search) -> set[str]:
 
 
 def product(**factors: float) -> Time:
-    """Every trick multiplies the time by its factor."""
+    """Multiplies the time by the factor of each trick."""
 
     def time_of(tricks: set[str]) -> float:
         ms = 100.0
@@ -166,7 +166,7 @@ def test_a_trick_that_pays_is_kept_and_one_that_does_not_is_not() -> None:
 
 
 def resnet50(tricks: set[str]) -> float:
-    """Measured on an H200: a graph pays under a compiled step only; fp16 wins in one layout."""
+    """Measured on an H200: a graph pays only under a compiled step; fp16 wins in one layout."""
     if tricks & {"bf16", "fp16"}:
         last = "channels_last" in tricks
         ms = (30.5 if last else 55.0) if "bf16" in tricks else (33.1 if last else 47.0)
@@ -226,7 +226,7 @@ def test_a_failing_baseline_ends_it() -> None:
 
 
 def test_the_human_recipe_is_taken_where_it_is_faster() -> None:
-    """A search that is cut short still gives what people have."""
+    """A search that is cut short still returns the usual recipe."""
     search = searched(product(bf16=0.5, channels_last=0.9, compile=0.5), seconds=60)
     assert names(search) >= {"bf16", "compile"}
 
@@ -263,7 +263,7 @@ def test_baseline_and_twin_take_part_in_every_round() -> None:
 
 
 def halved(tricks: set[str]) -> int:
-    """Recomputation takes half of the memory, bf16 a quarter."""
+    """Recomputation halves the memory, and bf16 saves a quarter."""
     return int(
         (1 << 30) * (0.75 if "bf16" in tricks else 1) * (0.5 if "checkpointing" in tricks else 1)
     )

@@ -1,4 +1,4 @@
-"""seed_everything: every generator, the workers of torch's DataLoader, the flags and the way back."""
+"""seed_everything: all generators, the workers of torch's DataLoader, the flags, and undo."""
 
 import os
 import pickle
@@ -46,7 +46,7 @@ def test_children_hash_strings_equally():
 
 
 class Draws(Dataset):
-    """What augmentations draw: from Python, NumPy and torch."""
+    """Draws numbers as augmentations do, from Python, NumPy and torch."""
 
     def __len__(self):
         return 12
@@ -75,7 +75,7 @@ def test_no_two_workers_and_no_two_epochs_draw_the_same_numbers():
 
 
 def as_worker(worker_init_fn, number, base=1000):
-    """A forked worker as torch before 1.9 had it: torch's generator is seeded, NumPy's is the parent's."""
+    """Simulates a forked worker before torch 1.9: torch is seeded, NumPy has the parent's state."""
     np.random.seed(0)
     random.seed(0)
     torch.manual_seed(base + number)
@@ -85,7 +85,7 @@ def as_worker(worker_init_fn, number, base=1000):
 
 def test_numpy_is_seeded_in_workers_where_torch_does_not_do_it():
     old = [as_worker(lambda number: None, number)[1] for number in range(2)]
-    assert old[0] == old[1]  # the bug
+    assert old[0] == old[1]  # the bug: equal numbers
     new = [as_worker(seed_everything(0).worker_init_fn, number) for number in range(2)]
     assert all(a != b for a, b in zip(*new))
 

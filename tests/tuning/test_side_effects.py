@@ -1,4 +1,4 @@
-"""The gate refuses a trick that changes the batch, or what the model computes in eval mode."""
+"""The gate refuses a trick that changes the batch or the model's results in eval mode."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class NoEvalMode(FeaturesInEvalMode):
 
 
 class OverwritingInput(ActivatedInput):
-    """Overwrites its input whatever the trick does, and has an activation left for the trick."""
+    """Overwrites its input even without the trick; the head has an activation for the trick."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -80,7 +80,7 @@ def test_an_overwritten_batch_is_refused() -> None:
 
 
 class Bf16Inplace(Trick):
-    """A trick of lower precision that also overwrites the batch."""
+    """A lower-precision trick that also overwrites the batch."""
 
     name = "bf16"
     grade = Bf16.grade

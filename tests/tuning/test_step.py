@@ -1,4 +1,4 @@
-"""The training step without and with tricks, against a plain loop."""
+"""The training step with and without tricks, compared with a plain loop."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def test_batches_are_split_by_samples() -> None:
 
 
 def test_a_checkpoint_of_channels_last_is_ordinary() -> None:
-    """Saved with the trick, loaded without it, and the other way round; fused kernels want one layout."""
+    """Saves with the trick and loads without it, and vice versa; fused kernels need one layout."""
     model, optimizer, loss_fn, batch = made()
     step = Step(model, optimizer, loss_fn)
     for trick in (ChannelsLast(), FusedOptimizer()):
@@ -230,7 +230,7 @@ def test_a_checkpoint_of_channels_last_is_ordinary() -> None:
     assert all(v.is_contiguous() for s in saved["state"].values() for v in s.values())
     other = made()
     other[0].load_state_dict(model.state_dict())
-    other[1].load_state_dict(copy.deepcopy(saved))  # it would share the tensors
+    other[1].load_state_dict(copy.deepcopy(saved))  # load_state_dict() would share the tensors
     plain_loop(other, [batch])
     optimizer.load_state_dict(saved)
     step(batch)

@@ -1,4 +1,4 @@
-"""torch's flags of TF32, which have two names: what turns them off for a while leaves them as they were."""
+"""torch's TF32 flags, which have two names, are restored after being disabled temporarily."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def use(values: Any) -> None:
 
 
 def precisions() -> list[str]:
-    """As they are set, not as they follow from the owners above."""
+    """Returns the flags as set, not as inherited from the parent flags."""
     found = []
     for owner in OWNERS:
         found.append(owner.fp32_precision)
@@ -53,7 +53,7 @@ def older_names() -> list[Any]:
     def read(one: Callable[[], bool]) -> Any:
         try:
             return one()
-        except RuntimeError:  # torch: it contradicts the newer name
+        except RuntimeError:  # torch: the flag contradicts the newer name
             return "contradicts"
 
     return [

@@ -1,4 +1,4 @@
-"""Trials in processes of their own: what they answer, how they fail, that nothing stays behind."""
+"""Trials in separate processes: their answers, their failures, and the cleanup."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def process() -> Iterator[TrialProcess]:
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[TrialProcess]:
-    """A child takes one job after the other; starting one takes seconds."""
+    """A child that runs one job after the other, because starting a child takes seconds."""
     made = TrialProcess()
     yield made
     made.end()
 
 
 def children() -> list[int]:
-    """Processes of this one that still run."""
+    """Returns the running child processes of this process."""
     found = WarmPopen.still_running()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -139,7 +139,7 @@ def test_an_obstacle_is_no_failure() -> None:
 
 
 def test_a_child_ends_with_its_parent() -> None:
-    """SIGKILL to the parent: nothing of ours stays."""
+    """After SIGKILL to the parent, no child process remains."""
     reader, writer = os.pipe()
     parent = os.fork()
     if parent == 0:
@@ -177,7 +177,7 @@ def test_objects_are_pickled_and_unchanged(tmp_path: Path, process: TrialProcess
     source = pickled_source(job, str(tmp_path / "job.pt"))
     process.prepare(JobSource(pickle=source.pickle), [], 0, 3, 60)
     losses = process.receive()["losses"]
-    assert losses[2] < losses[0]  # the optimizer's parameters are the model's there, too
+    assert losses[2] < losses[0]  # the optimizer's parameters are the model's in the child as well
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters()))
     assert not optimizer.state
 

@@ -1,4 +1,4 @@
-"""Every trick: apply, save, load an older checkpoint, undo. Nothing of the trick stays behind."""
+"""Every trick: apply, save, load an older checkpoint, undo. No change of the trick remains."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def make(build: Any, layout: Any, steps: int) -> Step:
 
 
 def form(value: Any) -> Any:
-    """Returns something comparable by ==, bit for bit, with types and strides."""
+    """Returns a value comparable by ==, bitwise, with types and strides."""
     if isinstance(value, dict):
         return {key: form(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
@@ -82,7 +82,7 @@ def everything(step: Step) -> Any:
 CASES = [
     (kind, i)
     for kind in TRICKS
-    if kind.name != "ddp"  # tests/tuning/test_ddp.py
+    if kind.name != "ddp"  # see tests/tuning/test_ddp.py
     for i in range(len(optimizers(kind.name)))
 ]
 

@@ -1,4 +1,4 @@
-"""The trick that lets tundish.optim do the optimizer's step: the user's object stays what it is."""
+"""The trick that runs the optimizer's step in tundish.optim: the user's object is unchanged."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def trained(kind: Any, options: dict[str, Any], trick: bool, steps: int = 20) ->
     if trick:
         TundishOptimizer().apply(step)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # the scheduler's, where it sees no step of the optimizer
+        warnings.simplefilter("error")  # the scheduler warns if it sees no step of the optimizer
         for i in range(steps):
             step(BATCHES[i % 4])
             scheduler.step()
@@ -55,13 +55,13 @@ def test_steps_are_those_of_the_users_optimizer(kind: Any, options: dict[str, An
 
 @pytest.mark.parametrize(("kind", "options"), KINDS)
 def test_checkpoints_are_ordinary(kind: Any, options: dict[str, Any]) -> None:
-    """Saved with the trick and gone on with by torch, as without; and loaded into the trick."""
+    """Checkpoints of the trick resume in torch, and checkpoints of torch load into the trick."""
     model, optimizer, step = trained(kind, options, trick=True)
     saved = copy.deepcopy((model.state_dict(), optimizer.state_dict()))
     other = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 3))
     plain = kind(other.parameters(), **options)
     other.load_state_dict(saved[0])
-    plain.load_state_dict(copy.deepcopy(saved[1]))  # torch keeps the tensors that it is given
+    plain.load_state_dict(copy.deepcopy(saved[1]))  # load_state_dict() keeps the given tensors
     loop = Step(other, plain, nn.CrossEntropyLoss())
     for i in range(5):
         loop(BATCHES[i % 4])

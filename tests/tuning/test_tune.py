@@ -1,4 +1,4 @@
-"""A whole tuning run on a CPU, with tricks whose effect is known."""
+"""A whole tuning run on a CPU, with tricks of known effect."""
 
 from __future__ import annotations
 
@@ -30,11 +30,13 @@ OWN = ["NoWait", "WrongScale", "HalfSum", "Slower"]
 
 @pytest.fixture(scope="module")
 def plan() -> Iterator[tundish.Plan]:
-    """The tricks of torch are left out: on a busy machine their gains are noise. The planted ones make a
-    wait of 120 ms ten times shorter or three times longer."""
+    """A run without torch's tricks, whose gains are noise on a busy machine.
+
+    The planted tricks change a wait of 60 ms to 10 ms or to 150 ms.
+    """
     names = [f"{HERE / 'planted.py'}:{name}" for name in OWN]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("OMP_NUM_THREADS", "1")  # threads that wait for each other make noise
+        patch.setenv("OMP_NUM_THREADS", "1")  # spinning threads would add noise
         patch.setattr(tuner, "FIRST_STEPS", 15)
         patch.setattr(pool, "TURN_S", 0.1)
         use_warm_trials(patch)
@@ -138,7 +140,7 @@ def test_any_bytes_are_a_plan_or_an_error(plan: tundish.Plan, tmp_path: Path) ->
 
 
 def test_ctrl_c_gives_what_there_is() -> None:
-    """The signal comes once the baseline runs; the plan may be empty, and no child stays."""
+    """The signal arrives once the baseline runs; the plan may be empty, and no child remains."""
 
     class Interrupt:
         phases, ticks = 0, 0
@@ -153,7 +155,7 @@ def test_ctrl_c_gives_what_there_is() -> None:
 
     progress = Interrupt()
     plan = tundish.tune(jobs.mlp, ignore=["compile"], progress=progress)
-    assert progress.ticks > 0  # the clock runs while trials are prepared
+    assert progress.ticks > 0  # the clock advances while trials are prepared
     assert not plan.report.finished
     assert "Ctrl-C" in plan.report.notes[-1]
     assert not children()

@@ -1,4 +1,4 @@
-"""`tundish tune` and its sub-verbs: options, what they print and writes, its exit codes. The search is a fake one."""
+"""`tundish tune` and its sub-verbs with a fake search: options, output, files, exit codes."""
 
 import json
 import re
@@ -25,7 +25,7 @@ from tests.helpers import tuning_reports as examples
 
 @pytest.fixture
 def search(monkeypatch, tmp_path):
-    """The fake: what tune() and measure_plan() were asked; set `act` for what they do."""
+    """Fakes tune() and measure_plan() and records their arguments; `act` sets their behavior."""
     fake = SimpleNamespace(asked=None, act=lambda: examples.plan_of(examples.image_model()))
 
     def tune(job, **words):
@@ -75,7 +75,7 @@ def test_every_option_reaches_the_search(search):
     words = "--quick --minutes 1.5 --seed 7 --select bf16,compile --ignore fp16 --memory 12 -q"
     assert tune("a.py:make", *words.split(), "-o", "x.json") == 0
     job, asked = search.asked
-    asked.pop("progress")  # the fake has called it
+    asked.pop("progress")  # the fake called it
     assert job == "a.py:make"
     assert asked == {
         "seed": 7,
@@ -90,7 +90,7 @@ def test_every_option_reaches_the_search(search):
 
 def test_json_is_the_report_and_nothing_else_is_on_stdout(search, capsys):
     report = examples.image_model()
-    report.rows[0].host_ms = float("nan")  # is not JSON
+    report.rows[0].host_ms = float("nan")  # NaN is not valid JSON
     search.act = lambda: examples.plan_of(report)
     assert tune("train.py:build", "--json") == 0
     out, err = capsys.readouterr()

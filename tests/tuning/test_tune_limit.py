@@ -1,4 +1,4 @@
-"""The limit of a tuning run holds for a job that hangs, wherever it does."""
+"""The time limit of a tuning run holds wherever a job hangs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_step_that_hangs_is_ended_at_the_limit(monkeypatch: pytest.MonkeyPatch
     usual = tuner.describe
 
     def describe(source: Any, request: Any, on_wait: Any) -> Any:
-        """Without a limit: on a busy machine the short one would end it."""
+        """Describes the job without a limit; a busy machine could exceed the short limit."""
         return usual(source, tuner.TuneRequest(9, False, 0, request.allowed), on_wait)
 
     monkeypatch.setattr(tuner, "describe", describe)
@@ -56,7 +56,7 @@ def test_a_turn_that_hangs_is_ended_at_the_deadline(tmp_path: Path) -> None:
         pool.deadline = time.monotonic() + 1
         assert pool.measure(["plain"], rounds=2) == {}
         assert pool.outcome("plain").kind == "hang"
-        assert len(pool.outcome("plain").losses) == 1  # others are still compared with them
+        assert len(pool.outcome("plain").losses) == 1  # the other trials are still compared with it
         pool.start("layout", [ChannelsLast()])  # after the deadline
         assert pool.outcome("layout").kind == "late"
         assert "--minutes" in pool.outcome("layout").failed

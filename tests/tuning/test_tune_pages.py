@@ -1,4 +1,4 @@
-"""docs/tricks.md has every trick, docs/tune.md every option that it shows; its example for Accelerate runs."""
+"""docs/tricks.md has every trick; options and examples of docs/tune.md are valid."""
 
 import importlib
 import re
@@ -71,7 +71,7 @@ def test_the_command_of_the_page_on_memory_is_accepted():
 
 
 def test_the_page_says_which_tricks_the_search_never_tries():
-    """The modules of the search name the classes of the tricks that they try."""
+    """The search's modules name the classes of the tricks that they try."""
     modules = [
         importlib.import_module(f"tundish.tuning.search.{name}")
         for name in ("search", "memory_target", "confirmation")
@@ -122,7 +122,7 @@ def test_the_example_for_accelerate_runs(tmp_path):
 
 
 def test_one_word_for_each_reference():
-    """The table, the page for users and the keys of the JSON call a reference by one name."""
+    """The table, the user page and the JSON keys use one name per reference."""
     for key, shown in REFERENCES.items():
         assert f"\n| {shown} |" in TUNE_PAGE, key
     assert REFERENCES[HUMAN] == f"the {HUMAN}"
@@ -131,18 +131,18 @@ def test_one_word_for_each_reference():
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch imports its compiler
 def test_the_example_of_max_autotune_reaches_the_compiler(tmp_path, monkeypatch):
-    """Applied before the plan's torch.compile, of the default mode; taken back by undo()."""
+    """The example is applied before the plan's torch.compile in default mode; undo() removes it."""
     block = re.search(r"```py\n# autotune.py\n(.*?)```", TRICKS_PAGE, re.S)[1]
     (tmp_path / "autotune.py").write_text(block)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setitem(sys.modules, "autotune", None)  # to be put back
+    monkeypatch.setitem(sys.modules, "autotune", None)  # restored after the test
     own = load_own(f"{tmp_path / 'autotune.py'}:MaxAutotune")()
     compile_fx = importlib.import_module("torch._inductor.compile_fx")
     config = importlib.import_module("torch._inductor.config")
     seen = []
 
     def compiler(graph, inputs, config_patches=None, **words):
-        assert not config_patches  # of the mode: it would win over the flags
+        assert not config_patches  # the options of the mode would override the flags
         seen.append((config.max_autotune, config.coordinate_descent_tuning))
         return graph.forward
 

@@ -1,4 +1,4 @@
-"""Writes src/data/source/chunks/chunk_samples.inc: one chunk as the original libraries compress it.
+"""Writes src/data/source/chunks/chunk_samples.inc: one chunk compressed by the original libraries.
 
 Needs numcodecs, h5py and hdf5plugin; not run in CI. python tests/formats/chunks/make.py
 """
@@ -17,7 +17,7 @@ OUT = Path(__file__).parents[3] / "src/data/source/chunks/chunk_samples.inc"
 
 
 def values():
-    """The chunk: chunk_samples_test.cpp makes the same."""
+    """Returns the chunk; chunk_samples_test.cpp generates the same values."""
     i = np.arange(1500)
     return ((i // 8) % 50 + (i % 4) * 256 + i // 700).astype("<u2")
 
@@ -29,7 +29,7 @@ def from_hdf5(data, **options):
 
 
 def java_stream(data):
-    """As lz4-java's LZ4BlockOutputStream writes it; the block and the sum are from their libraries."""
+    """Returns a stream like lz4-java's LZ4BlockOutputStream, from the libraries' block and sum."""
     import xxhash
 
     out = b""

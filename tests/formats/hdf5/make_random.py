@@ -1,4 +1,4 @@
-"""Writes random.zip: small files of h5py with every chunk index, drawn at random; not run in CI.
+"""Writes random.zip: small random h5py files with every chunk index; not run in CI.
 
 From the repository's root: python -m tests.formats.hdf5.make_random
 """
@@ -19,7 +19,7 @@ UNLIMITED = h5py.h5s.UNLIMITED
 
 
 def leave_edges_unfiltered(properties):
-    """H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS, which h5py has no name for."""
+    """Sets H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS, for which h5py has no name."""
     libraries = Path(h5py.__file__).parents[1] / "h5py.libs"
     library = ctypes.CDLL(str(next(libraries.glob("libhdf5-*.so*"))))
     library.H5Pset_chunk_opts.argtypes = [ctypes.c_int64, ctypes.c_uint]
@@ -54,7 +54,7 @@ def draw_shape(draw):
 
 
 def write(path, seed):
-    """One data set, its shape, type and filters drawn; gives its values."""
+    """Writes one dataset of random shape, type and filters; returns its values."""
     draw = random.Random(seed)
     latest = draw.random() < 0.75
     version = "v110" if latest else "earliest"
@@ -72,7 +72,7 @@ def write(path, seed):
             end = [draw.randint(low + 1, side) for low, side in zip(first, shape, strict=True)]
             box = tuple(slice(low, high) for low, high in zip(first, end, strict=True))
             data[box] = np.arange(data[box].size).reshape(data[box].shape) % 100
-        # libhdf5 2.0 cannot always resize where edges are unfiltered.
+        # libhdf5 2.0 cannot always resize datasets with unfiltered edges.
         if draw.random() < 0.3 and UNLIMITED in limits and not edges:
             axis = limits.index(UNLIMITED)
             data.resize(draw.randint(1, shape[axis] + 30), axis)

@@ -1,4 +1,4 @@
-"""Writes values.zip: types, fill values and virtual data sets of h5py that were once read wrong; not run in CI.
+"""Writes values.zip: h5py types, fill values and virtual datasets with past errors; not run in CI.
 
 From the repository's root: python -m tests.formats.hdf5.make_values
 """
@@ -23,7 +23,7 @@ FILLS = {
 
 
 def write_enumerations(file):
-    """Values of each field."""
+    """Writes one dataset per kind of enumeration and bool."""
     kinds, flags = np.array([3, 7] * 5, "i1"), np.array([True, False] * 5)
     kind = h5py.enum_dtype({"RED": 3, "BLUE": 7}, basetype="i1")
     pair = h5py.enum_dtype({"CAT": 0, "DOG": 1}, basetype="i1")
@@ -34,7 +34,7 @@ def write_enumerations(file):
 
 
 def write_fills(file):
-    """The first half is written."""
+    """Writes the first half of each dataset."""
     for name, (dtype, fill) in FILLS.items():
         made = file.create_dataset(name, (COUNT, 3), dtype, chunks=(5, 2), fillvalue=fill)
         made[:5] = 0
@@ -43,7 +43,7 @@ def write_fills(file):
 
 
 def write_floats(file):
-    """float32 with another bias, and one of 24 bits: no NumPy type is like them."""
+    """Writes float32 with another exponent bias and a 24-bit float; NumPy has neither type."""
     file["plain"] = np.arange(30, dtype="f4").reshape(COUNT, 3)
     space = h5py.h5s.create_simple((COUNT, 3))
     bias, narrow = h5py.h5t.IEEE_F32LE.copy(), h5py.h5t.IEEE_F32LE.copy()
@@ -57,7 +57,7 @@ def write_floats(file):
 
 
 def write_virtual(file):
-    """`label` is in the file `other`, which a reader could be made to open whatever it is."""
+    """Writes a virtual `label` in the file `other`; readers must not open files named there."""
     file["image"] = np.zeros((4, 3, 3), "u1")
     layout = h5py.VirtualLayout(shape=(4,), maxshape=(None,), dtype="i8")
     source = h5py.VirtualSource("other", "d", shape=(4,), maxshape=(None,), dtype="i8")
@@ -67,7 +67,7 @@ def write_virtual(file):
 
 
 def write_others(file):
-    """What has no numbers, beside an image and a compact label."""
+    """Writes datasets that are not plain numeric arrays, an image and a compact label."""
     images = np.arange(4 * 4 * 4 * 3, dtype="u1").reshape(4, 4, 4, 3)
     file["image"] = images
     compact = h5py.h5p.create(h5py.h5p.DATASET_CREATE)

@@ -1,5 +1,7 @@
-"""Writes the files of this folder; needs lmdb (they were made by 3.0.0, liblmdb 0.9.36). Run in this
-folder: python make.py"""
+"""Writes the files of this folder; needs lmdb. Run in this folder: python make.py
+
+The files in the repository were written by lmdb 3.0.0 with liblmdb 0.9.36.
+"""
 
 import io
 import json
@@ -57,7 +59,7 @@ for old in os.listdir():
     if old.endswith(".mdb"):
         os.remove(old)
 keys = [f"set/{n:03}" for n in range(COUNT)]
-# The first three values need two leaves under a branch; the last one is over a page long.
+# The first three values need two leaves below a branch; the last value is larger than a page.
 write(
     "images.mdb",
     [(k.encode(), png(n, 5000 if n == 3 else 1500)) for n, k in enumerate(keys)]
@@ -69,7 +71,8 @@ write(
 write(
     "encoded.mdb", [(k.encode(), datum(3, 9, 6, png(n), 10 + n, True)) for n, k in enumerate(keys)]
 )
-# As ImageFolder2LMDB: values are pickles of (bytes, label), __keys__ has the order. LMDB sorts keys as text.
+# As in ImageFolder2LMDB, values are pickles of (bytes, label), and __keys__ has the order. LMDB
+# sorts keys as text.
 listed = [str(8 + n).encode() for n in range(COUNT)]
 labels = [3, np.int64(4), 5, True]
 write(

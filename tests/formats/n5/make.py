@@ -1,4 +1,4 @@
-"""Writes z5.zip and zarr.zip: N5 folders as z5py (argument: z5) and zarr 2 (argument: zarr) write them.
+"""Writes z5.zip and zarr.zip: N5 folders written by z5py (argument z5) and zarr 2 (argument zarr).
 
 Not run in CI. From the repository's root: python -m tests.formats.n5.make z5; ... zarr
 """

@@ -1,4 +1,4 @@
-"""Makes the files of this folder with numpy; is not run in CI. The content is that of ../pth/expected.npz."""
+"""Writes the files of this folder with NumPy; not run in CI. Content: ../pth/expected.npz."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Makes the files of this folder with torch.save; needs torch and numpy, and is not run in CI."""
+"""Writes the files of this folder with torch.save; needs torch and numpy; not run in CI."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def main():
     named = {"images": images, "labels": labels, "scores": scores}
     pair = (images, labels)
     rows = [(image.clone(), int(label)) for image, label in zip(images, labels, strict=True)]
-    # A view whose elements lie in another order than its sides say.
+    # A view whose strides differ from the contiguous order.
     turned = {
         "images": images.permute(0, 3, 1, 2).contiguous().permute(0, 2, 3, 1),
         "labels": labels,

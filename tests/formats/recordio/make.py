@@ -1,5 +1,7 @@
-"""Writes the files of this folder by MXNet's layout (mx.recordio.MXIndexedRecordIO, pack,
-pack_img), without mxnet, which no longer installs. Run in this folder: python make.py"""
+"""Writes the files of this folder in MXNet's layout, without mxnet, which is no longer installable.
+
+Follows mx.recordio.MXIndexedRecordIO, pack and pack_img. Run in this folder: python make.py
+"""
 
 import io
 import json
@@ -23,7 +25,7 @@ def png(number):
 
 
 def pack(label, number, image):
-    """mx.recordio.pack"""
+    """Packs like mx.recordio.pack."""
     if isinstance(label, list):
         head = struct.pack("<IfQQ", len(label), 0, number, 0) + np.float32(label).tobytes()
     else:
@@ -32,7 +34,7 @@ def pack(label, number, image):
 
 
 def record(data):
-    """dmlc's RecordIOWriter: data are split where the magic is at a multiple of 4 bytes."""
+    """Frames like dmlc's RecordIOWriter, which splits data at 4-byte-aligned magic numbers."""
     cuts = [at for at in range(0, len(data) - 3, 4) if data[at : at + 4] == MAGIC]
     begins = [0] + [at + 4 for at in cuts]
     ends = [*cuts, len(data)]
@@ -57,7 +59,7 @@ def write(name, records, order=None):
 
 
 def with_magic(number):
-    """A PNG with the magic twice behind its end, at a multiple of 4 bytes in the record."""
+    """Appends the magic number twice to a PNG, at a multiple of 4 bytes in the record."""
     image = png(number)
     return image + bytes(-len(image) % 4) + MAGIC + b"abcd" + MAGIC + MAGIC
 

@@ -1,4 +1,4 @@
-"""Makes the files of this folder with safetensors; is not run in CI. The content is that of ../pth/expected.npz."""
+"""Writes the files of this folder with safetensors; not run in CI. Content: ../pth/expected.npz."""
 
 from pathlib import Path
 

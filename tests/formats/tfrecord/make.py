@@ -1,5 +1,7 @@
-"""Writes the files of this folder; needs tensorflow (they were made by 2.21.0). Run in this folder:
-python make.py"""
+"""Writes the files of this folder; needs tensorflow. Run in this folder: python make.py
+
+The files in the repository were written by tensorflow 2.21.0.
+"""
 
 import io
 import json

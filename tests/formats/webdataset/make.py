@@ -1,5 +1,7 @@
-"""Writes the files of this folder; needs webdataset (they were made by 1.0.2). Run in this folder:
-python make.py"""
+"""Writes the files of this folder; needs webdataset. Run in this folder: python make.py
+
+The files in the repository were written by webdataset 1.0.2.
+"""
 
 import json
 
@@ -10,7 +12,7 @@ COUNT = 6
 
 
 def sample(number):
-    """Encoded by webdataset itself: png of an array, cls of a number, npy of an array, json of a dict."""
+    """Returns a sample that webdataset encodes: png and npy arrays, a cls number, a json dict."""
     rng = np.random.default_rng(number)
     return {
         "__key__": f"train/{number:04}",
@@ -42,6 +44,6 @@ def write(name):
 
 if __name__ == "__main__":
     write("shard.tar")
-    write("shard.tar.gz")  # by its ending
+    write("shard.tar.gz")  # compressed because of the ending
     with open("expected.json", "w", encoding="utf-8") as file:
         json.dump([expected(number) for number in range(COUNT)], file)

@@ -1,6 +1,6 @@
-"""Writes zarr.zip: folders as zarr 2 (argument: 2) and zarr 3 (argument: 3) write them.
+"""Writes zarr.zip: folders as written by zarr 2 (argument 2) and zarr 3 (argument 3).
 
-Needs zarr 2.18 for the one and zarr 3 for the other; not run in CI. From the repository's root:
+Needs zarr 2.18 or zarr 3, respectively; not run in CI. From the repository's root:
 python -m tests.formats.zarr.make 2; python -m tests.formats.zarr.make 3
 """
 

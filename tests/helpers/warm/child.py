@@ -1,8 +1,9 @@
-"""The process behind tests/helpers/warm_python.py: FOLDER MODULE...: imports the modules, then forks for every request.
+"""The process behind tests/helpers/warm_python.py: FOLDER MODULE...
 
-A request is a connection to FOLDER/socket: one byte with descriptors (standard input, output and error, a file with the
-request as JSON, and more that the request has numbers for). The answers are the process id and, later, the exit status. A fork leaves serve() and runs its
-program as `python` does, so that it also ends as `python` ends.
+Imports the modules, then forks for every request. A request is a connection to FOLDER/socket: one
+byte with descriptors (standard input, output and error, a file with the request as JSON, and the
+descriptors that the request numbers). The answers are the process id and, later, the exit status. A
+fork leaves serve() and runs its program like `python`, so it also ends like `python`.
 """
 
 import contextlib
@@ -21,26 +22,26 @@ import types
 import warnings
 
 MOST_DESCRIPTORS = 32
-HIGH = 900  # descriptors that no request asks for; limits are 1024 or more
+HIGH = 900  # above all descriptors that requests use; limits are 1024 or more
 
 
 class Server:
-    """Forks; a fork returns from serve() with its request, the first process never does."""
+    """Forks per request; only a fork returns from serve(), with its request."""
 
     def __init__(self, path):
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.listener.bind(path + ".new")
         self.listener.listen(64)
-        os.rename(path + ".new", path)  # whoever sees it can connect
-        self.running = {}  # connection and process id, both by connection and by process descriptor
+        os.rename(path + ".new", path)  # clients that see the file can connect
+        self.running = {}  # by connection and by process descriptor
         self.poll = select.poll()
         self.poll.register(self.listener, select.POLLIN)
         self.poll.register(0, select.POLLIN)
 
     def serve(self):
         while True:
-            ready = self.poll.poll()[0][0]  # one at a time: the next may be closed by this one
-            if ready == 0:  # its end: pytest has ended
+            ready = self.poll.poll()[0][0]  # one at a time: an event may close others
+            if ready == 0:  # end of the input: pytest has ended
                 for _, _, pid in set(self.running.values()):
                     os.kill(pid, signal.SIGKILL)
                 os._exit(0)
@@ -52,7 +53,7 @@ class Server:
                 return request
 
     def accept(self):
-        """The request, in the fork alone."""
+        """Returns the request in the fork, and None in the server."""
         connection, _ = self.listener.accept()
         _, descriptors, _, _ = socket.recv_fds(connection, 1, MOST_DESCRIPTORS)
         if not descriptors:
@@ -62,12 +63,12 @@ class Server:
         if pid == 0:
             self.listener.close()
             for other, process, _ in set(self.running.values()):
-                other.close()  # not by its number alone, which a file of the program may have next
+                other.close()  # closes the object, because the program may reuse the number
                 os.close(process)
             answer = fcntl.fcntl(connection, fcntl.F_DUPFD, HIGH)
             connection.close()
             request = request_of(*descriptors)
-            os.write(answer, b"%d" % os.getpid())  # now that it is in its session
+            os.write(answer, b"%d" % os.getpid())  # after setsid()
             os.close(answer)
             return request
         for descriptor in descriptors:
@@ -79,7 +80,7 @@ class Server:
         return None
 
     def look_at(self, ready):
-        """A process has ended, or whoever waits for it, which ends it too."""
+        """Handles the end of a process, or of its client, which kills the process."""
         connection, process, pid = self.running[ready]
         if ready != process:
             os.kill(pid, signal.SIGKILL)
@@ -88,14 +89,14 @@ class Server:
             self.poll.unregister(descriptor)
             del self.running[descriptor]
         if ready == process:
-            with contextlib.suppress(BrokenPipeError):  # whoever waited may be gone too
+            with contextlib.suppress(BrokenPipeError):  # the client may have exited
                 connection.send(b"%d" % status)
         connection.close()
         os.close(process)
 
 
 def request_of(given, out, error, text, *more):
-    """Reads the request, and puts its files, folder and environment in place."""
+    """Reads the request and sets up its files, folder and environment."""
     with open(text) as file:
         request = json.load(file)
     wanted = (0, 1, 2, *request["numbers"])
@@ -110,14 +111,14 @@ def request_of(given, out, error, text, *more):
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["env"])
-    random.seed()  # forks would draw the same numbers
+    random.seed()  # otherwise all forks would draw the same numbers
     if request["nested"]:
         sys.executable = request["nested"]
     return request
 
 
 def run(kind, *words):
-    """The program of `python -c TEXT WORDS`, `python -m MODULE WORDS` or `python FILE WORDS`."""
+    """Runs the program of `python -c TEXT ARGS`, `python -m MODULE ARGS` or `python FILE ARGS`."""
     while kind in ("-W", "-u", "-P"):
         if kind == "-W":
             warnings.simplefilter(words[0])
@@ -142,5 +143,5 @@ if __name__ == "__main__":
     server = Server(os.path.join(sys.argv[1], "socket"))
     for module in sys.argv[2:]:
         importlib.import_module(module)
-    gc.freeze()  # a fork does not look through what was imported, and so shares its memory
+    gc.freeze()  # forks skip imported objects in collections, so the pages stay shared
     run(*server.serve()["words"])

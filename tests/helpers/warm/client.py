@@ -1,6 +1,7 @@
-"""A `python` for programs that start Python themselves: FOLDER/python of tests/helpers/warm_python.py, which writes its first line.
+"""A `python` for programs that start Python themselves.
 
-What it cannot do is done by the real interpreter. Whoever kills this process also ends the program.
+tests/helpers/warm_python.py installs it as FOLDER/python and writes its first line. The real
+interpreter handles unsupported arguments. Killing this process also ends the program.
 """
 
 import json

@@ -1,1 +1,1 @@
-"""Random files of each format, written by its original library, and the samples that library reads from them."""
+"""Random files of each format and their samples, written and read by the original library."""

@@ -1,4 +1,4 @@
-"""A random file with the samples that its original library reads from it."""
+"""A random file and the samples that its original library reads from it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Case:
     omitted: dict[str, str] = field(default_factory=dict)
 
     def documented(self, message: str) -> str | None:
-        """Returns the documented reason for a refusal, None when there is none."""
+        """Returns the documented reason for a refusal, or None if the refusal is undocumented."""
         for pattern, reason in self.refusals:
             if re.search(pattern, message, re.DOTALL):
                 return reason

@@ -14,12 +14,12 @@ from tests.siege.originals.values import columns
 def chunk_shape(
     draw: random.Random, shape: tuple[int, ...], inside: bool = False
 ) -> tuple[int, ...]:
-    """Returns a chunk shape, sometimes larger than the array; `inside`: never larger."""
+    """Returns a chunk shape, sometimes larger than the array unless `inside` is set."""
     return tuple(draw.randint(1, max(1, one) + (0 if inside else 2)) for one in shape)
 
 
 def written_part(draw: random.Random, shape: tuple[int, ...]) -> tuple[slice, ...]:
-    """Returns the part of an array that is written; the rest has the fill value."""
+    """Returns the written part of an array; the rest has the fill value."""
     if draw.random() < 0.6:
         return tuple(slice(0, one) for one in shape)
     starts = [draw.randrange(one + 1) for one in shape]
@@ -49,7 +49,7 @@ def refuse_labels(case: Case, arrays: dict[str, np.ndarray]) -> None:
 def arrays_along_axis(
     draw: random.Random, types: tuple[str, ...]
 ) -> tuple[dict[str, np.ndarray], int]:
-    """Returns arrays whose samples are counted by one axis. Arrays of one dimension have their own."""
+    """Returns arrays and the axis of their samples, which is 0 for one-dimensional arrays."""
     arrays = columns(draw, types)
     least = min((one.ndim for one in arrays.values() if one.ndim > 1), default=1)
     return arrays, draw.choice((draw.randrange(least), -1)) if draw.random() < 0.25 else 0

@@ -48,7 +48,7 @@ def _same(got: Any, want: Any) -> bool:
         return False
     if got.tobytes() == want.tobytes():
         return True
-    # A NaN keeps no payload through a double.
+    # A NaN loses its payload when it is converted to a double.
     return got.dtype.kind == "f" and bool(np.array_equal(got, want, equal_nan=True))
 
 
@@ -67,7 +67,7 @@ def _compare_field(name: str, got: list[Any], want: Any) -> None:
 
 
 def check(case: Case) -> list[str]:
-    """Compares a case; returns the documented refusals that were met. Raises Difference."""
+    """Compares a case; returns the documented refusals that occurred. Raises Difference."""
     source = tundish.DataSource(case.path, **case.options) if case.options else str(case.path)
     try:
         found, said = _batches(source, case)
@@ -77,7 +77,7 @@ def check(case: Case) -> list[str]:
             raise Difference(f"refused: {' '.join(str(error).split())}") from None
         return [reason]
     met: list[str] = []
-    if list(case.fields) == ["?"]:  # a single array: its name is not compared
+    if list(case.fields) == ["?"]:  # a single array, whose name is not compared
         case.fields = {next(iter(found)): case.fields["?"]}
     for name, want in case.fields.items():
         if name in found:

@@ -1,4 +1,4 @@
-"""Random lists of Python's csv module."""
+"""Random lists written by Python's csv module."""
 
 from __future__ import annotations
 

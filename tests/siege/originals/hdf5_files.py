@@ -1,4 +1,4 @@
-"""Random HDF5 files of h5py."""
+"""Random HDF5 files written by h5py."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _filters(draw: random.Random, dtype: np.dtype, case: Case) -> dict[str, Any]
 
 
 def _write(draw: random.Random, file: Any, name: str, array: np.ndarray, case: Case) -> np.ndarray:
-    """Writes an array, perhaps in part, and returns what h5py reads."""
+    """Writes an array, sometimes only partly, and returns the values that h5py reads."""
     dtype = swapped(draw, array.dtype)
     options: dict[str, Any] = {"dtype": dtype, "track_times": draw.random() < 0.2}
     if draw.random() < 0.7:
@@ -124,7 +124,7 @@ def _arrays(draw: random.Random, file: Any, path: Path) -> Case:
 
 
 def _coded(draw: random.Random, file: Any, path: Path) -> Case:
-    """Byte strings of variable length with an image each."""
+    """Returns variable-length byte strings with one image each."""
     count = draw.choice((1, 3, 6))
     images = [png(draw) for _ in range(count)]
     data = file.create_dataset("image", (count,), h5py.vlen_dtype(np.uint8))

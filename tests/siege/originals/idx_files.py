@@ -1,4 +1,4 @@
-"""Random IDX files of MNIST's kind, read by torchvision."""
+"""Random IDX files like MNIST's, read by torchvision."""
 
 from __future__ import annotations
 

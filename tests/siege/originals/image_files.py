@@ -1,4 +1,4 @@
-"""Random images of Pillow in all its modes: PNG, JPEG, BMP, GIF, WebP."""
+"""Random images in all of Pillow's modes: PNG, JPEG, BMP, GIF, WebP."""
 
 from __future__ import annotations
 

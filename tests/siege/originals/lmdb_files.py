@@ -1,4 +1,4 @@
-"""Random LMDB files of the package lmdb: image bytes, Caffe's Datums, pickled pairs."""
+"""Random LMDB files written by the package lmdb: image bytes, Caffe's Datums, pickled pairs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _write(draw: random.Random, path: Path, inside: bool, stored: dict[str, byte
     environment = lmdb.open(str(path), map_size=1 << 26, subdir=inside, lock=False)
     names = list(stored)
     draw.shuffle(names)
-    if draw.random() < 0.3:  # pages that are free again
+    if draw.random() < 0.3:  # leaves free pages
         with environment.begin(write=True) as transaction:
             for number in range(30):
                 transaction.put(b"old%d" % number, bytes(draw.choice((10, 3000, 9000))))

@@ -1,4 +1,4 @@
-"""Random N5 folders of z5py and TensorStore."""
+"""Random N5 folders written by z5py and TensorStore."""
 
 from __future__ import annotations
 

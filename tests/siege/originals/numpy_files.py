@@ -1,4 +1,4 @@
-"""Random .npy and .npz files of NumPy."""
+"""Random .npy and .npz files written by NumPy."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _npz(draw: random.Random, folder: Path) -> Case:
 
 
 def _zip(draw: random.Random, path: Path, arrays: dict[str, np.ndarray]) -> None:
-    """Writes the archive member by member: other methods, comments and folders of archives."""
+    """Writes the archive member by member, with other methods, comments and folders."""
     with zipfile.ZipFile(path, "w") as archive:
         for name, array in arrays.items():
             archive.comment = draw.randbytes(draw.choice((0, 5, 300)))

@@ -1,4 +1,4 @@
-"""Random files of torch.save."""
+"""Random files written by torch.save."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _save(draw: random.Random, value: Any, path: Path) -> Any:
 
 
 def _view(draw: random.Random, array: np.ndarray) -> torch.Tensor:
-    """Returns a tensor of these values, sometimes a view whose elements lie otherwise."""
+    """Returns a tensor of these values, sometimes as a view with another memory order."""
     tensor = torch.from_numpy(array)
     kind = draw.randrange(9)
     if kind == 0 and tensor.ndim > 1:
@@ -84,7 +84,7 @@ def _dict(draw: random.Random, path: Path) -> Case:
         and shared[0][:1].numel() > 1
         and shared[0].dtype != torch.uint8
     ):
-        value["same"] = shared[0]  # one storage twice
+        value["same"] = shared[0]  # two tensors share one storage
     if "image" in arrays and draw.random() < 0.2:
         value |= {"note": "text", "number": 3, "none": None, "nested": {"a": 1}}
     if draw.random() < 0.3:

@@ -1,4 +1,4 @@
-"""Random RecordIO files by MXNet's layout, which its package, no longer installable, would write."""
+"""Random RecordIO files in MXNet's layout; the package itself is no longer installable."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def make(draw: random.Random, folder: Path) -> Case:
     records, pixels, labels = [], [], []
     for number in range(count):
         coded, shown = png(draw)
-        if draw.random() < 0.3:  # the magic behind the image, on a multiple of 4
+        if draw.random() < 0.3:  # the magic number after the image, at a multiple of 4
             coded += bytes(-len(coded) % 4) + MAGIC * draw.randint(1, 2) + b"abcd"
         label = [draw.choice((0.0, 1.5, -2.0)) for _ in range(many)]
         whole = float(draw.randrange(50))

@@ -1,7 +1,7 @@
-"""A process that checks many files of one format: python -m tests.siege.originals.run FORMAT FIRST COUNT FOLDER
+"""Checks many files of one format: python -m tests.siege.originals.run FORMAT FIRST COUNT FOLDER
 
-Prints a line of JSON per file: its seed, the documented refusals, and the difference if there is one. The line with the
-seed alone comes first, so that a process that dies names the file.
+Prints a JSON line per file: its seed, the documented refusals, and the difference if there is one.
+A line with the seed alone comes first, so that the file is known if the process dies.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.siege.originals.compare import Difference, check
 
 
 def check_seed(name: str, seed: int, folder: Path) -> dict[str, Any]:
-    """Makes the file of a seed and compares it. The folder stays only where there is a difference."""
+    """Creates the file of a seed and compares it. The folder is kept only after a difference."""
     make = importlib.import_module(f"tests.siege.originals.{name}_files").make
     unwritten = 0
     while True:
@@ -28,7 +28,7 @@ def check_seed(name: str, seed: int, folder: Path) -> dict[str, Any]:
         try:
             case = make(random.Random(f"{name}-{seed}-{unwritten}"), folder)
             break
-        except Exception:  # the original library cannot write or read such a file: another one
+        except Exception:  # the original library cannot write or read this file: draw another
             unwritten += 1
             if unwritten == 20:
                 raise

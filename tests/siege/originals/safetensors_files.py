@@ -1,4 +1,4 @@
-"""Random .safetensors files of the package safetensors."""
+"""Random .safetensors files written by the package safetensors."""
 
 from __future__ import annotations
 

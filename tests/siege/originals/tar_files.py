@@ -1,4 +1,4 @@
-"""Random tar archives of tarfile, grouped into samples by the package webdataset."""
+"""Random tar archives written by tarfile, grouped into samples by the package webdataset."""
 
 from __future__ import annotations
 

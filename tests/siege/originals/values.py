@@ -48,7 +48,7 @@ def picture_shape(draw: random.Random) -> tuple[int, ...]:
 
 
 def is_picture(array: np.ndarray) -> bool:
-    """Tells whether the samples of an array have type and shape of an image."""
+    """Returns whether the samples of an array have the type and shape of an image."""
     sample = array.shape[1:]
     if array.dtype.newbyteorder("=") == np.uint16:
         return len(sample) == 2
@@ -84,7 +84,7 @@ def plain_array(draw: random.Random, count: int, types: tuple[str, ...] = ALL_TY
 
 
 def columns(draw: random.Random, types: tuple[str, ...] = ALL_TYPES) -> dict[str, np.ndarray]:
-    """Returns arrays of one length: perhaps an image, perhaps a label, and others, in random order."""
+    """Returns arrays of one length in random order: optionally an image and a label, and others."""
     count = draw.choice((1, 2, 3, 5, 8, 13))
     found: dict[str, np.ndarray] = {}
     if draw.random() < 0.6:
@@ -110,8 +110,10 @@ def loader_options(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
 
 
 def expected(arrays: dict[str, np.ndarray], numbers: bool = True) -> dict[str, Any]:
-    """Returns what Tundish makes of arrays by documented rules: images as RGB, labels as int64,
-    with `numbers` one element per sample as a double."""
+    """Returns Tundish's documented result: images as RGB, labels as int64.
+
+    With `numbers`, one element per sample becomes a double.
+    """
     found: dict[str, Any] = {}
     for name, array in arrays.items():
         native = array.astype(array.dtype.newbyteorder("="))

@@ -1,4 +1,4 @@
-"""Random Zarr folders of zarr-python, versions 2 and 3."""
+"""Random Zarr folders written by zarr-python, versions 2 and 3."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def make(draw: random.Random, folder: Path) -> Case:
             array = plain_array(draw, 3)
         case = Case(path, {})
         read = write(draw, str(path), None, array, case)
-        # Any single array is named by its folder, or is the image.
+        # A single array is named by its folder, or is the image.
         case.fields = {"?": read.astype(read.dtype.newbyteorder("="))}
         return case
     arrays, axis = arrays_along_axis(draw, ALL_TYPES)
