@@ -35,13 +35,14 @@ inline std::uint64_t changed_at(const std::string& path) {
 // Longer than a clock tick of a local file system.
 inline constexpr std::chrono::milliseconds kFileClockTick{20};
 
-// Changes whenever the content of a file may have changed: a digest of its size, its modification
-// time and its status change time. Programs such as unzip and rsync -a can set the modification
-// time, but not the status change time.
+// Changes whenever the content of a file may have changed: a digest of its size, modification time,
+// status change time and inode. Programs such as unzip and rsync -a can set the modification time,
+// but not the status change time. Two files written in one clock tick differ in their inodes.
 inline std::uint64_t content_stamp(const struct stat& status) {
   const std::uint64_t words[] = {static_cast<std::uint64_t>(status.st_size), changed_at(status),
                                  static_cast<std::uint64_t>(status.st_ctim.tv_sec),
-                                 static_cast<std::uint64_t>(status.st_ctim.tv_nsec)};
+                                 static_cast<std::uint64_t>(status.st_ctim.tv_nsec),
+                                 static_cast<std::uint64_t>(status.st_ino)};
   return XXH3_64bits(words, sizeof words);
 }
 // Throws Error if the file is missing: no stamp can prove that a missing file is unchanged.
