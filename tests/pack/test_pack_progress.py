@@ -17,7 +17,7 @@ pytestmark = needs_program
 
 @pytest.fixture
 def large_photos(tmp_path):
-    return large_jpegs(tmp_path / "large", count=8)  # a second of packing, progress every 0.1 s
+    return large_jpegs(tmp_path / "large", count=40)  # seconds of packing, progress every 0.1 s
 
 
 def test_a_function_receives_the_progress_and_the_last_call_is_complete(three_photos, tmp_path):
