@@ -48,12 +48,12 @@ def test_rivals_that_are_not_installed_are_named_with_the_reason(samples, tmp_pa
         assert f"{name}: not available: {peer} is not installed; --peers installs it" in table
 
 
-def test_what_a_turn_without_an_operation_takes_has_words():
+def test_every_part_of_a_contestant_has_a_description():
     parts = {one.part for one in CONTESTANTS if one.part}
     assert parts == set(report.PARTS)
 
 
-def test_every_transform_on_pixels_takes_part():
+def test_every_pixel_transform_is_benchmarked():
     """Containers, which only choose among other transforms, have no operation."""
     measured = {type(one.transform).__name__ for one in OPERATIONS}
     containers = {"RandAugment", "TrivialAugmentWide", "AutoAugment", "RandomApply"}
@@ -77,7 +77,7 @@ class OursAlone:
         return np.zeros((1, run.SIDE, run.SIDE, 3), np.uint8)
 
 
-def test_an_operation_known_by_its_example_alone_is_measured_without_a_comparison(tmp_path):
+def test_an_operation_without_a_reference_is_timed_but_not_compared(tmp_path):
     before = np.zeros((1, run.SIDE, run.SIDE, 3), np.uint8)
     alone = dataclasses.replace(BRIGHTNESS, compared=False)
     found = run.judge([OursAlone()], alone, before, tmp_path)[CONTESTANTS[0].name]
@@ -86,7 +86,7 @@ def test_an_operation_known_by_its_example_alone_is_measured_without_a_compariso
         run.judge([OursAlone()], BRIGHTNESS, before, tmp_path)
 
 
-def test_arguments_that_are_drawn_come_from_the_plan():
+def test_drawn_arguments_come_from_the_plan():
     shift = next(one for one in OPERATIONS if one.name == "translate nearest")
     value = T.plan([shift.transform], (run.SIDE, run.SIDE))["steps"][1]["value"]
     assert shift.all_arguments()["translate"] == (-value[2], -value[5])
@@ -96,7 +96,7 @@ def test_arguments_that_are_drawn_come_from_the_plan():
     ("off", "allowed", "said", "wrong"),
     [(0, 0, "exact", False), (1, 0, "max 1", True), (1, 1, "max 1", False), (2, 1, "max 2", True)],
 )
-def test_other_pixels_than_torchvisions_are_wrong_for_ours(off, allowed, said, wrong):
+def test_pixels_that_differ_from_torchvision_are_wrong(off, allowed, said, wrong):
     before = np.full((1, run.SIDE, run.SIDE, 3), 7, np.uint8)
     other = before.copy()
     other[0, 0, 0, 0] += off
@@ -107,7 +107,7 @@ def test_other_pixels_than_torchvisions_are_wrong_for_ours(off, allowed, said, w
 
 
 @pytest.mark.parametrize(("sigma", "wrong"), [(20, False), (22, True)])
-def test_noise_of_another_deviation_is_wrong(sigma, wrong):
+def test_noise_with_a_different_deviation_is_wrong(sigma, wrong):
     draw = np.random.default_rng(1)
     before = np.full((2, run.SIDE, run.SIDE, 3), 128, np.uint8)
     first, second = (
@@ -125,7 +125,7 @@ class RowsThatCount:
         return report.middle(values)[0]
 
 
-def test_the_geometric_mean_is_of_the_ratios_of_a_round():
+def test_the_geometric_mean_uses_the_ratios_of_each_round():
     operations = [BRIGHTNESS, dataclasses.replace(BRIGHTNESS, name="blur", group="other")]
     fast, slow = (lambda *us: report.Result("exact", us=list(us))), "tundish, AVX2"
     results = {

@@ -10,7 +10,7 @@ from bench.common.result_files import read_rows
 from tests.helpers.bench_runs import ROOT
 
 
-def test_names_of_points_do_not_cover_each_other():
+def test_point_labels_do_not_overlap():
     crowd = [points.Point(f"point {i}", 100 + i, 1.0) for i in range(4)]
     svg = points.point_chart([("<panel>", crowd)], "a & b", "x", "y")
     assert "&lt;panel&gt;" in svg
@@ -34,14 +34,14 @@ def test_names_of_points_do_not_cover_each_other():
         (0.3, 1.1, [0.2, 0.4, 0.6, 0.8, 1.0, 1.2]),
     ],
 )
-def test_ticks_are_round_and_hold_all_values(low, high, expected):
+def test_ticks_are_round_and_cover_all_values(low, high, expected):
     assert points.ticks(low, high) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
     ("count", "low", "high"), [(3, 1, 3), (6, 1, 6), (10, 2, 9), (15, 4, 12), (25, 8, 18)]
 )
-def test_the_interval_of_a_median_leaves_out_what_the_sign_test_allows(count, low, high):
+def test_the_median_interval_follows_the_sign_test(count, low, high):
     sure = rounds.interval(float(i) for i in range(count, 0, -1))
     assert (sure.low, sure.high) == (low, high)
     assert sure.median == (count + 1) / 2
@@ -60,7 +60,7 @@ def results(name):
     return read_rows(ROOT / "bench" / "results" / f"{name}.json")
 
 
-def test_the_figures_of_the_readme_are_those_of_the_rows():
+def test_readme_figures_match_the_rows():
     readme = (ROOT / "bench" / "README.md").read_text()
     rows = [row for row in results("resize") if row["metric"] == "all"]
     us = {(row["contestant"], row["side"], row["filter"]): row["value"] for row in rows}

@@ -34,7 +34,7 @@ def test_lanes_gives_rows_and_its_crops_are_exact(lanes_run):
     assert coefficients >= {"turbo", "lanes scalar"}
 
 
-def test_the_stages_of_a_crop_are_all_of_it(lanes_run):
+def test_the_stages_of_a_crop_add_up_to_the_crop(lanes_run):
     rows, table, _ = lanes_run
     whole = {row["contestant"]: row["value"] for row in rows if row["metric"] == "stages"}
     assert whole
@@ -49,7 +49,7 @@ def test_the_stages_of_a_crop_are_all_of_it(lanes_run):
     assert "upsampling, color" in table
 
 
-def test_lanes_weighs_the_whole_pack_of_every_set(lanes_run, samples):
+def test_lanes_reports_the_pack_size_of_every_set(lanes_run, samples):
     rows, _, folder = lanes_run
     sets = ["as it is", "4:2:0, q75", "4:2:0, q85"]
     for metric in ("records / JPEG", "whole pack / JPEG files"):
@@ -75,7 +75,7 @@ def test_the_chart_of_lanes_has_a_panel_for_every_set(lanes_run):
     assert svg.count(">libjpeg-turbo region<") == 3
 
 
-def test_lanes_leaves_the_re_encoded_sets_out(samples, tmp_path):
+def test_lanes_omits_the_re_encoded_sets(samples, tmp_path):
     words = ["--rounds", "1", "--cached", "--as-it-is", "--tables", "train"]
     rows, table = bench("lanes", samples, tmp_path, *words)
     check_rows(rows, "lanes")

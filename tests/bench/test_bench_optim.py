@@ -70,7 +70,7 @@ def test_a_run_gives_rows_of_every_contestant_and_optimizer(tmp_path):
     assert "x ours" in shown
 
 
-def test_a_copy_of_timms_optimizers_suffices_and_no_timm_is_noted(tmp_path):
+def test_copied_timm_optimizers_work_and_a_missing_timm_is_noted(tmp_path):
     found = timm_.find()
     folder = tmp_path / "copy"
     shutil.copytree(found / "optim", folder / "timm" / "optim")
@@ -84,7 +84,7 @@ def test_a_copy_of_timms_optimizers_suffices_and_no_timm_is_noted(tmp_path):
     assert "timm: no time: the folder of --timm holds no timm/optim" in shown
 
 
-def test_the_shapes_are_those_of_torchvision():
+def test_the_shapes_match_torchvision():
     code = (
         "import json, torchvision.models as m\n"
         "print(json.dumps([[list(p.shape) for p in getattr(m, n)(weights=None).parameters()]"
@@ -113,7 +113,7 @@ def off_by(step, parameters, share):
     return wrong_step
 
 
-def test_wrong_weights_and_failures_have_a_reason_and_no_time(monkeypatch):
+def test_wrong_weights_and_failures_get_a_reason_but_no_time(monkeypatch):
     def wrong(job, parameters, graph):
         step = ours.make(job, parameters, graph).step
         return Contestant(parameters, off_by(step, parameters, 1e-3))
@@ -209,7 +209,7 @@ def test_rounds_in_which_others_use_the_cpus_do_not_count(monkeypatch, shares, k
     assert ("one" in result.reasons) is (not kept)
 
 
-def test_the_cpu_time_of_everyone_is_that_of_proc_stat(monkeypatch):
+def test_the_total_cpu_time_is_read_from_proc_stat(monkeypatch):
     monkeypatch.setattr("os.sysconf", lambda _: 100)
     text = "cpu  100 200 300 9999 9999 10 20 30 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\n"
     assert others.busy_seconds(text) == 6.6
@@ -321,7 +321,7 @@ def test_a_graph_whose_replay_gives_wrong_weights_is_not_timed(fake, monkeypatch
     assert judged.result.failed == (set() if kept else {"one"})
 
 
-def test_steps_on_a_gpu_have_a_time_of_the_host_and_one_of_the_gpu(fake):
+def test_gpu_steps_report_a_host_time_and_a_gpu_time(fake):
     (parameter,) = parameters_of([torch.ones(3)])
     seen = []
     contestant = Contestant([parameter], lambda: seen.append(parameter.grad))
@@ -360,7 +360,7 @@ def test_the_bundle_for_a_gpu_has_the_benchmarks_that_run_there():
     assert set(used) <= set(copied)
 
 
-def test_the_training_step_of_a_resnet18_is_raced(tmp_path, monkeypatch):
+def test_a_resnet18_training_step_is_benchmarked(tmp_path, monkeypatch):
     assert resnet18.count_parameters(resnet18.resnet18()) == (62, 11_689_512)  # torchvision's
     monkeypatch.setattr(resnet18_step, "SECONDS", 0.01)
     rows = Rows("optim")

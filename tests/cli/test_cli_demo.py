@@ -88,7 +88,7 @@ def test_bench_load_sweeps_over_numbers_of_threads(three_packed, tmp_path):
     )
 
 
-def test_a_file_may_be_called_load(three_packed, tmp_path):
+def test_a_file_may_be_named_load(three_packed, tmp_path):
     shutil.copy(three_packed, tmp_path / "load")
     words = ["bench", "load", "--runs", "1", "--seconds", "0.005", "--size", "8"]
     result = tundish(*words, cwd=tmp_path)

@@ -51,12 +51,12 @@ def test_the_help_lists_every_option_once(words):
     assert len(options) == len(set(options))
 
 
-def test_help_goes_to_the_second_word_of_a_verb():
+def test_help_works_for_sub_verbs():
     assert out(tundish("help", "bench", "load")).startswith("examples:\n  tundish bench load")
     assert out(tundish("help", "bench", "load")) == out(tundish("bench", "load", "--help"))
 
 
-def test_the_version_is_that_of_the_project():
+def test_the_version_matches_the_project():
     version = re.search(r'^version = "(.*)"', (ROOT / "pyproject.toml").read_text(), re.M)[1]
     assert out(tundish("--version")) == f"tundish {version}\n"
 
@@ -116,7 +116,7 @@ def test_a_misspelt_option_names_the_right_one(three_photos, tmp_path):
         ["help", "nothing"],
     ],
 )
-def test_wrong_use_is_exit_code_2_with_a_message(words, tmp_path):
+def test_invalid_usage_exits_with_code_2_and_a_message(words, tmp_path):
     result = tundish(*words, cwd=tmp_path)
     assert result.returncode == 2
     assert result.stdout == b""
@@ -168,7 +168,7 @@ def test_an_old_option_names_the_new_one(verb, before, now, tmp_path):
     assert refused_with(f"{before} is now {now}", *words, f"{before}=1", cwd=tmp_path)
 
 
-def test_the_new_spellings_are_those_of_the_program_and_in_its_help():
+def test_renamed_options_exist_and_appear_in_the_help():
     table = (ROOT / "src/cli/renamed.cpp").read_text()
     assert dict(re.findall(r'RenamedVerb\{"([^"]+)", "([^"]+)"\}', table)) == RENAMED_VERBS
     row = r'RenamedOption\{"([^"]+)", "([^"]+)", "([^"]+)"\}'
@@ -204,7 +204,7 @@ def test_an_option_of_a_mode_needs_the_mode(words, message, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_explain_knows_every_code_in_several_spellings():
+def test_explain_accepts_several_spellings_of_every_code():
     text = out(tundish("explain", "TND-203"))
     assert text.startswith("TND-203 fails its checksum\n  why: ")
     assert out(tundish("explain", "203")) == text

@@ -49,7 +49,7 @@ def test_the_list_has_every_record(three_photos, three_packed):
     assert len(out(tundish("info", "--list", three_photos)).splitlines()) == 3
 
 
-def test_the_list_of_a_folder_does_not_claim_what_it_has_not_read(three_photos):
+def test_the_list_of_a_folder_omits_values_that_were_not_read(three_photos):
     assert [
         line.split()[1:3] for line in out(tundish("info", "--list", three_photos)).splitlines()
     ] == [["-", "-"]] * 3
@@ -57,7 +57,7 @@ def test_the_list_of_a_folder_does_not_claim_what_it_has_not_read(three_photos):
     assert (row["codec"], row["width"], row["height"]) == (None, None, None)
 
 
-def test_the_list_warns_of_what_a_pack_would_warn_of(three_photos):
+def test_the_list_gives_the_same_warnings_as_pack(three_photos):
     result = tundish("info", "--list", three_photos / "cat")
     assert len(out(result).splitlines()) == 2
     assert "warning: " in err(result)

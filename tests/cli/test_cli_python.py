@@ -27,14 +27,14 @@ def test_the_package_has_every_verb_that_the_program_sends_to_it():
     assert set(python_verbs()) == set(_VERBS) - {"demo-page"}
 
 
-def test_words_and_exit_code_go_through(tmp_path):
+def test_arguments_and_the_exit_code_are_passed_through(tmp_path):
     result = tundish("tune", "no.py:build", "--select", "with space", "--json", cwd=tmp_path)
     assert result.returncode == 2
     assert "unknown trick 'with space'" in json.loads(result.stdout)["error"]["message"]
     assert "tundish: unknown trick" in err(result)
 
 
-def test_wrong_words_are_explained_by_the_verb(tmp_path):
+def test_the_verb_explains_invalid_arguments(tmp_path):
     result = tundish("tune", "--quik", cwd=tmp_path)
     assert result.returncode == 2
     assert out(result) == ""

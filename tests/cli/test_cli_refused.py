@@ -58,7 +58,7 @@ def test_refused_files_are_named_counted_and_left_out(bad_photos, tmp_path):
     assert left_behind(tmp_path, "photos", "a.tnd", "a.tnd.log") == []
 
 
-def test_quiet_still_names_what_makes_the_exit_code(bad_photos, tmp_path):
+def test_quiet_still_names_the_files_behind_the_exit_code(bad_photos, tmp_path):
     result = tundish("pack", bad_photos, "-o", tmp_path / "a.tnd", "--quiet")
     assert result.returncode == 3
     assert out(result) == ""
@@ -80,7 +80,7 @@ def test_refused_files_have_codes_in_the_report(bad_photos, tmp_path):
     assert all(set(row) == {"sample", "key", "code", "message"} for row in report["refused"])
 
 
-def test_skip_bad_makes_refusals_no_failure(bad_photos, tmp_path):
+def test_skip_bad_exits_with_0_despite_refusals(bad_photos, tmp_path):
     words = ["pack", bad_photos, "-o", tmp_path / "a.tnd", "--skip-bad"]
     assert tundish(*words).returncode == 0
     assert (tmp_path / "a.tnd.log").exists()
@@ -117,7 +117,7 @@ def test_images_that_cannot_be_decoded_here_are_counted_when_packed(three_photos
     assert "1 of 4 images are in a format that cannot be decoded" in err(result)
 
 
-def test_a_set_of_nothing_but_bad_files_is_no_pack(tmp_path):
+def test_only_bad_files_make_no_pack(tmp_path):
     write(tmp_path / "set/cat/a.jpg", b"")
     error = error_of("pack", tmp_path / "set", "-o", tmp_path / "a.tnd", exit_code=1)
     assert error["code"] == "TND-323"
@@ -169,7 +169,7 @@ def cut_photos(three_photos):
     return three_photos
 
 
-def test_jpegs_that_are_cut_short_are_packed_and_named(cut_photos, tmp_path):
+def test_truncated_jpegs_are_packed_and_named(cut_photos, tmp_path):
     result = tundish("pack", cut_photos, "-o", tmp_path / "a.tnd")
     assert result.returncode == 0
     assert err(result).count("packed, but broken: TND-406") == 10

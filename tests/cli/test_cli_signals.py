@@ -25,7 +25,7 @@ def test_a_closed_pipe_ends_the_program_without_noise(three_packed):
     assert result.stderr == b""
 
 
-def test_a_closed_pipe_of_messages_does_not_stop_a_pack(three_photos, tmp_path):
+def test_a_closed_stderr_pipe_does_not_stop_a_pack(three_photos, tmp_path):
     reading, writing = os.pipe()
     os.close(reading)
     words = ["pack", three_photos, "-o", tmp_path / "a.tnd"]
@@ -139,7 +139,7 @@ def test_a_signal_that_is_ignored_stays_ignored(verb, tmp_path):
     assert result.stdout == b"['SIGINT', 'SIGTERM', 'SIGHUP']\n", result.stderr
 
 
-def test_a_command_of_the_doctor_has_the_usual_signals():
+def test_the_doctor_starts_commands_with_default_signals():
     """Python ignores SIGPIPE; a pipeline that ends early needs the default action."""
     words = [PROGRAM, "doctor", "-q", "--", "bash", "-c", "yes | head -1; echo ${PIPESTATUS[0]}"]
     result = subprocess.run(words, capture_output=True)

@@ -107,7 +107,7 @@ def test_the_figures_are_those_of_pillow_and_numpy(mixed, packed):
             assert image.size == (found[key]["width"], found[key]["height"])
 
 
-def test_of_mode_l_are_the_levels_of_one_channel(mixed, packed):
+def test_mode_l_gives_the_levels_of_one_channel(mixed, packed):
     images = [np.asarray(Image.open(file).convert("L")) for file in sorted(mixed.rglob("*.*"))]
     levels = np.concatenate([image.ravel() for image in images]).astype(np.uint64)
     found = result_json("info", "--stats", packed, "--mode", "L")
@@ -142,7 +142,7 @@ def test_a_compressed_archive_gives_the_same(mixed, tmp_path):
     assert some["looked_at"] == some["images"] == 5
 
 
-def test_samples_takes_an_evenly_spaced_part(mixed):
+def test_samples_selects_evenly_spaced_images(mixed):
     files = sorted(mixed.rglob("*.*"))
     found = result_json("info", "--stats", mixed, "--samples", "4")
     assert (found["records"], found["looked_at"]) == (13, 4)
@@ -151,7 +151,7 @@ def test_samples_takes_an_evenly_spaced_part(mixed):
     same(result_json("info", "--stats", mixed, "--samples", "1000"), slowly(files))
 
 
-def test_exif_orientation_turns_the_sizes_and_not_the_levels(tmp_path):
+def test_exif_orientation_swaps_sizes_but_keeps_levels(tmp_path):
     pixels = np.random.default_rng(1).integers(0, 256, (20, 50, 3), np.uint8)
     write(tmp_path / "set/c/a.jpg", coded(pixels, "JPEG", exif=exif_of(6)))
     stored = result_json("info", "--stats", tmp_path / "set")
@@ -193,7 +193,7 @@ def test_the_line_to_paste_is_a_transform(packed):
     assert program("info", "--stats", packed, "--quiet").stdout == b""
 
 
-def test_one_color_has_no_line_to_paste(tmp_path):
+def test_a_single_color_gives_no_line_to_paste(tmp_path):
     write(tmp_path / "set/c/a.png", coded(np.full((4, 5, 3), 51, np.uint8), "PNG"))
     found = result_json("info", "--stats", tmp_path / "set")
     assert found["mean"] == [0.2, 0.2, 0.2]
@@ -201,7 +201,7 @@ def test_one_color_has_no_line_to_paste(tmp_path):
     assert "divide by a std of 0" in out(program("info", "--stats", tmp_path / "set"))
 
 
-def test_wrong_use_says_what_to_do(tmp_path):
+def test_invalid_usage_suggests_a_fix(tmp_path):
     result = program("info", "--stats", tmp_path, "--samples", "0")
     assert result.returncode == 2
     assert "'0' is not a whole number from 1" in err(result)

@@ -39,7 +39,7 @@ def test_a_pipe_is_refused_and_not_waited_for(words, tmp_path):
     assert re.search(r"TND-(101|304)", out(result) + err(result))
 
 
-def test_messages_name_what_can_be_done(three_photos, three_packed, tmp_path):
+def test_messages_suggest_a_remedy(three_photos, three_packed, tmp_path):
     error = error_of("pack", three_photos, "-o", three_packed / "x.tnd", exit_code=2)
     assert "Not a directory" in error["reason"]
     result = tundish("verify", three_photos)

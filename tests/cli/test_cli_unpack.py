@@ -41,7 +41,7 @@ def test_unpack_keeps_other_files_without_force(three_photos, three_packed, tmp_
     assert tree(tmp_path / "back") == tree(three_photos)
 
 
-def test_a_list_comes_back_with_its_labels_and_columns(tmp_path):
+def test_a_list_is_restored_with_its_labels_and_columns(tmp_path):
     write(tmp_path / "in/x/a.jpg", jpeg())
     write(tmp_path / "in/b.jpg", jpeg((1, 1, 1)))
     rows = 'path,label,note,weight\nx/a.jpg,cat,"one, two",0.5\nb.jpg,dog,"a ""quote""",3\n'
@@ -54,7 +54,7 @@ def test_a_list_comes_back_with_its_labels_and_columns(tmp_path):
     assert second.read_bytes() == first.read_bytes()
 
 
-def test_an_archive_comes_back_with_every_file(tmp_path):
+def test_an_archive_is_restored_with_every_file(tmp_path):
     files = {
         "s/1.jpg": jpeg(),
         "s/1.json": b"{}",
@@ -93,7 +93,7 @@ def test_pack_warns_of_what_unpack_cannot_restore(tmp_path):
     }
 
 
-def test_the_list_of_labels_takes_a_name_that_is_free(tmp_path):
+def test_the_label_list_uses_a_free_name(tmp_path):
     files = {"list.jpg": jpeg(), "list.csv": b"mine", "list.cls": b"3"}
     source = tar_of(tmp_path / "in.tar", files)
     assert tundish("pack", source, "-o", tmp_path / "a.tnd").returncode == 0
@@ -133,7 +133,7 @@ def test_names_with_spaces_newlines_and_other_bytes_survive(tmp_path):
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_a_name_that_is_a_file_and_a_folder_costs_one_record(tmp_path, order):
+def test_a_name_used_for_a_file_and_a_folder_loses_one_record(tmp_path, order):
     names = ["x.png/y.png", "x.png"][::order]
     files = dict.fromkeys([*names, "z.png"], png())
     assert (
@@ -149,7 +149,7 @@ def test_a_name_that_is_a_file_and_a_folder_costs_one_record(tmp_path, order):
         assert set(tree(tmp_path / "back")) - {b"list.csv"} == {names[0].encode(), b"z.png"}
 
 
-def test_a_folder_of_the_data_set_does_not_take_the_name_of_the_list(tmp_path):
+def test_a_dataset_folder_does_not_clash_with_the_label_list(tmp_path):
     files = {"list.csv/1.jpg": jpeg(), "list.csv/1.cls": b"3"}
     assert (
         tundish("pack", tar_of(tmp_path / "in.tar", files), "-o", tmp_path / "a.tnd").returncode
@@ -160,9 +160,7 @@ def test_a_folder_of_the_data_set_does_not_take_the_name_of_the_list(tmp_path):
 
 
 @pytest.mark.skipif(not SHIM.exists(), reason="./dev build makes it")
-def test_a_record_that_the_disk_cannot_read_is_named_and_the_others_are_written(
-    three_photos, tmp_path
-):
+def test_an_unreadable_record_is_named_and_the_others_are_written(three_photos, tmp_path):
     packed = tmp_path / "a.tnd"
     assert tundish("pack", three_photos, "-o", packed, "--codec", "keep").returncode == 0
     lost = 0

@@ -88,7 +88,7 @@ def test_a_file_that_is_not_a_pack_is_an_error(tmp_path):
     assert left_behind(tmp_path, "a.tnd") == []
 
 
-def test_a_pack_cut_short_is_incomplete(three_packed):
+def test_a_truncated_pack_is_reported_as_incomplete(three_packed):
     data = three_packed.read_bytes()
     for keep in (len(data) - 1, len(data) // 2, 100):
         three_packed.write_bytes(data[:keep])

@@ -58,7 +58,7 @@ def given_by_a_loader(pack, samples, draws, seed, transforms):
     return [[epoch[i] for epoch in epochs] for i in range(len(samples))]
 
 
-def test_the_pictures_of_a_png_are_those_of_the_loader(photos, tmp_path):
+def test_a_png_sheet_shows_the_images_of_the_loader(photos, tmp_path):
     sheet = tmp_path / "sheet.png"
     recipe = recipe_file(tmp_path, LEVELS)
     words = ("view", photos.pack, "--transforms", recipe, "-o", sheet, "--seed", "7")
@@ -120,7 +120,7 @@ def test_an_html_sheet_is_one_file_with_the_pictures_inside(photos, tmp_path):
     assert [one["name"] for one in shown] == [type(one).__name__ for one in RECIPE]
 
 
-def test_the_pictures_of_an_html_sheet_look_like_those_of_the_loader(photos, tmp_path):
+def test_an_html_sheet_shows_the_images_of_the_loader(photos, tmp_path):
     sheet = tmp_path / "sheet.html"
     words = ("view", photos.pack, "--transforms", recipe_file(tmp_path, LEVELS), "-o", sheet)
     result_json(*words, "--samples", "2", "--draws", "2")
@@ -132,7 +132,7 @@ def test_the_pictures_of_an_html_sheet_look_like_those_of_the_loader(photos, tmp
             assert np.abs(shown - expected[row][column]).mean() < 6
 
 
-def test_json_of_python_and_saved_states_are_recipes(photos, tmp_path):
+def test_recipes_are_read_from_python_json_and_saved_states(photos, tmp_path):
     loader = tundish.Loader(photos.pack, 4, transforms=RECIPE, seed=11, exif_orientation=True)
     state, sheet = tmp_path / "state.json", tmp_path / "sheet.png"
     state.write_text(json.dumps(loader.state_dict()))
@@ -169,7 +169,7 @@ def test_one_of_several_views_is_shown_from_a_file_and_from_a_state(photos, tmp_
     assert "has 2 views, and the first is 0" in err(result)
 
 
-def test_long_words_do_not_make_the_columns_of_a_png_wide(photos, tmp_path):
+def test_long_captions_do_not_widen_the_columns_of_a_png(photos, tmp_path):
     """The numbers of an affine step do not widen the columns either."""
     long = [T.Resize((200, 200)), T.RandomAffine((9, 9), (0.3, 0.3), (0.8, 0.8), (5, 5))]
     sheet = tmp_path / "sheet.png"
@@ -187,7 +187,7 @@ def test_long_words_do_not_make_the_columns_of_a_png_wide(photos, tmp_path):
     assert "affine" not in page.read_text().split("</details>")[1]
 
 
-def test_images_without_one_size_have_a_sheet_too(photos, tmp_path):
+def test_images_of_different_sizes_can_be_shown(photos, tmp_path):
     """The loader refuses such batches; the sheet shows the images that cause the refusal."""
     sheet = tmp_path / "sheet.png"
     recipe = recipe_file(tmp_path, [T.RandomHorizontalFlip()])
@@ -218,7 +218,7 @@ def test_bad_samples_are_named_and_left_out(tmp_path):
     assert not sheet.exists()
 
 
-def test_a_sheet_that_exists_is_kept(photos, tmp_path):
+def test_an_existing_sheet_is_not_overwritten(photos, tmp_path):
     sheet = tmp_path / "sheet.html"
     sheet.write_text("mine")
     words = ("view", photos.pack, "--transforms", recipe_file(tmp_path), "-o", sheet)
@@ -238,7 +238,7 @@ def test_a_sheet_that_exists_is_kept(photos, tmp_path):
         ("[" * 10_000, "JSON"),
     ],
 )
-def test_a_file_that_is_no_recipe_is_named(text, why, photos, tmp_path):
+def test_an_invalid_recipe_file_is_named(text, why, photos, tmp_path):
     recipe = write(tmp_path / "recipe.json", text.encode())
     sheet = tmp_path / "sheet.png"
     error = error_of("view", photos.pack, "--transforms", recipe, "-o", sheet, exit_code=2)
@@ -247,7 +247,7 @@ def test_a_file_that_is_no_recipe_is_named(text, why, photos, tmp_path):
     assert not sheet.exists()
 
 
-def test_wrong_use_says_what_to_do(photos, tmp_path):
+def test_invalid_usage_suggests_a_fix(photos, tmp_path):
     recipe = recipe_file(tmp_path, [T.RandomCrop(5000)])
     result = program("view", photos.pack, "--transforms", recipe, "-o", tmp_path / "a.gif")
     assert result.returncode == 2

@@ -128,7 +128,7 @@ def test_one_option_means_the_same_on_every_verb():
     }
 
 
-def test_options_may_stand_between_words_and_after_dashes_all_are_words():
+def test_options_mix_with_arguments_and_two_dashes_end_the_options():
     options = with_words().parse(["a", "-w", "b", "--with", "x", "c", "--with=y", "--", "-o"])
     assert (options.first, options.files) == ("a", ["b", "c", "-o"])
     assert (options.wet, options.times, options.output) == (True, 1, "")
@@ -137,7 +137,7 @@ def test_options_may_stand_between_words_and_after_dashes_all_are_words():
     assert options.argv[:3] == ["tundish", "mend", "a"]
 
 
-def test_a_list_that_is_the_default_is_not_shared():
+def test_a_default_list_is_not_shared_between_parses():
     arguments = with_words()
     arguments.parse(["a"]).ignore.append("b")
     assert arguments.parse(["a"]).ignore == []
@@ -170,7 +170,7 @@ def test_a_command_starts_at_the_first_word():
         (["a", "-x"], "what is '-x'?"),
     ],
 )
-def test_what_is_wrong_with_an_argument_is_named(argv, text):
+def test_an_invalid_argument_is_explained(argv, text):
     with pytest.raises(UsageError) as caught:
         with_words().parse(argv)
     assert text in str(caught.value)
@@ -195,14 +195,14 @@ def test_a_misspelled_sub_verb_is_named():
         (values.whole_number(-2, 9), {"-2": -2, "9": 9}, ["-3", "10", "1.0", "+", "-", ""]),
     ],
 )
-def test_values_have_ranges(convert, good, bad):
+def test_values_are_checked_against_their_range(convert, good, bad):
     assert {text: convert(text) for text in good} == good
     for text in bad:
         with pytest.raises(values.ArgumentTypeError, match=re.escape(repr(text))):
             convert(text)
 
 
-def test_a_renamed_option_names_the_new_one_which_exists(capsys):
+def test_a_renamed_option_suggests_an_existing_option(capsys):
     """The message comes first even if the command line has other errors."""
     for verb, options in RENAMED_OPTIONS.items():
         for old, new in options.items():
@@ -285,7 +285,9 @@ class Terminal(io.StringIO):
         (io.StringIO(), {"FORCE_COLOR": "1"}, True, False),
     ],
 )
-def test_when_there_are_colors(monkeypatch, stream, environment, no_color, colored):
+def test_colors_follow_the_terminal_and_the_environment(
+    monkeypatch, stream, environment, no_color, colored
+):
     for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
         monkeypatch.delenv(name, raising=False)
         if name in environment:
@@ -301,7 +303,7 @@ def run_with_stdout(stdout, *argv):
 
 
 @pytest.mark.parametrize("argv", [["check", "--list"], ["check", "--list", "--json"]])
-def test_a_reader_who_went_away_ends_the_verb_quietly(argv):
+def test_a_closed_stdout_pipe_ends_the_verb_quietly(argv):
     with subprocess.Popen(["true"], stdin=subprocess.PIPE) as reader:
         reader.wait()
         done = run_with_stdout(reader.stdin, *argv)

@@ -28,7 +28,7 @@ def kill_one(parent):
     subprocess.run([sys.executable, "-c", CODE], env=environment, check=False)
 
 
-def test_a_folder_is_removed_after_the_block_and_with_an_error(parent):
+def test_the_folder_is_removed_after_the_block_even_on_an_error(parent):
     with scratch_folder("a-") as folder:
         assert os.path.dirname(folder) == str(parent)
         assert os.stat(folder).st_mode & 0o777 == 0o700
@@ -38,7 +38,7 @@ def test_a_folder_is_removed_after_the_block_and_with_an_error(parent):
     assert list(parent.iterdir()) == []
 
 
-def test_folders_left_behind_are_removed_and_those_in_use_are_not(parent):
+def test_abandoned_folders_are_removed_but_folders_in_use_are_not(parent):
     with scratch_folder("a-") as used:
         kill_one(parent)
         assert len(list(parent.iterdir())) == 2
@@ -49,7 +49,7 @@ def test_folders_left_behind_are_removed_and_those_in_use_are_not(parent):
         assert [str(path) for path in parent.iterdir()] == [used]
 
 
-def test_what_is_no_folder_of_this_kind_stays(parent):
+def test_unrelated_files_and_folders_are_kept(parent):
     (parent / "a-file").write_text("")
     (parent / "a-folder").mkdir()  # without a lock
     (parent / "a-link").symlink_to(parent / "a-folder")

@@ -36,12 +36,12 @@ def test_without_a_gpu_the_error_has_a_fix(tmp_path):
         ({"decode": "both"}, "decode must be one of cpu, gpu, auto"),
     ],
 )
-def test_arguments_that_contradict_each_other(tmp_path, arguments, text):
+def test_contradictory_arguments_are_refused(tmp_path, arguments, text):
     with pytest.raises(ValueError, match=text):
         tundish.Loader(small_pack(tmp_path), 4, **arguments)
 
 
-def test_the_cpu_is_no_device(tmp_path):
+def test_the_cpu_is_not_a_valid_device(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with tundish.Loader(small_pack(tmp_path), 4, device="cpu") as loader:
@@ -66,7 +66,7 @@ def opened(path, **more):
 
 
 @pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
-def test_padded_images_have_their_sizes(tmp_path, gpu):
+def test_padded_images_are_delivered_with_their_sizes(tmp_path, gpu):
     path = make_folder(tmp_path / "images", 8)
     given = {"transforms": [T.RandomResize(3, 9)], "pad_to": 9, "return_sizes": True}
     with (
@@ -111,7 +111,7 @@ def test_the_wait_of_the_gpu_is_counted_once_the_gpu_has_reached_it(tmp_path, gp
 
 
 @pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
-def test_images_that_the_gpu_decoded_are_counted_when_they_are_handed_out(photos, gpu):
+def test_gpu_decoded_images_are_counted_on_delivery(photos, gpu):
     transforms = [T.RandomResizedCrop(32)]
     with tundish.Loader(photos.pack, 3, transforms=transforms, device="cuda", decode="gpu") as one:
         batches = iter(one)
@@ -140,7 +140,7 @@ def test_a_loop_that_is_far_ahead_of_the_gpu_waits_for_it(tmp_path, gpu):
 
 
 @pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
-def test_the_state_is_of_what_was_handed_out_not_of_what_is_on_its_way(tmp_path, gpu):
+def test_the_state_counts_delivered_batches_not_pending_batches(tmp_path, gpu):
     path = make_folder(tmp_path / "images", 32)
     whole = numbers_of(opened(path))
     for step in range(10):
@@ -155,7 +155,7 @@ def test_the_state_is_of_what_was_handed_out_not_of_what_is_on_its_way(tmp_path,
 
 
 @pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
-def test_an_error_comes_after_the_batches_before_it_and_the_loader_goes_on(tmp_path, gpu):
+def test_an_error_follows_the_earlier_batches_and_the_loader_continues(tmp_path, gpu):
     path = make_folder(tmp_path / "images", 32)
     bad = sorted((path / "cat").iterdir())[7]
     bad.write_bytes(b"nothing")
@@ -176,7 +176,7 @@ def test_an_error_comes_after_the_batches_before_it_and_the_loader_goes_on(tmp_p
 
 
 @pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
-def test_who_decodes_is_logged_once_it_is_chosen(tmp_path, gpu, caplog):
+def test_the_choice_of_decoder_is_logged_once(tmp_path, gpu, caplog):
     caplog.set_level("INFO", "tundish")
     gpu.decoding = -1
     with opened(make_folder(tmp_path / "images", 32), device="cuda") as loader:
@@ -192,7 +192,7 @@ def test_who_decodes_is_logged_once_it_is_chosen(tmp_path, gpu, caplog):
 
 
 @pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
-def test_a_batch_taken_in_another_stream_is_waited_for_in_that_stream(tmp_path, gpu, monkeypatch):
+def test_the_stream_that_takes_a_batch_waits_for_the_batch(tmp_path, gpu, monkeypatch):
     loader = opened(make_folder(tmp_path / "images", 32), device="cuda", decode="cpu")
     batches = iter(loader)
 
@@ -212,7 +212,7 @@ def test_a_batch_taken_in_another_stream_is_waited_for_in_that_stream(tmp_path, 
 
 
 @pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
-def test_a_batch_may_be_taken_by_another_thread_between_two_looks(tmp_path, gpu, monkeypatch):
+def test_a_batch_may_be_taken_by_another_thread_between_two_polls(tmp_path, gpu, monkeypatch):
     loader = opened(make_folder(tmp_path / "images", 3), device="cuda", decode="cpu")
     batches = iter(loader)
     while not loader._run._advance(batches._iteration):  # a batch is ready, not delivered

@@ -44,7 +44,7 @@ def take(batches, count):
     return [index.tolist() for _, (*_, index) in zip(range(count), batches, strict=False)]
 
 
-def test_what_no_kernel_could_decode_is_a_bad_sample_with_the_text_of_the_cpu(hostile, gpu):
+def test_images_that_kernels_cannot_decode_are_bad_samples_with_the_cpus_error(hostile, gpu):
     first, second = hostile.spoilt[:2]
     with opened(hostile.pack, on_error="skip") as loader:
         batches = iter(loader)
@@ -65,7 +65,7 @@ def test_what_no_kernel_could_decode_is_a_bad_sample_with_the_text_of_the_cpu(ho
         assert loader.epoch == 1
 
 
-def test_a_table_of_the_report_says_zeros(hostile, gpu, tmp_path):
+def test_the_report_table_mentions_zeros(hostile, gpu, tmp_path):
     with opened(hostile.pack, on_error="substitute") as loader:
         gpu.refuse(hostile.spoilt[0], position=0)
         with pytest.warns(UserWarning, match=ZEROS):
@@ -76,7 +76,7 @@ def test_a_table_of_the_report_says_zeros(hostile, gpu, tmp_path):
     assert "  zeros  " in text.splitlines()[2]
 
 
-def test_it_is_raised_when_bad_samples_fail_and_nothing_is_lost(hostile, gpu):
+def test_undecodable_images_raise_with_on_error_fail_and_no_batch_is_lost(hostile, gpu):
     with opened(hostile.pack, on_error="fail") as loader, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         batches = iter(loader)
@@ -91,7 +91,7 @@ def test_it_is_raised_when_bad_samples_fail_and_nothing_is_lost(hostile, gpu):
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_it_counts_against_max_bad_also_in_the_last_batch(hostile, gpu, late):
+def test_undecodable_images_count_against_max_bad_even_in_the_last_batch(hostile, gpu, late):
     steps = -(-hostile.count // 4)
     loader = opened(hostile.pack, on_error="skip", max_bad=0.05)
     with loader, warnings.catch_warnings():
@@ -110,7 +110,7 @@ def test_it_counts_against_max_bad_also_in_the_last_batch(hostile, gpu, late):
         assert loader.epoch == 1
 
 
-def test_of_an_iteration_that_was_left_it_is_counted_and_not_raised(hostile, gpu):
+def test_undecodable_images_of_an_abandoned_iteration_are_counted_not_raised(hostile, gpu):
     with opened(hostile.pack, on_error="fail") as loader, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         next(iter(loader))
@@ -119,7 +119,7 @@ def test_of_an_iteration_that_was_left_it_is_counted_and_not_raised(hostile, gpu
         assert [one["delivered"] for one in loader.bad_samples()] == ["zeros"]
 
 
-def test_ctrl_c_between_finding_and_entering_it_loses_nothing(hostile, gpu, monkeypatch):
+def test_ctrl_c_before_a_bad_sample_is_recorded_loses_nothing(hostile, gpu, monkeypatch):
     from tundish.data.gpu import gpu_pending as pending
 
     def pressed(*_):

@@ -73,7 +73,7 @@ DEEP = {
 
 
 @pytest.mark.parametrize("name", DEEP)
-def test_what_python_can_parse_is_checked(name):
+def test_files_that_python_can_parse_are_checked(name):
     assert isinstance(planted.found(DEEP[name]), list)
 
 

@@ -31,7 +31,7 @@ def script(tmp_path):
     return tmp_path / "train.py"
 
 
-def test_a_finding_has_its_place_text_and_remedy(script):
+def test_a_finding_has_a_location_a_text_and_a_remedy(script):
     report = tundish.check(script)
     (one,) = report.findings
     assert (one.file, one.cell, one.line, one.column) == (str(script), None, LINE, 14)
@@ -44,7 +44,7 @@ def test_a_finding_has_its_place_text_and_remedy(script):
     assert report.problems == 1
 
 
-def test_one_worker_process_is_not_many(tmp_path):
+def test_the_text_uses_the_singular_for_one_worker_process(tmp_path):
     loop = "loader = DataLoader(data, num_workers=1)\nfor epoch in range(3):\n    for x in loader:\n        model(x)\n"
     (tmp_path / "a.py").write_text(PRELUDE + loop)
     (one,) = tundish.check(tmp_path, select=["missing-persistent-workers"]).findings
@@ -61,7 +61,7 @@ def test_columns_count_characters_and_not_bytes(tmp_path):
     assert code[caret.index("^") : caret.rindex("^") + 1] == "loss.item()"
 
 
-def test_folders_are_searched_and_tools_are_left_out(tmp_path):
+def test_folders_are_searched_without_tool_folders(tmp_path):
     for name in ("a/x.py", "b.py", ".git/c.py", "__pycache__/d.py", "venv/e.py", "f.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(BAD)
@@ -71,7 +71,7 @@ def test_folders_are_searched_and_tools_are_left_out(tmp_path):
     assert tundish.check(tmp_path / "f.txt").findings  # a file given by name is always checked
 
 
-def test_select_and_ignore(script):
+def test_select_and_ignore_restrict_the_checks(script):
     assert tundish.check(script, select=["item-in-loop"]).problems == 1
     assert tundish.check(script, select=["data-parallel"]).problems == 0
     assert tundish.check(script, ignore=["item-in-loop"]).problems == 0
@@ -99,7 +99,7 @@ COMMENTS = {
 
 
 @pytest.mark.parametrize("comment", COMMENTS)
-def test_a_comment_silences_its_line(comment, tmp_path):
+def test_a_comment_suppresses_findings_on_its_line(comment, tmp_path):
     (tmp_path / "a.py").write_text(PRELUDE + LOOP.format(comment))
     left, unused = COMMENTS[comment]
     report = tundish.check(tmp_path)
@@ -109,7 +109,7 @@ def test_a_comment_silences_its_line(comment, tmp_path):
     assert ("suppresses nothing" in str(report)) == bool(unused)
 
 
-def test_a_comment_that_names_no_check_says_so(tmp_path):
+def test_a_comment_naming_an_unknown_check_is_reported(tmp_path):
     (tmp_path / "a.py").write_text(PRELUDE + LOOP.format("  # tundish: ignore[item-in-lop]"))
     text = str(tundish.check(tmp_path))
     assert (
@@ -117,7 +117,7 @@ def test_a_comment_that_names_no_check_says_so(tmp_path):
     )
 
 
-def test_a_comment_above_silences_the_next_line_and_one_after_a_statement_all_of_it(tmp_path):
+def test_a_comment_suppresses_the_next_line_or_the_whole_statement_before_it(tmp_path):
     above = BAD.replace("    total +=", "    # tundish: ignore[item-in-loop]\n    total +=")
     (tmp_path / "a.py").write_text(above)
     assert tundish.check(tmp_path).suppressed == 1
@@ -128,7 +128,7 @@ def test_a_comment_above_silences_the_next_line_and_one_after_a_statement_all_of
     assert tundish.check(tmp_path).suppressed == 1
 
 
-def test_a_comment_that_is_for_an_unselected_check_is_not_called_unused(script):
+def test_a_comment_for_an_unselected_check_is_not_reported_as_unused(script):
     script.write_text(PRELUDE + LOOP.format("  # tundish: ignore[item-in-loop]"))
     assert tundish.check(script, select=["gc-in-loop"]).unused_suppressions == []
 
@@ -198,7 +198,7 @@ def run(*words, capsys):
     return code, captured.out, captured.err
 
 
-def test_exit_codes(script, capsys):
+def test_exit_codes_follow_the_findings(script, capsys):
     assert run(script, capsys=capsys)[0] == 1
     assert run(script, "--ignore", "item-in-loop", capsys=capsys)[0] == 0
     assert run(script.parent / "gone.py", capsys=capsys)[0] == 2
@@ -211,7 +211,7 @@ def test_exit_codes(script, capsys):
     assert "fix: " in messages
 
 
-def test_a_note_alone_is_no_failure(tmp_path, capsys):
+def test_a_note_alone_exits_with_0(tmp_path, capsys):
     text = (
         PRELUDE
         + "from torchvision import transforms\nfrom torchvision.datasets import ImageFolder\n"
@@ -247,7 +247,7 @@ def test_control_characters_do_not_reach_the_terminal(tmp_path, capsys):
     assert "\x1b" not in run(tmp_path, capsys=capsys)[1]
 
 
-def test_json_has_what_the_help_promises(script, capsys):
+def test_json_has_the_keys_documented_in_the_help(script, capsys):
     code, text, _ = run(script, "--json", capsys=capsys)
     report = json.loads(text)
     assert code == 1
@@ -261,7 +261,7 @@ def test_json_has_what_the_help_promises(script, capsys):
     assert json.loads(text)["error"]["exit"] == 2
 
 
-def test_list_and_explain(capsys):
+def test_list_and_explain_cover_every_check(capsys):
     _, text, _ = run("--list", capsys=capsys)
     assert [name for name in CHECKS if f"  {name} " not in text] == []
     assert len(json.loads(run("--list", "--json", capsys=capsys)[1])) == len(CHECKS)
@@ -309,7 +309,7 @@ def test_a_script_is_not_overwritten_by_sarif(script, capsys):
     assert script.read_text() == BAD
 
 
-def test_findings_are_printed_also_where_sarif_cannot_be_written(script, tmp_path, capsys):
+def test_findings_are_printed_even_if_sarif_cannot_be_written(script, tmp_path, capsys):
     code, found, error = run(script, "--sarif", tmp_path, capsys=capsys)
     assert (code, found) == (2, run(script, capsys=capsys)[1])
     assert f"train.py:{LINE}" in found

@@ -39,7 +39,7 @@ def test_unit_tests_are_checked_for_errors_only(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["test.py", "test_model.py", "src/contest/train.py"])
-def test_a_script_that_evaluates_a_test_set_is_no_unit_test(name, tmp_path):
+def test_a_script_that_evaluates_a_test_set_is_not_a_unit_test(name, tmp_path):
     path = tmp_path / "tests" / name  # folders above the searched folder do not count
     path.parent.mkdir(parents=True)
     path.write_text(BAD + "\n\ndef test_epoch():\n    pass\n")
@@ -76,14 +76,14 @@ def test_generated_files_are_checked_for_errors_only(name, tmp_path):
         "\n" * 40 + "# generated, do not edit\n",
     ],
 )
-def test_a_script_that_people_write_is_not_called_generated(head, tmp_path):
+def test_a_handwritten_script_is_not_treated_as_generated(head, tmp_path):
     (tmp_path / "train.py").write_text(head + BAD)
     report = tundish.check(tmp_path)
     assert [one.check for one in report.findings] == ["item-in-loop"]
     assert report.generated_files == 0
 
 
-def test_a_comment_in_a_unit_test_is_not_called_unused(tmp_path):
+def test_a_comment_in_a_unit_test_is_not_reported_as_unused(tmp_path):
     (tmp_path / "tests").mkdir()
     silenced = BAD.replace("loss.item()", "loss.item()  # tundish: ignore[item-in-loop]")
     (tmp_path / "tests" / "a.py").write_text(silenced)

@@ -28,7 +28,7 @@ def test_the_planted_lines_are_found_and_no_others(name, text, clean):
 
 
 @pytest.mark.parametrize(("name", "text", "clean"), PAIRS)
-def test_all_checks_are_silent_on_the_clean_twin(name, text, clean):
+def test_no_check_reports_anything_for_a_clean_twin(name, text, clean):
     assert planted.found(clean) == []
 
 

@@ -39,7 +39,7 @@ def iterated(loader, apply, apply_to):
     return session.end()["applied"], kind
 
 
-def test_workers_are_added_to_the_loader_of_that_data_set_alone():
+def test_workers_are_added_only_to_the_loader_of_the_named_dataset():
     loader = DataLoader(plants.Samples(), 4)
     found = iterated(loader, "workers=1", SAMPLES)
     assert found == ({"done": True, "text": "num_workers=1"}, "_MultiProcessingDataLoaderIter")
@@ -107,7 +107,7 @@ def with_loop(loop):
     return TWO_LOADERS.replace("EPOCH", LOOPS[loop].strip().replace("\n", "\n    "))
 
 
-def test_a_script_has_the_loader_changed_that_feeds_its_optimizer(tmp_path, capfd):
+def test_a_script_gets_the_change_on_its_training_loader(tmp_path, capfd):
     script = tmp_path / "train.py"
     script.write_text(WATCHED + with_loop("own lines"))
     words = ["--no-replay", "--no-layers", "--steps", "5", "--apply", "workers=1"]
@@ -119,7 +119,7 @@ def test_a_script_has_the_loader_changed_that_feeds_its_optimizer(tmp_path, capf
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_only_the_loader_that_feeds_the_optimizer_is_changed(loop, capsys):
+def test_only_the_training_loader_is_changed(loop, capsys):
     code = compile(with_loop(loop).replace("range(40)", "range(1)"), "/a/train.py", "exec")
     data = "torch.utils.data.dataset.TensorDataset"
     change = {}
@@ -133,12 +133,12 @@ def test_only_the_loader_that_feeds_the_optimizer_is_changed(loop, capsys):
     assert found["applied"] == {"done": True, "text": "num_workers=1"}
 
 
-def test_settings_reach_the_script_whatever_is_in_a_path():
+def test_settings_reach_the_script_for_any_characters_in_a_path():
     settings = Settings(apply="plan=/a|b=c%7C/100%.json", apply_to="a.B", steps=7)
     assert from_variable(to_variable("/tmp/x|y%", settings)) == ("/tmp/x|y%", settings)
 
 
-def test_what_is_said_is_of_the_loader_that_feeds_the_optimizer(tmp_path):
+def test_the_message_describes_the_training_loader(tmp_path):
     """The engine supports the transforms of the validation loader, not of the training loader."""
     steps = v2.Compose([v2.ToImage(), v2.Resize((8, 8)), v2.Lambda(lambda x: x.float())])
     photos = torch_sets.write_folder(tmp_path, 12)
@@ -167,7 +167,7 @@ def test_what_is_said_is_of_the_loader_that_feeds_the_optimizer(tmp_path):
     assert "_tundish_accelerated" not in vars(validation)
 
 
-def test_of_loaders_that_cannot_be_told_apart_all_must_take_the_change():
+def test_indistinguishable_loaders_must_all_support_the_change():
     class Loader(SimpleNamespace):
         def __iter__(self):
             return iter(())
@@ -182,7 +182,7 @@ def test_of_loaders_that_cannot_be_told_apart_all_must_take_the_change():
             assert applied.done is (number == 0)
 
 
-def test_the_engine_takes_the_place_of_a_known_data_set(tmp_path):
+def test_the_engine_replaces_a_supported_dataset(tmp_path):
     data = torch_sets.image_folder(torch_sets.write_folder(tmp_path, 12))
     loader = DataLoader(data, 4)
     plain = [images for images, _ in loader]
@@ -196,7 +196,7 @@ def test_the_engine_takes_the_place_of_a_known_data_set(tmp_path):
     assert type(iter(loader)).__name__ == "_SingleProcessDataLoaderIter"  # as before
 
 
-def test_a_data_set_that_the_engine_does_not_know_stays_and_the_reason_is_said(tmp_path):
+def test_an_unsupported_dataset_is_kept_and_the_reason_is_reported(tmp_path):
     steps = v2.Compose([v2.ToImage(), v2.Lambda(lambda x: x.float())])
     data = datasets.ImageFolder(torch_sets.write_folder(tmp_path, 12), steps)
     applied, _ = iterated(DataLoader(data, 1), "accelerate", FOLDER)
@@ -204,7 +204,7 @@ def test_a_data_set_that_the_engine_does_not_know_stays_and_the_reason_is_said(t
     assert "kept" in applied["text"]
 
 
-def test_the_engine_is_timed_where_it_knows_the_data_set_and_random_numbers_stay(tmp_path):
+def test_timing_the_engine_on_a_supported_dataset_keeps_the_random_state(tmp_path):
     data = torch_sets.image_folder(torch_sets.write_folder(tmp_path, 12), torch_sets.RANDOM)
     own = torch.Generator().manual_seed(5)
     loader = DataLoader(data, 4, shuffle=True, generator=own)
@@ -218,7 +218,7 @@ def test_the_engine_is_timed_where_it_knows_the_data_set_and_random_numbers_stay
     assert "batch_s" not in unknown
 
 
-def test_a_loader_of_tundish_is_not_asked_for_its_data_set():
+def test_the_dataset_of_a_tundish_loader_is_not_accessed():
     """tundish.Loader.dataset reopens the file, which may no longer exist."""
 
     class Loader:
@@ -229,14 +229,14 @@ def test_a_loader_of_tundish_is_not_asked_for_its_data_set():
     assert loader_facts(Loader())["class"] == "Loader"
 
 
-def test_threads_that_a_loader_of_tundish_finds_itself_are_known(tmp_path):
+def test_automatic_threads_of_a_tundish_loader_are_recognized(tmp_path):
     tundish.pack(str(torch_sets.write_folder(tmp_path / "photos", 4)), str(tmp_path / "a.tnd"))
     for threads in ("auto", 1):
         with tundish.Loader(tmp_path / "a.tnd", 2, threads=threads) as loader:
             assert loader_facts(loader)["auto_threads"] is (threads == "auto")
 
 
-def test_a_plan_is_set_on_the_scripts_own_model(tmp_path):
+def test_a_plan_is_applied_to_the_scripts_model(tmp_path):
     model, optimizer = frameworks.make()
     plan = frameworks.plan_of("bf16", "channels_last", "fused_optimizer", "cuda_graph")
     plan.save(tmp_path / "plan.json")
@@ -257,7 +257,7 @@ def test_a_plan_is_set_on_the_scripts_own_model(tmp_path):
     assert optimizer.param_groups[0]["fused"]
 
 
-def test_a_plan_that_cannot_be_read_is_said(tmp_path):
+def test_an_unreadable_plan_is_reported(tmp_path):
     (tmp_path / "plan.json").write_text("{}")
     model, optimizer = frameworks.make()
     with plants.watched(apply=f"plan={tmp_path / 'plan.json'}") as session:

@@ -34,7 +34,7 @@ def write(tmp_path):
         (0.033, "5", 1, "100.0 % slower"),
     ],
 )
-def test_the_exit_code_tells_whether_the_step_is_slower(
+def test_the_exit_code_shows_whether_the_step_is_slower(
     write, capsys, data, threshold, code, words
 ):
     files = [write("a.json", report()), write("b.json", report(data))]
@@ -44,7 +44,7 @@ def test_the_exit_code_tells_whether_the_step_is_slower(
     assert ("slower: yes" in out) == bool(code)
 
 
-def test_a_faster_step_and_another_cause(write, capsys):
+def test_a_faster_step_and_a_changed_cause_are_reported(write, capsys):
     assert main([write("a.json", report(0.1)), write("b.json", report())]) == 0
     out = capsys.readouterr().out
     assert "75.2 % faster: 133 ms -> 33.0 ms" in out
@@ -92,7 +92,7 @@ def test_json_has_the_keys_that_the_help_promises(write, capsys):
         ('{"version": 1, "cause": 3, "figures": {"step_s": 1, "ceiling_s": 1, "parts": {}}, "sentence": ""}', "incomplete"),
     ],
 )  # fmt: skip
-def test_a_file_that_is_no_report(write, capsys, text, words):
+def test_a_file_that_is_not_a_report_is_refused(write, capsys, text, words):
     file = write("bad.json", text)
     assert main(["--json", write("a.json", report()), file]) == 2
     captured = capsys.readouterr()
@@ -113,7 +113,7 @@ def test_a_file_that_is_no_report(write, capsys, text, words):
         (["--threshold", "3", "a", "b"], "tundish: --threshold is now --slower-than\n"),
     ],
 )
-def test_wrong_words(words, text, capsys):
+def test_invalid_arguments_are_refused(words, text, capsys):
     assert main(words) == 2
     assert text in capsys.readouterr().err
 
@@ -125,7 +125,7 @@ def test_help_starts_with_an_example(capsys):
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_quiet_leaves_the_exit_code(write, capsys):
+def test_quiet_prints_nothing_but_keeps_the_exit_code(write, capsys):
     files = [write("a.json", report()), write("b.json", report(0.1))]
     assert cli.main(["compare", "-q", *files]) == 1
     assert capsys.readouterr() == ("", "")

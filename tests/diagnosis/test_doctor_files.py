@@ -55,7 +55,7 @@ def test_the_text_of_the_file_that_the_loop_is_in_is_checked(package, capfd, wor
 
 
 @pytest.mark.parametrize("text", ["print(1)", "import torch", LOOP.replace("* 400", "* 12")])
-def test_what_was_asked_for_is_written_or_has_a_note(package, capfd, text):
+def test_requested_files_are_written_or_get_a_note(package, capfd, text):
     (package / "a.py").write_text(text)
     asked = ["--timeline", "t.json", "--memory", "--table", "advanced", "--html", "r.html"]
     assert main([*asked, "--", sys.executable, "a.py"]) == 0
@@ -77,7 +77,7 @@ def test_the_module_of_a_command_that_never_steps_is_checked(package):
     assert script_findings(["python", "-m", "json.tool"], []) == []
 
 
-def test_places_are_tried_before_the_run_and_left_as_they_were(package):
+def test_output_paths_are_tested_before_the_run_without_side_effects(package):
     (package / "old.json").write_text("old")
     (package / "r.json").mkdir()
     words = ["--", "/no/such/program"]
@@ -88,7 +88,7 @@ def test_places_are_tried_before_the_run_and_left_as_they_were(package):
 
 
 @pytest.mark.parametrize("quiet", [[], ["-q"]])
-def test_a_file_that_cannot_be_written_after_all_does_not_cost_the_verdict(package, capfd, quiet):
+def test_a_failed_write_does_not_lose_the_verdict(package, capfd, quiet):
     (package / "away").mkdir()
     (package / "a.py").write_text("import os; os.rmdir('away'); print('the script')")
     files = ["-o", "away/out.json", "--html", "r.html"]
@@ -108,7 +108,7 @@ def test_a_timeline_that_could_not_be_written_is_not_offered(tmp_path):
         assert "ui.perfetto.dev" not in text
 
 
-def test_a_script_in_a_folder_that_is_no_utf8_has_a_page(tmp_path):
+def test_a_script_in_a_folder_with_a_name_that_is_not_utf8_gets_a_page(tmp_path):
     folder = os.fsencode(tmp_path) + b"/caf\xe9"
     os.mkdir(folder)
     with open(folder + b"/train.py", "w") as file:

@@ -46,7 +46,7 @@ def test_short_kernels_with_gaps_are_bound_by_their_launches():
     assert change.how == "tundish tune train.py:build"
 
 
-def test_a_host_that_waits_in_every_step_has_its_line():
+def test_a_host_that_waits_in_every_step_is_reported_with_its_line():
     lines = [line("other", 0.5, name="item")]
     verdict = command_verdict(busy_s=0.016, waits=1, wait_s=0.016, lines=lines)
     assert (verdict.cause.name, verdict.cause.detail) == ("sync", "train.py:9 (item)")
@@ -72,7 +72,7 @@ def test_a_wait_that_does_not_leave_the_gpu_idle_costs_nothing():
 @pytest.mark.parametrize(
     ("pageable", "pinned", "detail"), [(0.02, 0, "from pageable memory"), (0, 0.02, "")]
 )
-def test_copies_say_which_memory_they_come_from(pageable, pinned, detail):
+def test_copies_are_reported_with_their_source_memory(pageable, pinned, detail):
     gpu = {**GPU, "copy": 0.030}
     verdict = command_verdict(gpu, pageable_copy_s=pageable, pinned_copy_s=pinned)
     assert (verdict.cause.name, verdict.cause.detail) == ("copy", detail)
@@ -130,7 +130,7 @@ def test_events_of_torchs_own_profiler_can_be_read():
     assert 0 < seconds < 60
 
 
-def test_a_batch_that_is_made_while_the_gpu_works_takes_longer_than_the_gpu_waits():
+def test_loading_that_overlaps_the_gpu_is_predicted_from_its_full_time():
     """The loop takes 160 ms, of which the GPU sees 84 ms: one worker is not enough."""
     gpu = {"data": 0.084, "forward": 0.087}
     steps = [step(gpu=gpu, data=0.160, forward=0.01, backward=0, cpu_s=0.002) for _ in range(20)]

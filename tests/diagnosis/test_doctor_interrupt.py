@@ -35,7 +35,7 @@ def interrupt(words, seconds):
 
 
 @pytest.mark.parametrize("seconds", [0.1, 0.2, 0.4, 0.6, 0.8, 1.0])
-def test_ctrl_c_in_the_first_moments(tmp_path, seconds):
+def test_ctrl_c_right_after_the_start_gives_no_traceback(tmp_path, seconds):
     (tmp_path / "a.py").write_text(SCRIPT)
     words = [PROGRAM, "doctor", "--", sys.executable, tmp_path / "a.py"]
     code, out, error = interrupt(words, seconds)
@@ -47,7 +47,7 @@ def test_ctrl_c_in_the_first_moments(tmp_path, seconds):
         assert code == 130 or (code, error) == (-signal.SIGINT, ""), error
 
 
-def test_a_doctor_that_is_killed_takes_the_script_with_it():
+def test_killing_the_doctor_ends_the_script():
     text = "import os, time; print(os.getpid(), flush=True); time.sleep(300)"
     words = [sys.executable, "-m", "tundish", "doctor", "--", sys.executable, "-c", text]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as doctor:
@@ -135,7 +135,7 @@ def test_ctrl_c_in_a_class_body_of_an_import_ends_without_a_traceback(tmp_path):
     assert (result.returncode, result.stdout, result.stderr) == (130, "", "")
 
 
-def test_ctrl_c_while_the_watch_starts_ends_the_script_as_a_signal_does(tmp_path):
+def test_ctrl_c_while_the_watch_starts_ends_the_script_by_signal(tmp_path):
     start = tmp_path / "probe" / "start"
     start.mkdir(parents=True)
     shutil.copy(Path(watch.__file__).parent / "start" / "sitecustomize.py", start)
@@ -148,7 +148,7 @@ def test_ctrl_c_while_the_watch_starts_ends_the_script_as_a_signal_does(tmp_path
     assert (result.returncode, result.stdout, result.stderr) == (-signal.SIGINT, "", "")
 
 
-def test_ctrl_c_while_pytorch_is_imported(tmp_path):
+def test_ctrl_c_during_the_import_of_pytorch_ends_cleanly(tmp_path):
     (tmp_path / "torch.py").write_text("import os, time\nos.kill(os.getpid(), 2)\ntime.sleep(1)\n")
     (tmp_path / "a.py").write_text("import torch\n")
     words = [sys.executable, "-m", "tundish", "doctor", "--", sys.executable, tmp_path / "a.py"]

@@ -16,7 +16,7 @@ from tundish.diagnosis.verdict.verdict import judge
 from tests.helpers.written_facts import COMPUTE, facts, line, sampled, step
 
 
-def test_the_gpus_clock_decides_where_there_is_one():
+def test_the_gpu_clock_takes_precedence():
     """The host waits for the GPU in backward, and the GPU itself waits for data."""
     gpu = {"data": 0.060, "forward": 0.010, "backward": 0.020, "other": 0.001}
     verdict = judge(facts([step(gpu=gpu, data=0.001) for _ in range(20)]))
@@ -25,7 +25,7 @@ def test_the_gpus_clock_decides_where_there_is_one():
     assert verdict.sentence.startswith("The GPU waits for data 66 % of every step")
 
 
-def test_copies_to_the_gpu():
+def test_slow_copies_to_the_gpu_are_the_cause():
     gpu = {"copy": 0.030, "forward": 0.010, "backward": 0.020}
     verdict = judge(facts([step(gpu=gpu) for _ in range(20)]))
     assert verdict.cause.name == "copy"
@@ -102,7 +102,7 @@ def test_the_engines_own_rate_predicts_the_step():
     assert not any(one.apply == "accelerate" for one in judge(one).changes)
 
 
-def test_a_host_that_polls_for_the_gpu_takes_no_cpu_from_the_engine():
+def test_a_host_that_polls_the_gpu_does_not_count_as_cpu_use():
     """The host polls for 44 ms with cached batches and launches for 4 ms while waiting for data."""
     launching = dict.fromkeys(COMPUTE, 0.001)
     gpu = {"data": 0.370, "forward": 0.040, "backward": 0.004}
@@ -115,7 +115,7 @@ def test_a_host_that_polls_for_the_gpu_takes_no_cpu_from_the_engine():
     assert change.predicted_s == pytest.approx(0.043 + 0.004 / 2)
 
 
-def test_training_itself_needs_some_of_the_cpus():
+def test_the_prediction_reserves_cpu_time_for_training():
     """A batch takes 100 ms of CPU time and training takes 33 ms, on two CPUs."""
     loader = sampled([("PIL", "decode", 0.010, 0.0)], 0.010, workers=1)
     verdict = judge(facts([step(data=0.067)] * 20, loader=loader, cpus=2))
@@ -134,7 +134,7 @@ def test_a_loader_of_tundish_is_judged_by_its_own_statistics():
     assert not any("threads" in one.how for one in verdict.changes)
 
 
-def test_sampled_lines_divide_what_no_hook_knows():
+def test_sampled_lines_divide_the_time_outside_hooks():
     """A quarter is the loop's own `for`, half is a torch loss, and a quarter stays host code."""
     lines = [line("data", 0.1), line("torch", 0.2), line("other", 0.1)]
     lines += [line("data", 0.3, in_other=False), line("backward", 0.3, in_other=False)]
@@ -239,7 +239,7 @@ def test_ranks_end_after_the_same_step_whatever_their_clocks_say():
     assert Settings(steps=7).for_ranks(2).steps == 7
 
 
-def test_where_a_framework_runs_the_loop_its_own_function_is_named(monkeypatch):
+def test_a_framework_loop_is_reported_with_the_frameworks_function(monkeypatch):
     """The user's line is trainer.fit() for all of Lightning's work."""
     library = "/packages"
     monkeypatch.setattr(users_code, "_LIBRARIES", (library,))
@@ -257,7 +257,7 @@ def test_where_a_framework_runs_the_loop_its_own_function_is_named(monkeypatch):
     assert seen == [place]
 
 
-def test_the_for_loop_around_a_step_is_known_and_others_are_not():
+def test_only_the_for_loop_around_a_step_is_recognized():
     import sys
 
     sampler = LineSampler()
@@ -273,7 +273,7 @@ def test_the_for_loop_around_a_step_is_known_and_others_are_not():
     assert len(sampler._loops[loop.__code__]) == 2
 
 
-def test_the_rows_of_a_data_set_are_its_functions_and_modules_with_all_of_their_time():
+def test_dataset_rows_are_its_functions_and_modules_with_their_total_time():
     import time
 
     import torch

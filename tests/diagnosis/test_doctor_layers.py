@@ -73,7 +73,7 @@ def test_layers_are_measured_in_steps_of_their_own():
         assert found[name]["backward_s"] > 0, name
 
 
-def test_the_verdict_the_page_and_the_terminal_have_them():
+def test_layers_appear_in_the_verdict_on_the_page_and_on_the_terminal():
     facts, _ = watched(Network())
     verdict = judge(facts)
     values = verdict.as_json()
@@ -89,7 +89,7 @@ def test_micro_batches_count_and_validations_do_not():
     assert found["head"]["flops"] == 2 * 3 * (2 * 8 * 16 * 4)
 
 
-def test_a_compiled_model_has_no_table_and_says_why():
+def test_a_compiled_model_gets_a_reason_instead_of_a_table():
     model = Network()
     model.head.compile(backend="eager")
     facts, seen = watched(model)
@@ -111,7 +111,7 @@ def test_a_script_that_ends_in_the_middle_leaves_no_hook():
     assert torch.autograd.backward.__module__ == "torch.autograd"
 
 
-def test_an_error_of_ours_is_reported_and_the_script_goes_on(monkeypatch):
+def test_an_internal_error_is_reported_and_the_script_continues(monkeypatch):
     def fails(*words):
         raise RuntimeError("planted")
 
@@ -136,14 +136,14 @@ class Transformed(torch.utils.data.Dataset):
         return self.transform(torch.ones(8)).detach(), 0
 
 
-def test_a_transform_of_the_loader_is_no_layer():
+def test_a_transform_of_the_loader_is_not_a_layer():
     with plants.watched(layers=2, replayed=0) as session:
         train(Network(), session, data=Transformed())
     assert {one["name"] for one in session.end()["layers"]["rows"]} >= {"head", "body.0"}
     assert not any("Linear" in one["name"] for one in session.end()["layers"]["rows"])
 
 
-def test_of_several_ranks_each_takes_the_same_steps(monkeypatch):
+def test_all_ranks_take_the_same_steps(monkeypatch):
     """A rank whose layers cannot be measured takes the same number of steps."""
     monkeypatch.setattr("tundish.diagnosis.probe.watch.rank_and_world", lambda: (0, 2))
     model = Network()
@@ -154,14 +154,14 @@ def test_of_several_ranks_each_takes_the_same_steps(monkeypatch):
     assert sum(one["phase"] == "layers" for one in facts["steps"]) == plain == 3
 
 
-def test_no_layers_are_measured_where_nobody_wants_them():
+def test_layers_are_not_measured_unless_requested():
     facts, seen = watched(Network(), layers=0)
     assert facts["layers"] is None
     assert facts["layers_why"] == ""
     assert "layers" not in {phase for phase, _ in seen}
 
 
-def test_the_watched_loop_trains_as_the_plain_one():
+def test_a_watched_loop_trains_like_a_plain_loop():
     """Random numbers and parameters are bitwise equal when no batch is replayed."""
 
     def trained(watch):

@@ -72,14 +72,14 @@ def test_samples_of_validations_and_checkpoints_do_not_count():
     assert (found["line"], found["samples"], found["share"]) == (2, 14, 1.0)
 
 
-def test_where_no_usual_step_was_seen_all_samples_count():
+def test_all_samples_count_if_no_regular_step_was_seen():
     sampler = LineSampler()
     sampler._current = [(("other", True, "/a/train.py", 1, ""), 0.002)] * 7
     sampler.step_ended(True, 0.1)
     assert [one["samples"] for one in sampler.as_json()] == [7]
 
 
-def test_a_sample_stands_for_the_time_since_the_one_before_it():
+def test_a_sample_represents_the_time_since_the_previous_sample():
     """No sample is taken during a C function that holds the GIL."""
     sampler = LineSampler()
     places = [("other", True, "/a/train.py", at, "") for at in (1, 2)]
@@ -90,7 +90,7 @@ def test_a_sample_stands_for_the_time_since_the_one_before_it():
     assert (second["line"], second["samples"]) == (1, 50)
 
 
-def test_a_hook_of_the_doctor_is_not_what_the_line_calls():
+def test_hooks_of_the_doctor_are_not_reported_as_called_functions():
     seen = []
     scope = {"look": lambda: seen.append(_user_line(sys._getframe(1)))}
     for file, text in {
@@ -149,14 +149,14 @@ class LazySamples(torch.utils.data.Dataset):
         return 0
 
 
-def test_neither_the_first_sample_nor_the_clock_is_time_of_the_data_set():
+def test_the_first_sample_and_the_clock_do_not_count_as_dataset_time():
     found = profile_dataset(torch.utils.data.DataLoader(LazySamples(), 4), 1.0)
     rows = {row["name"]: row["s"] for row in found["rows"]}
     assert rows["sleep"] > 0.6 * found["sample_s"]
     assert found["sample_s"] < 0.1
 
 
-def test_waiting_for_a_cpu_that_others_use_is_no_time_of_a_function():
+def test_waiting_for_a_busy_cpu_does_not_count_as_function_time():
     clock = BlockedClock()
     clock.close()
     clock._file = io.BytesIO(b"0 1000000000 1")

@@ -75,7 +75,7 @@ def test_a_validation_in_the_middle_of_an_epoch_does_not_change_its_length():
     assert lengths == [6] * EPOCHS
 
 
-def test_two_loaders_of_one_data_set_are_two():
+def test_two_loaders_of_one_dataset_are_kept_apart():
     loop, data = Loop(), Training()
     training = DataLoader(data, 2, sampler=SubsetRandomSampler(range(8)))
     validation, seen = DataLoader(data, 2, sampler=range(8, 12)), []
@@ -88,7 +88,7 @@ def test_two_loaders_of_one_data_set_are_two():
     assert seen == [[0, 1, 2, 3]] * EPOCHS
 
 
-def test_trainings_in_turns_get_batches_of_their_own_loaders():
+def test_alternating_trainings_get_batches_from_their_own_loaders():
     loop = Loop()
     first = DataLoader(Training(), 2)
     second = DataLoader([(torch.ones(8), 1, "second")] * 4, 2)
@@ -116,7 +116,7 @@ def test_persistent_workers_whose_epoch_was_left_keep_its_length():
     assert lengths == [4] * EPOCHS
 
 
-def test_an_iterator_from_before_the_watch_is_replaced_alone():
+def test_only_an_iterator_older_than_the_watch_is_replaced():
     loop, batches = Loop(), iter(DataLoader([(torch.ones(8), 1)] * 200, 2))
     others = iter(DataLoader([torch.zeros(8)] * 200, 2))
     with plants.watched() as session:
@@ -150,7 +150,7 @@ def nested(first, second):
 
 
 @pytest.mark.parametrize("pairs", [zip, nested])
-def test_two_loaders_in_each_step_are_no_new_epochs(pairs):
+def test_two_loaders_in_one_step_do_not_start_new_epochs(pairs):
     loop, counts = Loop(), []
     first, second = DataLoader(Training(), 2), DataLoader(Validation(), 1)
     with plants.watched() as session:
@@ -183,7 +183,7 @@ def test_one_optimizer_step_per_epoch_is_measured_and_counts(batch_size):
     assert figures.ceiling_from == "replay"
 
 
-def test_a_phase_ends_also_when_no_step_counts_any_more():
+def test_a_phase_ends_even_if_no_more_steps_count():
     """The warm-up is one epoch; each later epoch has one batch."""
     loop, many, one = Loop(), DataLoader(Training(), 2), DataLoader(Training(), 12)
     with plants.watched(most_steps=20) as session:
@@ -194,7 +194,7 @@ def test_a_phase_ends_also_when_no_step_counts_any_more():
     assert sum(one.phase == "measure" for one in session.watch.steps) == 20
 
 
-def test_a_loader_that_is_made_for_every_epoch_is_known_again_and_one_for_validation_is_not():
+def test_a_loader_recreated_every_epoch_is_recognized_but_not_a_validation_loader():
     loop, lengths = Loop(), []
 
     def batches(training):
@@ -210,7 +210,7 @@ def test_a_loader_that_is_made_for_every_epoch_is_known_again_and_one_for_valida
     assert lengths == [6] * EPOCHS
 
 
-def test_a_new_loader_with_other_batches_in_the_same_line_gets_its_own():
+def test_a_new_loader_on_the_same_line_with_other_batches_is_kept_apart():
     loop = Loop()
     with plants.watched() as session:
         for epoch in range(EPOCHS):

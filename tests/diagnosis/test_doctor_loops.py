@@ -51,7 +51,7 @@ def phases(doctor):
     return {one["phase"] for one in doctor.verdict.facts["steps"]}
 
 
-def test_the_loop_gets_as_many_batches_as_without_the_doctor_and_the_right_ones_after_a_replay():
+def test_the_number_of_batches_is_unchanged_and_correct_after_a_replay():
     with tundish.doctor(steps=5) as doctor:
         seen = train(loader())
     plain = [2.0 * number for number in range(N)]
@@ -63,7 +63,7 @@ def test_the_loop_gets_as_many_batches_as_without_the_doctor_and_the_right_ones_
     assert changed == list(range(changed[0], changed[0] + 18))  # cached batches are consecutive
 
 
-def test_without_a_replay_the_batches_are_the_loaders():
+def test_without_a_replay_the_loop_gets_the_loaders_batches():
     with tundish.doctor(steps=5, replay=False) as doctor:
         seen = train(loader())
     assert seen == [2.0 * number for number in range(N)]
@@ -71,7 +71,7 @@ def test_without_a_replay_the_batches_are_the_loaders():
 
 
 @pytest.mark.parametrize("length", [1, 3, 7])
-def test_short_epochs_keep_their_length_also_in_a_replay(length):
+def test_short_epochs_keep_their_length_in_a_replay(length):
     data = loader(length)
     with tundish.doctor(steps=5) as doctor:
         counts = [len(train(data)) for _ in range(60)]
@@ -87,7 +87,7 @@ def test_a_step_is_an_optimizer_step_and_may_have_several_batches():
     assert doctor.verdict.facts["overhead_s"] > 0
 
 
-def test_the_cost_of_measuring_is_looked_at_once_and_not_before_the_measured_steps(monkeypatch):
+def test_the_overhead_is_measured_once_after_the_measured_steps(monkeypatch):
     """On a GPU the measurement takes as long as several steps."""
     from tundish.diagnosis.probe import session
 
@@ -113,7 +113,7 @@ def test_two_optimizers_make_one_step_per_batch():
     assert {(one["batches"], one["optimizer_steps"]) for one in steps} == {(1, 2)}
 
 
-def test_a_closure_counts_for_its_own_parts():
+def test_the_time_of_a_closure_counts_for_its_parts():
     model, optimizer = model_and_optimizer(torch.optim.LBFGS, max_iter=2)
 
     def closure():
@@ -208,7 +208,7 @@ def test_a_validation_between_steps_is_another_iterator():
     assert all(one["batches"] == 1 for one in steps if not one["boundary"])
 
 
-def test_nothing_of_the_watch_stays_after_the_block_also_after_an_error():
+def test_all_hooks_are_removed_after_the_block_even_on_an_error():
     from torch.utils.data.dataloader import _BaseDataLoaderIter
 
     places = [
@@ -224,7 +224,7 @@ def test_nothing_of_the_watch_stays_after_the_block_also_after_an_error():
     assert any("noisy" in note for note in doctor.verdict.notes)
 
 
-def test_one_doctor_at_a_time_and_a_verdict_only_after_the_beginning():
+def test_a_second_doctor_and_an_early_verdict_are_refused():
     with pytest.raises(RuntimeError, match="no verdict yet"):
         _ = tundish.doctor().verdict
     with pytest.raises(ValueError, match="at least 5"):

@@ -106,7 +106,7 @@ def test_the_peak_has_every_kind_with_its_bytes_and_lines(plain):
     assert memory_chart(found["curve"]).count("<polygon") == len(found["curve"]["kinds"])
 
 
-def test_the_tuners_prediction_stands_beside_it(plain):
+def test_the_report_includes_the_tuners_prediction(plain):
     verdict, _, _, before = plain
     found = verdict.as_json()["memory"]
     assert found["predicted_failed"] == ""
@@ -137,7 +137,7 @@ def test_gradients_that_are_kept_have_the_line_of_backward():
     assert lines == {line_of("# line of the backward pass")}
 
 
-def test_losses_that_are_kept_grow_and_hold_their_graph():
+def test_kept_losses_are_reported_as_growing_with_their_graph():
     kept = []
     verdict, _, _ = watched(kept)
     found = verdict.as_json()["memory"]["long_lived"]
@@ -208,7 +208,7 @@ def test_a_history_of_the_allocator_becomes_blocks():
     assert [b.kind for b in found[1000]] == ["other", "parameters"]
 
 
-def test_the_peak_of_a_gpus_step_is_explained_as_a_cpus():
+def test_the_peak_of_a_gpu_step_is_explained_like_on_a_cpu():
     found = explain(recorded_of_gpu())
     assert found["kinds"] == {
         "parameters": 20_480,
@@ -231,7 +231,7 @@ def test_the_peak_of_a_gpus_step_is_explained_as_a_cpus():
     assert (grows["why"], grows["line"], grows["bytes"]) == ("grows", 8, 1024)
 
 
-def test_the_curve_is_that_of_counting_every_block_at_every_position():
+def test_the_curve_equals_the_sum_of_live_blocks_at_every_position():
     """The reference implementation sums all live blocks at each position."""
     numbers = random.Random(3)
     for _ in range(50):
@@ -257,7 +257,7 @@ def test_the_curve_is_that_of_counting_every_block_at_every_position():
         assert len(found["curve"]["parts"]) <= 160
 
 
-def test_the_line_in_a_package_stands_beside_the_users():
+def test_the_line_in_a_package_is_shown_with_the_users_line():
     package = torch.__file__.replace("torch/__init__.py", "torchvision/models/resnet.py")
     frames = [(torch.__file__, 1), (package, 92), ("/home/me/net.py", 7), ("/home/me/train.py", 3)]
     place = allocation_site(frames)
@@ -329,7 +329,7 @@ def test_the_history_is_read_between_the_marks_of_the_loop(monkeypatch):
     assert [one["why"] for one in found["long_lived"]] == ["grows"]  # zero, then one tensor
 
 
-def test_a_history_of_the_scripts_own_is_left_alone(monkeypatch):
+def test_a_memory_history_started_by_the_script_is_left_alone(monkeypatch):
     allocator = Allocator(monkeypatch, records=True)
     tracker = CudaTracker(torch.device("cuda", 0))
     with pytest.raises(RuntimeError, match="records the allocator's history itself"):

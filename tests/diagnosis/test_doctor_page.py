@@ -158,14 +158,14 @@ def test_the_page_has_every_part_and_needs_no_other_file():
     assert sum(one.get("role") == "img" and bool(one["aria-label"]) for _, one in tags) >= 4
 
 
-def test_what_is_not_ok_in_the_environment_comes_first():
+def test_problems_of_the_environment_come_first():
     text = report_page(values())
     assert text.index("17 tasks") < text.index("memory: swap")
     assert "others. Fix: &lt;script" in text
 
 
 @needs_program
-def test_the_environment_is_what_the_program_says(monkeypatch):
+def test_the_environment_section_equals_the_output_of_env(monkeypatch):
     found = environment()
     assert {"software", "cpu", "memory"} <= {one["area"] for one in found}
     assert {one["level"] for one in found} <= {"ok", "warning", "problem"}
@@ -173,7 +173,7 @@ def test_the_environment_is_what_the_program_says(monkeypatch):
     assert environment() == []
 
 
-def test_text_of_the_users_is_escaped_and_pictures_are_svg():
+def test_user_text_is_escaped_and_pictures_are_svg():
     text = report_page(values([{**FINDING, "text": EVIL, "remedy": EVIL}]))
     assert EVIL not in text
     assert "<script" not in text
@@ -197,7 +197,7 @@ def test_the_largest_page_is_small_enough():
     assert len(report_page(found).encode()) < MOST_BYTES
 
 
-def test_pages_of_few_facts():
+def test_pages_are_complete_with_few_facts():
     for one in (facts([]), facts([step()] * 9), facts([step()] * 9, loader=None)):
         Tags(report_page(judge(one).as_json()))
     ranks = [facts([step(communication=0.1)] * 9, world=2), facts([step(other=0.1)] * 9, world=2)]
@@ -252,7 +252,7 @@ def test_every_key_of_the_json_is_documented_and_no_other():
 
 
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (400, False), (400, True)])
-def test_the_page_in_chromium(tmp_path, width, dark):
+def test_the_page_renders_in_chromium_without_errors(tmp_path, width, dark):
     seen, said, picture = look_at(report_page(values([FINDING])), tmp_path, width, dark=dark)
     assert said == []
     assert seen["page"] <= seen["window"]  # only tables, code and the step chart scroll

@@ -24,7 +24,7 @@ def one_thread():
     torch.set_num_threads(before)
 
 
-def test_slow_storage():
+def test_slow_storage_is_the_cause():
     verdict = verdict_on(DataLoader(SlowStorage(), 4))
     assert (verdict.cause.name, verdict.cause.detail) == ("storage", "Samples.read")
     assert "reading" in verdict.sentence
@@ -32,24 +32,24 @@ def test_slow_storage():
     assert verdict.figures.ceiling_from == "replay"
 
 
-def test_slow_storage_in_a_worker_process():
+def test_slow_storage_in_a_worker_process_is_the_cause():
     verdict = verdict_on(DataLoader(SlowStorage(), 4, num_workers=1))
     assert (verdict.cause.name, verdict.cause.detail) == ("storage", "Samples.read")
     assert "num_workers=1" in verdict.sentence
 
 
-def test_slow_decode():
+def test_slow_decoding_is_the_cause():
     verdict = verdict_on(DataLoader(plants.SlowDecode(), 4))
     assert verdict.cause.name == "decode"
 
 
-def test_slow_python_transform():
+def test_a_slow_python_transform_is_the_cause():
     verdict = verdict_on(DataLoader(plants.SlowTransform(), 4))
     assert (verdict.cause.name, verdict.cause.detail) == ("transform", "PythonJitter")
     assert any("PythonJitter" in one.what for one in verdict.changes)
 
 
-def test_too_few_workers():
+def test_too_few_workers_are_the_cause():
     verdict = verdict_on(DataLoader(plants.SomewhatSlowStorage(), 8), Slow(0.05))
     assert verdict.cause.name == "workers"
     first = verdict.changes[0]
@@ -57,7 +57,7 @@ def test_too_few_workers():
     assert first.predicted_s < verdict.figures.step_s
 
 
-def test_host_bound():
+def test_slow_host_code_is_the_cause():
     verdict = verdict_on(DataLoader(Samples(), 4), after_step=lambda: time.sleep(0.05))
     assert verdict.cause.name == "host"
     assert verdict.cause.detail.startswith(HERE)
@@ -87,7 +87,7 @@ def test_a_loss_outside_modules_belongs_to_the_model():
     assert (cause.name, cause.detail) == ("compute", "forward")
 
 
-def test_an_iterator_of_no_known_kind():
+def test_an_unknown_iterator_is_judged():
     def batches():
         while True:
             time.sleep(0.03)
@@ -99,7 +99,7 @@ def test_an_iterator_of_no_known_kind():
     assert verdict.figures.ceiling_from == "computed"
 
 
-def test_one_straggling_rank(tmp_path):
+def test_one_straggling_rank_is_the_cause(tmp_path):
     """Rank 1 of two ranks over gloo reads from slow storage."""
     facts = run_two_ranks("tests.helpers.straggler_child", tmp_path)
     assert [(one["rank"], one["world"], one["phase"]) for one in facts] == [

@@ -31,7 +31,7 @@ def test_on_gpus_the_wait_for_other_ranks_is_inside_backward():
     assert [one["waits_s"] for one in verdict.ranks] == pytest.approx([0.1, 0.0])
 
 
-def test_ranks_that_all_wait_have_a_slow_network_and_equal_ranks_none():
+def test_ranks_that_all_wait_have_a_slow_network_but_balanced_ranks_do_not():
     verdict = judge_ranks(ranks(step(communication=0.1), step(communication=0.1)))
     assert verdict.cause.name == "communication"
     assert "Communication between the ranks takes 75 % of every step." in str(verdict)
@@ -95,7 +95,7 @@ def changed_in_one_rank():
         (1, CommandResult(0, changed_in_one_rank()), "kept"),
     ],
 )
-def test_a_change_that_cannot_be_tried_is_said(number, ended, text):
+def test_a_change_that_cannot_be_tried_is_reported(number, ended, text):
     loader = sampled([("PIL", "decode", 0.01, 0.0)], 0.01) | {"dataset": "a.B"}
     verdict = judge(facts([step(data=0.017)] * 20, loader=loader))
     verdict.changes = [verdict.changes[0], verdict.changes[-1]]

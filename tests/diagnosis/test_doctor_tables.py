@@ -20,7 +20,7 @@ def counted(**words):
     return {**step(**words), "counts": COUNTS}
 
 
-def test_the_simple_table_is_of_measured_steps_alone():
+def test_the_simple_table_covers_only_measured_steps():
     steps = [counted(phase="warm-up", data=9), counted(boundary=True, data=9)]
     steps += [counted(data=0.005), counted(data=0.015), counted(phase="timeline", data=9)]
     rows = {one["part"]: one for one in simple_table(facts(steps))}
@@ -47,7 +47,7 @@ def test_time_on_a_gpu_is_by_events_and_belongs_to_the_part_that_launched_it():
     assert "GPU total" in str(verdict)
 
 
-def test_a_table_is_shown_where_it_is_asked_for():
+def test_a_table_is_shown_on_request():
     verdict = judge(facts([counted()] * 6))
     assert "Measured steps, by part" not in str(verdict)
     verdict.table = "advanced"  # cProfile recorded nothing because the script ended early
@@ -94,7 +94,7 @@ def test_a_function_that_only_calls_a_slow_one_is_among_the_rows():
     assert slowest([caller]) == [caller]
 
 
-def test_the_function_that_waits_for_a_loader_of_tundish_says_so():
+def test_a_function_waiting_for_a_tundish_loader_is_labeled():
     from tundish.data import loader_run as run
 
     row = {"function": "Run._request_batch", "file": run.__file__, "line": 157, "calls": 1.0}

@@ -154,7 +154,7 @@ def test_without_the_doctor_no_loader_has_a_trace(photos, tmp_path, monkeypatch)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_profiler_of_the_scripts_own_costs_only_the_timeline(tmp_path, monkeypatch):
+def test_a_profiler_started_by_the_script_disables_only_the_timeline(tmp_path, monkeypatch):
     def fails(**words):
         raise RuntimeError("another profiler is active")
 
@@ -187,7 +187,7 @@ class Breaks:
 
 
 @pytest.mark.parametrize("where", ["start", "changed", "step_ended", "stop", ""])
-def test_a_recorder_that_fails_is_stopped_once_and_disturbs_nobody(where):
+def test_a_failing_recorder_is_stopped_once_without_side_effects(where):
     inner = Breaks(where)
     recorder, ledger = Guarded(inner), StepLedger()
     recorder.start(SimpleNamespace(ledger=ledger))
@@ -212,6 +212,6 @@ def test_a_recorder_that_fails_is_stopped_once_and_disturbs_nobody(where):
         (["--table", "wide"], "--table: 'wide' is not one of simple, advanced"),
     ],
 )
-def test_wrong_words(words, text, capsys):
+def test_invalid_arguments_are_refused(words, text, capsys):
     assert main([*words, "--", sys.executable, "-c", "1"]) == 2
     assert text in capsys.readouterr().err

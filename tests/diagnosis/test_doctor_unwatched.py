@@ -122,7 +122,7 @@ def test_batches_of_any_class_are_trained_on_and_judged(kind):
 
 
 @pytest.mark.filterwarnings("ignore:Lazy modules")
-def test_a_lazy_layer_and_a_models_own_parameters_are_no_error_of_the_script():
+def test_lazy_layers_and_custom_parameters_do_not_break_the_script():
     model = Unused()
     with plants.watched() as session:
         train(DataLoader(Numbers(), 4), model)
@@ -217,7 +217,7 @@ def test_the_doctor_says_that_the_script_goes_on_unwatched(tmp_path):
     assert "Traceback" not in result.stderr
 
 
-def test_nothing_asks_for_a_gpu_before_the_script_does(monkeypatch):
+def test_the_watch_does_not_initialize_cuda_before_the_script(monkeypatch):
     """Early CUDA initialization would ignore CUDA_VISIBLE_DEVICES and break the GPU in forks."""
     asked = []
     for name in ("is_available", "device_count", "current_device"):
@@ -250,7 +250,7 @@ class Drained(Dataset):
                 continue
 
 
-def test_a_data_set_that_waits_for_ever_is_not_waited_for(monkeypatch):
+def test_inspecting_a_blocking_dataset_times_out(monkeypatch):
     monkeypatch.setattr("tundish.diagnosis.probe.facts._LIMIT_S", 0.2)
     loader = DataLoader(Drained(), 4)
     began = time.monotonic()
@@ -260,7 +260,7 @@ def test_a_data_set_that_waits_for_ever_is_not_waited_for(monkeypatch):
     assert why == "it took more than 0.3 s"
 
 
-def test_a_limit_leaves_no_alarm_behind():
+def test_the_time_limit_leaves_no_alarm_behind():
 
     before = signal.getsignal(signal.SIGALRM)
     with pytest.raises(TooLong), at_most(0.05):
@@ -271,7 +271,7 @@ def test_a_limit_leaves_no_alarm_behind():
     assert signal.getsignal(signal.SIGALRM) is before
 
 
-def test_a_script_that_has_an_alarm_of_its_own_keeps_it():
+def test_an_alarm_set_by_the_script_is_kept():
 
     own = lambda *_: None  # noqa: E731
     signal.signal(signal.SIGALRM, own)

@@ -90,9 +90,7 @@ def script(tmp_path):
     return tmp_path / "train.py"
 
 
-def test_a_script_runs_to_its_end_with_its_own_steps_output_and_exit_code(
-    doctor, script, tmp_path, monkeypatch
-):
+def test_a_script_keeps_its_steps_output_and_exit_code(doctor, script, tmp_path, monkeypatch):
     output = tmp_path / "doctor.json"
     words = ["--to-end", "--steps", "8", "-o", output, "--", sys.executable, script, "-x", "--json"]
     monkeypatch.chdir(tmp_path)
@@ -129,7 +127,7 @@ def test_a_script_is_ended_when_all_is_measured(doctor, script):
     assert "steps" not in result.stderr
 
 
-def test_a_timeline_a_table_and_the_memory_of_a_script(doctor, script, tmp_path):
+def test_timeline_table_and_memory_can_be_recorded_together(doctor, script, tmp_path):
     script.write_text(WATCHED + TRAIN.replace("range(4)", "range(40)"))
     python, trace = server(TORCHVISION) / "python", tmp_path / "trace.json.gz"
     words = ["--timeline", trace, "--table", "advanced", "--memory", "--no-replay", "--steps", "5"]
@@ -155,7 +153,7 @@ def test_a_change_that_cannot_be_tried_gives_2_where_the_script_gave_0(doctor, o
 
 
 @pytest.mark.parametrize("code", [0, 3])
-def test_a_script_without_pytorch(doctor, tmp_path, code):
+def test_a_script_without_pytorch_gets_no_verdict(doctor, tmp_path, code):
     (tmp_path / "a.py").write_text(f"print('hello'); import sys; sys.exit({code})")
     result = doctor("--", sys.executable, tmp_path / "a.py")
     assert (result.returncode, result.stdout) == (code, "hello\n")
@@ -170,7 +168,7 @@ def test_the_text_of_the_script_is_checked_too(doctor, tmp_path):
     assert "call print() only every 50 steps" in result.stderr
 
 
-def test_a_crash_has_its_traceback_and_nothing_of_ours(doctor, tmp_path):
+def test_a_crash_shows_only_the_scripts_traceback(doctor, tmp_path):
     (tmp_path / "a.py").write_text("def f():\n    raise ValueError('mine')\nf()\n")
     result = doctor("-q", "--", sys.executable, tmp_path / "a.py")
     plain = subprocess.run([sys.executable, tmp_path / "a.py"], capture_output=True, text=True)
@@ -196,7 +194,7 @@ def test_the_environments_own_sitecustomize_is_imported_too(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGUSR1])
-def test_signals_are_passed_on(tmp_path, number):
+def test_signals_are_forwarded_to_the_script(tmp_path, number):
     (tmp_path / "a.py").write_text(
         f"import signal, sys, time\nsignal.signal({int(number)}, lambda *a: sys.exit(9))\n"
         # In short sleeps: Python runs no handler during a sleep that begins just after the signal came.
@@ -279,7 +277,7 @@ def test_a_script_that_is_killed_gives_128_and_the_signal(doctor):
         (["--", "/no/such/program"], 127, "/no/such/program: No such file"),
     ],
 )
-def test_wrong_words(words, code, text, capsys):
+def test_invalid_arguments_are_refused(words, code, text, capsys):
     assert main(words) == code
     assert text in capsys.readouterr().err
 

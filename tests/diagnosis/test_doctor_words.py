@@ -26,7 +26,7 @@ def test_a_notebook_shows_the_text_and_not_every_step():
     assert verdict.sentence.replace("'", "&#x27;") in shown
 
 
-def test_layers_in_a_notebook():
+def test_a_notebook_shows_layers_in_short_form():
     layers = tundish.layers(torch.nn.Linear(4, 4), torch.rand(2, 4), steps=1)
     assert repr(layers) == "<Layers: 1 layer, cpu>"
     assert "roof, measured" in layers._repr_html_()
@@ -42,7 +42,7 @@ def test_a_computed_ceiling_has_its_footnote():
     assert measured.notes == []
 
 
-def test_one_is_not_written_as_many():
+def test_singular_counts_have_no_plural():
     one = judge(facts([step("warm-up"), step("warm-up")]))
     assert "measured: 1 step;" in str(one)
     assert "only 1 step was measured, at the beginning: the figures are noisy" in one.notes
@@ -57,7 +57,7 @@ def test_figures_of_fewer_than_five_steps_are_unsteady():
     assert "measured: 3 of 5 steps;" in str(long)
 
 
-def test_a_loop_in_a_block_is_no_script():
+def test_a_loop_inside_a_block_is_not_called_a_script():
     seen = facts([step("warm-up")], optimizer_steps=3)
     assert judge(seen).sentence == "No verdict: the script ended after 3 optimizer steps."
     assert judge(seen, "").sentence == "No verdict yet, after 3 optimizer steps."
@@ -110,7 +110,7 @@ def test_arguments_are_called_as_they_are_written():
 
 
 @pytest.mark.parametrize("name", ["timeline", "functions", "memory"])
-def test_what_was_asked_for_and_is_missing_has_a_note(name):
+def test_a_missing_requested_part_gets_a_note(name):
     missing = facts([step()] * 20, recorded={name: None}, phase="measure")
     text = "the script ended before a step was recorded"
     assert sum(text in note for note in judge(missing).notes) == 1
@@ -129,7 +129,7 @@ def test_cached_batches_that_save_more_than_the_waiting_are_explained():
     assert judge(facts(alike + fast)).notes == []
 
 
-def test_a_change_names_the_line_and_small_rows_are_none(tmp_path):
+def test_a_change_names_the_line_and_small_rows_are_omitted(tmp_path):
     (tmp_path / "data.py").write_text("import time\ntime.sleep(1)\n")
     loader = sampled([("sleep", "other", 0.098, 0.098), ("randn", "other", 0.002, 0.0)], 0.1, 0.098)
     loader["samples"]["rows"][0] |= {"file": str(tmp_path / "data.py"), "line": 2}
@@ -139,7 +139,7 @@ def test_a_change_names_the_line_and_small_rows_are_none(tmp_path):
     assert not any("randn" in one.what for one in changes)
 
 
-def test_a_change_of_loading_saves_no_more_than_the_waiting_and_its_own_time():
+def test_a_loading_change_saves_at_most_the_waiting_and_its_own_time():
     """Cached batches halve the step because the CPUs are busy; one more worker would gain less."""
     loader = sampled([("Crop", "transform", 0.002, 0.0)], 0.003, workers=1)
     slow = [step(data=0.010, forward=0.040, backward=0.050) for _ in range(20)]
@@ -189,7 +189,7 @@ def test_a_thread_that_computes_is_not_blocked(spin_s):
     assert end[1] - blocked <= end[0] - wall - spin_s + 1e-9
 
 
-def test_a_killed_process_has_left_the_settings_of_its_loader():
+def test_a_killed_process_has_written_its_loader_settings():
     session = Session(Settings(), None)
     session.watch.feeding.loader = torch.utils.data.DataLoader(_Waits(), 4)
     found = session.write()["loader"]
@@ -197,7 +197,7 @@ def test_a_killed_process_has_left_the_settings_of_its_loader():
     assert "samples" not in found
 
 
-def test_the_callback_takes_layers():
+def test_the_callback_accepts_layers():
     assert DoctorCallback(layers=False)._doctor._settings.layers == 0
     assert DoctorCallback()._doctor._settings.layers > 0
 

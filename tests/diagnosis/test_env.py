@@ -36,7 +36,7 @@ def named(found, area, name):
     return one
 
 
-def test_the_json_has_what_the_help_promises():
+def test_the_json_has_the_keys_documented_in_the_help():
     text = out(tundish("env", "--help"))
     assert text.startswith("examples:\n  tundish env\n")
     assert max(map(len, text.splitlines())) <= 88
@@ -113,14 +113,14 @@ def test_markdown_is_a_table_for_an_issue():
     assert both.returncode == 2
 
 
-def test_python_hands_the_question_to_the_program(monkeypatch):
+def test_python_forwards_env_to_the_program(monkeypatch):
     started = []
     monkeypatch.setattr(os, "execv", lambda program, words: started.append(words[1:]))
     entry.main(["env", "x"])
     assert started == [["env", "x"]]
 
 
-def test_python_keeps_the_words_of_its_own_verbs(monkeypatch):
+def test_python_verbs_keep_their_arguments(monkeypatch):
     started = []
     monkeypatch.setattr(os, "execv", lambda *words: started.append(words))
     kept = []
@@ -172,7 +172,7 @@ def test_versions_are_read_without_importing_torch(made_up):
     assert found["wrong"] == wrong
 
 
-def test_a_torch_of_any_bytes_is_described_as_far_as_it_goes(made_up):
+def test_a_corrupt_torch_is_described_as_far_as_possible(made_up):
     found = made_up("\x00 cuda = \n__version__ = 3\n", ["nvidia-x==", "==", ";;"])
     assert found["torch"] == found["cuda"] == ""
     assert found["wrong"] == []

@@ -56,7 +56,7 @@ def test_the_planted_model_is_found(found, name):
 
 
 @pytest.mark.parametrize("name", PLANTS)
-def test_the_clean_twin_is_silent(found, name):
+def test_a_clean_twin_has_no_findings(found, name):
     assert found(*PLANTS[name][1]()) == {}
 
 
@@ -91,7 +91,7 @@ def written(*rows, device="cuda"):
         ("tensor-core-sizes", row(padded=0.6), row(padded=0.99)),
     ],
 )  # fmt: skip
-def test_checks_of_tensor_cores(name, planted, clean):
+def test_tensor_core_checks_find_the_planted_layer_only_on_a_gpu(name, planted, clean):
     (one,) = check_layers(written(planted))
     assert one["check"] == name
     assert 0 < one["seconds"] < 0.03
@@ -100,7 +100,7 @@ def test_checks_of_tensor_cores(name, planted, clean):
     assert check_layers(written(planted, row("other", 3.0))) == []  # too small to report
 
 
-def test_the_cost_of_tensor_cores_is_what_was_timed_or_what_the_roofs_say():
+def test_the_tensor_core_gain_is_timed_or_computed_from_the_roofs():
     (one,) = check_layers(written(row(types={"fp32": 10**12}, seconds=0.04)))
     assert one["seconds"] == pytest.approx(0.04 * (1 - (1 / 800) / (1 / 50)))
     assert "autocast" not in one["text"]
@@ -118,7 +118,7 @@ def test_the_cost_of_tensor_cores_is_what_was_timed_or_what_the_roofs_say():
     assert "1001 to 50257 features" in one["text"]
 
 
-def test_every_check_is_planted():
+def test_every_check_has_a_planted_model():
     with open(__file__) as file:
         text = file.read()
     for name in LAYER_CHECKS:

@@ -168,7 +168,7 @@ def test_a_model_that_raises_leaves_no_hook():
     ],
     ids=lambda one: type(one).__name__,
 )  # fmt: skip
-def test_flops_are_those_of_torchs_counter(model, batch):
+def test_flops_equal_torchs_counter(model, batch):
     """The reference is torch's own counter around a whole step."""
     model(batch)
     with FlopCounterMode(display=False) as counter:
@@ -177,14 +177,14 @@ def test_flops_are_those_of_torchs_counter(model, batch):
     assert sum(one["flops"] for one in rows_of(model, batch).values()) == counter.get_total_flops()
 
 
-def test_groups_do_not_compute_with_each_other():
+def test_grouped_convolutions_count_flops_per_group():
     """torch's counter ignores groups in backward."""
     batch = images(8, 6).requires_grad_()
     found = rows_of(nn.Sequential(nn.Conv2d(8, 12, 3, groups=4)), batch)["0"]
     assert found["flops"] == 3 * 2 * 2 * (4 * 4 * 12) * (2 * 9)
 
 
-def test_flops_that_nobody_knows_are_said_to_be_unknown():
+def test_flops_of_unsupported_layers_are_reported_as_unknown():
     found = measured(nn.LSTM(8, 5), torch.ones(5, 2, 8), steps=1)
     assert [one["flops"] for one in found.rows] == [None]
     assert " ? " in str(found)
@@ -223,7 +223,7 @@ def test_time_belongs_to_the_module_that_takes_it():
 
 
 @pytest.mark.parametrize("reentrant", [False, True])
-def test_what_a_checkpoint_computes_again_belongs_to_its_modules(reentrant):
+def test_recomputation_of_a_checkpoint_counts_for_its_modules(reentrant):
     batch = torch.ones(4, 8, requires_grad=True)
     plain = rows_of(Checkpointed(None), batch)
     found = rows_of(Checkpointed(reentrant), batch)
@@ -275,14 +275,14 @@ def scripted():
         (scripted, "the model is TorchScript"),
     ],
 )
-def test_models_without_calls_of_layers_say_why(make, words):
+def test_models_without_layer_calls_get_a_reason(make, words):
     hooks = hooks_of_torch()
     with pytest.raises(ValueError, match=words):
         measured(make(), torch.ones(2, 8))
     assert hooks_of_torch() == hooks
 
 
-def test_branches_tokens_and_layouts_are_seen(monkeypatch):
+def test_branches_tokens_and_layouts_are_recorded(monkeypatch):
     kept = []
     monkeypatch.setattr(
         "tundish.diagnosis.layers.layers.layers_json", lambda facts: kept.append(facts) or facts
@@ -297,7 +297,7 @@ def test_branches_tokens_and_layouts_are_seen(monkeypatch):
     assert (found["0"]["layout_in"], found["0"]["conv"]["kernel_size"]) == ("NCHW", [3, 3])
 
 
-def test_wrong_words():
+def test_invalid_arguments_are_refused():
     with pytest.raises(ValueError, match=r"needs a torch.nn.Module, not int"):
         measured(3, 4)
     with pytest.raises(ValueError, match="at least one step"):

@@ -62,7 +62,7 @@ def validate_well(model, x):
     validate_with_graph(model, x)
 
 
-def test_clean_loops_are_silent():
+def test_clean_loops_have_no_findings():
     frozen = Network()
     frozen.first.requires_grad_(False)
     assert run(validate=validate_well) == {}
@@ -75,19 +75,19 @@ def test_clean_loops_are_silent():
     )
 
 
-def test_a_module_that_is_never_called():
+def test_a_module_that_is_never_called_is_found():
     found = run(Network(unused=True))
     assert set(found) == {"never-called-module"}
     assert found["never-called-module"]["text"].startswith("spare (Linear): never called")
 
 
-def test_a_parameter_that_never_gets_a_gradient():
+def test_a_parameter_without_gradients_is_found():
     found = run(Network(detached=True))
     assert set(found) == {"parameter-without-gradient"}
     assert "side.weight, side.bias: no gradient" in found["parameter-without-gradient"]["text"]
 
 
-def test_gradients_that_no_optimizer_uses():
+def test_gradients_without_an_optimizer_are_found():
     model = Network()
     found = run(model, trained=model.last.parameters())
     assert set(found) == {"gradient-without-optimizer"}
@@ -116,7 +116,7 @@ def test_a_validation_without_eval_and_without_no_grad_has_its_line():
     assert linecache.getline(one["file"], one["line"]) == "        model(rows)\n"
 
 
-def test_a_batch_that_is_fetched_ahead_of_backward_is_no_validation():
+def test_prefetching_a_batch_before_backward_is_not_a_validation():
     model, data = Network(), TensorDataset(torch.ones(400, 4), torch.zeros(400, dtype=torch.int64))
     optimizer = torch.optim.SGD(model.parameters(), 0.01)
     with plants.watched(replayed=0) as session:
@@ -131,7 +131,7 @@ def test_a_batch_that_is_fetched_ahead_of_backward_is_no_validation():
     assert check_run(session.end()) == []
 
 
-def test_double_precision_of_the_model_and_of_batches():
+def test_double_precision_of_model_and_batches_is_found():
     rows = torch.from_numpy(np.ones((400, 4)))
     labels = torch.zeros(400, dtype=torch.int64)
     double = run(Network().double(), TensorDataset(rows, labels))
@@ -166,7 +166,7 @@ OBSERVED = {
         ({"loader": {"num_workers": 9, "samples": {"blocked_s": 0.4, "sample_s": 1.0}}}, ["more-workers-than-cpus"]),
     ],
 )  # fmt: skip
-def test_checks_of_what_a_test_cannot_have(more, ids):
+def test_checks_work_on_facts_written_by_hand(more, ids):
     seen = facts([step()], observed=OBSERVED, **more)
     assert [one["check"] for one in check_run(seen)] == ids
 
@@ -178,7 +178,7 @@ def test_every_check_is_found_by_some_test_above():
         assert f'"{name}"' in text, name
 
 
-def test_what_costs_time_on_a_gpu_only_is_left_out_of_a_run_on_a_cpu():
+def test_gpu_only_findings_are_omitted_on_a_cpu():
     texts = {"item-in-loop": "r", "no-workers": "num_workers=4 and more", "gc-in-loop": "r"}
     findings = [
         {"file": "/a/train.py", "line": 3, "check": name, "text": "t", "remedy": remedy}
@@ -192,7 +192,7 @@ def test_what_costs_time_on_a_gpu_only_is_left_out_of_a_run_on_a_cpu():
     assert len(with_costs(findings, on_gpu)) == 3
 
 
-def test_the_cost_of_a_line_is_measured_where_samples_hit_it():
+def test_the_cost_of_a_line_comes_from_its_samples():
     verdict = judge(facts([step(other=0.067)] * 20, lines=[line("other", 0.6), line("data", 0.1)]))
     places = [("/a/train.py", 3), ("/a/train.py", 9), ("", 0)]
     findings = [{"file": file, "line": at, "text": "t", "remedy": "r"} for file, at in places]

@@ -24,7 +24,7 @@ FAR = 50_000_000  # ns: far more than the clocks differ, even on a busy machine
 S = 10**9
 
 
-def test_one_moment_by_both_clocks_is_one_moment_in_the_file(tmp_path):
+def test_both_clocks_map_to_the_same_time_in_the_file(tmp_path):
     """Compares torch profiler spans with readings of CLOCK_MONOTONIC inside and around them."""
     kinds = torch.profiler.ProfilerActivity
     begin = read_clocks()
@@ -43,7 +43,7 @@ def test_one_moment_by_both_clocks_is_one_moment_in_the_file(tmp_path):
     assert first < last
 
 
-def test_clocks_that_a_time_server_moves():
+def test_clock_corrections_by_a_time_server_are_followed():
     begin, end = ClockPair(100 * S, 1000 * S, 10), ClockPair(110 * S, 1001 * S, 30)
     for monotonic in (100 * S, 105 * S, 110 * S):
         unix = monotonic + 1000 * S + (monotonic - 100 * S) // 10
@@ -71,14 +71,14 @@ def test_a_file_of_torch_without_a_base_is_in_unix_time(tmp_path):
         '{"traceEvents": [], "baseTimeNanoseconds": "x"}',
     ],
 )
-def test_what_is_no_file_of_torch_is_refused(tmp_path, text):
+def test_a_file_that_is_not_torchs_is_refused(tmp_path, text):
     (tmp_path / "torch").write_text(text)
     now = ClockPair(0, 0, 0)
     with pytest.raises(ValueError, match=r"."):
         read_torch_trace(str(tmp_path / "torch"), now, now)
 
 
-def test_events_that_make_no_sense_are_left_out(tmp_path):
+def test_invalid_events_are_omitted(tmp_path):
     good = {"ph": "X", "name": "a", "cat": "kernel", "pid": 0, "tid": 7, "ts": 1.5, "dur": 1}
     bad = [None, 3, {}, {**good, "pid": "Spans"}, {**good, "ts": None}, {**good, "ts": 1e300}]
     bad += [{**good, "dur": "x"}, {**good, "ph": 1}, {**good, "tid": True}]
@@ -182,7 +182,7 @@ def test_all_sources_are_in_one_window_on_one_clock(tmp_path):
     assert "steps (profiled, excluded from the figures)" in labels
 
 
-def test_two_ranks_have_processes_and_arrows_of_their_own(tmp_path):
+def test_each_rank_has_its_own_processes_and_arrows(tmp_path):
     for rank in (0, 1):
         leave_parts(tmp_path, 100 + rank, rank, world=2)
     make_timeline(str(tmp_path), str(tmp_path / "t.json"))

@@ -60,14 +60,14 @@ def test_a_loader_is_seen_while_it_runs_and_not_in_its_forks(photos):
     assert run_warm("-c", TRAINING, photos.pack, PROGRAM).returncode == 0
 
 
-def test_the_json_has_what_the_help_promises():
+def test_the_json_has_the_keys_documented_in_the_help():
     found = snapshot()
     assert set(found) == documented_keys("top")
     assert found["seconds"] > 0
     assert 0 <= found["host"]["cpu_busy"] <= 1
 
 
-def test_one_line_per_interval():
+def test_each_interval_prints_one_line():
     result = tundish("top", "--json", "--interval", "0.1", "--count", "3")
     lines = out(result).splitlines()
     assert len(lines) == 3
@@ -101,7 +101,7 @@ def test_on_a_terminal_it_draws_until_q_and_leaves_the_terminal_as_it_was():
     assert b"cpu " in drawn
 
 
-def test_wrong_words_are_named():
+def test_invalid_arguments_are_named():
     assert "--port is only for --serve" in err(tundish("top", "--port", "80"))
     assert tundish("top", "--port", "80").returncode == 2
     assert tundish("top", "--serve", "--count", "2").returncode == 2
@@ -124,7 +124,7 @@ def get(address):
         return answer.read().decode(), answer.headers
 
 
-def test_the_page_is_for_those_who_have_the_token(served):
+def test_the_page_requires_the_token(served):
     base, token = re.fullmatch(r"(http://127\.0\.0\.1:\d+)/\?token=([0-9a-f]{32})", served).groups()
     page, headers = get(served)
     assert page.startswith("<!doctype html>")

@@ -61,7 +61,7 @@ def places():
     return {(str(one.message), one.filename, one.lineno) for one in caught}
 
 
-def test_warnings_name_the_lines_that_they_name_without_the_doctor():
+def test_warnings_name_the_same_lines_as_without_the_doctor():
     seen = []
     for around in (contextlib.nullcontext(), plants.watched()):
         with around:

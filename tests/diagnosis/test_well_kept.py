@@ -31,14 +31,14 @@ def folder_of(package):
     ("package", "part", "least"),
     [("accelerate", "test_utils", 15), ("lightning", "pytorch/demos", 4)],
 )
-def test_scripts_of_packages_are_silent(package, part, least):
+def test_scripts_of_packages_have_no_findings(package, part, least):
     report = tundish.check(folder_of(package) / part)
     assert report.files >= least
     assert report.not_checked == []
     assert [one.place for one in report.findings] == []
 
 
-def test_our_own_scripts_are_silent():
+def test_our_own_scripts_have_no_findings():
     training = ("examples", "python/tundish/demo", "python/tundish/tuning/tricks", "bench/load")
     report = tundish.check([ROOT / name for name in training])
     assert report.files > 25
@@ -47,7 +47,7 @@ def test_our_own_scripts_are_silent():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_code_of_our_pages_is_silent(page):
+def test_the_code_of_our_pages_has_no_findings(page):
     text = page.read_text()
     blocks = re.findall(r"^```(?:python|py)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     assert blocks
@@ -60,7 +60,7 @@ WHOLE = sorted((Path(__file__).parent / "well_kept").glob("*.txt"))
 
 
 @pytest.mark.parametrize("file", WHOLE, ids=lambda file: file.stem)
-def test_whole_scripts_as_they_should_be_are_silent(file):
+def test_well_kept_scripts_have_no_findings(file):
     source = read_source(file.name, file.read_bytes())
     assert len(source.lines) > 30
     assert [(one.line, one.check) for one in check_source(source, choose((), ()))[0]] == []

@@ -12,7 +12,7 @@ import make_checks
 PAGE = ROOT / "docs" / "checks.md"
 
 
-def test_the_page_is_what_the_tool_makes():
+def test_the_page_equals_the_generated_page():
     assert PAGE.read_text() == make_checks.page(), (
         ".venv/bin/python tools/make_checks.py > docs/checks.md"
     )

@@ -85,7 +85,7 @@ def test_an_invalid_proof_would_be_found(collected, listed):
     assert why_no_proof(epoch, order, collected, listed) == ""
     assert why_no_proof("an epoch visits", order, collected, listed) == "unit_tests does not run it"
     assert why_no_proof(epoch, order, collected, listed - {epoch}) == "unit_tests does not run it"
-    name, ranks = "test_dropping_leaves_out_less_than_a_global_batch", "tests/order/test_ranks.py"
+    name, ranks = "test_dropping_omits_less_than_a_global_batch", "tests/order/test_ranks.py"
     assert why_no_proof(name, ranks, collected, listed) == ""
     assert why_no_proof(name[:-1], ranks, collected, listed) == "pytest does not run it"
     assert why_no_proof(name, ranks, set(), listed) == "pytest does not run it"

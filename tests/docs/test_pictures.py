@@ -21,13 +21,13 @@ def pixels(data):
 
 
 @pytest.mark.parametrize("name", make_pictures.names())
-def test_a_picture_is_what_the_code_makes(name):
+def test_committed_pictures_equal_the_generated_pictures(name):
     stored = (make_pictures.FOLDER / f"{name}.jpg").read_bytes()
     assert np.array_equal(pixels(stored), pixels(make_pictures.coded(name))), AGAIN
 
 
 @pytest.mark.parametrize("name", make_pictures.names())
-def test_a_picture_shows_that_something_happens(name):
+def test_a_picture_shows_a_visible_change(name):
     photo = np.asarray(Image.open(make_pictures.FOLDER / "photo.png").convert("RGB"))
     draws = [make_pictures.draw(name, photo, epoch) for epoch in range(make_pictures.DRAWS)]
     assert any(one.shape != photo.shape or (one != photo).mean() > 0.005 for one in draws)
@@ -45,7 +45,7 @@ def test_every_transform_has_a_picture_unless_it_changes_numbers_only():
         assert make_pictures.example(name) in section
 
 
-def test_the_set_is_small():
+def test_the_pictures_are_small():
     assert sum(file.stat().st_size for file in make_pictures.FOLDER.iterdir()) < 1.5e6
 
 

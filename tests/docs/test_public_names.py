@@ -74,7 +74,7 @@ def imports_for_types(package):
 
 
 @pytest.mark.parametrize("package", LAZY_PACKAGES, ids=lambda package: package.__name__)
-def test_what_is_imported_when_used_is_what_type_checkers_see(package):
+def test_lazy_imports_match_the_imports_for_type_checkers(package):
     seen = imports_for_types(package)
     subpackages = {name for name, module in seen.items() if module == "."}
     assert {n: m for n, m in seen.items() if n not in subpackages} == package._MODULES
@@ -120,13 +120,13 @@ def test_importing_the_public_modules_does_not_import_torch():
     assert not {"torch", "lightning", "pytorch_lightning", "tundish.tuning.step"} & set(loaded)
 
 
-def test_importing_tundish_leaves_out_what_is_used_later():
+def test_importing_tundish_does_not_import_optional_modules():
     loaded = run("import sys, tundish; print(*sys.modules)").split()
     assert "tundish.data.loader" in loaded
     assert not {"tundish.transforms", "tundish.packing", "tundish.converting"} & set(loaded)
 
 
-def test_help_works_without_torch_and_omits_what_needs_it():
+def test_help_works_without_torch_and_omits_torch_names():
     code = """
 import sys
 sys.modules.update(dict.fromkeys(["torch", "lightning", "pytorch_lightning"]))  # not installed

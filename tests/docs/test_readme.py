@@ -25,11 +25,11 @@ def figure(name, **wanted):
     return row["value"]
 
 
-def test_it_fits_on_a_screen():
+def test_the_readme_fits_on_a_screen():
     assert len(README.splitlines()) <= 60
 
 
-def test_it_has_ten_lines_of_code_at_most():
+def test_the_readme_has_at_most_ten_lines_of_code():
     (block,) = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
     assert len(block.splitlines()) <= 10
 
@@ -67,13 +67,13 @@ def test_the_figures_of_the_optimizers_are_measured():
     assert f"{ours:.0f} us, torch's three fused calls {theirs:.0f} us" in README
 
 
-def test_the_chart_is_what_the_tool_draws():
+def test_the_chart_equals_the_generated_chart():
     again = "PYTHONPATH=. .venv/bin/python tools/make_readme_chart.py"
     assert make_readme_chart.CHART.read_text() == make_readme_chart.chart(), again
     assert f"({make_readme_chart.CHART.relative_to(ROOT)})" in README
 
 
 @pytest.mark.parametrize("contestant", make_readme_chart.BARS)
-def test_the_text_of_the_chart_has_its_figures(contestant):
+def test_the_alternative_text_of_the_chart_has_its_figures(contestant):
     (text,) = re.findall(r"^!\[(.*)\]\(", README, re.MULTILINE)
     assert f"{make_readme_chart.rates()[contestant]:,.0f}" in text

@@ -14,7 +14,7 @@ import make_reference
 PAGE = ROOT / "docs" / "reference.md"
 
 
-def test_the_page_is_what_the_tool_makes():
+def test_the_page_equals_the_generated_page():
     assert PAGE.read_text() == make_reference.page(), (
         "./dev build && .venv/bin/python tools/make_reference.py > docs/reference.md"
     )

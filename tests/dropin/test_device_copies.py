@@ -42,7 +42,7 @@ def copying_threads():
 
 
 @pytest.mark.parametrize("way", [PrefetchedCopies, SynchronousCopies])
-def test_batches_come_in_order_and_the_end_comes_again(way):
+def test_batches_arrive_in_order_and_the_end_repeats(way):
     copies = Counted()
     batches = way(iter(range(50)), copies)
     assert [next(batches) for _ in range(50)] == list(range(50))
@@ -63,7 +63,7 @@ def test_few_batches_are_ahead_of_the_loop():
     assert not copying_threads()
 
 
-def test_an_error_of_the_data_comes_in_its_turn():
+def test_a_data_error_is_raised_in_order():
     def broken():
         yield 1
         raise OSError("the disk")
@@ -75,7 +75,7 @@ def test_an_error_of_the_data_comes_in_its_turn():
     assert not copying_threads()
 
 
-def test_a_loop_that_is_left_ends_the_thread():
+def test_leaving_the_loop_ends_the_thread():
     batches = PrefetchedCopies(iter(range(50)), Counted())
     next(batches)
     (thread,) = copying_threads()
@@ -109,7 +109,7 @@ def test_every_tensor_of_a_batch_is_found():
     assert moved["b"].y[1].tolist() == [2]
 
 
-def test_a_device_that_is_not_there_is_an_error(monkeypatch):
+def test_a_missing_device_is_an_error(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(tundish.Error, match="TND-509"):
         tundish.accelerate(DataLoader(OwnSet(), 4), device="cuda")
@@ -167,7 +167,7 @@ def test_the_loops_stream_waits_for_the_copy_and_owns_the_memory(monkeypatch):
     assert torch.equal(moved[0], batch[0])
 
 
-def test_what_holds_tensors_is_moved_by_the_loop(monkeypatch):
+def test_custom_containers_of_tensors_are_moved_by_the_loop(monkeypatch):
     cuda = FakeCuda(monkeypatch)
     packed = torch.nn.utils.rnn.pack_sequence([torch.ones(3)])
     copies = GpuCopier("cpu")

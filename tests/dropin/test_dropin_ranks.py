@@ -39,25 +39,25 @@ def test_samplers_of_torch_give_every_rank_every_sample(two_ranks, shuffle):
     assert EVERY in report_of(DataLoader(OwnSet(), 4, shuffle=shuffle))
 
 
-def test_a_distributed_sampler_shares_them_out(two_ranks):
+def test_a_distributed_sampler_divides_the_samples(two_ranks):
     report = report_of(DataLoader(OwnSet(), 4, sampler=DistributedSampler(OwnSet(), 2, 0)))
     assert "ranks" not in report
 
 
-def test_a_sampler_of_the_user_may_share_them_out(two_ranks):
+def test_a_custom_sampler_may_divide_the_samples(two_ranks):
     report = report_of(DataLoader(OwnSet(), 4, sampler=EverySecond()))
     assert "EverySecond decides which samples each of the 2 ranks gets" in report
     assert EVERY not in report
 
 
-def test_a_stream_may_share_them_out(two_ranks):
+def test_an_iterable_dataset_may_divide_the_samples(two_ranks):
     report = report_of(DataLoader(Stream(), 4))
     assert "Stream decides which samples each of the 2 ranks gets" in report
     assert EVERY not in report
 
 
 @pytest.mark.parametrize("dispatch", [False, True])
-def test_a_loader_that_accelerate_prepared_is_shared_out(two_ranks, dispatch):
+def test_a_loader_prepared_by_accelerate_divides_the_samples(two_ranks, dispatch):
     prepare = pytest.importorskip("accelerate.data_loader").prepare_data_loader
     options = {"num_processes": 2, "process_index": 0, "dispatch_batches": dispatch}
     prepared = prepare(DataLoader(OwnSet(), 4), **options, put_on_device=dispatch, device="cpu")

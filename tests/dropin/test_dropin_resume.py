@@ -28,7 +28,7 @@ def equal(ours, expected):
     return all(torch.equal(a, c) and torch.equal(b, d) for (a, b), (c, d) in pairs)
 
 
-def test_a_state_goes_on_in_the_middle_of_an_epoch(folder):
+def test_a_state_resumes_in_mid_epoch(folder):
     loader = make(folder)
     list(loader)
     iterator = iter(loader)
@@ -41,7 +41,7 @@ def test_a_state_goes_on_in_the_middle_of_an_epoch(folder):
     assert again.epoch == 2
 
 
-def test_a_copy_by_pickle_goes_on_too(folder):
+def test_a_pickled_copy_resumes_in_mid_epoch(folder):
     loader = make(folder)
     iterator = iter(loader)
     next(iterator)
@@ -51,7 +51,7 @@ def test_a_copy_by_pickle_goes_on_too(folder):
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
-def test_a_state_and_a_copy_bring_their_seed(folder, ranks):
+def test_a_state_and_a_copy_restore_their_seed(folder, ranks):
     dataset = torch_sets.image_folder(folder, RANDOM)
     sampler = DistributedSampler(dataset, 2, 1, seed=4) if ranks == 2 else None
     theirs = DataLoader(dataset, 2, shuffle=ranks == 1 or None, sampler=sampler)
@@ -85,7 +85,7 @@ def test_a_resumed_rank_may_set_the_epoch_that_it_is_in(folder):
     assert equal(again, rest)
 
 
-def test_a_listed_epoch_pickles_without_a_place(folder):
+def test_a_loader_with_torchs_order_can_be_pickled(folder):
     loader = pickle.loads(pickle.dumps(make(folder, order="sampler")))
     assert sum(len(labels) for _, labels in loader) == 15
 

@@ -107,7 +107,7 @@ def test_the_format_torch_gives_levels(tmp_path):
         assert same_dicts(accelerated(theirs), theirs)
 
 
-def test_chosen_shuffled_and_joined_rows(saved):
+def test_selected_shuffled_and_concatenated_rows_are_read(saved):
     whole = saved.with_transform(renamed)
     chosen = whole.select([21, 3, 3, 0, 12]).shuffle(seed=1)
     split = whole.train_test_split(0.4, seed=2)["test"]
@@ -167,7 +167,7 @@ def test_a_reader_of_timm_keeps_images_as_they_are_stored(saved):
         (lambda one: one.cast_column("image", datasets.Image(decode=False)).with_transform(renamed), "no decoded"),
     ],
 )  # fmt: skip
-def test_what_stays_with_torch_has_a_reason(saved, change, reason):
+def test_datasets_left_to_torch_have_a_reason(saved, change, reason):
     loader = tundish.accelerate(DataLoader(change(saved), 4))
     assert not loader.report.native
     assert reason in str(loader.report)
@@ -191,7 +191,7 @@ def test_a_transform_that_changes_one_tensor_of_a_batch_stays_with_torch(tmp_pat
     assert same_dicts(loader, theirs)
 
 
-def test_plain_tensors_at_the_end_change_nothing(saved):
+def test_trailing_plain_tensors_change_nothing(saved):
     transform = v2.Compose([*FIXED, v2.ToPureTensor()])
     theirs = DataLoader(saved.with_transform(transform), 4)
     assert same_dicts(accelerated(theirs), theirs)
@@ -225,13 +225,13 @@ def test_modes_that_differ_and_data_in_memory_stay_with_torch(tmp_path):
     assert "is in memory" in str(loader.report)
 
 
-def test_a_file_that_the_engine_does_not_decode(tmp_path):
+def test_a_file_that_the_engine_cannot_decode_stays_with_torch(tmp_path):
     tiff = on_disk(tmp_path / "set", [encoded(1), encoded(2, "TIFF")])
     loader = tundish.accelerate(DataLoader(tiff.with_transform(renamed), 1))
     assert "does not decode image 1" in str(loader.report)
 
 
-def test_source_text_that_was_edited_is_not_believed(tmp_path, saved):
+def test_edited_source_text_is_not_trusted(tmp_path, saved):
     text = "def augment(batch):\n    batch['image'] = [fixed(i{}) for i in batch['image']]\n    return batch\n"
     path = tmp_path / "edited.py"
     names = {"fixed": fixed}

@@ -178,7 +178,7 @@ def test_a_worker_init_fn_without_workers_changes_nothing(folder):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_batches_of_kept_sets_are_torchs(workers):
+def test_kept_datasets_give_torchs_batches(workers):
     options = {"num_workers": workers, "persistent_workers": workers > 0}
     theirs = DataLoader(OwnSet(), 4, shuffle=True, **options)
     same = DataLoader(OwnSet(), 4, shuffle=True, **options)
@@ -197,12 +197,12 @@ def test_batches_of_kept_sets_are_torchs(workers):
     assert not hasattr(ours, "state_dict")
 
 
-def test_length_of_a_stream_is_torchs_error():
+def test_the_length_of_a_stream_raises_torchs_error():
     with pytest.raises(TypeError):
         len(tundish.accelerate(DataLoader(OwnStream(), 4)))
 
 
-def test_a_state_is_there_where_the_loader_has_one():
+def test_a_state_exists_if_the_loader_has_one():
     class Stateful(DataLoader):
         def state_dict(self):
             return {"step": 3}
@@ -216,7 +216,7 @@ def test_kept_loaders_pickle_as_torchs_do():
     assert next(index.tolist() for _, index in loader) == [0, 1, 2, 3]
 
 
-def test_what_is_no_loader_is_refused():
+def test_an_object_that_is_not_a_loader_is_refused():
     with pytest.raises(TypeError, match="takes a torch DataLoader, not list"):
         tundish.accelerate([1, 2])
     with pytest.raises(TypeError, match="no argument 'batch_size'"):
@@ -236,7 +236,7 @@ def test_timms_prefetch_loader_is_refused_with_the_option_that_avoids_it():
 
 
 @pytest.mark.parametrize("wrong", [{"threads": -1}, {"memory": "12X"}, {"cache": "some"}])
-def test_a_wrong_option_is_an_error_and_no_reason(folder, wrong):
+def test_an_invalid_option_raises_an_error(folder, wrong):
     with pytest.raises((tundish.ArgumentError, ValueError)):
         tundish.accelerate(of_loader()(folder), **wrong)
 
@@ -261,7 +261,7 @@ def test_the_report_says_that_cut_off_images_are_bad(folder, monkeypatch):
     assert text not in str(tundish.accelerate(cifar).report)
 
 
-def test_a_proof_that_fails_keeps_torch(folder, monkeypatch):
+def test_a_failed_proof_keeps_torchs_code(folder, monkeypatch):
     from tundish.dropin import accelerate as module
 
     monkeypatch.setattr(
@@ -274,7 +274,7 @@ def test_a_proof_that_fails_keeps_torch(folder, monkeypatch):
     assert "differs by" in loader.report.reasons[0].what
 
 
-def test_what_may_differ_follows_pillow_and_the_values(monkeypatch):
+def test_allowed_differences_follow_pillow_and_the_values(monkeypatch):
     resize, levels = T.Resize((16, 16)), T.ToDtype("float32", True)
     normalize = T.Normalize((0.5, 0.5, 0.5), (0.5, 0.25, 0.5))
     monkeypatch.setattr("PIL.__version__", "12.3.0")
@@ -288,7 +288,7 @@ def test_what_may_differ_follows_pillow_and_the_values(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["kept", "native"])
-def test_statistics_are_what_tensorboard_and_wandb_take(kind):
+def test_statistics_are_accepted_by_tensorboard_and_wandb(kind):
     own = OwnSet() if kind == "kept" else torch_sets.in_memory(datasets.CIFAR10, FIXED)
     loader = tundish.accelerate(DataLoader(own, 4))
     assert loader.report.native == (kind == "native")

@@ -30,18 +30,18 @@ def relabeled(root, change):
 
 
 @pytest.mark.parametrize("kind", [pathlib.Path, os.fsencode, np.str_], ids=["Path", "bytes", "np"])
-def test_paths_may_have_any_type_that_open_takes(root, kind):
+def test_paths_may_have_any_type_that_open_accepts(root, kind):
     folder = relabeled(root, lambda _, path, label: (kind(path), label))
     assert same_batches(accelerated(DataLoader(folder, 4)), DataLoader(folder, 4))
 
 
-def test_samples_that_are_no_pairs_are_kept(root):
+def test_datasets_without_sample_pairs_stay_with_torch(root):
     folder = relabeled(root, lambda _, path, label: (path, label, 0))
     report = tundish.accelerate(DataLoader(folder, 4)).report
     assert "not pairs of a path and a label" in str(report)
 
 
-def test_a_parent_folder_is_that_of_a_links_target(tmp_path, monkeypatch):
+def test_dot_dot_after_a_link_is_resolved_at_its_target(tmp_path, monkeypatch):
     """here/link/../photos is far/photos, but os.path.abspath() would return here/photos."""
     far = torch_sets.write_folder(tmp_path / "far" / "photos", 6)
     (tmp_path / "far" / "deep").mkdir()
@@ -57,7 +57,7 @@ def test_a_parent_folder_is_that_of_a_links_target(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [bool, np.int32, lambda n: torch.tensor(n, dtype=torch.int32)])
-def test_labels_of_several_types_are_kept(root, kind):
+def test_labels_of_several_types_stay_with_torch(root, kind):
     """The type of the labels in torch's batch depends on the labels in the batch."""
     folder = relabeled(root, lambda n, path, label: (path, label if n < 4 else kind(label)))
     loader = tundish.accelerate(DataLoader(folder, 4))
@@ -123,7 +123,7 @@ def numbered():
     return dataset
 
 
-def test_a_mask_given_to_a_subset_sampler_is_no_list_of_samples(numbered):
+def test_a_mask_given_to_a_subset_sampler_is_read_like_torch(numbered):
     """torch treats True as index 1."""
     mask = [True, False, True, False, True, False, True, True]
     loader = accelerated(DataLoader(numbered, 8, sampler=SubsetRandomSampler(mask)))

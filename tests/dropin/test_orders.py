@@ -60,7 +60,7 @@ def test_the_seed_is_torchs_or_the_generators(numbered):
     assert flat(accelerated(DataLoader(numbered, 4, shuffle=True), seed=3)) != one
 
 
-def test_a_random_sampler_with_fewer_or_repeated_draws(numbered):
+def test_a_random_sampler_may_draw_fewer_or_repeated_samples(numbered):
     fewer = accelerated(DataLoader(numbered, 4, sampler=RandomSampler(numbered, num_samples=9)))
     first, second = flat(fewer), flat(fewer)
     assert len(set(first)) == len(set(second)) == 9
@@ -125,7 +125,7 @@ def test_random_transforms_that_share_the_samplers_numbers_are_reported():
     assert not differs("sampler", generator=generator)
 
 
-def test_a_subset_sampler(numbered):
+def test_a_subset_sampler_visits_its_indices(numbered):
     loader = accelerated(DataLoader(numbered, 2, sampler=SubsetRandomSampler([8, 1, 20, 5])))
     epochs = [flat(loader) for _ in range(4)]
     assert all(sorted(epoch) == [1, 5, 8, 20] for epoch in epochs)
@@ -189,7 +189,7 @@ def test_a_sampler_of_the_users_gives_its_own_indices(numbered):
 
 
 @pytest.mark.parametrize("drop_last", [False, True])
-def test_torchs_own_order_can_be_asked_for(numbered, drop_last):
+def test_torchs_order_can_be_requested(numbered, drop_last):
     theirs = DataLoader(numbered, 4, shuffle=True, drop_last=drop_last)
     ours = accelerated(theirs, order="sampler", prove=2)
     torch.manual_seed(3)
@@ -230,7 +230,7 @@ OFTEN = {
 
 @pytest.mark.parametrize("order", ["tundish", "sampler"])
 @pytest.mark.parametrize("name", OFTEN)
-def test_a_sample_may_come_hundreds_of_times_in_an_epoch(numbered, name, order):
+def test_a_sample_may_occur_hundreds_of_times_in_an_epoch(numbered, name, order):
     part = Subset(numbered, [3, 7, 20])
     theirs = DataLoader(part, 50, sampler=OFTEN[name](part))
     ours = accelerated(theirs, order=order, prove=2)
@@ -264,7 +264,7 @@ def test_a_sample_is_augmented_differently_each_time_it_comes(tmp_path):
     assert len({image.numpy().tobytes() for image in images}) == 40
 
 
-def test_a_run_with_repeats_goes_on_in_the_middle_of_an_epoch(numbered):
+def test_a_run_with_repeats_resumes_in_mid_epoch(numbered):
     def make():
         many = ConcatDataset([numbered, numbered])
         return accelerated(DataLoader(many, 4, shuffle=True), seed=3)

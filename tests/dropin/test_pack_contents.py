@@ -139,7 +139,7 @@ def test_a_file_as_new_as_its_stamp_is_compared(folder, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("damage", [b"", b"PK\x03\x04 nothing", b"[" * 99_999], ids=len)
-def test_damaged_stamps_are_no_stamps(folder, tmp_path, damage):
+def test_damaged_stamps_are_ignored(folder, tmp_path, damage):
     pack = tmp_path / "mine.tnd"
     tundish.pack(folder, pack, progress=False)
     accelerate(folder, pack)
@@ -148,7 +148,7 @@ def test_damaged_stamps_are_no_stamps(folder, tmp_path, damage):
     assert "9 of 9 files were compared byte for byte" in str(loader.report)
 
 
-def test_stamps_that_are_no_file_of_a_fitting_size_are_not_read(folder, tmp_path, monkeypatch):
+def test_stamps_of_unexpected_type_or_size_are_not_read(folder, tmp_path, monkeypatch):
     """Opening a pipe would block, and reading a planted huge file could exhaust the memory."""
     monkeypatch.setattr(file_stamps, "_TICK_NS", -(10**9))  # no file counts as too new
     pack, stamps = tmp_path / "mine.tnd", tmp_path / ".mine.tnd.stamps"
@@ -184,7 +184,7 @@ assert load_stamps(sys.argv[1], "", os.geteuid(), 9) is None
 """
 
 
-def test_stamps_that_another_user_could_have_written_are_no_stamps(folder, tmp_path, monkeypatch):
+def test_stamps_writable_by_other_users_are_ignored(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(file_stamps, "_TICK_NS", -(10**9))  # no file counts as too new
     pack = tmp_path / "mine.tnd"
     tundish.pack(folder, pack, progress=False)
@@ -204,7 +204,7 @@ def test_stamps_that_another_user_could_have_written_are_no_stamps(folder, tmp_p
         assert not compared(lambda stamps: os.chown(stamps, 12345, -1)), "the owner of the files"
 
 
-def test_stamps_of_another_pack_do_not_count(folder, tmp_path):
+def test_stamps_of_another_pack_are_ignored(folder, tmp_path):
     pack = tmp_path / "mine.tnd"
     tundish.pack(folder, pack, progress=False)
     accelerate(folder, pack)
@@ -226,7 +226,7 @@ def test_the_proof_reads_the_pack(folder, tmp_path, monkeypatch, prove):
     assert is_refused(folder, tmp_path / "mine.tnd", "the pack is not used: sample", prove=prove)
 
 
-def test_one_process_of_a_machine_compares(folder, tmp_path, monkeypatch):
+def test_one_process_per_machine_compares_the_files(folder, tmp_path, monkeypatch):
     pack = tmp_path / "mine.tnd"
     tundish.pack(folder, pack, progress=False)
     for name, value in {"RANK": "1", "WORLD_SIZE": "2", "LOCAL_RANK": "1"}.items():

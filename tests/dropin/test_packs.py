@@ -119,7 +119,7 @@ def test_a_state_of_the_files_goes_on_with_the_pack(folder):
     assert torch.equal(next(iter(again))[0], expected[0]), "in a run that begins with the pack"
 
 
-def test_a_pack_whose_files_changed_is_made_again(folder):
+def test_a_pack_is_rebuilt_when_its_files_change(folder):
     dataset = torch_sets.image_folder(folder)
     loader = accelerated(DataLoader(dataset, 4), pack="auto")
     wait_for(loader)
@@ -158,7 +158,7 @@ def test_files_that_cannot_be_packed_are_named_and_read_as_they_are(folder):
     assert "was not made: 1 files were refused" in str(loader.report)
 
 
-def test_an_end_before_the_pack_is_made_leaves_nothing_running(folder):
+def test_exiting_before_the_pack_is_complete_leaves_no_process(folder):
     loader = accelerated(DataLoader(torch_sets.image_folder(folder), 4), pack="auto")
     process, scratch = loader._pack._process, loader._pack._folder
     del loader

@@ -59,7 +59,7 @@ def test_wrappers_give_torchs_batches(folder, name):
         assert same_batches(accelerated(theirs), theirs)
 
 
-def test_two_folders_in_one_set(folder, tmp_path):
+def test_a_concatenation_of_two_folders_gives_torchs_batches(folder, tmp_path):
     other = torch_sets.write_folder(tmp_path / "more", count=8)
     theirs = DataLoader(
         ConcatDataset([torch_sets.image_folder(folder), torch_sets.image_folder(other)]), 7
@@ -76,7 +76,7 @@ def test_two_folders_in_one_set(folder, tmp_path):
     ],
     ids=["ToTensor", "levels", "float16"],
 )
-def test_other_ends_of_a_list(folder, steps):
+def test_different_final_transforms_give_torchs_batches(folder, steps):
     theirs = DataLoader(torch_sets.image_folder(folder, steps), 4)
     assert same_batches(accelerated(theirs), theirs)
 
@@ -85,7 +85,7 @@ def test_other_ends_of_a_list(folder, steps):
     "ignore::ResourceWarning"
 )  # timm relies on Python's collector to close files
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_loader_of_timm(folder):
+def test_a_timm_loader_gives_the_same_batches(folder):
     dataset = timm.data.create_dataset("", folder)
     theirs = timm.data.create_loader(
         dataset, (3, 32, 32), 4, crop_pct=0.9, use_prefetcher=False, num_workers=1
@@ -105,18 +105,18 @@ def test_a_loader_of_timm(folder):
     assert len(labels) == 20, "drop_last"
 
 
-def test_a_batch_sampler_of_torch(folder):
+def test_a_torch_batch_sampler_gives_the_same_batches(folder):
     dataset = torch_sets.image_folder(folder)
     theirs = DataLoader(dataset, batch_sampler=BatchSampler(SequentialSampler(dataset), 3, True))
     assert same_batches(accelerated(theirs), theirs)
 
 
-def test_images_of_different_sizes_one_by_one(folder):
+def test_images_of_different_sizes_work_with_batch_size_1(folder):
     theirs = DataLoader(torch_sets.image_folder(folder, FIXED[2:4]))
     assert same_batches(accelerated(theirs), theirs)
 
 
-def test_changed_samples_and_labels_of_a_set_are_seen(folder):
+def test_changed_samples_and_labels_of_a_dataset_are_used(folder):
     files = torch_sets.image_folder(folder)
     files.samples = [(path, 5 - label) for path, label in files.samples[::2]]
     arrays = torch_sets.in_memory(datasets.CIFAR10, FIXED)
@@ -138,7 +138,7 @@ def test_random_transforms_have_torchs_shapes_and_types(folder):
     assert not torch.equal(next(iter(ours))[0], next(iter(ours))[0]), "two epochs"
 
 
-def test_looking_at_a_loader_draws_no_random_numbers(folder):
+def test_inspecting_a_loader_draws_no_random_numbers(folder):
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
@@ -149,7 +149,7 @@ def test_looking_at_a_loader_draws_no_random_numbers(folder):
     assert torch.equal(next(iter(again))[0], first), "the seed is that of torch.manual_seed"
 
 
-def test_it_stands_in_for_the_loader(folder):
+def test_the_result_has_the_interface_of_the_loader(folder):
     theirs = DataLoader(torch_sets.image_folder(folder), 4, drop_last=True, num_workers=1)
     ours = accelerated(theirs)
     assert (len(ours), ours.batch_size, ours.drop_last, ours.num_workers) == (5, 4, True, 1)

@@ -88,7 +88,7 @@ def test_changed_weights_are_an_error():
         iter(loader)
 
 
-def test_what_a_run_changes_is_no_error():
+def test_changes_made_by_a_normal_run_are_allowed():
     sampler = DistributedSampler(range(9), 2, 0)
     loader = make(sampler)
     for epoch in range(3):
@@ -171,13 +171,13 @@ def test_fewer_equal_indices_are_an_error(root, make):
     raises_after(lambda s: setattr(s, "indices", make([2])), subset, r"dataset\.indices")
 
 
-def test_another_data_set_in_a_subset_is_an_error(root):
+def test_replacing_the_dataset_of_a_subset_is_an_error(root):
     subset = Subset(torch_sets.image_folder(root), [0, 1, 2])
     other = torch_sets.image_folder(root)
     raises_after(lambda s: setattr(s, "dataset", other), subset, r"dataset\.dataset")
 
 
-def test_other_data_sets_in_a_concatenation_are_an_error(root):
+def test_replacing_datasets_of_a_concatenation_is_an_error(root):
     folder = torch_sets.image_folder(root)
 
     def make():
@@ -256,7 +256,7 @@ def double(batch):
     return [2 * part for part in default_collate(batch)]
 
 
-def test_another_collate_fn_is_an_error():
+def test_replacing_collate_fn_is_an_error():
     loader = make()
     loader.collate_fn = double
     assert loader._dataloader.collate_fn is double, "set in the DataLoader"
@@ -265,7 +265,7 @@ def test_another_collate_fn_is_an_error():
 
 
 @pytest.mark.parametrize("name", ["batch_size", "sampler", "dataset", "drop_last"])
-def test_attributes_that_torch_does_not_let_set_are_refused(name):
+def test_attributes_that_torch_protects_cannot_be_set(name):
     for loader in (make(), tundish.accelerate(DataLoader(torch_sets.OwnSet(), 3))):
         with pytest.raises(ValueError, match=f"{name} attribute should not be set"):
             setattr(loader, name, None)
@@ -288,7 +288,7 @@ class Numbers(torch.utils.data.Dataset):
         return (index,)
 
 
-def test_another_sampler_in_the_batch_sampler_is_an_error():
+def test_replacing_the_sampler_of_the_batch_sampler_is_an_error():
     for sampler in (None, torch_sets.OwnSampler(9)):
         loader = make(sampler)
         list(loader)

@@ -69,7 +69,7 @@ def test_the_demo_ends_with_one_screen_and_a_page_that_needs_no_other_file(work)
 
 
 @needs_program
-def test_the_demo_gives_json(work):
+def test_the_demo_prints_json(work):
     about = {
         "pack": "demo.tnd",
         "folder": None,
@@ -115,7 +115,7 @@ def test_the_network_learns_from_the_pack(work):
     assert result.accuracy > 0.6  # chance level is 1/3
 
 
-def test_what_cannot_be_learnt_is_left_out_with_a_reason():
+def test_training_is_skipped_with_a_reason_if_impossible():
     assert why_not(1000, 10) == ""
     assert "several classes" in why_not(1000, 1)
     assert "too few" in why_not(100, 100)
@@ -130,7 +130,7 @@ def test_the_comparison_draws_crops_inside_the_image():
         assert 0 <= top < bottom <= height
 
 
-def test_bars_are_as_long_as_their_values():
+def test_bar_lengths_are_proportional_to_their_values():
     svg = bar_chart([("group", [Bar("<a>", 100, "100", True), Bar("b", 25, "25")])], "a & b")
     longer, shorter = (float(w) for w in re.findall(r"<rect x=[^>]* width='([\d.]+)'", svg))
     assert longer == pytest.approx(4 * shorter, abs=0.5)
@@ -147,7 +147,7 @@ def test_the_module_runs_the_program():
 
 
 @needs_program
-def test_the_example_trains(work):
+def test_the_example_script_trains(work):
     words = [work / "demo.tnd", "--epochs", "2", "--size", "32"]
     done = python(ROOT / "examples" / "train_sample.py", *words)
     losses = [float(text) for text in re.findall(r"loss ([\d.]+)", done.stdout)]

@@ -38,7 +38,7 @@ def folder(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", LAUNCHERS)
-def test_an_example_goes_on_with_the_very_batches_after_a_kill(name, folder, tmp_path):
+def test_a_killed_example_resumes_with_exactly_the_missing_batches(name, folder, tmp_path):
     launcher, ranks, steps = LAUNCHERS[name]
     program = ROOT / "examples" / f"{name}.py"
     assert len(program.read_text().splitlines()) < 40

@@ -112,7 +112,7 @@ def test_an_example_gives_every_sample_once_an_epoch(runs):
     check_visits(logs["whole"][0], STEPS)
 
 
-def test_an_example_that_was_killed_goes_on_in_the_middle_of_the_epoch(runs):
+def test_a_killed_example_resumes_in_mid_epoch(runs):
     _, _, _, logs = runs
     whole, killed, again = (logs[name][0] for name in ("whole", "killed", "again"))
     for rank in range(len(whole)):

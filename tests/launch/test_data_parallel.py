@@ -47,7 +47,7 @@ def has_data_parallel(model):
     return any(isinstance(one, nn.DataParallel) for one in model.modules())
 
 
-def test_one_process_gets_the_plain_model_and_is_told_how_to_launch():
+def test_one_process_gets_the_plain_model_and_a_launch_hint():
     inner = net()
     with pytest.warns(UserWarning, match=HOW) as said:
         model = tundish.replace_data_parallel(wrapped(inner))
@@ -59,7 +59,7 @@ def test_one_process_gets_the_plain_model_and_is_told_how_to_launch():
         tundish.replace_data_parallel(wrapped(net()))
 
 
-def test_the_module_of_itself_is_no_part_of_the_model():
+def test_the_module_attribute_is_not_a_submodule():
     model = replaced(wrapped(net()))
     assert len(list(model.modules())) == len(list(net().modules()))
     assert list(model.state_dict()) == list(net().state_dict())
@@ -120,7 +120,7 @@ def test_checkpoints_of_every_form_load_into_one_process(form):
         assert torch.equal(plain.state_dict()[name], value)
 
 
-def test_keys_that_belong_to_nothing_are_still_reported():
+def test_unexpected_keys_are_still_reported():
     model = replaced(wrapped(net()))
     state = {**net().state_dict(), "module.9.weight": torch.zeros(1)}
     with pytest.raises(RuntimeError, match=r"Unexpected key.*module\.9\.weight"):
@@ -145,7 +145,7 @@ def test_a_part_that_is_really_called_module_keeps_its_keys():
     assert plain.module.weight.sum() == 4
 
 
-def test_keys_of_a_part_of_a_larger_model():
+def test_a_part_of_a_larger_model_loads_its_keys():
     larger = nn.ModuleDict({"net": replaced(wrapped(net()))})
     larger.load_state_dict(
         {f"net.module.{key}": value for key, value in net().state_dict().items()}
@@ -153,7 +153,7 @@ def test_keys_of_a_part_of_a_larger_model():
     assert next(iter(larger.state_dict())) == "net.0.0.weight"
 
 
-def test_what_a_wrapper_had_of_its_own_is_not_lost_silently():
+def test_attributes_of_a_wrapper_are_not_lost_silently():
     class Mine(nn.DataParallel):
         pass
 
@@ -166,7 +166,7 @@ def test_what_a_wrapper_had_of_its_own_is_not_lost_silently():
         tundish.replace_data_parallel(hooked)
 
 
-def test_mistakes(monkeypatch):
+def test_invalid_calls_are_refused_with_a_fix(monkeypatch):
     with pytest.raises(tundish.ArgumentError, match="not Adam"):
         tundish.replace_data_parallel(torch.optim.Adam(net().parameters()))
     monkeypatch.setenv("RANK", "0")
@@ -174,7 +174,7 @@ def test_mistakes(monkeypatch):
         tundish.replace_data_parallel(net())
 
 
-def test_more_ranks_than_gpus(monkeypatch):
+def test_more_ranks_than_gpus_are_refused(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setenv("LOCAL_RANK", "2")
@@ -266,7 +266,7 @@ def test_ranks_get_a_distributed_model(two_ranks):
         assert len(one["loaded"]) == 6
 
 
-def test_the_change_of_the_batch_is_said_once_by_the_first_rank(two_ranks):
+def test_the_first_rank_reports_the_changed_batch_size_once(two_ranks):
     _, (first, second) = two_ranks
     about_batches = [
         text for text in first["said"] if "one step has 2 x batch_size samples" in text

@@ -19,7 +19,7 @@ def test_cpu_lists_are_read_as_the_kernel_writes_them(text, cpus):
     assert parse_cpu_list(format_cpu_list(cpus)) == cpus
 
 
-def test_runs_of_cpus_are_written_short():
+def test_ranges_of_cpus_are_abbreviated():
     assert format_cpu_list([9, 0, 1, 2, 4]) == "0-2,4,9"
     assert format_cpu_list([]) == ""
 
@@ -83,14 +83,14 @@ def test_one_rank_and_no_affinity_bind_nothing(tmp_path):
     assert [one.cpus for one in plan(tmp_path / "two", [4], [0, 0], bind=False)] == [None, None]
 
 
-def test_a_machine_that_does_not_know_its_nodes(tmp_path):
+def test_near_cpus_are_unknown_without_node_information(tmp_path):
     make_sys(tmp_path, [4], gpus=[0, 0])
     write(tmp_path / "bus/pci/devices/0000:00:00.0/numa_node", -1)
     assert near_cpus("0000:00:00.0", tmp_path) == (None, None)
     assert near_cpus("0000:55:00.0", tmp_path) == (None, None)
 
 
-def test_the_node_says_which_cpus_when_the_device_does_not(tmp_path):
+def test_cpus_are_read_from_the_node_if_the_device_has_none(tmp_path):
     make_sys(tmp_path, [2, 2], gpus=[1])
     (tmp_path / "bus/pci/devices/0000:00:00.0/local_cpulist").unlink()
     assert near_cpus("0000:00:00.0", tmp_path) == (1, [2, 3, 6, 7])
@@ -148,7 +148,7 @@ class FakeCuda:
         return 0
 
 
-def test_gpus_are_those_of_the_driver(tmp_path):
+def test_gpus_are_listed_by_the_driver(tmp_path):
     write(tmp_path / "bus/pci/devices/0000:0b:00.0/numa_node", 1)
     write(tmp_path / "bus/pci/devices/0000:0b:00.0/local_cpulist", "4-7")
     gpus, note = visible_gpus(FakeCuda(["first", "second"]), tmp_path)

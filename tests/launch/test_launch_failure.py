@@ -20,12 +20,12 @@ def ended(rank, status, failed_s, **more):
     return Ending(rank, status, seconds=failed_s + 1, failed_s=failed_s, **more)
 
 
-def test_no_failure_is_no_text():
+def test_without_a_failure_there_is_no_report():
     assert failure_text([ended(0, 0, 1), ended(1, 0, 2)]) == ""
     assert failure_text([ended(0, -15, 1, by_launcher=True)]) == ""
 
 
-def test_failures_are_told_in_the_order_in_which_they_began():
+def test_failures_are_reported_in_order_of_occurrence():
     endings = [ended(0, 1, 5.0), ended(1, -11, 3.0), ended(2, 1, 3.01), ended(3, 0, 1.0)]
     endings.append(ended(4, -15, 6.0, by_launcher=True))
     assert first_failure(endings) is endings[1]
@@ -47,7 +47,7 @@ def test_the_lines_before_a_crash_are_shown_only_after_an_exception():
     assert last_lines(["x"] * 50, raised=False) == ["x"] * 20
 
 
-def test_each_silent_end_has_a_remedy():
+def test_every_silent_exit_suggests_a_remedy():
     def text(number, **more):
         return failure_text([ended(0, -number, 1.0)], **more)
 
@@ -59,7 +59,7 @@ def test_each_silent_end_has_a_remedy():
     assert "fix:" not in failure_text([ended(0, 1, 1.0)])
 
 
-def test_kills_of_the_oom_killer_are_counted_in_the_own_cgroup(tmp_path):
+def test_oom_kills_are_counted_in_the_processs_cgroup(tmp_path):
     (tmp_path / "proc/self").mkdir(parents=True)
     (tmp_path / "proc/self/cgroup").write_text("1:cpu:/x\n0::/job/step\n")
     assert count_oom_kills(tmp_path) == 0
@@ -78,7 +78,7 @@ def test_ranks_that_still_run_are_named():
     assert "fix:" in text
 
 
-def test_lines_that_were_overwritten_show_their_last_state():
+def test_overwritten_lines_show_their_last_state():
     lines = LineSplitter()
     assert lines.feed(b"one\ntw") == [b"one"]
     assert lines.feed(b"o\r\n 1 %\r 2 %\r") == [b"two"]
@@ -88,7 +88,7 @@ def test_lines_that_were_overwritten_show_their_last_state():
     assert lines.end() == [b"no end"]
 
 
-def test_a_line_without_an_end_is_handed_on():
+def test_an_unfinished_line_is_forwarded():
     lines = LineSplitter()
     assert sum(len(line) for _ in range(10) for line in lines.feed(b"x" * 60000)) > 400_000
 

@@ -52,7 +52,7 @@ def test_ranks_are_numbered_over_all_machines():
     assert wanted.items() <= values.items()
 
 
-def test_threads_are_the_cpus_divided_by_the_ranks_unless_the_user_says():
+def test_threads_are_cpus_divided_by_ranks_unless_set_by_the_user():
     assert default_environment(16, 3, {})["OMP_NUM_THREADS"] == "5"
     assert default_environment(2, 3, {})["OMP_NUM_THREADS"] == "1"
     given = default_environment(16, 2, {"OMP_NUM_THREADS": "3", "PYTHONUNBUFFERED": "0"})
@@ -90,12 +90,12 @@ def test_the_cpus_of_a_rank_are_not_divided_again(monkeypatch):
         ("fe80::1", ("fe80::1", 0)),
     ],
 )
-def test_addresses(text, parts):
+def test_addresses_are_split_into_host_and_port(text, parts):
     assert split_address(text) == parts
 
 
 @pytest.mark.parametrize("text", ["host:", "host:0", "host:port", "host:70000"])
-def test_a_port_that_is_none_is_refused(text):
+def test_an_invalid_port_is_refused(text):
     with pytest.raises(ArgumentError, match="is not a port"):
         split_address(text)
 

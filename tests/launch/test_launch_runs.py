@@ -75,7 +75,7 @@ def test_the_first_rank_prints_as_if_alone_and_the_others_with_a_prefix(tmp_path
     ]
 
 
-def test_with_logs_the_others_print_only_there(tmp_path):
+def test_with_logs_other_ranks_print_only_to_their_log(tmp_path):
     script = "print('out', RANK); print('err', RANK, file=sys.stderr)"
     done = launch(tmp_path, script, options=["--logs", tmp_path / "new" / "logs"])
     assert (done.returncode, done.stdout, done.stderr) == (0, "out 0\n", "err 0\n")
@@ -151,7 +151,7 @@ def test_the_exit_code_is_that_of_the_first_failure(tmp_path):
     assert not [pid for pid in pids(tmp_path) if is_alive(pid)]
 
 
-def test_a_rank_that_is_killed_as_the_oom_killer_does(tmp_path):
+def test_a_rank_killed_by_sigkill_is_reported_as_out_of_memory(tmp_path):
     script = "os.kill(os.getpid(), signal.SIGKILL) if RANK else time.sleep(1000)"
     done = launch(tmp_path, script)
     assert done.returncode == 137
@@ -160,7 +160,7 @@ def test_a_rank_that_is_killed_as_the_oom_killer_does(tmp_path):
     assert "fewer workers or a smaller batch" in done.stderr
 
 
-def test_a_crash_names_the_line_of_python(tmp_path):
+def test_a_crash_is_reported_with_the_python_line(tmp_path):
     script = "import ctypes\nctypes.string_at(0) if RANK else time.sleep(1000)"
     done = launch(tmp_path, script)
     assert done.returncode == 139
@@ -170,7 +170,7 @@ def test_a_crash_names_the_line_of_python(tmp_path):
     assert "CUDA_LAUNCH_BLOCKING=1" in report
 
 
-def test_a_rank_that_does_not_want_to_end_is_killed_after_the_grace_time(tmp_path):
+def test_a_rank_that_ignores_sigterm_is_killed_after_the_grace_period(tmp_path):
     script = (
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
         "note(f'ready{RANK}'); wait_for('ready0')\n"
@@ -190,7 +190,7 @@ def test_a_rank_that_outlives_the_others_is_ended_on_request(tmp_path):
     assert "fix: every rank needs the same number of steps" in done.stderr
 
 
-def test_what_a_rank_leaves_behind_is_ended(tmp_path):
+def test_orphaned_children_of_a_rank_are_ended(tmp_path):
     """The child also holds the rank's stdout, but the launcher does not wait for the child."""
     script = (
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(1000)'])\n"
@@ -266,7 +266,7 @@ def test_the_first_rank_keeps_stdin(tmp_path):
 
 
 @needs_program
-def test_the_program_runs_it_too(tmp_path):
+def test_the_program_starts_run_too(tmp_path):
     line = line_of(tmp_path, "sys.exit(5 * RANK)")
     at = line.index("run")
     done = subprocess.run([PROGRAM, *line[at:]], env=environment(), capture_output=True, timeout=60)

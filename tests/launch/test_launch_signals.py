@@ -85,7 +85,7 @@ def test_a_second_ctrl_c_does_not_wait(started, tmp_path):
     assert none_left(tmp_path)
 
 
-def test_a_launcher_that_is_killed_takes_its_ranks_along(started, tmp_path):
+def test_killing_the_launcher_ends_all_ranks(started, tmp_path):
     run = started(WAIT)
     assert all(is_alive(pid) for pid in pids(tmp_path))
     run.kill()

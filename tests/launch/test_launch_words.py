@@ -19,7 +19,7 @@ def _no_gpu(monkeypatch, tmp_path):
     (tmp_path / "train.py").write_text("print('ran')")
 
 
-def test_words_after_the_script_are_the_scripts(tmp_path):
+def test_arguments_after_the_script_belong_to_the_script(tmp_path):
     words = ["--ranks", "2", "train.py", "--json", "--help", "--", "-m"]
     options = ARGUMENTS.parse(words)
     assert options.script == "train.py"
@@ -54,7 +54,7 @@ def test_the_script_may_follow_two_dashes_or_be_a_module():
         (["--logs", "train.py", "train.py"], "--logs train.py: is a file\n  fix: "),
     ],
 )
-def test_wrong_words_are_explained_and_nothing_runs(words, said, capsys):
+def test_invalid_arguments_are_explained_and_nothing_runs(words, said, capsys):
     assert cli.main(words) == 2
     out, err = capsys.readouterr()
     assert err.startswith("tundish: ")
@@ -62,7 +62,7 @@ def test_wrong_words_are_explained_and_nothing_runs(words, said, capsys):
     assert out == ""
 
 
-def test_more_ranks_than_gpus(monkeypatch, capsys):
+def test_more_ranks_than_gpus_are_refused(monkeypatch, capsys):
     monkeypatch.setattr(cli, "visible_gpus", lambda: ([Gpu(0, "a GPU", "0000:01:00.0")], ""))
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     assert cli.main(["--ranks", "2", "--json", "train.py"]) == 2

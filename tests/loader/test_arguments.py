@@ -151,7 +151,7 @@ def test_a_misspelled_name_is_guessed(name, text):
     assert not hasattr(T, "__wrapped__")
 
 
-def test_other_missing_names_of_the_transforms_are_plain_attribute_errors():
+def test_other_missing_transform_names_raise_a_plain_attribute_error():
     with pytest.raises(AttributeError, match="has no attribute 'size'"):
         T.size  # noqa: B018
 
@@ -180,14 +180,14 @@ def test_a_path_that_does_not_exist_is_a_file_not_found_error(tmp_path):
         )
 
 
-def test_a_path_with_a_null_byte_is_not_cut_off_at_it(photos):
+def test_a_path_is_not_truncated_at_a_null_byte(photos):
     for kind in (tundish.Loader, tundish.Dataset):
         with pytest.raises(ValueError, match="null byte"):
             kind(f"{photos.pack}\0.old")
 
 
 @pytest.mark.parametrize("kind", [tundish.Loader, tundish.Dataset])
-def test_a_data_set_of_python_is_to_be_packed_first(kind):
+def test_a_python_dataset_must_be_packed_first(kind):
     class Squares:
         def __len__(self):
             return 3
@@ -200,7 +200,7 @@ def test_a_data_set_of_python_is_to_be_packed_first(kind):
             kind(dataset)
 
 
-def test_what_is_no_data_set_is_refused(tmp_path, make):
+def test_an_object_that_is_not_a_dataset_is_refused(tmp_path, make):
     (tmp_path / "empty").mkdir()
     make.write(tmp_path / "a.txt", b"hello")
     make.write(tmp_path / "b.tnd", b"hello")
@@ -236,7 +236,7 @@ def test_a_class_folder_without_images_is_a_warning(make, tmp_path):
 # --- importing, with and without torch ---------------------------------------------------------
 
 
-def test_importing_is_clean_starts_no_thread_and_needs_neither_torch_nor_numpy(run_python):
+def test_importing_starts_no_thread_and_needs_neither_torch_nor_numpy(run_python):
     code = """
 import os, sys
 import tundish

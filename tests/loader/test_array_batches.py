@@ -70,7 +70,7 @@ def batches(loader, epochs=1):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_memory_and_cache_do_not_change_a_byte(form, data):
+def test_memory_and_cache_options_do_not_change_the_batches(form, data):
     expected = batches(opened(data[form], threads=1), 2)
     for options in (
         {"memory": "64MiB"},
@@ -129,7 +129,7 @@ def _of_rank(path, rank, options):
     return tundish.Loader(path, rank=rank, **given, **options)
 
 
-def test_every_type_arrives_as_it_is(tmp_path):
+def test_every_element_type_is_preserved(tmp_path):
     names = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
     names += ["float16", "float32", "float64"]
     values = np.random.default_rng(1).random((6, 2, 3, 2, 2)) * 100 - 20
@@ -209,7 +209,7 @@ def children():
         (large_zarr, 64, "auto"),
     ],
 )
-def test_the_budget_holds(make, memory, cache, children, tmp_path):
+def test_the_memory_budget_is_kept(make, memory, cache, children, tmp_path):
     run = {
         "path": str(make(tmp_path)),
         "transforms": [],
@@ -234,7 +234,7 @@ def test_the_budget_holds(make, memory, cache, children, tmp_path):
 
 @pytest.mark.filterwarnings("ignore:batches are copied from pageable memory")
 @pytest.mark.parametrize("form", FORMATS)
-def test_arrays_arrive_on_a_gpu_as_they_are(form, data, monkeypatch):
+def test_arrays_arrive_on_a_gpu_unchanged(form, data, monkeypatch):
     gpu = FakeGpu(monkeypatch)
     options = {"backend": "torch", "return_index": True}
     expected = list(opened(data[form], **options))
@@ -251,7 +251,7 @@ def test_arrays_arrive_on_a_gpu_as_they_are(form, data, monkeypatch):
     assert gpu.waits
 
 
-def test_nothing_of_arrays_is_decoded_by_a_gpu(data, monkeypatch):
+def test_arrays_are_not_decoded_by_a_gpu(data, monkeypatch):
     FakeGpu(monkeypatch)
     for options in ({"decode": "gpu"}, {"resident": True}):
         with (

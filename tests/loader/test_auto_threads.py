@@ -62,7 +62,7 @@ def test_prefetch_is_tuned_only_with_the_threads(photos, crop):
         tundish.Loader(photos.pack, prefetch="deep")
 
 
-def test_a_tuned_loader_resumes_with_the_very_batches(photos, crop):
+def test_a_tuned_loader_resumes_with_the_same_batches(photos, crop):
     expected = batches(photos, threads=1, **crop)
     options = {"shuffle": True, "backend": "numpy", **crop}
     got = []
@@ -78,7 +78,7 @@ def test_a_tuned_loader_resumes_with_the_very_batches(photos, crop):
     assert got == expected
 
 
-def test_another_word_is_refused(photos):
+def test_an_invalid_value_of_threads_is_refused(photos):
     with pytest.raises(ValueError, match="threads must be \"auto\", a number or None, not 'many'"):
         tundish.Loader(photos.pack, threads="many")
 
@@ -109,7 +109,7 @@ def test_each_change_is_logged_once(caplog, monkeypatch):
         assert "8 -> 4" in caplog.records[1].getMessage()
 
 
-def test_the_line_of_a_change():
+def test_a_change_is_described_in_one_line():
     assert describe_change(CHANGE) == (
         "threads: 8 -> 3: the trainer takes 1000 samples/s, for which 2.0 workers are busy; "
         "1,000 samples/s before, 1,000 predicted"

@@ -93,7 +93,7 @@ def test_a_substitute_brings_its_own_label_and_pixels(damaged):
             assert image.equal(expected)
 
 
-def test_delivered_and_skipped_are_together_what_was_declared(path):
+def test_delivered_and_skipped_samples_add_up_to_the_length(path):
     for policy in ("skip", "substitute"):
         for batch_size in (1, 4, 7, 30):
             loader = opened(path, on_error=policy, batch_size=batch_size, shuffle=True)
@@ -122,7 +122,7 @@ def test_bad_samples_names_file_record_key_and_reason(damaged):
     assert codes[damaged.folder] == ["TND-401", "TND-406", "TND-401"]
 
 
-def test_failing_names_the_sample_and_the_loader_goes_on(path):
+def test_on_error_fail_names_the_sample_and_the_loader_continues(path):
     loader = opened(path, on_error="fail")
     iterator = iter(loader)
     events = []
@@ -145,7 +145,7 @@ def test_failing_names_the_sample_and_the_loader_goes_on(path):
     assert loader.epoch == 1
 
 
-def test_a_loop_that_failed_can_be_begun_again(path):
+def test_a_failed_loop_can_be_restarted(path):
     loader = opened(path, on_error="fail")
     for _ in range(2):
         with pytest.raises(tundish.SampleError):

@@ -45,7 +45,7 @@ def test_the_function_gets_the_dict_the_index_or_arrays(photos):
     assert isinstance(seen[2][0], np.ndarray)
 
 
-def test_it_runs_on_the_thread_of_the_loop(photos):
+def test_the_function_runs_on_the_thread_of_the_loop(photos):
     threads = set()
 
     def look(batch):
@@ -56,7 +56,7 @@ def test_it_runs_on_the_thread_of_the_loop(photos):
     assert threads == {threading.current_thread()}
 
 
-def test_its_time_is_in_the_statistics(photos, monkeypatch):
+def test_the_functions_time_is_in_the_statistics(photos, monkeypatch):
     ticks = iter([0.0, 2.0, 10.0, 13.0])
     monkeypatch.setattr(module.time, "perf_counter", lambda: next(ticks))
     loader = opened(photos.pack, batch_transform=lambda batch: batch)
@@ -105,12 +105,12 @@ def test_a_function_that_returns_nothing_is_an_error(photos):
         next(iter(loader))
 
 
-def test_what_is_no_function_is_refused(photos):
+def test_a_value_that_is_not_callable_is_refused(photos):
     with pytest.raises(TypeError, match="batch_transform must be a function of a batch"):
         opened(photos.pack, batch_transform="mixup")
 
 
-def test_it_is_not_part_of_a_state(photos):
+def test_the_function_is_not_part_of_a_state(photos):
     with_it = opened(photos.pack, transforms=RANDOM, batch_transform=swapped)
     without = opened(photos.pack, transforms=RANDOM)
     assert with_it.state_dict() == without.state_dict()
@@ -123,7 +123,7 @@ def test_it_is_not_part_of_a_state(photos):
     assert torch.equal(next(iter(copy))["x"], images.flip(0))
 
 
-def test_on_a_gpu_it_runs_when_the_batch_was_handed_over(photos, monkeypatch):
+def test_on_a_gpu_the_function_runs_after_the_stream_waits_for_the_batch(photos, monkeypatch):
     gpu = FakeGpu(monkeypatch)
     waits = []
 

@@ -66,7 +66,7 @@ def test_the_batches_are_the_same_with_a_cache_that_is_too_small(photos, kind, t
         assert stats["data/cache_misses"] > len(photos.names)  # not all samples fitted
 
 
-def test_other_fields_come_out_of_the_cache_too(photos, tmp_path):
+def test_other_fields_are_cached_too(photos, tmp_path):
     rows = ["path,label,caption"]
     rows += [f"{name},{i % 2},word {i}" for i, name in enumerate(photos.names)]
     listed = photos.folder / "list.csv"
@@ -84,7 +84,7 @@ def test_other_fields_come_out_of_the_cache_too(photos, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["encoded", "decoded"])
-def test_a_resumed_run_has_the_same_batches_and_a_cache_that_knows_where_it_is(photos, kind):
+def test_a_resumed_run_has_the_same_batches_and_an_up_to_date_cache(photos, kind):
     run = opened(photos.pack)
     expected = batches(run, epochs=2)
     options = {"cache": kind, "threads": 1}
@@ -158,7 +158,7 @@ def test_without_a_budget_the_default_one_is_taken(photos):
         assert loader.memory == 0
 
 
-def test_turned_images_come_out_of_the_cache_as_they_went_in(tmp_path):
+def test_rotated_images_are_the_same_from_the_cache(tmp_path):
     (tmp_path / "a").mkdir()
     for orientation in range(1, 9):
         exif = Image.Exif()

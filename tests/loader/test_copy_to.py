@@ -17,11 +17,11 @@ def batches(path, **options):
         return [images.tobytes() for images, _ in loader]
 
 
-def test_the_batches_are_those_of_the_pack(photos, tmp_path):
+def test_the_batches_equal_the_batches_of_the_pack(photos, tmp_path):
     assert batches(photos.pack, copy_to=tmp_path) == batches(photos.pack)
 
 
-def test_nothing_is_seen_in_the_folder_and_the_original_is_not_needed(photos, tmp_path):
+def test_the_copy_is_invisible_and_replaces_the_original(photos, tmp_path):
     pack = tmp_path / "copy.tnd"
     pack.write_bytes(photos.pack.read_bytes())
     folder = tmp_path / "stage"
@@ -32,7 +32,7 @@ def test_nothing_is_seen_in_the_folder_and_the_original_is_not_needed(photos, tm
         assert sum(len(images) for images, _ in loader) == len(photos.names)
 
 
-def test_the_space_is_given_back_when_the_loader_is_closed(photos, tmp_path):
+def test_closing_the_loader_frees_the_disk_space(photos, tmp_path):
     def open_files():
         names = (f"/proc/self/fd/{f}" for f in os.listdir("/proc/self/fd"))
         return sum(str(folder) in os.readlink(name) for name in names if os.path.islink(name))

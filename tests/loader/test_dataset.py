@@ -9,7 +9,7 @@ import tundish
 from PIL import Image
 
 
-def test_every_image_is_that_of_pillow_and_every_label_that_of_its_folder(photos):
+def test_images_equal_pillow_and_labels_equal_the_folders(photos):
     data = tundish.Dataset(photos.pack)
     assert len(data) == photos.count
     for number, name in enumerate(photos.names):
@@ -22,7 +22,7 @@ def test_every_image_is_that_of_pillow_and_every_label_that_of_its_folder(photos
         assert label == photos.labels[number]
 
 
-def test_mode_l_gives_the_grays_of_pillow(photos):
+def test_mode_l_gives_pillows_gray_levels(photos):
     data = pickle.loads(pickle.dumps(tundish.Dataset(photos.pack, mode="L")))
     for number, name in enumerate(photos.names):
         with Image.open(photos.folder / name) as file:
@@ -73,7 +73,7 @@ def test_images_can_be_written_to_and_outlive_the_data_set(photos):
     assert two.any()
 
 
-def test_numbers_may_be_negative_or_of_numpy(photos):
+def test_indices_may_be_negative_or_numpy_integers(photos):
     data = tundish.Dataset(photos.pack)
     for number in (-1, np.int64(22), np.uint8(22)):
         np.testing.assert_array_equal(data[number][0], data[22][0])
@@ -86,7 +86,7 @@ def test_a_number_that_does_not_exist_is_an_index_error(photos, number):
 
 
 @pytest.mark.parametrize("number", [1.5, "1", None, slice(0, 2)])
-def test_what_is_no_number_is_a_type_error(photos, number):
+def test_an_index_that_is_not_an_integer_is_a_type_error(photos, number):
     with pytest.raises(TypeError):
         tundish.Dataset(photos.pack)[number]
 

@@ -117,7 +117,7 @@ def test_damaged_files_are_read_again(folder, tmp_path):
     assert stats["data/disk_misses"] == 1
 
 
-def test_a_file_written_again_is_read_again(tmp_path):
+def test_a_rewritten_file_is_read_again(tmp_path):
     photos = make_folder(tmp_path / "photos", 8, size=20)
     batches(photos, cache_dir=tmp_path / "cache")
     one, other = sorted(photos.rglob("*.png"))[:2]

@@ -90,7 +90,7 @@ def test_an_array_that_cannot_be_loaded_is_a_bad_sample(make, tmp_path, kind):
 
 
 @pytest.mark.filterwarnings("ignore:.*have no labels")
-def test_an_array_that_only_numpy_finds_bad_is_an_error_of_ours(make, tmp_path):
+def test_an_array_that_only_numpy_rejects_is_an_error(make, tmp_path):
     array = npy(np.zeros(3, [("a", "<f4"), ("b", "<f4")]))
     members = {}
     for number in range(4):
@@ -106,7 +106,7 @@ def test_an_array_that_only_numpy_finds_bad_is_an_error_of_ours(make, tmp_path):
     assert next(iterator)["index"].tolist() == [2, 3], "the loader goes on"
 
 
-def test_columns_that_only_look_like_numbers_come_back_as_they_were_written(make, tmp_path):
+def test_number_like_text_columns_are_restored_verbatim(make, tmp_path):
     codes = {"id": ["00123", "123", "7"], "code": [f"1234567890123456789{n}" for n in range(3)]}
     for number in range(3):
         make.write(tmp_path / f"{number}.png", make.png(number, 16, 16))

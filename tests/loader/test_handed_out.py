@@ -105,7 +105,7 @@ def test_a_warning_that_is_an_error_loses_no_batch(make, tmp_path):
         assert rest_of(iterator, seen) == [n for n in range(12) if n != 5]
 
 
-def test_an_iterator_that_takes_nothing_skips_nothing(photos):
+def test_an_unused_iterator_skips_nothing(photos):
     loader = opened(photos.pack, 4, return_index=True, backend="numpy")
     iter(loader)
     iter(loader)
@@ -116,7 +116,7 @@ def test_an_iterator_that_takes_nothing_skips_nothing(photos):
     assert (rest_of(loader, []), loader.epoch) == (list(range(12, 23)), 8)
 
 
-def test_a_loop_that_was_left_is_over(photos):
+def test_an_abandoned_loop_ends_its_epoch(photos):
     loader = opened(photos.pack, 4, return_index=True, backend="numpy")
     for _ in loader:
         break

@@ -144,7 +144,7 @@ def test_the_budget_holds_for_the_largest_image(folder):
         batches(loader(folder, transforms=[T.RandomResize(1500, 1600)], memory="48MiB"))
 
 
-def test_in_a_dict_and_as_arrays(folder):
+def test_lists_work_in_a_dict_and_as_arrays(folder):
     batch = next(iter(loader(folder, as_dict=True)))
     assert isinstance(batch["image"], list)
     images, _ = next(iter(loader(folder, backend="numpy")))
@@ -162,12 +162,12 @@ def test_in_a_dict_and_as_arrays(folder):
         ({"pin_memory": True}, "leave out pin_memory"),
     ],
 )
-def test_what_contradicts_itself_is_refused(folder, options, message):
+def test_contradictory_options_are_refused(folder, options, message):
     with pytest.raises(ValueError, match=message):
         loader(folder, **options)
 
 
-def test_a_gpu_is_refused_with_what_to_use(folder):
+def test_a_gpu_is_refused_with_an_alternative(folder):
     """Calls the engine directly, because device= fails earlier on a machine without a GPU."""
     text = json.dumps({"images_as": "list", "for_gpu": True}).encode()
     assert not lib.tundish_loader_new(Source(folder, None).handle, text, LoaderLists())

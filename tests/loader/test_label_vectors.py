@@ -55,7 +55,7 @@ def test_batches_have_the_rows_of_the_list(made, name, options):
                 assert np.array_equal(np.asarray(labels), expected[np.asarray(samples)])
 
 
-def test_a_dict_has_them_as_its_label_and_a_dataset_as_arrays(made):
+def test_vectors_are_the_label_of_a_dict_and_arrays_in_a_dataset(made):
     folder, expected = made
     for name in ("list.csv", "set.tnd"):
         for batch in loader(folder / name, as_dict=True):
@@ -80,7 +80,7 @@ def test_labels_may_be_given_as_a_2d_array(made):
         assert torch.equal(batch, samples)
 
 
-def test_classes_are_the_names_that_fit_the_given_labels(made):
+def test_class_names_are_kept_only_if_they_fit_the_given_labels(made):
     folder, given = made
     pack = folder / "set.tnd"
     assert loader(pack).classes == CLASSES
@@ -131,7 +131,7 @@ np.save(sys.argv[2], mix.numpy())
         assert np.allclose(labels.numpy(), np.load(tmp_path / "mix.npy"), atol=1e-5)
 
 
-def test_what_is_by_class_refuses_vectors(made):
+def test_options_by_class_refuse_vectors(made):
     folder, _ = made
     pack = folder / "set.tnd"
     with pytest.raises(tundish.Error, match="an order by class needs one label per sample"):
@@ -181,7 +181,7 @@ def test_a_wrong_list_is_refused_with_line_and_column(made, text, says):
 
 
 @needs_program
-def test_a_list_may_have_a_thousand_classes_and_comes_back_from_unpack(made, tmp_path):
+def test_a_list_with_a_thousand_classes_survives_unpack(made, tmp_path):
     folder, _ = made
     vectors = np.random.default_rng(2).normal(size=(3, 1000)).astype(np.float32)
     head = ",".join(["path", *[f"label:c{k}" for k in range(1000)]])

@@ -84,7 +84,7 @@ def test_labels_can_be_given_to_images_that_have_none(make, tmp_path):
     assert batch["label"].tolist() == [3, 1, 2, 0]
 
 
-def test_a_batch_may_be_written_to_without_harm_to_another(photos, digest):
+def test_writing_to_a_batch_does_not_change_other_batches(photos, digest):
     untouched = [digest(batch) for batch in opened(photos.pack, prefetch=1)]
     seen = []
     for batch in opened(photos.pack, prefetch=1):
@@ -119,7 +119,7 @@ def test_exif_orientation_is_followed_when_asked_for(make, tmp_path):
 # --- iterating ---------------------------------------------------------------------------------
 
 
-def test_list_of_the_loader_works_and_its_batches_stay_intact(photos, digest):
+def test_list_of_a_loader_keeps_all_batches_intact(photos, digest):
     options = {"shuffle": True, "transforms": RANDOM, "prefetch": 1}
     one_by_one = [digest(batch) for batch in opened(photos.pack, 2, **options)]
     kept = list(opened(photos.pack, 2, **options))
@@ -194,7 +194,7 @@ def test_leaving_a_loop_and_iterating_again_gives_the_next_epoch(photos, digest)
     assert digest(list(loader)) == second
 
 
-def test_set_epoch_is_reached_through_the_sampler_too(photos, digest):
+def test_set_epoch_works_through_the_sampler(photos, digest):
     loader = opened(photos.pack, shuffle=True)
     loader.set_epoch(7)
     seventh = digest(list(loader))
@@ -214,7 +214,7 @@ def test_set_epoch_repeats_an_epoch_that_was_left_in_the_middle(photos, digest):
     assert digest(list(loader)) == first
 
 
-def test_set_epoch_reaches_an_iterator_that_was_asked_for_nothing_yet(photos, digest):
+def test_set_epoch_affects_an_unused_iterator(photos, digest):
     loader = opened(photos.pack, shuffle=True)
     loader.set_epoch(3)
     third = digest(list(loader))
@@ -226,7 +226,7 @@ def test_set_epoch_reaches_an_iterator_that_was_asked_for_nothing_yet(photos, di
     assert loader.epoch == 4
 
 
-def test_set_epoch_inside_a_loop_is_for_the_next_one(photos, digest):
+def test_set_epoch_inside_a_loop_affects_the_next_epoch(photos, digest):
     loader = opened(photos.pack, shuffle=True)
     first = digest(list(loader))
     loader.set_epoch(5)
@@ -272,7 +272,7 @@ def test_an_iterator_keeps_its_loader_alive(photos):
     assert len(list(iterator)) == 5
 
 
-def test_a_loader_is_freed_when_its_last_name_goes(photos):
+def test_a_loader_is_freed_with_its_last_reference(photos):
     gc.disable()
     try:
         loader = opened(photos.pack)
@@ -315,7 +315,7 @@ def test_every_method_of_a_closed_loader_raises(photos):
     assert "photos.tnd" in repr(loader)
 
 
-def test_a_loader_pickles_with_its_place(photos, digest):
+def test_a_loader_pickles_with_its_position(photos, digest):
     loader = opened(photos.pack, shuffle=True, transforms=RANDOM, labels=list(range(photos.count)))
     iterator = iter(loader)
     next(iterator)
@@ -324,7 +324,7 @@ def test_a_loader_pickles_with_its_place(photos, digest):
     assert copy.state_dict() == loader.state_dict()
 
 
-def test_what_the_loader_says_about_itself(photos):
+def test_the_repr_of_a_loader_describes_it(photos):
     loader = opened(photos.pack, rank=1, world_size=2)
     assert repr(loader) == (
         f"tundish.Loader({str(photos.pack)!r}): 23 samples, batches of 5, "
@@ -349,7 +349,7 @@ def test_stats_count_what_was_delivered(photos, make, tmp_path):
     assert loader.bad_samples() == []
 
 
-def test_when_no_thread_can_be_started_another_try_may_succeed(photos, run_python):
+def test_a_loader_can_retry_after_no_thread_could_be_started(photos, run_python):
     result = run_python(
         """
 import numpy, resource, sys, threading, tundish

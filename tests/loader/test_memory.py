@@ -86,7 +86,7 @@ def test_without_a_budget_the_same_image_takes_more(data, execute):
     assert free["grown"] > run["memory"] + memory_runs.SLACK
 
 
-def test_an_image_that_can_never_fit_is_bad_with_the_figure(data):
+def test_an_image_that_never_fits_is_bad_with_the_required_bytes(data):
     with (
         tundish.Loader(
             data["huge"],
@@ -150,12 +150,12 @@ def test_the_batches_are_the_same_with_a_budget(photos):
         (None, 0),
     ],
 )
-def test_sizes_are_read_as_people_write_them(given, expected):
+def test_human_readable_sizes_are_parsed(given, expected):
     assert memory_budget.budget(given) == expected
 
 
 @pytest.mark.parametrize("given", ["8 G i B", "lots", "-1GiB", "", 0, -5, 1.5, True])
-def test_other_sizes_are_refused(given):
+def test_invalid_sizes_are_refused(given):
     with pytest.raises(ValueError, match="memory must be"):
         memory_budget.budget(given)
 

@@ -109,7 +109,7 @@ def test_torchvision_gives_the_same_bits(folder, name, tmp_path):
 
 @pytest.mark.parametrize("name", MIXES)
 @pytest.mark.parametrize("world", [2, 3])
-def test_ranks_see_what_one_rank_would(folder, name, world):
+def test_several_ranks_get_the_mixes_of_one_rank(folder, name, world):
     whole = batches(loader(folder, MIXES[name], batch_size=6, uneven="exact"))
     parts = [
         batches(
@@ -219,7 +219,7 @@ def test_a_batch_of_one_is_not_mixed(folder):
         ([T.FiveCrop(8), T.Normalize(), T.MixUp()], "FiveCrop"),
     ],
 )
-def test_what_contradicts_itself_is_refused(folder, transforms, message):
+def test_contradictory_options_are_refused(folder, transforms, message):
     with pytest.raises(ValueError, match=message):
         tundish.Loader(folder, transforms=transforms)
 

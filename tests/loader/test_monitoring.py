@@ -206,7 +206,7 @@ def test_a_hanging_thread_is_named_once(slow):
         assert one.filename == __file__
 
 
-def test_nothing_is_named_when_no_one_asks(slow):
+def test_nothing_is_reported_without_hang_warning(slow):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert len(list(opened(slow, 1, hang_warning=None))) == 1

@@ -70,7 +70,7 @@ def test_every_image_is_at_the_top_left_and_its_size_comes_with_it(folder):
     assert seen == len(SIZES)
 
 
-def test_what_the_transforms_give_is_what_is_padded(folder):
+def test_the_output_of_the_transforms_is_padded(folder):
     """Transforms after Normalize do not move the padding; the padding's level is normalized."""
     given = {"transforms": LIST, "return_index": True, "return_sizes": True, "pad_to_fill": 50}
     zero = T.apply([T.Normalize()], np.full((1, 1, 3), 50, np.uint8))
@@ -81,13 +81,13 @@ def test_what_the_transforms_give_is_what_is_padded(folder):
             assert (image[:, height:].permute(1, 2, 0).numpy() == zero).all()
 
 
-def test_the_transform_is_what_the_option_puts_at_the_end(folder):
+def test_the_option_appends_the_pad_to_transform(folder):
     expected = batches(loader(folder, transforms=LIST, pad_to_fill=3))
     alone = loader(folder, transforms=[*LIST, T.PadTo((20, 24), 3)], pad_to=None)
     assert same(expected, batches(alone))
 
 
-def test_erased_windows_that_a_crop_cut_do_not_reach_into_the_padding():
+def test_erased_windows_cut_by_a_crop_do_not_extend_into_the_padding():
     erase = T.RandomErasing(p=1, scale=(0.3, 0.9), value=5.0)
     image = np.full((12, 12, 3), 200, np.uint8)
     cut = [T.ToDtype("float32"), erase, T.RandomCrop(6)]
@@ -130,7 +130,7 @@ def test_a_replay_has_the_sizes(folder):
     assert same([batch], [made.replay(state).batch])
 
 
-def test_with_views_and_mixing(folder):
+def test_padding_works_with_views_and_mixing(folder):
     views = [LIST, [T.Resize(10, max_size=20), T.Normalize()]]
     images, _ = next(iter(loader(folder, views=views)))
     assert [tuple(one.shape) for one in images] == [(4, 3, 20, 24)] * 2
@@ -142,7 +142,7 @@ def test_with_views_and_mixing(folder):
         assert sizes.shape == (4, 2)
 
 
-def test_with_a_schedule_and_without_padding(folder):
+def test_padding_works_with_a_schedule_and_without_padding(folder):
     list_ = [T.CenterCrop(T.Schedule({0: 6, 1: (7, 9)})), T.ToDtype("float32", True)]
     made = loader(folder, transforms=list_, pad_to=12, return_sizes=True)
     assert {tuple(s) for _, _, sizes in made for s in sizes.tolist()} == {(6, 6)}
@@ -163,13 +163,13 @@ def test_a_skipped_sample_has_no_size(folder, tmp_path):
     assert len(images) == 3
 
 
-def test_sizes_in_a_dict(folder):
+def test_sizes_are_delivered_in_a_dict(folder):
     batch = next(iter(loader(folder, as_dict=True, return_sizes=True)))
     assert batch["size"].shape == (4, 2)
     assert batch["image"].shape == (4, 3, 20, 24)
 
 
-def test_numpy_has_them_too(folder):
+def test_numpy_batches_have_sizes_too(folder):
     images, _, sizes = next(iter(loader(folder, backend="numpy", return_sizes=True)))
     assert isinstance(sizes, np.ndarray)
     assert sizes.shape == (4, 2)
@@ -194,6 +194,6 @@ def test_a_larger_image_is_an_error_that_names_both_sizes(folder):
         ({"views": [LIST, LIST], "return_sizes": True}, "leave out views"),
     ],
 )
-def test_what_contradicts_itself_is_refused(folder, options, message):
+def test_contradictory_options_are_refused(folder, options, message):
     with pytest.raises(ValueError, match=message):
         loader(folder, **options)

@@ -46,7 +46,7 @@ def test_pinned_batches_equal_plain_ones(photos, pieces, digest, memory_format, 
             assert (a.shape, a.stride(), a.dtype) == (b.shape, b.stride(), b.dtype)
 
 
-def test_a_batch_that_was_dropped_is_not_written_to_while_its_copy_may_run(photos, pieces):
+def test_a_dropped_batch_is_not_overwritten_while_its_copy_may_run(photos, pieces):
     loader = opened(photos.pack, pin_memory=True)
     reads = {}  # address: bytes that a running copy would still read
     for _ in range(4):
@@ -59,7 +59,7 @@ def test_a_batch_that_was_dropped_is_not_written_to_while_its_copy_may_run(photo
         assert bytes(memory[address].untyped_storage()) == expected
 
 
-def test_batches_are_made_where_they_are_handed_out(photos, pieces, monkeypatch):
+def test_batches_are_assembled_in_the_delivered_memory(photos, pieces, monkeypatch):
     loader = opened(photos.pack, pin_memory=True, prefetch=2)
     copied = []
     copy = pinned.ctypes.memmove
@@ -70,7 +70,7 @@ def test_batches_are_made_where_they_are_handed_out(photos, pieces, monkeypatch)
     assert len(copied) <= 2 * 3, "only those that were begun before the first one was seen"
 
 
-def test_batches_of_ever_new_sizes_are_right_too(make, tmp_path, pieces, digest):
+def test_batches_of_constantly_changing_sizes_are_correct(make, tmp_path, pieces, digest):
     for number in range(12):
         make.write(
             tmp_path / f"x/{number:02}.png", make.png(number, 8 + 4 * number, 8 + 3 * number)
@@ -96,7 +96,7 @@ def test_batches_without_an_image_are_empty_tensors(make, tmp_path, pieces):
     assert shapes == [(0, 3, 8, 8), (4, 3, 8, 8), (1, 3, 8, 8)]
 
 
-def test_ctrl_c_while_a_batch_is_handed_out_costs_no_piece(photos, pieces, digest, monkeypatch):
+def test_ctrl_c_during_delivery_leaks_no_piece(photos, pieces, digest, monkeypatch):
     import signal
 
     from tundish.data.batch import assemble
@@ -121,7 +121,7 @@ def test_ctrl_c_while_a_batch_is_handed_out_costs_no_piece(photos, pieces, diges
     assert not handed_out & {piece.data_ptr() for piece in there}
 
 
-def test_pieces_outlive_a_loader_whose_thread_was_left_behind(photos, pieces, monkeypatch):
+def test_pieces_outlive_a_loader_with_a_running_thread(photos, pieces, monkeypatch):
     from tundish.data import engine as module
 
     loader = opened(photos.pack, pin_memory=True)

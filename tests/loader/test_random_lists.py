@@ -33,7 +33,7 @@ def test_every_way_to_a_batch_gives_the_same_bytes(pack, part):
         assert list_checks.check_list(pack, number) == 3
 
 
-def test_batches_that_a_gpu_finishes_are_those_of_the_cpu(tmp_path):
+def test_batches_finished_by_a_gpu_equal_the_cpus(tmp_path):
     """The reference implementation of the GPU is C++; its unit test reads the lists."""
     lists = [transforms_json(random_lists.draw_list(number)) for number in range(LISTS)]
     (tmp_path / "lists.json").write_text(json.dumps(lists))

@@ -16,7 +16,7 @@ RECIPE = [
 ]
 
 
-def test_a_list_comes_back_as_it_was():
+def test_a_list_survives_json():
     text = T.to_json(RECIPE)
     again = T.from_json(text)
     assert T.to_json(again) == text
@@ -25,7 +25,7 @@ def test_a_list_comes_back_as_it_was():
     assert T.from_json("[]") == []
 
 
-def test_the_lists_of_views_come_back_as_they_were():
+def test_lists_of_views_survive_json():
     views = [RECIPE, [T.CenterCrop(8)]]
     again = T.from_json(T.to_json(views))
     assert [[type(one) for one in view] for view in again] == [
@@ -37,7 +37,7 @@ def test_the_lists_of_views_come_back_as_they_were():
         T.to_json([RECIPE, T.CenterCrop(8)])
 
 
-def test_the_text_is_json_that_people_can_read():
+def test_the_text_is_readable_json():
     listed = json.loads(T.to_json([T.Resize(9)]))
     fields = {"size": 9, "interpolation": "bilinear", "max_size": None, "draft": False}
     assert listed == [{"name": "Resize", **fields}]
@@ -58,6 +58,6 @@ def test_the_text_is_json_that_people_can_read():
         ("[", "Expecting"),
     ],
 )
-def test_other_text_is_refused_with_the_reason(text, why):
+def test_invalid_text_is_refused_with_the_reason(text, why):
     with pytest.raises(ValueError, match=why):
         T.from_json(text)

@@ -89,7 +89,7 @@ def test_a_report_is_written_as_json_or_as_a_table(corrupt, tmp_path):
     assert all("TND-203" in row and "corrupt.tnd" in row for row in rows)
 
 
-def test_a_report_of_nothing_bad_is_one_line(tiny, tmp_path):
+def test_a_report_without_bad_samples_is_one_line(tiny, tmp_path):
     loader = opened(tiny.pack, return_index=True)
     epoch(loader)
     loader.write_report(tmp_path / "bad.txt")
@@ -98,7 +98,7 @@ def test_a_report_of_nothing_bad_is_one_line(tiny, tmp_path):
 
 
 @pytest.mark.parametrize("policy", ["skip", "substitute"])
-def test_more_bad_samples_than_the_budget_are_an_error_that_names_some(corrupt, policy):
+def test_exceeding_max_bad_is_an_error_that_names_some_samples(corrupt, policy):
     loader = opened(corrupt.pack, 10, on_error=policy, max_bad=0.01, return_index=True)
     with pytest.raises(tundish.Error, match=r"TND-605 .*too many bad samples") as caught:
         epoch(loader)
@@ -110,7 +110,7 @@ def test_more_bad_samples_than_the_budget_are_an_error_that_names_some(corrupt, 
     assert loader.stats()["data/batches"] == 30  # 300 draws, including the last ones
 
 
-def test_after_the_budget_was_exceeded_the_loader_goes_on(corrupt):
+def test_the_loader_continues_after_max_bad_was_exceeded(corrupt):
     loader = opened(corrupt.pack, 10, max_bad=0.01, on_error="skip", return_index=True)
     iterator, seen, errors = iter(loader), [], 0
     with warnings.catch_warnings():
@@ -128,7 +128,7 @@ def test_after_the_budget_was_exceeded_the_loader_goes_on(corrupt):
     assert report["delivered"] + report["skipped"] == COUNT
 
 
-def test_a_budget_that_is_kept_changes_nothing(corrupt):
+def test_a_budget_that_is_not_exceeded_changes_nothing(corrupt):
     plain = opened(corrupt.pack, 10, on_error="skip", return_index=True)
     held = opened(corrupt.pack, 10, on_error="skip", max_bad=0.2, return_index=True)
     assert epoch(held) == epoch(plain)

@@ -40,7 +40,7 @@ def same(a, b):
     )
 
 
-def test_each_epoch_has_its_size_also_of_what_is_made_ahead(folder):
+def test_prefetched_batches_have_the_size_of_their_epoch(folder):
     made = epochs(loader(folder, prefetch=8), 5)
     assert [{tuple(one.shape[2:]) for one, _ in epoch} for epoch in made] == [{s} for s in SHAPES]
 
@@ -58,7 +58,7 @@ def test_each_epoch_has_its_size_also_of_what_is_made_ahead(folder):
         lambda size: [T.TenCrop(size)],
     ],
 )
-def test_an_epoch_is_what_its_size_alone_gives(folder, scheduled):
+def test_an_epoch_equals_a_run_with_its_size_alone(folder, scheduled):
     made = epochs(loader(folder, transforms=scheduled(SIZES)), 4)
     for epoch, size in enumerate(SHAPES[:4]):
         alone = loader(folder, transforms=scheduled(size))
@@ -107,7 +107,7 @@ def test_apply_and_plan_take_the_epoch(folder):
     assert T.plan(LIST, (30, 30), epoch=1)["size"] == [8, 8]
 
 
-def test_with_views_and_mixing(folder):
+def test_a_schedule_works_with_views_and_mixing(folder):
     views = [LIST, [T.RandomResizedCrop(T.Schedule({0: 4, 1: 6})), T.ToDtype("float16", True)]]
     made = epochs_of_views(loader(folder, transforms=[], views=views), 3)
     assert made == [[(8, 8), (4, 4)], [(8, 8), (6, 6)], [(10, 12), (6, 6)]]
@@ -141,7 +141,7 @@ def test_a_state_of_another_schedule_is_refused(folder):
         other.load_state_dict(state)
 
 
-def test_json_and_back():
+def test_a_schedule_survives_json():
     assert T.to_json(T.from_json(T.to_json(LIST))) == T.to_json(LIST)
     assert T.from_json(T.to_json(LIST))[0].size.sizes == {0: 8, 2: [10, 12], 3: 16}
     text = json.loads(T.to_json([T.CenterCrop(SIZES)]))[0]["size"]
@@ -169,12 +169,12 @@ def test_json_and_back():
         ),
     ],
 )  # fmt: skip
-def test_what_is_no_schedule_is_refused(make, message):
+def test_an_invalid_schedule_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
 
-def test_a_schedule_of_epoch_0_alone_is_its_size_also_inside_a_container(folder):
+def test_a_schedule_with_only_epoch_0_equals_its_size_in_containers(folder):
     plain, scheduled = 8, T.Schedule({0: 8})
     states = []
     for size in (plain, scheduled):
@@ -184,7 +184,7 @@ def test_a_schedule_of_epoch_0_alone_is_its_size_also_inside_a_container(folder)
     assert states[0] == states[1]
 
 
-def test_no_dictionary_is_named():
+def test_a_schedule_that_is_not_a_dict_is_named():
     with pytest.raises(TypeError, match="a dict of sizes by epoch"):
         T.Schedule([128, 160])
 

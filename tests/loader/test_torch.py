@@ -79,7 +79,7 @@ def test_samplers_and_subsets_of_torch_work_on_the_data_set(photos):
     assert sorted(int(label) for _, label in shuffled) == sorted(photos.labels)
 
 
-def test_a_small_network_learns_dark_from_bright(make, tmp_path):
+def test_a_small_network_learns_to_separate_dark_from_bright(make, tmp_path):
     rng = np.random.default_rng(0)
     for number in range(32):
         pixels = rng.integers(0, 120, (20, 20, 3)) + 135 * (number % 2)
@@ -111,7 +111,7 @@ def test_a_small_network_learns_dark_from_bright(make, tmp_path):
     assert right == 32
 
 
-def test_a_step_that_keeps_the_batch_for_its_gradient_sees_its_values(photos):
+def test_autograd_sees_the_original_values_of_a_saved_batch(photos):
     expected = list(tundish.Loader(photos.pack, 3, transforms=SQUARE, threads=1))
     loader = tundish.Loader(photos.pack, 3, transforms=SQUARE, threads=2, prefetch=1)
     weight = torch.ones(1, requires_grad=True)
@@ -129,7 +129,7 @@ def test_a_batch_goes_through_torch_save_and_shared_memory(photos, tmp_path, dig
     assert digest(clone) == digest(batch)
 
 
-def test_a_torch_older_than_dlpack_1_gets_the_capsule_it_knows(photos, digest, monkeypatch):
+def test_a_torch_before_dlpack_1_gets_an_unversioned_capsule(photos, digest, monkeypatch):
     """Older versions call __dlpack__ without max_version; the capsule must own the memory, too."""
     expected = list(tundish.Loader(photos.pack, 4, transforms=SQUARE))
     monkeypatch.setattr(
@@ -145,7 +145,7 @@ def test_a_torch_older_than_dlpack_1_gets_the_capsule_it_knows(photos, digest, m
         assert name in repr(Tensor(pointer).__dlpack__(max_version=version))
 
 
-def test_the_loader_has_what_frameworks_look_for(photos):
+def test_the_loader_has_the_attributes_that_frameworks_use(photos):
     loader = tundish.Loader(photos.pack, 4, drop_last=True, shuffle=True)
     assert loader.batch_size == 4
     assert loader.drop_last

@@ -72,7 +72,7 @@ def test_options_that_move_pixels_are_refused_too(tar, option):
         tundish.Loader(tar, 2, as_dict=True, **option)
 
 
-def test_a_named_field_comes_as_it_is_stored(tar):
+def test_a_named_field_is_delivered_as_stored(tar):
     name = field_of(tar)
     flip = [T.RandomHorizontalFlip(p=1)]
     with tundish.Loader(tar, 4, transforms=flip, as_dict=True, untransformed=[name]) as loader:
@@ -80,7 +80,7 @@ def test_a_named_field_comes_as_it_is_stored(tar):
     assert [int(np.asarray(mask)[0, 0]) for mask in batch[name]] == [0, 1, 2, 3]
 
 
-def test_what_leaves_pixels_in_place_and_what_delivers_no_array_is_allowed(tar):
+def test_transforms_that_keep_pixels_in_place_are_allowed(tar):
     (batch,) = tundish.Loader(tar, 4, transforms=IN_PLACE, as_dict=True)
     assert len(batch[field_of(tar)]) == 4
     images, labels = next(iter(tundish.Loader(tar, 4, transforms=[T.RandomCrop(16)])))
@@ -88,7 +88,7 @@ def test_what_leaves_pixels_in_place_and_what_delivers_no_array_is_allowed(tar):
     assert labels.tolist() == [1, 1, 1, 1]
 
 
-def test_every_transform_was_judged():
+def test_every_transform_is_classified():
     """A new transform counts as moving pixels until it is listed."""
     from tundish.data.batch.untransformed_fields import _IN_PLACE, _LISTS
 
@@ -97,7 +97,7 @@ def test_every_transform_was_judged():
     assert {type(one).__name__ for one in IN_PLACE} <= _IN_PLACE
 
 
-def test_a_name_that_is_no_field_is_refused(tar):
+def test_a_name_that_is_not_a_field_is_refused(tar):
     with pytest.raises(ValueError, match="untransformed names 'depth', which is not a field"):
         tundish.Loader(tar, 2, as_dict=True, untransformed=["depth"])
     with pytest.raises(TypeError, match="a list of names"):

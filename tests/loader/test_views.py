@@ -97,7 +97,7 @@ def test_a_replay_has_all_views_and_their_plans(folder):
     assert all(len(plan["views"]) == 4 for plan in again.plans)
 
 
-def test_views_within_a_budget_and_with_a_cache(folder):
+def test_views_work_with_a_budget_and_a_cache(folder):
     expected = epoch(loader(folder, views=VIEWS))
     for cache in (None, "encoded", "decoded"):
         assert same(expected, epoch(loader(folder, views=VIEWS, memory="64MiB", cache=cache)))
@@ -113,7 +113,7 @@ def test_a_skipped_sample_is_left_out_of_every_view(tmp_path):
         assert torch.equal(view, whole[[0, 2, 3]])
 
 
-def test_views_as_a_dict(folder):
+def test_views_are_delivered_in_a_dict(folder):
     batch = next(iter(loader(folder, views=VIEWS, as_dict=True)))
     assert isinstance(batch["image"], list)
     assert len(batch["image"]) == 4
@@ -161,16 +161,16 @@ def test_crops_equal_torchvisions(folder, tmp_path):
         ({"views": [GLOBAL] * 65}, "at most 64"),
     ],
 )
-def test_what_contradicts_itself_is_refused(folder, options, message):
+def test_contradictory_options_are_refused(folder, options, message):
     with pytest.raises(ValueError, match=message):
         loader(folder, **options)
 
 
-def test_a_flat_list_is_named(folder):
+def test_a_flat_list_of_views_is_refused(folder):
     with pytest.raises(TypeError, match="one list per view"):
         loader(folder, views=GLOBAL)
 
 
-def test_an_image_smaller_than_its_crops_is_named(folder):
+def test_an_image_smaller_than_its_crops_is_reported(folder):
     with pytest.raises(ValueError, match="larger than the image"):
         next(iter(loader(folder, transforms=[T.FiveCrop(99)], on_error="fail")))

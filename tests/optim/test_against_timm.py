@@ -78,7 +78,7 @@ def run(optimizer: Any, parameters: list[Any], steps: range) -> None:
 
 
 @pytest.mark.parametrize("number", range(len(CASES)))
-def test_50_steps_are_those_of_timm_to_a_few_ulps(number: int, theirs: Any) -> None:
+def test_50_steps_equal_timms_within_a_few_ulps(number: int, theirs: Any) -> None:
     """timm sums norms in float, tundish in double; another norm scales a whole step."""
     name, _, arguments = CASES[number]
     first, last, state = theirs[number]
@@ -94,7 +94,7 @@ def test_50_steps_are_those_of_timm_to_a_few_ulps(number: int, theirs: Any) -> N
 
 
 @pytest.mark.parametrize("number", [0, 2, 6])
-def test_a_state_of_timm_is_gone_on_from(number: int, theirs: Any) -> None:
+def test_training_continues_from_a_timm_state(number: int, theirs: Any) -> None:
     name, _, arguments = CASES[number]
     _, last, state = theirs[number]
     loaded, straight = used(), used()
@@ -129,7 +129,7 @@ for number in (0, 2, 6):
 """
 
 
-def test_timm_goes_on_from_a_state_of_ours() -> None:
+def test_timm_continues_from_our_state() -> None:
     text = ask_torchvision(THEY_LOAD, str(ROOT))
     assert text.split("\n")[:3] == ["Lion 5.0", "Lars 5.0", "Lamb 5.0"]
 
@@ -164,7 +164,7 @@ def test_corrected_weight_decay_follows_the_square_of_the_learning_rate() -> Non
     assert torch.equal(parameter.detach(), torch.full((4,), 1 - 0.05**2 / 0.1 * 0.5))
 
 
-def test_a_parameter_that_comes_late_counts_its_own_steps() -> None:
+def test_a_late_parameter_counts_its_own_steps() -> None:
     """timm counts the steps of the group; docs/optimizer-reference.md documents the difference."""
     early, late, alone = (torch.nn.Parameter(torch.ones(4)) for _ in range(3))
     optimizer = optim.LAMB([early, late], lr=0.1, max_grad_norm=None)

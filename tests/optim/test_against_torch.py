@@ -63,7 +63,7 @@ def check_states(ours: Any, theirs: Any, our_parameters: Any, their_parameters: 
 
 
 @pytest.mark.parametrize(("name", "arguments"), CASES)
-def test_200_steps_are_those_of_torch_to_a_few_ulps(name: str, arguments: dict[str, Any]) -> None:
+def test_200_steps_equal_torchs_within_a_few_ulps(name: str, arguments: dict[str, Any]) -> None:
     """torch fuses multiply and add, so each step may round one operation differently.
 
     Neither result is closer to the steps in double precision.
@@ -104,7 +104,7 @@ def test_parameters_without_gradients_stay_behind(name: str, arguments: dict[str
 
 
 @pytest.mark.parametrize(("name", "arguments"), CASES[1:2] + CASES[4:5] + CASES[7:8])
-def test_states_go_both_ways_between_torch_and_the_engine(
+def test_states_can_be_exchanged_between_torch_and_the_engine(
     name: str, arguments: dict[str, Any]
 ) -> None:
     ours, theirs, our_optimizer, their_optimizer = pair(name, arguments)
@@ -192,7 +192,7 @@ def test_a_closure_is_called_with_gradients_on() -> None:
     assert torch.equal(parameter.detach(), torch.zeros(3))
 
 
-def test_a_model_trains_as_with_torch() -> None:
+def test_a_model_trains_like_with_torch() -> None:
     losses = []
     for module in (optim, torch.optim):
         torch.manual_seed(0)

@@ -82,7 +82,7 @@ def as_apex(optimizer: Any, name: str, steps: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
-def test_a_state_of_apex_goes_on_as_it_would_have(name: str) -> None:
+def test_training_continues_from_an_apex_state(name: str) -> None:
     straight, loaded = used(), used()
     one = getattr(optim, name)(straight, **ARGUMENTS[name])
     run(one, straight, range(4))
@@ -101,7 +101,7 @@ def test_a_state_of_apex_goes_on_as_it_would_have(name: str) -> None:
         assert int(other.state[loaded[0]]["step"]) == 8
 
 
-def test_norms_of_two_types_go_to_their_parameters() -> None:
+def test_norms_of_two_dtypes_are_assigned_to_their_parameters() -> None:
     def mixed() -> list[nn.Parameter]:
         generator = torch.Generator().manual_seed(3)
         kinds = [torch.float16, torch.float32, torch.float16, torch.float32]
@@ -142,7 +142,7 @@ def test_apex_finds_the_norms_in_the_group() -> None:
     assert "exp_avg_sq" not in again.param_groups[0]
 
 
-def test_torch_goes_on_from_a_state_with_a_count_in_its_group() -> None:
+def test_torch_continues_from_a_state_with_a_step_count_in_its_group() -> None:
     ours, theirs = used(), used()
     optimizer = optim.AdamW(ours, lr=1e-2)
     run(optimizer, ours, range(3))

@@ -165,12 +165,12 @@ def test_wrong_arguments_are_refused(arguments: dict[str, Any], text: str) -> No
 
 
 @pytest.mark.parametrize("name", ["max_norm", "ema_decay", "lr", "weight_decay"])
-def test_a_text_is_no_number(name: str) -> None:
+def test_a_string_is_refused_as_a_number(name: str) -> None:
     with pytest.raises(TypeError, match=f"AdamW: {name} must be a number, not '0.1'"):
         optim.AdamW([nn.Parameter(torch.ones(1))], **{name: "0.1"})
 
 
-def test_none_is_off_and_infinity_only_measures() -> None:
+def test_max_norm_none_disables_clipping_and_inf_only_records_the_norm() -> None:
     parameter = with_gradient(torch.ones(4))
     off = stepped(parameter, max_norm=None, ema_decay=None, master_weights=None)
     assert (off.max_norm, off.ema_decay, off.master_weights, off.grad_norm) == (0, 0, False, None)
@@ -243,7 +243,9 @@ OWN = {
 
 @pytest.mark.parametrize("ours", OWN)
 @pytest.mark.parametrize("steps", [0, 1])
-def test_states_of_all_others_are_refused_and_of_the_same_name_taken(ours: str, steps: int) -> None:
+def test_states_of_other_optimizers_are_refused_unless_the_name_matches(
+    ours: str, steps: int
+) -> None:
     for name, make in OTHERS.items():
         parameter = with_gradient(torch.ones(MATRIX))
         other = make([parameter])
@@ -296,7 +298,7 @@ def test_a_step_without_any_gradient_does_nothing() -> None:
     assert torch.equal(parameter.detach(), torch.ones(3))
 
 
-def test_not_finite_gradients_do_what_they_do_in_torch() -> None:
+def test_non_finite_gradients_behave_like_in_torch() -> None:
     for bad in (float("inf"), float("nan")):
         results = []
         for module in (optim, torch.optim):

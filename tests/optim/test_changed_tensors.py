@@ -112,7 +112,7 @@ CHANGES = [
 @pytest.mark.parametrize("table", [torch_functions.TABLE, None])
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
-def test_states_changed_by_others_are_followed_as_in_torch(
+def test_states_changed_externally_are_followed_like_in_torch(
     name: str, change: Any, table: Any, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr("tundish.optim._binding.tensor_probe.TABLE", table)
@@ -212,7 +212,7 @@ def test_changed_groups_are_followed_as_in_torch(change: Any, table: Any, monkey
     assert all(ulps(a, b) <= 8 for a, b in zip(*results))
 
 
-def test_a_momentum_that_begins_later() -> None:
+def test_a_momentum_may_start_later() -> None:
     ours, theirs = parameters(), parameters()
     for cls, of in ((optim.SGD, ours), (torch.optim.SGD, theirs)):
         optimizer = cls(of, lr=0.1)
@@ -224,7 +224,7 @@ def test_a_momentum_that_begins_later() -> None:
 
 
 @pytest.mark.parametrize("sizes", [(100, 50), (50, 100)])
-def test_a_parameter_that_shrinks_or_grows_where_it_is(sizes: tuple[int, int]) -> None:
+def test_a_parameter_may_shrink_or_grow_in_place(sizes: tuple[int, int]) -> None:
     memory = torch.zeros(100)
     parameter = nn.Parameter(memory[: sizes[0]])
     optimizer = optim.SGD([parameter], lr=1.0)

@@ -70,7 +70,7 @@ def test_grad_norm_is_a_float32(dtype: Any) -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("value", [1.0, float("inf")])
-def test_the_scaler_learns_of_infinities(dtype: Any, value: float) -> None:
+def test_infinities_reach_the_grad_scaler(dtype: Any, value: float) -> None:
     weights = parameters()
     before = weights[0].detach().clone()
     with default_dtype(dtype):

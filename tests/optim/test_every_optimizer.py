@@ -58,7 +58,7 @@ def test_a_scale_that_is_a_power_of_2_changes_no_bit(name: str, scaler_type: Any
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_maximize_turns_the_sign_of_the_gradient(name: str) -> None:
+def test_maximize_flips_the_sign_of_the_gradient(name: str) -> None:
     """maximize does not change weight decay, which still shrinks the weights."""
     model, turned = mlp(), mlp()
     plain = make(name, model.parameters())
@@ -97,7 +97,7 @@ def test_max_norm_is_clip_grad_norm_before_the_step(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_the_average_is_that_of_an_averaged_model(name: str) -> None:
+def test_the_average_equals_torchs_averaged_model(name: str) -> None:
     """AveragedModel starts at its first update, and ours at the weights before the first step."""
     model = mlp()
     optimizer = make(name, model.parameters(), ema_decay=0.9)
@@ -113,7 +113,7 @@ def test_the_average_is_that_of_an_averaged_model(name: str) -> None:
 
 @pytest.mark.parametrize("how", ["deepcopy", "pickle", "state_dict"])
 @pytest.mark.parametrize("name", EVERY)
-def test_a_copy_goes_on_as_the_original_does(name: str, how: str) -> None:
+def test_a_copy_trains_like_the_original(name: str, how: str) -> None:
     model = mlp()
     optimizer = make(name, model.parameters(), ema_decay=0.9)
     train(model, optimizer)
@@ -134,7 +134,7 @@ def test_a_copy_goes_on_as_the_original_does(name: str, how: str) -> None:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_both_ways_to_clear_gradients_and_a_third(name: str) -> None:
+def test_all_three_ways_of_clearing_gradients_are_equivalent(name: str) -> None:
     results = [trained(name)]
     model = mlp()
     results.append(train(model, make(name, model.parameters()), set_to_none=False))
@@ -171,7 +171,7 @@ def test_parameters_without_gradients_stay_as_they_are(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_empty_tensors_are_no_obstacle(name: str) -> None:
+def test_empty_tensors_are_supported(name: str) -> None:
     full, empty = nn.Parameter(torch.ones(3)), nn.Parameter(torch.ones(0, 4))
     optimizer = make(name, [empty, full], max_norm=1.0, ema_decay=0.5)
     alone = nn.Parameter(torch.ones(3))
@@ -236,7 +236,7 @@ def test_flat_parameters_are_refused_where_each_tensor_has_a_norm(name: str) -> 
 
 
 @pytest.mark.parametrize("name", ["SGD", "AdamW", "LAMB"])
-def test_a_compiled_training_step(name: str) -> None:
+def test_a_compiled_training_step_gives_the_same_weights(name: str) -> None:
     """The optimizer's step causes a graph break."""
 
     def step(model: Any, optimizer: Any, inputs: Any) -> None:
@@ -258,7 +258,7 @@ def test_a_compiled_training_step(name: str) -> None:
         assert ulps(a, b) <= 4
 
 
-def test_a_group_without_parameters_and_our_scaler() -> None:
+def test_an_empty_group_works_with_our_grad_scaler() -> None:
     model = mlp()
     optimizer = optim.SGD([{"params": []}, {"params": list(model.parameters())}], lr=0.1)
     scaler = optim.GradScaler("cpu", init_scale=2.0)

@@ -83,7 +83,7 @@ def test_an_optimizer_over_the_groups_is_watched_from_its_first_step_on(clear):
     assert same(train(model, optimizer, lambda: own.zero_grad()), plain())
 
 
-def test_an_optimizer_over_the_tensors_themselves_needs_nothing():
+def test_an_optimizer_over_the_original_tensors_works_unchanged():
     model = net()
     flat = tundish.optim.flatten(model)
     assert same(train(model, SGD[0](model.parameters(), **SGD[1])), plain())
@@ -143,7 +143,7 @@ def test_two_optimizers_share_one_flat_model():
     assert same(values(model), values(other))
 
 
-def test_one_optimizer_over_two_flat_models():
+def test_one_optimizer_may_train_two_flat_models():
     models, others = [net(), net(seed=2)], [net(), net(seed=2)]
     flats = [tundish.optim.flatten(model) for model in models]
     optimizer = torch.optim.SGD([p for flat in flats for p in flat.parameters()], lr=0.1)
@@ -229,7 +229,7 @@ def test_frozen_parts_stay_where_they_are():
     assert not {"2.weight", "2.bias"} & set(flat.buffers[0].names)
 
 
-def test_micro_batches_accumulate():
+def test_micro_batches_accumulate_gradients():
     def run(model, optimizer):
         data = batches()
         for first, second in zip(data[::2], data[1::2], strict=True):
@@ -261,7 +261,7 @@ def test_a_grad_scaler_unscales_what_the_step_uses(clear):
     assert same(run(model, optimizer), run(other, SGD[0](other.parameters(), **SGD[1])))
 
 
-def test_the_norm_of_all_gradients_and_clipping():
+def test_the_gradient_norm_and_clipping_equal_torchs():
     model, flat, optimizer = flattened(groups=decay_groups)
     assert flat.gradient_norm() == 0
     loss_of(model, batches(1)[0]).backward()

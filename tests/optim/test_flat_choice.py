@@ -59,7 +59,7 @@ def test_models_that_cannot_be_flattened_are_refused_by_name(make, words):
         tundish.optim.flatten(make())
 
 
-def test_groups_that_make_no_sense_are_refused_by_name():
+def test_invalid_groups_are_refused_by_name():
     model = net()
     twice = [{"params": model[0].parameters()}, {"params": [model[0].bias]}]
     with pytest.raises(ArgumentError, match=r"'0.bias' is in groups 0 and 1"):
@@ -68,7 +68,7 @@ def test_groups_that_make_no_sense_are_refused_by_name():
         tundish.optim.flatten(model, net().parameters())
 
 
-def test_a_model_is_flattened_once():
+def test_flattening_a_model_twice_is_refused():
     model, _, _ = flattened()
     with pytest.raises(ArgumentError, match="'weight' is already in a flat buffer"):
         tundish.optim.flatten(model[0])

@@ -15,7 +15,7 @@ def ranks(tmp_path_factory):
 
 @pytest.mark.parametrize("flatten", ["bare", "wrapped"])
 @pytest.mark.parametrize("case", flat_ddp_child.CASES)
-def test_two_ranks_train_as_without_flatten(case, flatten, ranks):
+def test_two_ranks_train_like_without_flatten(case, flatten, ranks):
     first, second = (of_rank[case] for of_rank in ranks)
     assert same(first[""], second[""])
     assert same(first[flatten], second[flatten])

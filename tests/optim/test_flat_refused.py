@@ -113,7 +113,7 @@ def test_a_change_between_zero_grad_and_the_forward_pass_is_refused_by_name(faul
 
 
 @pytest.mark.parametrize("fault", ["assign", "module added", "module replaced"])
-def test_flattening_again_mends_it(fault):
+def test_flattening_again_fixes_the_model(fault):
     model, flat, optimizer = flattened()
     train(model, optimizer, steps=2)
     FAULTS[fault][0](model)
@@ -167,7 +167,7 @@ def test_a_part_that_is_trained_later_is_refused():
         train(model, optimizer, steps=1)
 
 
-def test_a_part_that_is_frozen_while_another_optimizer_steps_is_no_fault():
+def test_freezing_a_part_while_another_optimizer_steps_is_allowed():
     """A GAN freezes its discriminator in this way while the generator trains."""
     model = net()
     parts = [{"params": model[:3].parameters()}, {"params": model[3:].parameters()}]
@@ -222,7 +222,7 @@ def test_one_gradient_that_was_replaced_by_zeros_of_its_size_is_refused():
         optimizer.step()
 
 
-def test_other_memory_under_a_gradient_is_refused_by_name():
+def test_a_gradient_moved_to_other_memory_is_refused_by_name():
     model, _, optimizer = flattened()
     train(model, optimizer, steps=2)
     model[2].weight.grad.data = torch.ones(33, 33)

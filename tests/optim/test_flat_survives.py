@@ -33,7 +33,7 @@ def test_a_checkpoint_is_loaded_in_place():
     assert same(train(model, optimizer), plain())
 
 
-def test_a_move_that_moves_nothing_is_no_change():
+def test_moving_to_the_same_device_changes_nothing():
     model, flat, optimizer = flattened()
     train(model, optimizer, steps=2)
     model.to("cpu").float()
@@ -109,7 +109,7 @@ def test_a_backward_pass_that_failed_leaves_nothing_behind():
 
 
 @pytest.mark.parametrize("reentrant", [True, False])
-def test_activation_checkpointing(reentrant):
+def test_activation_checkpointing_works_with_flat_parameters(reentrant):
     def run(model, optimizer):
         for batch in batches():
             optimizer.zero_grad()
@@ -123,7 +123,7 @@ def test_activation_checkpointing(reentrant):
 
 
 @pytest.mark.filterwarnings("ignore:Using backward.. with create_graph")
-def test_gradients_with_a_graph_of_their_own():
+def test_gradients_may_have_their_own_graph():
     def run(model, optimizer):
         for batch in batches(4):
             optimizer.zero_grad()
@@ -155,7 +155,7 @@ def test_sparse_gradients_become_dense():
     assert same(train(model, optimizer), plain(lambda: Words(False)))
 
 
-def test_a_compiled_model():
+def test_a_compiled_model_trains_with_flat_parameters():
     model, _, optimizer = flattened()
     fast = torch.compile(model, backend="aot_eager", fullgraph=True)
     for batch in batches():
@@ -209,7 +209,7 @@ def test_a_model_outlives_its_flat_parameters():
     assert same(train(model, flat.optimizer(SGD[0], **SGD[1])), plain())
 
 
-def test_a_new_frozen_part_is_no_fault():
+def test_a_new_frozen_part_is_allowed():
     model, flat, optimizer = flattened()
     train(model, optimizer, steps=2)
     model.append(torch.nn.Linear(7, 7).requires_grad_(False))

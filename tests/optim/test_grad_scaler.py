@@ -65,7 +65,7 @@ def equal(a: Any, b: Any) -> bool:
 
 @pytest.mark.parametrize("enabled", [True, False])
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_programs_see_what_torchs_scaler_shows(name: str, enabled: bool) -> None:
+def test_random_programs_behave_like_with_torchs_scaler(name: str, enabled: bool) -> None:
     for seed in range(12):
         ours = run(optim.GradScaler, OPTIMIZERS[name], enabled, seed)
         theirs = run(torch.amp.GradScaler, OPTIMIZERS[name], enabled, seed)

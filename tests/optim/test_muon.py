@@ -31,7 +31,7 @@ CASES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_200_steps_are_torchs_and_the_formula(case: dict[str, Any]) -> None:
+def test_200_steps_equal_torchs_and_the_formula(case: dict[str, Any]) -> None:
     given = {"lr": 0.02, **case}
     ours, theirs = matrices(), matrices()
     optimizer, reference = optim.Muon(ours, **given), torch.optim.Muon(theirs, **given)
@@ -52,7 +52,7 @@ def test_200_steps_are_torchs_and_the_formula(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("shape", [(2, 64, 64), (3, 40, 160), (3, 160, 40)])
-def test_one_orthogonalisation_is_the_formula(shape: tuple[int, ...]) -> None:
+def test_one_orthogonalization_equals_the_formula(shape: tuple[int, ...]) -> None:
     stack = torch.randn(shape, generator=torch.Generator().manual_seed(3)).bfloat16()
     exact = torch.stack([orthogonalize_by_formula(one) for one in stack])
     (ours,) = newton_schulz.orthogonalize([stack], COEFFICIENTS, 5, 1e-7)
@@ -63,7 +63,7 @@ def test_one_orthogonalisation_is_the_formula(shape: tuple[int, ...]) -> None:
         assert singular.min() > 0.3
 
 
-def test_without_iterations_the_step_is_torchs_bit_by_bit() -> None:
+def test_without_iterations_the_step_is_bitwise_equal_to_torchs() -> None:
     ours, theirs = matrices(), matrices()
     optimizer = optim.Muon(ours, lr=0.02, ns_steps=0)
     reference = torch.optim.Muon(theirs, lr=0.02, ns_steps=0)
@@ -75,7 +75,7 @@ def test_without_iterations_the_step_is_torchs_bit_by_bit() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
-def test_other_types(dtype: torch.dtype) -> None:
+def test_other_dtypes_train_like_torch(dtype: torch.dtype) -> None:
     ours, theirs = matrices(dtype), matrices(dtype)
     starts = [p.detach().double().clone() for p in ours]
     optimizer, reference = optim.Muon(ours, lr=0.02), torch.optim.Muon(theirs, lr=0.02)
@@ -101,7 +101,7 @@ def test_the_first_coefficient_may_be_0() -> None:
     assert distance(ours, [p.detach() for p in theirs], starts) <= 0.01
 
 
-def test_maximize_climbs() -> None:
+def test_maximize_equals_negated_gradients() -> None:
     up, down = matrices(), matrices()
     draw_gradients(up, down, step=0)
     for p in up:
@@ -128,7 +128,7 @@ def test_a_batch_over_the_limit_is_split(monkeypatch: pytest.MonkeyPatch) -> Non
     assert distance(split, [p.detach() for p in whole], starts) <= 0.01
 
 
-def test_nan_stays_in_its_matrix() -> None:
+def test_a_nan_does_not_spread_to_other_matrices() -> None:
     ours, clean = matrices(), matrices()
     optimizer, other = optim.Muon(ours), optim.Muon(clean)
     draw_gradients(ours, clean, step=0)
@@ -190,7 +190,7 @@ def test_the_plan_and_the_momentum_stay_where_they_are() -> None:
     assert places[0] == places[1] == places[2]
 
 
-def test_transposed_parameters_and_gradients() -> None:
+def test_transposed_parameters_and_gradients_are_supported() -> None:
     ours = [nn.Parameter(torch.randn(9, 6).T) for _ in range(2)]
     theirs = [nn.Parameter(p.detach().clone()) for p in ours]
     starts = [p.detach().double().clone() for p in ours]
@@ -203,7 +203,7 @@ def test_transposed_parameters_and_gradients() -> None:
     assert distance(ours, [p.detach() for p in theirs], starts) <= 0.03
 
 
-def test_an_empty_matrix() -> None:
+def test_an_empty_matrix_is_supported() -> None:
     parameters = [nn.Parameter(torch.ones(0, 4)), nn.Parameter(torch.ones(3, 4))]
     draw_gradients(parameters, step=0)
     optim.Muon(parameters, lr=0.1).step()

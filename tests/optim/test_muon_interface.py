@@ -34,7 +34,7 @@ def saved(optimizer: Any) -> Any:
     ("source", "target"),
     [(optim.Muon, torch.optim.Muon), (torch.optim.Muon, optim.Muon), (optim.Muon, optim.Muon)],
 )
-def test_a_state_loads_both_ways(source: Any, target: Any) -> None:
+def test_states_can_be_exchanged_with_torchs_muon(source: Any, target: Any) -> None:
     first = matrices()
     writer = source(first, lr=0.02, nesterov=False, ns_steps=4)
     steps(writer, first, 0)
@@ -50,7 +50,7 @@ def test_a_state_loads_both_ways(source: Any, target: Any) -> None:
     assert distance(second, [p.detach() for p in first], starts) <= 0.03
 
 
-def test_a_loaded_state_goes_on_bit_by_bit_and_shares_no_memory() -> None:
+def test_a_loaded_state_continues_bitwise_and_shares_no_memory() -> None:
     first = matrices()
     writer = optim.Muon(first, lr=0.02)
     steps(writer, first, 0)
@@ -95,7 +95,7 @@ def test_a_state_of_other_shapes_is_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize("shape", [(4,), (), (8, 4, 3, 3)])
-def test_what_is_no_matrix_is_refused_by_name(shape: tuple[int, ...]) -> None:
+def test_a_parameter_that_is_not_a_matrix_is_refused_by_name(shape: tuple[int, ...]) -> None:
     good, bad = nn.Parameter(torch.ones(2, 2)), nn.Parameter(torch.ones(shape))
     with pytest.raises(
         ValueError, match=r"parameter 1 of group 0 \(b\) has the shape(.|\n)*tundish.optim.AdamW"
@@ -152,7 +152,7 @@ def test_a_group_that_is_refused_is_not_kept() -> None:
     optimizer.step()
 
 
-def test_groups_that_others_add_or_remove_are_followed() -> None:
+def test_added_and_removed_groups_are_followed() -> None:
     own = matrices()[:3]
     before = [p.detach().clone() for p in own]
     optimizer = optim.Muon(own[:1])
@@ -166,7 +166,7 @@ def test_groups_that_others_add_or_remove_are_followed() -> None:
     optimizer.step()
 
 
-def test_a_closure_and_a_scheduler() -> None:
+def test_closures_and_schedulers_are_supported() -> None:
     layer = nn.Linear(4, 3, bias=False)
     optimizer = optim.Muon(layer.parameters(), lr=0.1)
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
@@ -192,7 +192,7 @@ def scaled_gradients(parameters: list[nn.Parameter], scaler: Any, step: int) -> 
 
 
 @pytest.mark.parametrize("kind", [torch.amp.GradScaler, optim.GradScaler])
-def test_a_grad_scaler_divides_and_skips(kind: Any) -> None:
+def test_a_grad_scaler_unscales_and_skips_steps(kind: Any) -> None:
     ours, plain = matrices(), matrices()
     optimizer, other = optim.Muon(ours, lr=0.02), optim.Muon(plain, lr=0.02)
     scaler = kind("cpu", init_scale=1024.0)
@@ -215,7 +215,7 @@ def test_a_grad_scaler_divides_and_skips(kind: Any) -> None:
         torch.testing.assert_close(a, b, rtol=1e-6, atol=1e-6)
 
 
-def test_a_grad_scaler_that_has_unscaled_already() -> None:
+def test_gradients_that_are_already_unscaled_are_used_as_they_are() -> None:
     ours, plain = matrices(), matrices()
     optimizer, scaler = optim.Muon(ours, lr=0.02), torch.amp.GradScaler("cpu", init_scale=1024.0)
     scaled_gradients(ours, scaler, 0)
@@ -235,7 +235,7 @@ def test_a_grad_scaler_and_float16_are_refused_by_name() -> None:
         scaler.step(optimizer)
 
 
-def test_a_compiled_step() -> None:
+def test_a_compiled_step_gives_the_same_weights() -> None:
     ours, plain = matrices()[:4], matrices()[:4]
     optimizer, other = optim.Muon(ours, lr=0.02), optim.Muon(plain, lr=0.02)
 

@@ -45,7 +45,7 @@ def step_by_formula(state: dict[str, Any], gradient: Any, step: int, **given: An
 
 
 @pytest.mark.parametrize("arguments", CASES)
-def test_50_steps_are_the_formulas_of_apex(arguments: dict[str, Any]) -> None:
+def test_50_steps_equal_apexs_formulas(arguments: dict[str, Any]) -> None:
     parameters = [one for one in tensors() if one.numel()]
     optimizer = optim.NovoGrad(parameters, **arguments)
     states: list[dict[str, Any]] = [
@@ -65,7 +65,7 @@ def test_50_steps_are_the_formulas_of_apex(arguments: dict[str, Any]) -> None:
         assert float(ours["exp_avg_sq"]) == pytest.approx(state["norm"], rel=1e-5)
 
 
-def test_its_state_is_saved_and_loaded() -> None:
+def test_the_state_is_saved_and_loaded() -> None:
     parameters = [one for one in tensors() if one.numel()]
     optimizer = optim.NovoGrad(parameters, lr=1e-2)
     draw_gradients(parameters, step=1)

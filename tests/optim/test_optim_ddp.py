@@ -32,14 +32,14 @@ def test_gradients_that_are_views_of_buckets_change_nothing(name: str, ranks: An
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
-def test_ranks_train_as_with_torchs_optimizer(name: str, ranks: Any) -> None:
+def test_ranks_train_like_with_torchs_optimizer(name: str, ranks: Any) -> None:
     """The runs are independent, so the model amplifies rounding differences over 20 steps."""
     for ours, theirs in zip(ranks[0][name], ranks[0]["torch's " + name]):
         assert ulps(ours, theirs) <= 1000
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)
-def test_parts_of_plain_tensors_train_as_whole_ones(name: str, ranks: Any) -> None:
+def test_plain_sharded_tensors_train_like_whole_tensors(name: str, ranks: Any) -> None:
     """The reduction order differs from DistributedDataParallel; Lion's sign amplifies rounding."""
     assert all(map(torch.equal, ranks[0]["sharded " + name], ranks[1]["sharded " + name]))
     for part, whole in zip(ranks[0]["sharded " + name], ranks[0][name]):
@@ -47,7 +47,7 @@ def test_parts_of_plain_tensors_train_as_whole_ones(name: str, ranks: Any) -> No
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
-def test_parts_of_plain_tensors_train_as_with_torchs_optimizer(name: str, ranks: Any) -> None:
+def test_plain_sharded_tensors_train_like_with_torchs_optimizer(name: str, ranks: Any) -> None:
     for ours, theirs in zip(ranks[0]["sharded " + name], ranks[0]["torch's sharded " + name]):
         assert ulps(ours, theirs) <= 1000
 
@@ -60,7 +60,7 @@ def test_parts_of_plain_tensors_train_as_with_torchs_optimizer(name: str, ranks:
         ("scaler", "GradScaler needs all gradients, and parameter 0 of group 0 ("),
     ],
 )
-def test_what_needs_whole_tensors_refuses_parts(case: str, text: str, ranks: Any) -> None:
+def test_optimizers_that_need_whole_tensors_refuse_shards(case: str, text: str, ranks: Any) -> None:
     for rank in ranks:
         assert text in rank["refused " + case]
         assert "is sharded by FullyShardedDataParallel\n  fix: " in rank["refused " + case]

@@ -81,7 +81,7 @@ def test_stochastic_rounding_keeps_small_updates_on_average(dtype: Any) -> None:
     assert moved[1] == pytest.approx(0.002, rel=0.1)
 
 
-def test_stochastic_rounding_draws_anew_when_tensors_are_left_out_by_turns() -> None:
+def test_stochastic_rounding_draws_new_numbers_when_tensors_alternate() -> None:
     torch.manual_seed(5)
     parameters = [nn.Parameter(torch.full((20_000,), 1.0, dtype=torch.bfloat16)) for _ in range(2)]
     optimizer = optim.SGD(parameters, lr=2e-5, stochastic_rounding=True)
@@ -140,7 +140,7 @@ def test_a_grad_scaler_skips_steps_and_divides_by_its_scale() -> None:
     assert ulps(ours, theirs) <= 4
 
 
-def test_gradients_are_cleared_where_that_is_asked_for() -> None:
+def test_gradients_are_cleared_on_request() -> None:
     parameters = [start(), nn.Parameter(torch.randn(4, 6))]
     optimizer = optim.SGD(parameters, lr=0.1, clear_gradients=True)
     parameters[0].grad = torch.ones(1000)
@@ -153,7 +153,7 @@ def test_gradients_are_cleared_where_that_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("how", ["deepcopy", "pickle"])
-def test_copies_go_on_as_the_original_does(how: str) -> None:
+def test_copies_train_like_the_original(how: str) -> None:
     parameter = start()
     optimizer = optim.AdamW([parameter], lr=1e-2, max_norm=3.0, ema_decay=0.9)
     run(optimizer, parameter, 3)
@@ -175,7 +175,7 @@ def test_autograd_sees_that_a_step_changed_the_weights() -> None:
 
 
 @pytest.mark.parametrize("unscale", [False, True])
-def test_our_grad_scaler_is_torchs_without_its_pass(unscale: bool) -> None:
+def test_our_grad_scaler_equals_torchs_without_the_extra_pass(unscale: bool) -> None:
     """Skips the same steps, with the same scales and weights; a second step() call raises."""
     weights = [torch.nn.Parameter(torch.linspace(-1, 1, 100)) for _ in range(2)]
     optimizers = [optim.AdamW([weights[0]]), torch.optim.AdamW([weights[1]], fused=True)]
@@ -204,7 +204,7 @@ def test_our_grad_scaler_is_torchs_without_its_pass(unscale: bool) -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_parameters_are_their_averages_for_a_while(dtype: torch.dtype) -> None:
+def test_averaged_swaps_in_the_averages_temporarily(dtype: torch.dtype) -> None:
     weights = [torch.nn.Parameter(torch.randn(50).to(dtype)) for _ in range(2)]
     master = dtype != torch.float32
     optimizers = [optim.AdamW([w], ema_decay=0.9, master_weights=master) for w in weights]

@@ -61,7 +61,7 @@ def weights_after(kind, seed, steps=40):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_both_ways_of_looking_give_the_same_weights(kind, monkeypatch):
+def test_both_probes_give_the_same_weights(kind, monkeypatch):
     found = []
     real = looking.find_gradients
     monkeypatch.setattr(
@@ -88,7 +88,7 @@ def bound(shape=(6, 4), dtype=torch.float32):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
-def test_what_is_different_is_told(dtype):
+def test_the_probe_reports_differences(dtype):
     parameters, engine = bound(dtype=dtype)
     assert engine.find_gradients(parameters) == looking.UNCHANGED
     kept = parameters[1].grad
@@ -144,7 +144,7 @@ def test_autograd_notices_a_step_between_forward_and_backward():
 
 
 @pytest.mark.parametrize("table", [torch_functions.TABLE, None])
-def test_autograd_is_told_nothing_of_parameters_without_a_gradient(table, monkeypatch):
+def test_parameters_without_gradients_keep_their_version(table, monkeypatch):
     monkeypatch.setattr("tundish.optim._binding.tensor_probe.TABLE", table)
     models = [torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)) for _ in range(2)]
     optimizer = optim.SGD([p for model in models for p in model.parameters()], 0.1)
@@ -205,7 +205,7 @@ class Derived(torch.nn.Parameter):
         self.elsewhere = value
 
 
-def test_parameters_of_a_class_derived_from_torchs_are_asked_in_python():
+def test_parameter_subclasses_are_probed_in_python():
     parameter = Derived(torch.ones(3))
     optimizer = optim.SGD([parameter], 0.5)
     for _ in range(3):
@@ -216,7 +216,7 @@ def test_parameters_of_a_class_derived_from_torchs_are_asked_in_python():
 
 
 @pytest.mark.parametrize("table", [torch_functions.TABLE, None])
-def test_gradients_that_are_others_are_told(table, monkeypatch):
+def test_replaced_gradients_are_detected(table, monkeypatch):
     monkeypatch.setattr("tundish.optim._binding.tensor_probe.TABLE", table)
     parameters = [torch.nn.Parameter(torch.ones(n + 1)) for n in range(4)]
     views = [torch.zeros_like(parameter) for parameter in parameters]
@@ -231,7 +231,7 @@ def test_gradients_that_are_others_are_told(table, monkeypatch):
 
 
 @pytest.mark.parametrize("table", [torch_functions.TABLE, None])
-def test_values_that_are_others_are_told(table, monkeypatch):
+def test_replaced_values_are_detected(table, monkeypatch):
     monkeypatch.setattr("tundish.optim._binding.tensor_probe.TABLE", table)
     held = {name: {} for name in "abc"}
     values = list(held.values())
@@ -243,7 +243,7 @@ def test_values_that_are_others_are_told(table, monkeypatch):
     assert not looking.values_are(held, values)
 
 
-def test_a_torch_with_other_answers_has_no_table(monkeypatch):
+def test_an_incompatible_torch_disables_the_function_table(monkeypatch):
     assert torch_functions._make_table() is not None
     real = torch_functions._Torch.get
     monkeypatch.setattr(
@@ -312,7 +312,7 @@ def python_work(step):
 @pytest.mark.parametrize(
     ("kind", "flat"), [*((kind, False) for kind in KINDS), ("sgd", True), ("adamw", True)]
 )
-def test_pythons_part_of_a_step_does_not_grow_with_the_number_of_tensors(kind, flat):
+def test_the_python_work_of_a_step_is_independent_of_the_number_of_tensors(kind, flat):
     work = []
     for number in (3, 40):
         model = torch.nn.ParameterList(torch.ones(4) for _ in range(number))

@@ -107,7 +107,7 @@ def test_steps_of_one_optimizer_wait_for_each_other() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork")
 @pytest.mark.parametrize("name", EVERY)
-def test_a_forked_process_goes_on(name: str, two_threads: None, tmp_path: Any) -> None:
+def test_a_forked_process_continues_training(name: str, two_threads: None, tmp_path: Any) -> None:
     one = parameter(0)
     optimizer = make(name, [one], max_norm=1.0)
     optimizer.step()

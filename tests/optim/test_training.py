@@ -83,7 +83,7 @@ def mean_ulps(weights: list[Any], exact: list[Any]) -> float:
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(("name", "arguments", "limit"), FROM_TORCH)
-def test_200_steps_with_torchs_gradients(
+def test_200_steps_with_torchs_gradients_give_torchs_weights(
     name: str, arguments: dict[str, Any], limit: float, model: str
 ) -> None:
     theirs = makes(getattr(torch.optim, name), arguments, foreach=False)
@@ -158,7 +158,7 @@ def timms(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(("name", "_", "arguments", "limit"), FROM_TIMM)
-def test_200_steps_with_timms_gradients(
+def test_200_steps_with_timms_gradients_give_timms_weights(
     name: str, _: str, arguments: dict[str, Any], limit: float, model: str, timms: Any
 ) -> None:
     recorded = timms[name, model]
@@ -178,7 +178,7 @@ def test_200_steps_of_timm_under_one_cycle(
 
 
 @pytest.mark.parametrize(("name", "_", "arguments", "__"), FROM_TIMM)
-def test_not_finite_gradients_do_what_they_do_in_timm(
+def test_non_finite_gradients_behave_like_in_timm(
     name: str, _: str, arguments: dict[str, Any], __: float, timms: Any
 ) -> None:
     ours = not_finite(getattr(optim, name), arguments)
@@ -187,7 +187,7 @@ def test_not_finite_gradients_do_what_they_do_in_timm(
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
-def test_not_finite_gradients_with_a_state_do_what_they_do_in_torch(name: str) -> None:
+def test_non_finite_gradients_with_a_state_behave_like_in_torch(name: str) -> None:
     """Infinite weights differ: SGD without weight decay adds 0 times the weight, giving NaN."""
     arguments = {"lr": 0.1, "momentum": 0.9} if name == "SGD" else {"lr": 0.1}
     ours = not_finite(getattr(optim, name), arguments)
@@ -198,7 +198,7 @@ def test_not_finite_gradients_with_a_state_do_what_they_do_in_torch(name: str) -
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_200_steps_of_novograd_are_the_formulas(model: str) -> None:
+def test_200_steps_of_novograd_equal_the_formulas(model: str) -> None:
     arguments = {"lr": 1e-2, "weight_decay": 1e-3, "betas": (0.95, 0.98)}
     recorded = record(model, lambda one: optim.NovoGrad(one.parameters(), **arguments))
     for place, start in enumerate(weights(MODELS[model][0]())):

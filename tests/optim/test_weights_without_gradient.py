@@ -30,7 +30,7 @@ def step(optimizer: Any, weights: list[Any], number: int, have: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["Adam", "AdamW"])
-def test_a_weight_that_was_never_updated_is_in_its_first_step_after_loading(name: str) -> None:
+def test_a_weight_without_updates_starts_at_step_1_after_loading(name: str) -> None:
     """A state with only an average used to be read as if the weight had made all steps."""
     ours, theirs = two(), two()
     optimizer = make(name, ours, ema_decay=0.9)
@@ -50,7 +50,7 @@ def test_a_weight_that_was_never_updated_is_in_its_first_step_after_loading(name
         assert ulps(a, b) <= 20
 
 
-def test_a_state_with_averages_alone_of_an_older_version_is_read_so_too() -> None:
+def test_an_old_state_with_only_averages_starts_at_step_1_too() -> None:
     ours = two()
     optimizer = make("AdamW", ours, ema_decay=0.9)
     step(optimizer, ours, 0, 1)
@@ -61,7 +61,7 @@ def test_a_state_with_averages_alone_of_an_older_version_is_read_so_too() -> Non
     assert [float(optimizer.state[weight]["step"]) for weight in ours] == [2, 1]
 
 
-def test_such_a_state_loads_into_torchs_optimizer() -> None:
+def test_a_state_with_only_averages_loads_into_torchs_optimizer() -> None:
     weights = two()
     optimizer = make("AdamW", weights, ema_decay=0.9)
     step(optimizer, weights, 0, 1)
@@ -106,7 +106,7 @@ def test_a_step_in_nested_averages_is_refused() -> None:
 
 @pytest.mark.parametrize("kind", ["SGD", "LARS"])
 @pytest.mark.parametrize("between", ["nothing", "load", "gradients"])
-def test_a_first_step_that_a_scaler_skips_is_none(kind: str, between: str) -> None:
+def test_a_first_step_skipped_by_a_scaler_does_not_count(kind: str, between: str) -> None:
     """The next step starts the momentum with its gradient, without dampening."""
     options = {"lr": 0.1, "momentum": 0.9, "dampening": 0.5}
     ours, theirs = two(), two()

@@ -58,7 +58,7 @@ def test_a_subset_gives_its_samples_once_and_no_other(tiny):
     assert drawn(opened(tiny.pack, tundish.Subset(chosen), shuffle=False)) == chosen
 
 
-def test_weighted_draws_have_the_number_and_the_samples_asked_for(tiny):
+def test_weighted_draws_have_the_requested_number_and_samples(tiny):
     weights = np.zeros(tiny.count)
     weights[[4, 9]] = [1, 3]
     loader = opened(tiny.pack, tundish.Weighted(weights, draws=800), shuffle=False)
@@ -142,12 +142,12 @@ def test_the_state_stays_small_however_long_the_lists(tiny):
         assert len(json.dumps(opened(tiny.pack, order).state_dict())) < 1000
 
 
-def test_the_end_of_a_padded_epoch_goes_on_in_the_same_order(tiny):
+def test_a_weighted_epoch_is_padded_to_whole_steps(tiny):
     order = tundish.Weighted(np.arange(tiny.count), draws=31)
     assert len(over_ranks(tiny.pack, order, 4, batch_size=2, shuffle=False)) == 32
 
 
-def test_a_substitute_comes_out_of_the_order(tiny, tmp_path):
+def test_a_substitute_is_drawn_from_the_order(tiny, tmp_path):
     folder = tmp_path / "set"
     files = sorted(tiny.folder.rglob("*.png"))[:20]
     rows = ["path,label"]
@@ -169,7 +169,7 @@ def test_a_substitute_comes_out_of_the_order(tiny, tmp_path):
     assert collections.Counter(i % 2 for i in got) == {0: 20, 1: 20}
 
 
-def test_loaders_with_an_order_travel_by_pickle(tiny):
+def test_loaders_with_an_order_can_be_pickled(tiny):
     import pickle
 
     loader = opened(tiny.pack, tundish.Repeated(2, of=tundish.Subset(range(9))))
@@ -198,7 +198,7 @@ def test_loaders_with_an_order_travel_by_pickle(tiny):
         (lambda: "shuffled", "is not an order"),
     ],
 )
-def test_an_order_that_makes_no_sense_is_refused(tiny, order, message):
+def test_an_invalid_order_is_refused(tiny, order, message):
     with pytest.raises((ValueError, TypeError), match=message):
         opened(tiny.pack, order())
 

@@ -52,7 +52,7 @@ def flat(ranks):
 
 @pytest.mark.parametrize("shuffle", [False, True])
 @pytest.mark.parametrize("count", COUNTS)
-def test_exact_ranks_are_together_exactly_the_data_set(list_of, count, shuffle):
+def test_exact_ranks_cover_the_dataset_exactly_once(list_of, count, shuffle):
     for world_size in WORLDS:
         ranks = ranks_of(list_of(count), world_size, uneven="exact", shuffle=shuffle)
         assert sorted(flat(ranks)) == list(range(count))
@@ -60,9 +60,7 @@ def test_exact_ranks_are_together_exactly_the_data_set(list_of, count, shuffle):
 
 @pytest.mark.parametrize("shuffle", [False, True])
 @pytest.mark.parametrize("count", COUNTS)
-def test_padded_ranks_get_equally_many_and_repeat_fewer_samples_than_there_are_ranks(
-    list_of, count, shuffle
-):
+def test_padded_ranks_are_equally_long_and_repeat_fewer_samples_than_ranks(list_of, count, shuffle):
     for world_size in WORLDS:
         ranks = ranks_of(list_of(count), world_size, uneven="pad", shuffle=shuffle)
         assert set(flat(ranks)) == set(range(count))
@@ -73,7 +71,7 @@ def test_padded_ranks_get_equally_many_and_repeat_fewer_samples_than_there_are_r
 
 @pytest.mark.parametrize("shuffle", [False, True])
 @pytest.mark.parametrize("count", COUNTS)
-def test_dropping_leaves_out_less_than_a_global_batch(list_of, count, shuffle):
+def test_dropping_omits_less_than_a_global_batch(list_of, count, shuffle):
     for world_size in WORLDS:
         ranks = ranks_of(list_of(count), world_size, uneven="drop", shuffle=shuffle)
         got = flat(ranks)
@@ -161,7 +159,7 @@ def test_slurm_gives_the_rank_of_a_task_that_srun_started(tiny, monkeypatch):
     assert place(tiny.pack) == (0, 2), "torchrun inside a Slurm job"
 
 
-def test_ranks_that_slurm_tasks_started_themselves_are_no_conflict(tiny, monkeypatch):
+def test_ranks_started_by_slurm_tasks_are_not_a_conflict(tiny, monkeypatch):
     monkeypatch.setenv("SLURM_PROCID", "1")
     monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "2")
     monkeypatch.setenv("WORLD_SIZE", "8")

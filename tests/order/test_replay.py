@@ -36,7 +36,7 @@ def states_and_batches(loader, epochs=2):
     return out
 
 
-def test_every_batch_of_a_run_is_made_again(photos):
+def test_every_batch_of_a_run_can_be_replayed(photos):
     run = states_and_batches(opened(photos.pack))
     other = opened(photos.pack, threads=3)
     for state, batch in run:
@@ -93,7 +93,7 @@ def test_a_rank_replays_its_own_part(photos):
     assert [plan["position"] for plan in replayed.plans] == list(range(6, 12))
 
 
-def test_a_replay_does_not_ask_again_which_rank_this_is(photos, monkeypatch):
+def test_a_replay_does_not_detect_the_rank_again(photos, monkeypatch):
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "2")
     loader = opened(photos.pack)
@@ -104,7 +104,7 @@ def test_a_replay_does_not_ask_again_which_rank_this_is(photos, monkeypatch):
     assert loader.replay(state).batch[0].tobytes() == batch[0].tobytes()
 
 
-def test_the_batch_is_that_of_the_run_and_of_the_rank_asked_for(photos):
+def test_the_replayed_batch_matches_the_run_and_the_requested_rank(photos):
     ranks = [opened(photos.pack, rank=r, world_size=3, uneven="drop") for r in range(3)]
     state = ranks[0].state_dict()
     assert all(loader.state_dict() == state for loader in ranks)
@@ -246,7 +246,7 @@ def test_the_program_replays_batches_of_one_and_large_seeds(make, tmp_path):
 @pytest.mark.parametrize(
     ("name", "value"), [("epoch", -1), ("position", 2.7), ("position", None), ("epoch", "1")]
 )
-def test_the_program_refuses_a_place_that_is_no_whole_number(photos, tmp_path, name, value):
+def test_the_program_refuses_a_position_that_is_not_an_integer(photos, tmp_path, name, value):
     state = {**opened(photos.pack).state_dict(), name: value}
     (tmp_path / "state.json").write_text(json.dumps(state))
     error = error_of("view", photos.pack, "--state", tmp_path / "state.json", exit_code=1)
@@ -288,7 +288,7 @@ WRONG = [
 
 @needs_program
 @pytest.mark.parametrize(("config", "message"), WRONG)
-def test_the_program_refuses_numbers_that_no_loader_has(photos, tmp_path, config, message):
+def test_the_program_refuses_out_of_range_numbers(photos, tmp_path, config, message):
     state = changed(opened(photos.pack), tmp_path, config)
     error = error_of("view", photos.pack, "--state", state, exit_code=1)
     assert (error["code"], error["file"]) == ("TND-603", str(state))
@@ -296,7 +296,7 @@ def test_the_program_refuses_numbers_that_no_loader_has(photos, tmp_path, config
 
 
 @needs_program
-def test_the_program_refuses_a_place_outside_the_epoch(photos, tmp_path):
+def test_the_program_refuses_a_position_outside_the_epoch(photos, tmp_path):
     positions = photos.count
     state = changed(opened(photos.pack), tmp_path, position=positions + 1)
     error = error_of("view", photos.pack, "--state", state, exit_code=1)
@@ -312,7 +312,7 @@ def huge(photos):
 
 
 @needs_program
-def test_the_program_takes_no_memory_for_a_batch_that_cannot_be_held(photos, tmp_path):
+def test_the_program_allocates_nothing_for_an_impossible_batch(photos, tmp_path):
     state = changed(huge(photos), tmp_path, {"batch_size": 2**31 - 1})
     error = error_of("view", photos.pack, "--state", state, exit_code=1)
     assert (error["code"], error["file"]) == ("TND-603", str(state))
@@ -323,7 +323,7 @@ def test_the_program_takes_no_memory_for_a_batch_that_cannot_be_held(photos, tmp
 
 
 @needs_program
-def test_the_program_reads_no_more_of_a_state_than_a_state_has(photos, tmp_path):
+def test_the_program_refuses_a_state_that_is_too_large_or_too_deep(photos, tmp_path):
     (tmp_path / "long.json").write_bytes(b" " * 2**20 + b"{}")
     error = error_of("view", photos.pack, "--state", tmp_path / "long.json", exit_code=1)
     assert "more than 1,048,576 bytes" in error["message"]
@@ -336,14 +336,14 @@ def test_the_program_reads_no_more_of_a_state_than_a_state_has(photos, tmp_path)
 
 
 @pytest.mark.parametrize(("config", "message"), WRONG)
-def test_a_loader_refuses_to_replay_numbers_that_no_loader_has(photos, config, message):
+def test_a_loader_refuses_to_replay_out_of_range_numbers(photos, config, message):
     loader = opened(photos.pack)
     state = loader.state_dict()
     with pytest.raises(ValueError, match=message):
         loader.replay({**state, "run_config": {**state["run_config"], **config}})
 
 
-def test_a_loader_takes_no_memory_for_a_batch_that_cannot_be_held(photos):
+def test_a_loader_allocates_nothing_for_an_impossible_batch(photos):
     loader = huge(photos)
     state = loader.state_dict()
     with pytest.raises(ValueError, match="its batch_size is 2,147,483,647: a batch of"):
@@ -351,7 +351,7 @@ def test_a_loader_takes_no_memory_for_a_batch_that_cannot_be_held(photos):
 
 
 @needs_program
-def test_the_program_refuses_several_packs_and_a_changed_seed_as_such(photos, tiny, tmp_path):
+def test_the_program_names_several_packs_and_a_changed_seed_as_the_reason(photos, tiny, tmp_path):
     joined = saved(opened([tiny.pack, tiny.pack]), tmp_path / "joined.json")
     error = error_of("view", tiny.pack, "--state", joined, exit_code=1)
     assert "packs were given as lists" in error["message"]

@@ -69,7 +69,7 @@ def test_resuming_at_every_step_gives_the_rest_of_the_epoch(
             assert rest == batches[step:], f"rank {rank}, step {step}"
 
 
-def test_one_loader_can_be_sent_to_any_step_again_and_again(tiny, uninterrupted):
+def test_one_loader_can_be_set_to_any_step_repeatedly(tiny, uninterrupted):
     batches, states = uninterrupted[2, 1]
     loader = opened(tiny.pack, world_size=2, rank=1, threads=4)
     for step in (59, 0, 60, 30, 30, 31, 1, 58):
@@ -100,7 +100,7 @@ def test_any_rank_resumes_from_the_state_of_any_other(tiny, uninterrupted):
         assert [values(batch) for batch in loader] == uninterrupted[3, rank][0][23:]
 
 
-def test_the_state_counts_what_was_handed_out_not_what_was_prefetched(tiny):
+def test_the_state_counts_delivered_samples_not_prefetched_samples(tiny):
     loader = opened(tiny.pack, prefetch=32, threads=4)
     iterator = iter(loader)
     positions = [loader.state_dict()["position"]]
@@ -123,7 +123,7 @@ def test_a_run_may_stop_many_times(tiny, uninterrupted):
     assert state == states[STEPS]
 
 
-def test_a_state_saved_after_the_last_batch_leaves_nothing_of_its_epoch(tiny, uninterrupted):
+def test_a_state_saved_after_the_last_batch_has_no_remaining_batches(tiny, uninterrupted):
     batches, states = uninterrupted[1, 0]
     loader = opened(tiny.pack)
     loader.load_state_dict(states[STEPS])
@@ -147,7 +147,7 @@ def test_a_state_saved_between_epochs_begins_with_the_next(tiny):
     assert [values(batch) for batch in again] == second
 
 
-def test_going_on_after_a_resumed_epoch_gives_the_next_epoch(tiny, uninterrupted):
+def test_iterating_after_a_resumed_epoch_gives_the_next_epoch(tiny, uninterrupted):
     loader = opened(tiny.pack)
     loader.load_state_dict(uninterrupted[1, 0][1][50])
     assert len(list(loader)) == 10

@@ -104,7 +104,7 @@ def write_cifar_100_python(folder):
 @pytest.mark.parametrize(
     "write", [write_cifar, write_cifar_100, write_cifar_python, write_cifar_100_python]
 )
-def test_cifar(write, tmp_path):
+def test_cifar_files_are_read(write, tmp_path):
     folder = tmp_path / "cifar"
     folder.mkdir()
     write(folder)
@@ -116,7 +116,7 @@ def test_cifar(write, tmp_path):
 
 
 @pytest.mark.parametrize("protocol", [0, 1, 2, 3, 5])
-def test_cifar_of_python_in_any_protocol(protocol, tmp_path):
+def test_pickled_cifar_of_any_protocol_is_read(protocol, tmp_path):
     write_cifar_python(tmp_path, protocol)
     data = tundish.Dataset(tmp_path)
     assert data.targets == LABELS.tolist()
@@ -124,7 +124,7 @@ def test_cifar_of_python_in_any_protocol(protocol, tmp_path):
 
 
 @pytest.mark.parametrize("ending", ["", ".gz"])
-def test_mnist(ending, tmp_path):
+def test_mnist_files_are_read(ending, tmp_path):
     gray = IMAGES[..., 0]
     write = gzip.compress if ending else bytes
     head = struct.pack(">IIII", 0x803, *gray.shape)
@@ -135,7 +135,7 @@ def test_mnist(ending, tmp_path):
 
 
 @pytest.mark.parametrize("write", [write_cifar, write_cifar_100, write_cifar_python])
-def test_a_folder_of_cifar_without_names_of_classes(write, tmp_path):
+def test_a_cifar_folder_without_class_names_is_read(write, tmp_path):
     write(tmp_path)
     for name in ("batches.meta.txt", "fine_label_names.txt", "batches.meta"):
         (tmp_path / name).unlink(missing_ok=True)
@@ -177,14 +177,14 @@ def test_a_folder_of_idx_files_names_what_it_has(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["plain", "fortran", "version2", "version3"])
-def test_what_numpy_saved_as_npy(name, tmp_path):
+def test_npy_files_are_read(name, tmp_path):
     copied(FORMATS / "numpy" / f"{name}_labels.npy", tmp_path)
     images = copied(FORMATS / "numpy" / f"{name}.npy", tmp_path)
     same(images, EXPECTED["images"], EXPECTED["labels"])
 
 
 @pytest.mark.parametrize("name", ["stored", "deflated"])
-def test_what_numpy_saved_as_npz(name, tmp_path):
+def test_npz_files_are_read(name, tmp_path):
     path = copied(FORMATS / "numpy" / f"{name}.npz", tmp_path)
     same(path, EXPECTED["images"], EXPECTED["labels"], EXPECTED["scores"])
     (batch,) = opened(path, 5, as_dict=True, untransformed=array_fields(opened_source(path)))
@@ -192,7 +192,7 @@ def test_what_numpy_saved_as_npz(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["named", "planes"])
-def test_what_safetensors_saved(name, tmp_path):
+def test_safetensors_files_are_read(name, tmp_path):
     path = copied(FORMATS / "safetensors" / f"{name}.safetensors", tmp_path)
     scores = EXPECTED["scores"] if name == "named" else None  # the other file has bfloat16
     same(path, EXPECTED["images"], EXPECTED["labels"], scores)
@@ -201,13 +201,13 @@ def test_what_safetensors_saved(name, tmp_path):
 @pytest.mark.parametrize(
     "name", sorted(path.name for path in PTH.glob("*.pth") if path.name != "untyped.pth")
 )
-def test_what_torch_saved(name, tmp_path):
+def test_pth_files_are_read(name, tmp_path):
     path = copied(PTH / name, tmp_path)
     scores = EXPECTED["scores"] if name.startswith("named") else None
     same(path, EXPECTED["images"], EXPECTED["labels"], scores)
 
 
-def test_types_that_torch_saves_without_a_typed_storage():
+def test_types_without_a_typed_storage_are_read():
     data = tundish.Dataset(PTH / "untyped.pth", mode="I;16")
     assert data.targets == EXPECTED["labels"].tolist()
     np.testing.assert_array_equal(data[4][0], EXPECTED["images"][4, ..., 0])

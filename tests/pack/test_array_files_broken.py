@@ -57,7 +57,7 @@ def npy(array=IMAGES, **changes):
         (b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + npy()[10:], "TND-315", "a header of"),
     ],
 )
-def test_npy(data, code, reason, tmp_path):
+def test_broken_npy_is_refused(data, code, reason, tmp_path):
     refused(tmp_path / "x.npy", data, code, reason)
 
 
@@ -83,25 +83,25 @@ def put(data, offset, form, value):
     return data
 
 
-def test_npz_that_is_cut_off(tmp_path):
+def test_truncated_npz_is_refused(tmp_path):
     refused(tmp_path / "a.npz", npz()[:-10], "TND-314", "the file may be cut short")
 
 
-def test_npz_with_a_wrong_checksum(tmp_path):
+def test_npz_with_a_wrong_checksum_is_refused(tmp_path):
     data = npz()
     entry = member_offsets(data, "x.npy")[1]
     wrong = put(data, entry + 16, "<I", 1)
     refused(tmp_path / "a.npz", wrong, "TND-314", "member 'x.npy' fails its checksum")
 
 
-def test_npz_with_damaged_deflate_data(tmp_path):
+def test_npz_with_damaged_deflate_data_is_refused(tmp_path):
     data = npz()
     begin = member_offsets(data, "x.npy")[0]
     data[begin] |= 6  # a block type that deflate does not define
     refused(tmp_path / "a.npz", data, "TND-314", "member 'x.npy' cannot be unpacked")
 
 
-def test_npz_whose_sizes_lie(tmp_path):
+def test_npz_with_wrong_sizes_is_refused(tmp_path):
     data = npz(compressed=False)
     entry = member_offsets(data, "x.npy")[1]
     refused(
@@ -112,14 +112,14 @@ def test_npz_whose_sizes_lie(tmp_path):
     refused(tmp_path / "a.npz", data, "TND-314", "a member leaves the file")
 
 
-def test_npz_whose_directory_names_another_member(tmp_path):
+def test_npz_with_a_mismatched_directory_is_refused(tmp_path):
     data = npz(compressed=False)
     entry = member_offsets(data, "y.npy")[1]
     wrong = put(data, entry + 42, "<I", 0)  # where x.npy starts
     refused(tmp_path / "a.npz", wrong, "TND-314", "own header differs from the directory")
 
 
-def test_npz_whose_members_overlap(tmp_path):
+def test_npz_with_overlapping_members_is_refused(tmp_path):
     """The bytes of the first member contain the second member with its header, as in zip bombs."""
 
     def local(name, data):
@@ -138,7 +138,7 @@ def test_npz_whose_members_overlap(tmp_path):
     refused(tmp_path / "a.npz", body + entries + end, "TND-314", "members overlap")
 
 
-def test_npz_that_are_bombs(tmp_path):
+def test_npz_bombs_are_refused(tmp_path):
     data = npz()
     entry = member_offsets(data, "x.npy")[1]
     refused(
@@ -158,7 +158,7 @@ def test_npz_that_are_bombs(tmp_path):
     refused(tmp_path / "a.npz", data, "TND-315", "at most 1,073,741,824 are unpacked into memory")
 
 
-def test_npz_with_a_member_of_another_length_than_its_shape(tmp_path):
+def test_npz_with_a_member_that_does_not_match_its_shape_is_refused(tmp_path):
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("x.npy", npy() + b"more")
@@ -204,7 +204,7 @@ GOOD = tensor(0, 360, [4, 6, 5, 3])
         ),
     ],
 )
-def test_safetensors(data, code, reason, tmp_path):
+def test_broken_safetensors_is_refused(data, code, reason, tmp_path):
     refused(tmp_path / "a.safetensors", data, code, reason)
 
 
@@ -226,19 +226,19 @@ def idx(magic=0x803, shape=(4, 6, 5), data=120):
         (gzip.compress(idx())[:-8] + bytes(8), "TND-312", "incorrect data check"),
     ],
 )
-def test_idx(data, code, reason, tmp_path):
+def test_broken_idx_is_refused(data, code, reason, tmp_path):
     ending = ".gz" if data.startswith(b"\x1f\x8b") else ""
     refused(tmp_path / f"a-images-idx3-ubyte{ending}", data, code, reason)
 
 
-def test_cifar_of_another_length(tmp_path):
+def test_cifar_of_a_wrong_length_is_refused(tmp_path):
     refused(
         tmp_path / "data_batch_1.bin", bytes(3073 * 2 - 1), "TND-314", "no whole number of records"
     )
 
 
 @pytest.mark.parametrize("name", ["data_batch_1.bin", "test_batch.bin"])
-def test_cifar_with_a_label_outside_of_its_classes(name, tmp_path):
+def test_cifar_with_an_unknown_class_is_refused(name, tmp_path):
     (tmp_path / "batches.meta.txt").write_text("\n".join("abcdefghij"))
     data = bytes(3073) + bytes([77]) + bytes(3072)
     refused(
@@ -259,7 +259,7 @@ def test_labels_alone_are_not_packed(tmp_path):
     assert "'image' is left out: 3 entries for 7 samples" in message
 
 
-def test_labels_of_another_length_than_the_images(tmp_path):
+def test_labels_that_do_not_match_the_number_of_images_are_refused(tmp_path):
     path = tmp_path / "a.npz"
     np.savez(path, image=np.zeros((7, 9, 8, 3), np.uint8), label=np.arange(6))
     code, message = error_of("info", "--list", path, exit_code=1)
@@ -268,7 +268,7 @@ def test_labels_of_another_length_than_the_images(tmp_path):
     assert f'tundish.DataSource("{path}", image=..., label=...)' in message
 
 
-def test_the_weights_of_a_model_are_no_samples(tmp_path):
+def test_model_weights_are_refused_as_samples(tmp_path):
     path = tmp_path / "model.npz"
     weights = {f"{i}.{kind}": np.zeros(8, "f4") for i in range(2) for kind in ("weight", "bias")}
     np.savez(path, **weights)
@@ -277,12 +277,12 @@ def test_the_weights_of_a_model_are_no_samples(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["a.npy", "a.npz", "a.h5", "a.tfrecord", "data.mdb", "a.rec"])
-def test_a_file_that_is_empty_or_begins_wrongly(name, tmp_path):
+def test_an_empty_file_or_a_wrong_header_is_refused(name, tmp_path):
     refused(tmp_path / name, b"", "TND-310", "is empty")
     reason = "first bytes do not: its 20 bytes begin with 58 4e 55 4d 50 59 01 00; such a file"
     refused(tmp_path / name, b"XNUMPY\x01\x00" + bytes(12), "TND-304", reason)
 
 
-def test_an_archive_that_is_too_short(tmp_path):
+def test_an_archive_that_is_too_short_is_refused(tmp_path):
     reason = "its name says NumPy's .npz, its first bytes do not: its 20 bytes begin with 50 4b 03"
     refused(tmp_path / "a.npz", b"PK\x03\x04" + bytes(16), "TND-304", reason)

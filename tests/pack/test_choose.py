@@ -63,7 +63,7 @@ def test_a_jpeg_that_was_recoded_is_both_jpeg_and_lanes(photos, tmp_path):
         assert result_json("pack", tmp_path / "all.tnd", *words)["samples"] == samples, text
 
 
-def test_a_wrong_filter_is_wrong_use(photos, tmp_path):
+def test_an_invalid_filter_is_a_usage_error(photos, tmp_path):
     for words, text in (
         (["--filter", "label"], "not compared with anything"),
         (["--sample", "0.5"], "tundish: --sample is a number such as 1000 or a share such as 10%"),
@@ -91,7 +91,7 @@ def test_duplicates_are_reported_or_dropped(photos, tmp_path):
     assert "dog/038.png" not in keys(tmp_path / "b.tnd")
 
 
-def test_a_sample_is_the_same_for_any_threads_and_shards_and_from_a_pack(photos, tmp_path):
+def test_sampling_does_not_depend_on_threads_shards_or_packing(photos, tmp_path):
     words = ["--sample", "30%", "--seed", "4", "--duplicates", "drop"]
     for name, more in (("a", ["-j", "1"]), ("b", ["-j", "4"])):
         result_json("pack", photos, "-o", tmp_path / f"{name}.tnd", *words, *more)
@@ -178,7 +178,7 @@ def test_an_interrupted_split_goes_on(recorded, photos, tmp_path):
     assert error_of("split", photos, *words, tmp_path / "x", exit_code=1)["code"] == "TND-506"
 
 
-def test_an_interrupted_split_keeps_nothing_of_another(photos, tmp_path):
+def test_an_interrupted_split_does_not_mix_with_another(photos, tmp_path):
     interrupted_split(photos, tmp_path / "x")
     other = ["a=0.5,b=0.5", "--seed", "1", "-o", tmp_path / "x"]
     error = error_of("split", photos, *other, exit_code=1)
@@ -195,7 +195,7 @@ def test_an_interrupted_split_keeps_nothing_of_another(photos, tmp_path):
     assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
 
 
-def test_split_refuses_what_makes_no_sense_before_it_writes(photos, tmp_path):
+def test_split_refuses_invalid_options_before_writing(photos, tmp_path):
     for parts, text in (("train=1", "one part"), ("a=0.5,b=0.4", "add up to 0.9")):
         result = run("split", photos, parts, "-o", tmp_path / "a")
         assert result.returncode == 2

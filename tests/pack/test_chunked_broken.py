@@ -71,7 +71,7 @@ ZARR_3 = [
 
 
 @pytest.mark.parametrize(("change", "code", "reason"), ZARR_3)
-def test_metadata_of_zarr_3(change, code, reason, tmp_path):
+def test_broken_zarr_3_metadata_are_refused(change, code, reason, tmp_path):
     unzip("zarr/zarr3.zip", tmp_path)
     change_json(tmp_path / "sharded" / "zarr.json", **change)
     found, message = refusal(tmp_path / "sharded")
@@ -89,7 +89,7 @@ N5 = [
 
 
 @pytest.mark.parametrize(("change", "code", "reason"), N5)
-def test_metadata_of_n5(change, code, reason, tmp_path):
+def test_broken_n5_metadata_are_refused(change, code, reason, tmp_path):
     unzip("n5/z5.zip", tmp_path)
     change_json(tmp_path / "raw.n5" / "image" / "attributes.json", **change)
     found, message = refusal(tmp_path / "raw.n5")
@@ -105,7 +105,7 @@ def test_metadata_of_n5(change, code, reason, tmp_path):
         ("n5/z5.zip", "raw.n5/image/attributes.json"),
     ],
 )
-def test_metadata_that_are_no_json(archive, file, text, tmp_path):
+def test_metadata_that_are_not_json_are_refused(archive, file, text, tmp_path):
     unzip(archive, tmp_path)
     (tmp_path / file).write_bytes(text)
     found, message = refusal(tmp_path / file.split("/")[0])
@@ -152,7 +152,7 @@ def check_bad_sample(array, file, data, reason):
 
 
 @pytest.mark.parametrize(("name", "change", "reason"), CHUNKS)
-def test_chunks_of_zarr(name, change, reason, tmp_path):
+def test_broken_zarr_chunks_are_bad_samples(name, change, reason, tmp_path):
     unzip("zarr/zarr2.zip", tmp_path)
     file = tmp_path / name / "0.0.0.0"
     check_bad_sample(tmp_path / name, file, change(file.read_bytes()), reason)
@@ -174,7 +174,7 @@ def with_entry(data, offset, size):
         (lambda data: data[:-1], "the checksum of the shard's table is wrong"),
     ],
 )
-def test_shards_of_zarr_3(change, reason, tmp_path):
+def test_broken_zarr_3_shards_are_bad_samples(change, reason, tmp_path):
     unzip("zarr/zarr3.zip", tmp_path)
     file = tmp_path / "sharded" / "c" / "0" / "0" / "0" / "0"
     check_bad_sample(tmp_path / "sharded", file, change(file.read_bytes()), reason)
@@ -215,6 +215,6 @@ HDF5 = [
 
 
 @pytest.mark.parametrize(("name", "change", "code", "reason"), HDF5)
-def test_hdf5(name, change, code, reason, tmp_path):
+def test_broken_hdf5_is_refused(name, change, code, reason, tmp_path):
     unzip("hdf5/hdf5.zip", tmp_path)
     check_refused(tmp_path / "broken.h5", change((tmp_path / name).read_bytes()), code, reason)

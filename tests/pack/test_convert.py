@@ -57,7 +57,7 @@ def labels_of(files):
 # --- encoded images ---------------------------------------------------------------------------
 
 
-def test_a_folder_comes_back_byte_for_byte(photos, tmp_path):
+def test_a_folder_is_restored_byte_for_byte(photos, tmp_path):
     root, files = photos
     report = result_json("convert", root / "photos.tnd", "-o", tmp_path / "f", "--to", "folder")
     assert set(report) == documented_keys("convert")
@@ -132,7 +132,7 @@ def test_lmdb_holds_datums_or_without_labels_the_images(photos, tmp_path):
     assert list(found.values()) == [pixels(number) for number in range(3)]
 
 
-def test_a_tree_of_lmdb_has_several_levels(tmp_path):
+def test_an_lmdb_tree_may_have_several_levels(tmp_path):
     """Values of many sizes are stored in leaves and in overflow pages."""
     files = {f"{'n' * 80}{n:04}.jpg": bytes([n % 251]) * (37 * n % 5000 + 1) for n in range(2500)}
     tar_of(tmp_path / "a.tar", files)
@@ -161,7 +161,7 @@ CLASSES = ["0", "a cat", "empty", "l'été, 3 5 x", "ü"]
         ("set/a.tfrecord", ["--to", "tfrecord", "--shards", "2"], "2"),
     ],
 )
-def test_the_names_of_classes_come_back(target, words, empty, tmp_path):
+def test_class_names_are_restored(target, words, empty, tmp_path):
     for number, name in enumerate(CLASSES):
         (tmp_path / "photos" / name).mkdir(parents=True)
         if name != "empty":
@@ -178,7 +178,7 @@ def test_the_names_of_classes_come_back(target, words, empty, tmp_path):
     assert [label for _, label in pack] == [0, 1, 3, 4]
 
 
-def test_names_that_are_not_those_of_classes_are_left_out(photos, tmp_path):
+def test_names_that_are_not_class_names_are_omitted(photos, tmp_path):
     root, _ = photos
     result_json("convert", root / "photos", "-o", tmp_path / "a.h5", "--to", "hdf5")
     data = (tmp_path / "a.h5").read_bytes()
@@ -271,7 +271,7 @@ def test_a_damaged_sample_is_left_out_and_named(photos, tmp_path):
         tundish.convert(tmp_path / "bad.tnd", tmp_path / "b.tar", "tar")
 
 
-def test_images_of_several_sizes_are_no_npy(tmp_path):
+def test_images_of_several_sizes_cannot_become_npy(tmp_path):
     for number, size in enumerate([(8, 8), (8, 8), (9, 8)]):
         write(tmp_path / f"in/c/{number}.jpg", pixels(number, size))
     words = ["convert", tmp_path / "in", "-o", tmp_path / "n", "--to", "npy"]
@@ -283,7 +283,7 @@ def test_images_of_several_sizes_are_no_npy(tmp_path):
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_what_exists_is_kept_without_force(photos, tmp_path, form):
+def test_existing_files_are_kept_without_force(photos, tmp_path, form):
     root, _ = photos
     inside = {"folder": "cat/00.jpg", "lmdb": "data.mdb", "npy": "label.npy"}.get(form)
     file = tmp_path / "out" / inside if inside else tmp_path / "out"
@@ -311,20 +311,20 @@ def test_more_shards_than_samples_are_refused(photos, tmp_path):
         (["--to", "lmdb", "--shards", "2"], "an LMDB data file is one file: leave out --shards"),
     ],
 )
-def test_wrong_words_say_what_to_do(photos, tmp_path, words, reason):
+def test_invalid_arguments_suggest_a_fix(photos, tmp_path, words, reason):
     result = program("convert", photos[0] / "photos.tnd", "-o", tmp_path / "x", *words)
     assert result.returncode == 2
     assert reason in result.stderr.decode()
     assert os.listdir(tmp_path) == []
 
 
-def test_progress_goes_to_a_function(photos, tmp_path):
+def test_progress_is_passed_to_a_function(photos, tmp_path):
     seen = []
     tundish.convert(photos[0] / "photos.tnd", tmp_path / "a.tar", "tar", progress=seen.append)
     assert seen[-1]["samples"] == seen[-1]["samples_total"] == 9
 
 
-def test_no_field_takes_the_name_of_the_image_or_of_the_label(tmp_path):
+def test_fields_do_not_overwrite_the_image_or_the_label(tmp_path):
     """Field names equal the image's ending, the label's ending, or each other after conversion."""
     sample = {
         "image": png(),

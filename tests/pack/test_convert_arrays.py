@@ -38,7 +38,7 @@ def arrays(tmp_path_factory):
     return root, kept
 
 
-def test_arrays_come_back_from_npy(arrays, tmp_path):
+def test_arrays_survive_npy(arrays, tmp_path):
     root, kept = arrays
     tundish.convert(root / "a.tnd", tmp_path / "n", "npy")
     assert {name[:-4] for name in os.listdir(tmp_path / "n")} == set(kept)
@@ -48,7 +48,7 @@ def test_arrays_come_back_from_npy(arrays, tmp_path):
         assert np.array_equal(found, values)
 
 
-def test_arrays_come_back_from_hdf5(arrays, tmp_path):
+def test_arrays_survive_hdf5(arrays, tmp_path):
     root, kept = arrays
     tundish.convert(root / "a.tnd", tmp_path / "a.h5", "hdf5")
     tundish.convert(tmp_path / "a.h5", tmp_path / "n", "npy")
@@ -58,7 +58,7 @@ def test_arrays_come_back_from_hdf5(arrays, tmp_path):
         assert np.array_equal(found.reshape(values.shape), values)
 
 
-def test_arrays_come_back_from_tfrecord(arrays, tmp_path):
+def test_arrays_survive_tfrecord(arrays, tmp_path):
     root, kept = arrays
     tundish.convert(root / "a.tnd", tmp_path / "a.tfrecord", "tfrecord")
     found = record_files.tfrecords((tmp_path / "a.tfrecord").read_bytes())
@@ -80,7 +80,7 @@ def test_arrays_come_back_from_tfrecord(arrays, tmp_path):
     assert not list((tmp_path / "n").glob("*shape*"))
 
 
-def test_arrays_come_back_from_a_tar_and_a_folder(arrays, tmp_path):
+def test_arrays_survive_a_tar_and_a_folder(arrays, tmp_path):
     root, kept = arrays
     tundish.convert(root / "a.tnd", tmp_path / "a.tar", "tar")
     tundish.convert(root / "a.tnd", tmp_path / "f", "folder")
@@ -113,7 +113,7 @@ def test_lmdb_has_raw_pixels_with_channels_first(arrays, tmp_path):
 @pytest.mark.parametrize(
     ("shape", "dtype"), [((6, 5), np.uint8), ((6, 5), np.uint16), ((4, 6, 5), np.uint8)]
 )
-def test_raw_pixels_of_every_kind_are_pngs(tmp_path, shape, dtype):
+def test_raw_pixels_of_every_kind_become_pngs(tmp_path, shape, dtype):
     values = np.random.default_rng(2).integers(0, 256, (3, *shape)).astype(dtype)
     values *= 257 if dtype == np.uint16 else 1
     np.save(tmp_path / "x.npy", values)
@@ -123,7 +123,7 @@ def test_raw_pixels_of_every_kind_are_pngs(tmp_path, shape, dtype):
         assert np.array_equal(found, wanted if len(shape) == 2 else wanted.transpose(1, 2, 0))
 
 
-def test_label_vectors_keep_their_name_and_the_lost_names_of_classes_are_told(tmp_path):
+def test_label_vectors_keep_their_name_and_lost_class_names_are_reported(tmp_path):
     write(tmp_path / "1.png", png())
     (tmp_path / "v.csv").write_text("path,label:a,label:b\n1.png,0.5,1\n")
     for kind in ("tar", "tfrecord", "hdf5", "npy"):

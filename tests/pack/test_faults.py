@@ -237,7 +237,7 @@ def test_a_disk_that_stays_broken_is_reported_once(place, call):
         ("pack", "thread", errno.EAGAIN, 2),
     ],
 )
-def test_what_a_file_system_cannot_do_is_done_without(place, flow, call, number, nth):
+def test_missing_features_of_a_file_system_are_worked_around(place, flow, call, number, nth):
     run = Run(place, flow, call, number, nth, threads=3)  # the second thread is one of three
     assert run.reached, run
     assert run.code == 0, run

@@ -106,7 +106,7 @@ def test_a_folder_that_may_not_be_written_to_is_named(tmp_path, folder_source):
         assert_refused(tundish("pack", folder_source, "-o", disk / "t.tnd"), 504)
 
 
-def test_after_room_was_made_the_same_command_succeeds(folder_source, tmp_path):
+def test_the_same_command_succeeds_after_space_was_freed(folder_source, tmp_path):
     with mounted(tmp_path / "disk", "size=4m") as disk:
         (disk / "ballast").write_bytes(bytes(3_900_000))
         assert_refused(tundish("pack", folder_source, "-o", disk / "t.tnd"), 503)

@@ -43,7 +43,7 @@ def coefficients(records, read_lanes):
     return {name: read_lanes.read_record(record, tables) for name, record in records[0].items()}
 
 
-def test_the_coefficients_of_the_slow_reader_never_change(coefficients):
+def test_the_coefficients_of_the_reference_reader_never_change(coefficients):
     digests = {
         name: hashlib.sha256(b"".join(c.astype("<i2").tobytes() for c in image)).hexdigest()
         for name, image in coefficients.items()
@@ -72,7 +72,9 @@ def test_the_coefficients_equal_those_of_the_file_by_the_definition_of_the_dct(c
             assert np.abs(samples - plane).max() <= 1  # libjpeg uses integer arithmetic
 
 
-def test_they_hold_every_kind_of_record_table_and_unit(records, read_lanes, monkeypatch):
+def test_the_golden_files_contain_every_kind_of_record_table_and_unit(
+    records, read_lanes, monkeypatch
+):
     seen = set()
     read_unit, bits, value = read_lanes.read_unit, read_lanes.Lanes.bits, read_lanes.Lanes.value
 
@@ -113,7 +115,7 @@ def test_they_hold_every_kind_of_record_table_and_unit(records, read_lanes, monk
 
 
 @needs_program
-def test_the_program_gives_every_file_back_byte_for_byte(tmp_path):
+def test_the_program_restores_every_file_byte_for_byte(tmp_path):
     assert tundish("verify", PACK, "--pixels").returncode == 0
     assert tundish("unpack", PACK, "-o", tmp_path / "back").returncode == 0
     for number, file in enumerate(FILES):

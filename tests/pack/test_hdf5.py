@@ -27,7 +27,7 @@ def test_every_filter_gives_the_pixels(folder, name):
     assert np.array_equal(pixels(tundish.DataSource(folder / "kinds.h5", image=name)), images())
 
 
-def test_a_layout_that_the_library_does_not_know_is_refused(folder):
+def test_an_unsupported_layout_is_refused(folder):
     """libhdf5 2 writes the layout with libver="latest"; our libhdf5 is 1.10."""
     with pytest.raises(tundish.Error, match=r"TND-315(?s:.*)write the file with libver='v110'"):
         tundish.Dataset(tundish.DataSource(folder / "latest.h5", image="chunked"))
@@ -54,7 +54,7 @@ def test_a_group_has_image_and_label_and_trains_as_its_pack(folder, tmp_path):
     check_same_batches(file, tundish.DataSource(file), tmp_path)
 
 
-def test_byte_strings_are_coded_images(folder, tmp_path):
+def test_byte_strings_are_read_as_encoded_images(folder, tmp_path):
     file = folder / "strings.h5"
     assert np.array_equal(pixels(file), images())
     check_same_batches(file, tundish.DataSource(file), tmp_path)
@@ -86,7 +86,7 @@ def test_a_user_block_is_refused_by_its_name(folder, tmp_path, size):
     assert "user block" in message
 
 
-def test_what_is_unclear_names_the_arrays(folder):
+def test_an_ambiguous_file_is_refused_with_its_arrays(folder):
     code, message = error_of("info", "--list", folder / "kinds.h5", exit_code=1)
     assert code == "TND-318"
     assert "contiguous" in message
@@ -136,6 +136,6 @@ def test_changed_bytes_end_in_an_error_or_in_samples(tmp_path):
     assert codes <= {None, "TND-314", "TND-315", "TND-317", "TND-318", "TND-302"}, codes
 
 
-def test_the_verb_describes_a_file(folder):
+def test_info_describes_a_file(folder):
     out = program("read-hdf5-structure", folder / "missing.h5").stdout
     assert out.startswith(b"TNDHDF52\x01\x00\x00\x00\x05\x00\x00\x00image")

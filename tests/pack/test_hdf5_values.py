@@ -70,7 +70,7 @@ def test_floats_that_are_not_ieee_are_left_out_with_a_warning(folder):
         assert f"array {name} is left out: its floats are not IEEE 754" in text
 
 
-def test_what_has_no_numbers_is_left_out_with_a_warning(folder):
+def test_arrays_without_numbers_are_omitted_with_a_warning(folder):
     said = check_values(folder, "others")
     reasons = {
         "compound": "its elements are compounds: write a data set for each part",

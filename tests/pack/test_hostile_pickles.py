@@ -145,7 +145,7 @@ def test_nothing_of_cifar_is_executed(tmp_path, monkeypatch):
     ],
 )
 @pytest.mark.parametrize("form", [archive, legacy])
-def test_hostile_pickles(form, data, code, reason, tmp_path):
+def test_hostile_pickles_are_refused(form, data, code, reason, tmp_path):
     path = form(tmp_path / "a.pth", data)
     found, message = error_of("info", "--list", path, exit_code=exit_code_of(code))
     assert (found[: len(code)], reason in message) == (code, True), message
@@ -171,24 +171,24 @@ def test_hostile_pickles(form, data, code, reason, tmp_path):
         ({"kind": b"QInt8"}, "TND-315", "torch.QInt8Storage, which is not on the list"),
     ],
 )
-def test_tensors_that_lie(image, code, reason, tmp_path):
+def test_tensors_with_wrong_sizes_are_refused(image, code, reason, tmp_path):
     path = archive(tmp_path / "a.pth", b"\x80\x02" + tensor(**image) + b".")
     found, message = error_of("info", "--list", path, exit_code=exit_code_of(code))
     assert (found[: len(code)], reason in message) == (code, True), message
 
 
 @pytest.mark.parametrize("key", [b"N", b"(t", text(b"0"), b"(" + text(b"storage") + b"NNNNt"])
-def test_persistent_ids_that_lie(key, tmp_path):
+def test_invalid_persistent_ids_are_refused(key, tmp_path):
     call = b"ctorch._utils\n_rebuild_tensor_v2\n(" + key + b"QK\x00(K\x02t(K\x01t\x89NtR."
     refused(archive(tmp_path / "a.pth", call), "TND-314", "storage")
 
 
-def test_a_number_of_elements_that_lies_is_not_used(tmp_path):
+def test_a_wrong_number_of_elements_is_ignored(tmp_path):
     path = archive(tmp_path / "a.pth", named(tensor(elements=2**60)))
     assert tundish.Dataset(path).targets == [3, 4]
 
 
-def test_a_wrong_checksum_of_the_pickle(tmp_path):
+def test_a_wrong_checksum_of_the_pickle_is_refused(tmp_path):
     path = archive(tmp_path / "a.pth", named(tensor()))
     data = path.read_bytes()
     path.write_bytes(data.replace(b"images", b"imagez", 1))
@@ -196,7 +196,7 @@ def test_a_wrong_checksum_of_the_pickle(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["named.pth", "named-legacy.pth"])
-def test_files_that_are_cut_off(name, tmp_path):
+def test_truncated_files_are_refused(name, tmp_path):
     data = (PTH / name).read_bytes()
     path = tmp_path / name
     for size in range(1, len(data), len(data) // 12):
@@ -204,7 +204,7 @@ def test_files_that_are_cut_off(name, tmp_path):
         assert error_of("info", "--list", path, exit_code=3)[0] == "TND-314"
 
 
-def test_a_legacy_file_whose_storages_lie(tmp_path):
+def test_a_legacy_file_with_wrong_storages_is_refused(tmp_path):
     data = bytearray((PTH / "pair-legacy.pth").read_bytes())
     count = data.rindex((5 * 6 * 7 * 3).to_bytes(8, "little"))
     data[count : count + 8] = (2**63).to_bytes(8, "little")
@@ -212,7 +212,7 @@ def test_a_legacy_file_whose_storages_lie(tmp_path):
     refused(tmp_path / "a.pth", "TND-314", "the file ends in a storage")
 
 
-def test_a_bomb_takes_no_more_memory_than_is_promised(tmp_path):
+def test_a_bomb_stays_within_the_documented_memory(tmp_path):
     """A few KB hold the maximum number of values, each memoized; SECURITY.md promises 1 GiB."""
     bomb = b"]\x94" * 3_999_999 + b"."
     path = archive(tmp_path / "a.pth", bomb, method=zipfile.ZIP_DEFLATED)

@@ -66,7 +66,7 @@ class Blocked(Labeled):
         return super().__getitem__(number)
 
 
-def test_a_pack_that_goes_on_counts_the_labels_before(tmp_path):
+def test_a_resumed_pack_counts_the_earlier_labels(tmp_path):
     """The labels are read back from the journal of the interrupted run."""
     samples, target = Blocked(*[5] * 200), tmp_path / "a.tnd"
 

@@ -58,7 +58,7 @@ def written(pack, target, to):
 
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("seed", range(8))
-def test_labels_and_classes_come_back(seed, to, tmp_path):
+def test_labels_and_classes_are_restored(seed, to, tmp_path):
     classes, labels = random_set(random.Random(seed))
     tundish.pack(Samples(classes, labels), tmp_path / "a.tnd", progress=False)
     path = written(tmp_path / "a.tnd", tmp_path / f"o.{to}", to)
@@ -75,7 +75,7 @@ def test_labels_and_classes_come_back(seed, to, tmp_path):
 
 
 @pytest.mark.parametrize("to", ["unpack", "folder", "tar", "tfrecord"])
-def test_classes_that_are_not_utf_8_come_back(to, tmp_path):
+def test_class_names_that_are_not_utf_8_are_restored(to, tmp_path):
     """A reader decides by the first records, which do not contain such a class in one case."""
     names = [b"a", b"b,\xff", b"\xfe\n"]
     for number in range(72):

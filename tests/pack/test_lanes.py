@@ -81,7 +81,7 @@ def pack(request, folder):
     return target
 
 
-def test_every_file_comes_back_byte_for_byte(folder, pack, tmp_path):
+def test_every_file_is_restored_byte_for_byte(folder, pack, tmp_path):
     tundish_json("unpack", pack, "-o", tmp_path / "back")
     for file in sorted((folder / "a").iterdir()):
         assert (tmp_path / "back/a" / file.name).read_bytes() == file.read_bytes(), file.name
@@ -91,7 +91,7 @@ def test_every_file_comes_back_byte_for_byte(folder, pack, tmp_path):
     assert first == (folder / "a/00.jpg").read_bytes()
 
 
-def test_the_pixels_are_pillows(folder, pack):
+def test_the_pixels_equal_pillows(folder, pack):
     dataset = tundish.Dataset(str(pack))
     for number, file in enumerate(sorted((folder / "a").iterdir())):
         if file.name == "23.jpg":
@@ -127,7 +127,7 @@ def test_a_pack_of_a_pack_holds_the_same(pack, tmp_path):
     assert tundish_json("info", again)["id"] == tundish_json("info", pack)["id"]
 
 
-def test_the_slow_reader_in_python_agrees(folder, pack):
+def test_the_reference_reader_in_python_agrees(folder, pack):
     read_lanes, read_tnd = reader("read_lanes"), reader("read_tnd")
 
     with open(pack, "rb") as file:
@@ -163,7 +163,7 @@ def test_stripped_packs_have_no_metadata_and_the_same_pixels(folder, tmp_path):
     assert tundish_json("info", "--list", target, "--from", "7", "--count", "1")["codec"] == "lanes"
 
 
-def test_a_jpeg_that_would_grow_stays_as_it_is(folder, tmp_path):
+def test_a_jpeg_that_would_grow_is_stored_unchanged(folder, tmp_path):
     report = tundish_json("pack", folder, "-o", tmp_path / "a.tnd", "--max-growth", "0.01")
     assert report["lanes"]["kept"]["growth"] == 14
     assert tundish_json("info", tmp_path / "a.tnd")["codecs"] == {"jpeg": 16, "png": 1}

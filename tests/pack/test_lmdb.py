@@ -210,7 +210,7 @@ def test_a_broken_file_is_refused(name, tmp_path):
     check_refused(tmp_path / "data.mdb", *BROKEN[name])
 
 
-def test_a_large_file_of_nothing_takes_no_memory(tmp_path):
+def test_a_large_sparse_file_takes_no_memory(tmp_path):
     """The meta page claims pages of a sparse 4 TiB file."""
     path = tmp_path / "data.mdb"
     with path.open("wb") as file:
@@ -220,7 +220,7 @@ def test_a_large_file_of_nothing_takes_no_memory(tmp_path):
     assert (code, "is no branch or leaf" in message) == ("TND-314", True), message
 
 
-def test_a_datum_that_lies_is_one_bad_sample(copy):
+def test_a_datum_with_wrong_sizes_is_one_bad_sample(copy):
     path = copy("datums.mdb")
     data = path.read_bytes()
     place = data.index(b"\x08\x03\x10\x04\x18\x05\x22\x3c")  # 3 x 4 x 5: 60 bytes

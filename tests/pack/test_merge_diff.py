@@ -42,7 +42,7 @@ def test_merge_joins_classes_and_copies_records(two, tmp_path):
     assert (tmp_path / "c.tnd").read_bytes() == target.read_bytes()
 
 
-def test_merging_packs_with_one_table_codes_nothing_again(two, tmp_path):
+def test_merging_packs_with_the_same_tables_re_encodes_nothing(two, tmp_path):
     for name in ("a", "b"):
         words = ["-o", tmp_path / f"{name}.tnd", "--tables", "builtin"]
         result_json("pack", two / name, *words)
@@ -71,7 +71,7 @@ def test_merge_of_different_fields_is_refused(two, tmp_path):
     assert "camera (text)" in error["message"]
 
 
-def test_diff_names_what_differs_and_exits_as_diff(tmp_path):
+def test_diff_names_the_differences_and_has_the_exit_codes_of_diff(tmp_path):
     old = make_folder(tmp_path / "old", 10)
     result_json("pack", old, "-o", tmp_path / "old.tnd")
     assert "10 unchanged" in out(run("diff", old, tmp_path / "old.tnd"))

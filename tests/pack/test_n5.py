@@ -25,7 +25,7 @@ def test_blocks_of_any_codec_give_their_pixels(folders, writer, name):
     assert np.array_equal(pixels(folders[writer] / f"{name}.n5"), images())
 
 
-def test_a_group_trains_as_its_pack_does(folders, tmp_path):
+def test_a_group_trains_like_its_pack(folders, tmp_path):
     group = folders["z5"] / "group.n5"
     data = tundish.Dataset(group)
     assert [data[i][1] for i in range(len(data))] == labels().tolist()
@@ -43,7 +43,7 @@ def test_a_group_trains_as_its_pack_does(folders, tmp_path):
         (None, 40, "the chunk has 20 bytes, not"),
     ],
 )
-def test_a_block_that_lies_is_one_bad_sample(at, value, reason, tmp_path):
+def test_a_block_with_wrong_sizes_is_one_bad_sample(at, value, reason, tmp_path):
     unzip("n5/z5.zip", tmp_path)
     block = tmp_path / "raw.n5" / "image" / "0" / "0" / "0" / "0"
     data = bytearray(block.read_bytes())

@@ -18,7 +18,7 @@ from tests.helpers.program import tundish as program
 pytestmark = needs_program
 
 
-def test_a_folder_is_packed_and_the_result_is_the_program_s(three_photos, tmp_path):
+def test_a_folder_is_packed_and_the_programs_result_is_returned(three_photos, tmp_path):
     out = tmp_path / "train.tnd"
     result = tundish.pack(three_photos, out)
     assert set(result) == documented_keys("pack")
@@ -29,7 +29,7 @@ def test_a_folder_is_packed_and_the_result_is_the_program_s(three_photos, tmp_pa
     assert again.read_bytes() == out.read_bytes()
 
 
-def test_keywords_are_the_program_s_flags(three_photos, tmp_path):
+def test_keywords_are_the_programs_flags(three_photos, tmp_path):
     out = tmp_path / "train.tnd"
     result = tundish.pack(three_photos, out, codec="keep", threads=1, force=False, tables=None)
     assert set(result["codecs"]) == {"jpeg", "png"}
@@ -73,7 +73,7 @@ def test_refused_files_are_an_error_unless_they_may_be_left_out(three_photos, tm
     assert [one["key"] for one in result["refused"]] == ["dog/d.jpg"]
 
 
-def test_it_prints_nothing_without_a_terminal(three_photos, tmp_path, capfd):
+def test_pack_prints_nothing_without_a_terminal(three_photos, tmp_path, capfd):
     tundish.pack(three_photos, tmp_path / "train.tnd")
     assert capfd.readouterr() == ("", "")
 

@@ -38,7 +38,7 @@ def test_an_error_of_the_program_is_raised_when_progress_is_shown(three_photos, 
         tundish.pack(three_photos, tmp_path / "a.tnd", progress=print)
 
 
-def test_what_the_function_raises_ends_the_packing(large_photos, tmp_path):
+def test_an_exception_of_the_function_ends_the_packing(large_photos, tmp_path):
     def stop(amount):
         raise LookupError("enough")
 
@@ -56,7 +56,7 @@ def test_with_progress_true_a_log_gets_a_line(three_photos, tmp_path, capsys):
     assert line.startswith("packing   100 %   3 of 3 images")
 
 
-def test_a_notebook_sees_one_line_that_is_drawn_again(three_photos, tmp_path, monkeypatch):
+def test_a_notebook_shows_one_line_that_is_redrawn(three_photos, tmp_path, monkeypatch):
     class OutStream(io.StringIO):
         pass
 

@@ -35,7 +35,7 @@ def archive(tmp_path_factory):
 
 
 @pytest.mark.parametrize("options", [OFTEN, [*OFTEN, "--shard-size", "40KB"], ["--shard", "1/2"]])
-def test_a_pack_interrupted_at_random_moments_goes_on_to_the_same_bytes(source, tmp_path, options):
+def test_a_pack_interrupted_at_random_moments_resumes_to_the_same_bytes(source, tmp_path, options):
     choose = random.Random(len(options))
     job = Job(tmp_path, "job", source, options)
     for _ in range(7):
@@ -44,7 +44,7 @@ def test_a_pack_interrupted_at_random_moments_goes_on_to_the_same_bytes(source, 
     assert job.complete() == job.files
 
 
-def test_an_archive_that_is_read_from_the_front_goes_on(archive, tmp_path):
+def test_a_sequentially_read_archive_resumes(archive, tmp_path):
     choose = random.Random(4)
     job = Job(tmp_path, "job", archive, [*OFTEN, "--shard-size", "60KB"])
     for _ in range(5):
@@ -81,7 +81,7 @@ def rows(pack):
     return [{name: row[name] for name in row if name != "record"} for row in found]
 
 
-def test_salvage_takes_the_records_of_an_interrupted_pack(tmp_path):
+def test_salvage_recovers_the_records_of_an_interrupted_pack(tmp_path):
     """The JPEGs are re-coded with tables that only the journal contains."""
     source = write_photos(tmp_path / "photos", range(24), quality=95)
     result_json("pack", source, "-o", tmp_path / "whole.tnd")
@@ -124,7 +124,7 @@ def test_salvage_takes_the_records_of_an_interrupted_pack(tmp_path):
     assert (tmp_path / "a.tnd").read_bytes() == (tmp_path / "whole.tnd").read_bytes()
 
 
-def test_ctrl_c_says_that_the_same_command_goes_on(source, tmp_path):
+def test_ctrl_c_reports_that_the_same_command_resumes(source, tmp_path):
     text = interrupted(source, tmp_path / "a.tnd")
     assert "TND-507" in text
     assert "of 120 samples are packed and kept; the same command goes on from there" in text
@@ -206,7 +206,7 @@ def test_shards_open_as_one_data_set(source, tmp_path):
     assert again["id"] == json.loads(run("info", tmp_path / "whole.tnd", "--json").stdout)["id"]
 
 
-def test_a_shard_that_is_missing_or_another_is_named(source, tmp_path):
+def test_a_missing_or_foreign_shard_is_named(source, tmp_path):
     tundish.pack(source, tmp_path / "a.tnd", shard_size="40KB")
     (tmp_path / "a-00001.tnd").write_bytes((tmp_path / "a-00000.tnd").read_bytes())
     result = run("info", tmp_path / "a.tnds")
@@ -248,6 +248,6 @@ def test_parts_packed_one_by_one_become_one_data_set(source, tmp_path):
         ["--checkpoint", "-1"],
     ],
 )
-def test_words_that_make_no_sense_are_refused(source, tmp_path, words):
+def test_invalid_arguments_are_refused(source, tmp_path, words):
     assert run("pack", source, "-o", tmp_path / "a.tnd", *words).returncode == 2
     assert os.listdir(tmp_path) == []

@@ -108,7 +108,7 @@ def test_jpeg_records_are_the_files_that_pillow_writes(photos, tmp_path, reencod
     assert report["preprocess"]["changed"] == 7
 
 
-def test_large_jpeg_records_become_lanes_and_come_back(tmp_path):
+def test_large_jpeg_records_become_lanes_and_are_restored(tmp_path):
     photos = folder_of(
         tmp_path / "photos",
         {f"{i}.jpg": coded(picture(i, (500, 375)), quality=97) for i in range(3)},
@@ -124,7 +124,7 @@ def test_large_jpeg_records_become_lanes_and_come_back(tmp_path):
         assert files[path.name] == coded(image, quality=90)
 
 
-def test_center_crop_and_longest_side(photos, tmp_path):
+def test_center_crop_and_longest_side_equal_pillow(photos, tmp_path):
     pack(photos, tmp_path / "a.tnd", "--center-crop", "60x32", "--reencode", "raw")
     files = unpacked(tmp_path / "a.tnd", tmp_path / "a")
     image = np.asarray(Image.open(photos / "c/0.jpg"))
@@ -142,7 +142,7 @@ def batches(path, *transforms, **options):
     return [(images.numpy(), labels.numpy()) for images, labels in loader]
 
 
-def test_training_gets_the_batches_that_it_would_get_on_line(photos, tmp_path):
+def test_training_gets_the_same_batches_as_with_online_preprocessing(photos, tmp_path):
     pack(photos, tmp_path / "a.tnd", "--resize", "shortest=64", "--reencode", "raw")
     resize, crop = T.Resize(64), [T.RandomCrop(40), T.RandomHorizontalFlip()]
     on_line = batches(photos, resize, *crop, shuffle=True)
@@ -185,7 +185,7 @@ def test_the_original_is_kept_when_it_is_smaller_or_would_be_enlarged(tmp_path):
     assert report["preprocess"]["kept"] == {}
 
 
-def test_turned_images_stay_or_become_upright(tmp_path):
+def test_rotated_images_are_kept_or_made_upright(tmp_path):
     exif = Image.Exif()
     exif[0x0112] = 6
     image = picture(1, (120, 80))
@@ -209,7 +209,7 @@ def test_turned_images_stay_or_become_upright(tmp_path):
     assert packed.shape[-2:] == (60, 40)
 
 
-def test_every_kind_of_source_is_treated_or_named(tmp_path):
+def test_every_kind_of_source_is_preprocessed_or_named(tmp_path):
     sixteen = Image.fromarray(np.arange(120 * 90, dtype=np.uint16).reshape(90, 120))
     files = {
         "cmyk.jpg": coded(picture(1, (120, 90)).convert("CMYK"), quality=95),
@@ -246,7 +246,7 @@ def test_every_kind_of_source_is_treated_or_named(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["HWC", "CHW", "HW", "RGBA", "deep"])
-def test_raw_pixels_of_arrays_are_images_as_files_are(form, tmp_path):
+def test_arrays_of_raw_pixels_are_preprocessed_like_files(form, tmp_path):
     """A NumPy array and a folder of PNGs with the same pixels give the same batches."""
     deep = [np.arange(30 * 20, dtype=np.uint16).reshape(20, 30) * (n + 50) for n in range(3)]
     mode = {"HW": "L", "RGBA": "RGBA"}.get(form, "RGB")
@@ -307,7 +307,7 @@ def test_the_pack_has_the_same_bytes_for_any_number_of_threads(photos, tmp_path)
     assert packs[0] == packs[1] == packs[2]
 
 
-def test_from_python_with_a_proof(photos, tmp_path):
+def test_pack_preprocesses_from_python_with_a_proof(photos, tmp_path):
     report = tundish.pack(
         photos, tmp_path / "a.tnd", resize="shortest=64", reencode="png", if_larger="replace",
         prove=True, prove_sample=4,
@@ -345,7 +345,7 @@ def test_from_python_with_a_proof(photos, tmp_path):
         (["--enlarge"], "need --resize"),
     ],
 )
-def test_options_without_sense_are_refused(photos, tmp_path, words, message):
+def test_invalid_options_are_refused(photos, tmp_path, words, message):
     result = program("pack", photos, "-o", tmp_path / "a.tnd", *words)
     assert result.returncode == 2
     assert message in err(result)
@@ -377,7 +377,7 @@ def masked(tmp_path, value):
 
 @needs_program
 @pytest.mark.parametrize("words", [["--resize=shortest=12"], ["--center-crop=8"]])
-def test_arrays_that_would_no_longer_fit_their_images_are_warned_of(tmp_path, words):
+def test_arrays_that_no_longer_match_their_images_cause_a_warning(tmp_path, words):
     source = masked(tmp_path, np.zeros((30, 40), np.uint8))
     result = result_json("pack", source, "-o", tmp_path / "a.tnd", *words)
     (warning,) = result["warnings"]
@@ -385,7 +385,7 @@ def test_arrays_that_would_no_longer_fit_their_images_are_warned_of(tmp_path, wo
 
 
 @needs_program
-def test_arrays_that_still_fit_are_not_warned_of(tmp_path):
+def test_arrays_that_still_match_cause_no_warning(tmp_path):
     reencode = ["-o", tmp_path / "a.tnd", "--reencode=png"]
     source = masked(tmp_path, np.zeros((30, 40), np.uint8))
     assert result_json("pack", source, *reencode)["warnings"] == []

@@ -50,7 +50,7 @@ def test_tuples_of_images_and_labels_are_loaded_as_the_data_set_gives_them(tmp_p
     assert run("verify", tmp_path / "a.tnd").returncode == 0
 
 
-def test_every_kind_of_field_comes_back(tmp_path):
+def test_every_kind_of_field_is_restored(tmp_path):
     def sample(i):
         return {
             "caption": f"photo {i} \u00e9",
@@ -146,7 +146,7 @@ def test_vectors_are_labels_where_the_classes_are_known(tmp_path):
     assert "field1" in packed(dataset, tmp_path, force=True)[0]
 
 
-def test_single_values_and_named_tuples(tmp_path):
+def test_single_values_and_named_tuples_are_packed(tmp_path):
     rows = packed([np.arange(i, i + 3) for i in range(2)], tmp_path)
     assert [row["value"].tolist() for row in rows] == [[0, 1, 2], [1, 2, 3]]
     Row = namedtuple("Row", ["img", "y", "text"])
@@ -174,7 +174,7 @@ def test_iterators_are_packed_to_their_end(tmp_path):
 
 
 @pytest.mark.parametrize("shard_size", [None, "20KB"])
-def test_an_iterator_that_broke_off_goes_on_to_the_same_bytes(tmp_path, shard_size):
+def test_an_interrupted_iterator_resumes_to_the_same_bytes(tmp_path, shard_size):
     def samples(broken_at):
         for i in range(120):
             if i == broken_at:
@@ -272,13 +272,13 @@ def test_bad_samples_are_named_with_number_and_reason(tmp_path):
         ([1j], "which a pack cannot hold"),
     ],
 )
-def test_what_is_no_data_set_is_refused(dataset, text, tmp_path):
+def test_an_object_that_is_not_a_dataset_is_refused(dataset, text, tmp_path):
     with pytest.raises(tundish.Error, match=text):
         tundish.pack(dataset, tmp_path / "a.tnd")
     assert os.listdir(tmp_path) == []
 
 
-def test_shapes_of_arrays_may_vary_when_it_is_said(tmp_path):
+def test_array_shapes_may_vary_on_request(tmp_path):
     dataset = [{"x": pixels(i), "a": np.zeros(40 if i == 21 else 3)} for i in range(40)]
     report = tundish.pack(dataset, tmp_path / "a.tnd", skip_bad=True)
     assert "expected float64 (3,), got float64 (40,)" in report["refused"][0]["message"]
@@ -301,7 +301,7 @@ def test_processes_give_the_same_bytes_and_options_work(tmp_path):
         assert whole == (tmp_path / "3" / name).read_bytes()
 
 
-def test_a_worker_that_dies_is_named_and_the_next_pack_goes_on(tmp_path):
+def test_a_dead_worker_is_named_and_the_next_pack_resumes(tmp_path):
     (tmp_path / "marker").touch()
     dataset = Killed(tmp_path / "marker")
     tundish.pack(dataset, tmp_path / "whole.tnd")
@@ -320,7 +320,7 @@ def test_a_worker_that_dies_is_named_and_the_next_pack_goes_on(tmp_path):
     assert (tmp_path / "a.tnd").read_bytes() == (tmp_path / "whole.tnd").read_bytes()
 
 
-def test_a_data_set_that_does_not_pickle_is_read_by_this_process(tmp_path, monkeypatch):
+def test_an_unpicklable_dataset_is_read_in_this_process(tmp_path, monkeypatch):
     monkeypatch.setattr("tundish.samples.worker_pool._WORTH_SECONDS", 0)
     report = tundish.pack(Unpicklable(), tmp_path / "a.tnd")
     assert report["processes"] == 0
@@ -342,7 +342,7 @@ print(report["why_one_process"])
 """
 
 
-def test_a_class_of_the_script_itself(tmp_path):
+def test_a_dataset_class_may_be_defined_in_the_script(tmp_path):
     (tmp_path / "script.py").write_text(SCRIPT)
     words = [sys.executable, tmp_path / "script.py", tmp_path / "a.tnd"]
     alone = subprocess.run([*words, "default"], capture_output=True, text=True)
@@ -389,7 +389,7 @@ def test_workers_end_with_the_process_that_packs(tmp_path, how):
         assert text.count("KeyboardInterrupt") == 1
 
 
-def test_a_text_that_cannot_be_stored_is_named(tmp_path):
+def test_an_unstorable_text_is_named(tmp_path):
     rows = [{"image": pixels(0), "text": text} for text in ("a", "\ud800", "b")]
     with pytest.raises(tundish.Error, match=r"sample 1: field 'text': .* no text"):
         tundish.pack(rows, tmp_path / "a.tnd", progress=False)

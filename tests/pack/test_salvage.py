@@ -53,7 +53,7 @@ def keys(pack):
     ]
 
 
-def test_of_an_intact_pack_nothing_is_lost(packed, tmp_path):
+def test_an_intact_pack_loses_nothing(packed, tmp_path):
     report, rest = salvage(packed[1].read_bytes(), tmp_path, exit_code=0)
     assert set(report) == documented_keys("verify", "--salvage")
     assert report["samples"] == report["copied"] == report["records_before"] == 30
@@ -73,7 +73,7 @@ def test_damaged_records_are_left_out_and_listed(packed, tmp_path):
     assert "29 records; 1 lost" in text
 
 
-def test_without_tail_head_or_index_the_images_come_back_with_names_and_labels(packed, tmp_path):
+def test_images_are_recovered_with_names_without_tail_head_or_index(packed, tmp_path):
     folder, whole = packed
     data = whole.read_bytes()
     report, rest = salvage(bytes(64) + data[64:-10], tmp_path, exit_code=0)
@@ -89,7 +89,7 @@ def test_without_tail_head_or_index_the_images_come_back_with_names_and_labels(p
     assert run("diff", folder, rest).returncode == 0
 
 
-def test_a_file_that_is_cut_off_gives_the_images_before_the_cut(packed, tmp_path):
+def test_a_truncated_file_gives_the_images_before_the_cut(packed, tmp_path):
     folder, whole = packed
     data = whole.read_bytes()
     cut = data.index((folder / "dog/004.png").read_bytes()) + 100
@@ -105,7 +105,7 @@ def test_a_file_that_is_cut_off_gives_the_images_before_the_cut(packed, tmp_path
 
 
 @pytest.mark.parametrize("entry", [24, 40])  # metadata, tables
-def test_exit_code_0_says_that_nothing_is_lost(packed, tmp_path, entry):
+def test_exit_code_0_means_that_nothing_is_lost(packed, tmp_path, entry):
     """PNG records do not need the tables."""
     data = bytearray(packed[1].read_bytes())
     data[section(data, entry) + 1] ^= 1
@@ -145,14 +145,14 @@ def test_re_coded_jpegs_need_their_tables(lanes, tmp_path):
 
 
 @pytest.mark.parametrize("options", [["--tables", "builtin"], ["--codec", "keep"]])
-def test_a_cut_pack_of_jpegs_with_the_built_in_tables_or_none_comes_back(lanes, tmp_path, options):
+def test_a_truncated_jpeg_pack_without_own_tables_is_recovered(lanes, tmp_path, options):
     result_json("pack", lanes[0], "-o", tmp_path / "whole.tnd", *options)
     data = (tmp_path / "whole.tnd").read_bytes()
     report, _ = salvage(data[: len(data) // 2], tmp_path)
     assert report["samples"] >= 4
 
 
-def test_a_cut_pack_of_arrays_needs_their_shape(tmp_path):
+def test_a_truncated_pack_of_arrays_needs_their_shape(tmp_path):
     images = numpy.random.default_rng(1).integers(0, 255, (60, 8, 8, 3), numpy.uint8)
     numpy.savez(tmp_path / "a.npz", images=images, labels=numpy.arange(60) % 7)
     result_json("pack", tmp_path / "a.npz", "-o", tmp_path / "whole.tnd")
@@ -172,7 +172,7 @@ def test_a_cut_pack_of_arrays_needs_their_shape(tmp_path):
     )
 
 
-def test_what_is_no_pack_is_refused(tmp_path):
+def test_a_file_that_is_not_a_pack_is_refused(tmp_path):
     (tmp_path / "a.tnd").write_bytes(b"hello" * 100)
     error = error_of("verify", tmp_path / "a.tnd", "--salvage", tmp_path / "b.tnd", exit_code=3)
     assert error["code"] == "TND-101"

@@ -86,7 +86,7 @@ def salvage(torn, rest, exit_codes=(0,)):
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
 @pytest.mark.parametrize("shard", [None, 0, 1, 3])
-def test_the_records_of_an_interrupted_pack_come_back(source, whole, tmp_path, sent, shard):
+def test_the_records_of_an_interrupted_pack_are_recovered(source, whole, tmp_path, sent, shard):
     options = OFTEN if shard is None else [*OFTEN, *SHARDS]
 
     def is_time(journal):
@@ -157,7 +157,7 @@ def test_a_finished_shard_without_its_name_is_read_by_its_index(torn, whole, tmp
     assert rows(tmp_path / "rest.tnd") == rows(whole / "w-00001.tnd")
 
 
-def test_between_two_shards_the_error_says_that_the_others_are_finished(torn, tmp_path):
+def test_between_two_shards_the_error_reports_the_finished_shards(torn, tmp_path):
     partial = torn / ".w.tnds.partial"
     words = ["verify", torn / "w.tnd", "--salvage", tmp_path / "rest.tnd"]
     partial.write_bytes(bytes(SHARD_BYTES))
@@ -177,7 +177,7 @@ def test_the_result_names_the_finished_shards(in_shard_2, tmp_path):
     assert "2 before this one are finished: packs of their own" in out(result)
 
 
-def test_a_kill_before_the_first_record(source, tmp_path):
+def test_a_kill_before_the_first_record_is_reported(source, tmp_path):
     """With the default checkpoints, a pack this small writes its first block at the end."""
     for is_time in (lambda journal: journal.exists(), lambda journal: len(blocks(journal)) == 1):
         interrupt(source, tmp_path / "i", signal.SIGKILL, [], is_time)
@@ -188,7 +188,7 @@ def test_a_kill_before_the_first_record(source, tmp_path):
         assert error["reason"] == "the pack was interrupted before a record was written"
 
 
-def test_records_of_arrays_come_back(tmp_path):
+def test_records_of_arrays_are_recovered(tmp_path):
     images = numpy.random.default_rng(1).integers(0, 255, (3000, 32, 32, 3), numpy.uint8)
     numpy.savez(tmp_path / "a.npz", images=images, labels=numpy.arange(3000) % 7)
     result_json("pack", tmp_path / "a.npz", "-o", tmp_path / "whole.tnd")
@@ -201,7 +201,7 @@ def test_records_of_arrays_come_back(tmp_path):
     assert rows(tmp_path / "rest.tnd")[:named] == rows(tmp_path / "whole.tnd")[:named]
 
 
-def test_paths_have_one_slash(in_shard_2, tmp_path):
+def test_salvage_reports_paths_without_double_slashes(in_shard_2, tmp_path):
     shutil.copytree(in_shard_2, tmp_path / "i")
     partial = tmp_path / "i/.w.tnds.partial"
     data = bytearray(partial.read_bytes())

@@ -54,7 +54,7 @@ TAR_NAMES = [name for name in NAMES if name != b"a/.jpg"]
 
 
 @pytest.mark.parametrize("form", ["USTAR", "GNU", "PAX"])
-def test_an_archive_of_pythons_tarfile(form, files, tmp_path):
+def test_archives_of_pythons_tarfile_are_read(form, files, tmp_path):
     members = {name: files[name] for name in TAR_NAMES}
     members[b"d" * 80 + b"/" + b"n" * 90 + b".jpg"] = image(100)
     if form != "USTAR":
@@ -70,7 +70,7 @@ def test_an_archive_of_pythons_tarfile(form, files, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["v7", "oldgnu", "gnu", "ustar", "posix"])
-def test_an_archive_of_gnu_tar(form, folder, files, tmp_path):
+def test_archives_of_gnu_tar_are_read(form, folder, files, tmp_path):
     version = subprocess.run(["tar", "--version"], capture_output=True, text=True)
     if "GNU tar" not in version.stdout:
         pytest.skip("another tar program")
@@ -119,7 +119,7 @@ def test_a_compressed_archive_gives_the_same_pack(kind, files, tmp_path):
     assert not (tmp_path / "b.tnd").exists()
 
 
-def test_samples_of_a_webdataset_have_their_fields(tmp_path):
+def test_samples_of_a_webdataset_keep_their_fields(tmp_path):
     path = tmp_path / "shard.tar"
     with tarfile.open(path, "w") as archive:
         for number in range(5):
@@ -146,7 +146,7 @@ def test_samples_of_a_webdataset_have_their_fields(tmp_path):
     assert listed[3] == {"path": "s/0003.png", "label": "30"}
 
 
-def test_names_that_lead_out_of_an_archive_stay_inside(tmp_path):
+def test_names_pointing_outside_an_archive_stay_inside(tmp_path):
     path = tmp_path / "a.tar"
     with tarfile.open(path, "w") as archive:
         for number, name in enumerate([b"../../up.jpg", b"/root/abs.jpg", b"c/../../x.jpg"]):

@@ -56,14 +56,14 @@ print(json.dumps(ImageFolder(sys.argv[1]).samples))
     assert [(row["key"], row["label"]) for row in rows(folder)] == expected
 
 
-def test_a_folder_comes_back_from_its_pack_byte_for_byte(folder, files, tmp_path):
+def test_a_folder_is_restored_from_its_pack_byte_for_byte(folder, files, tmp_path):
     tundish("unpack", packed(folder), "-o", tmp_path / "again", "--quiet")
     again = tree(tmp_path / "again")
     assert {name: again.get(name) for name in files} == files
     assert set(again) - set(files) <= {b"list.csv"}
 
 
-def test_a_loop_of_links_ends(folder):
+def test_a_loop_of_links_is_not_followed_forever(folder):
     (folder / "a" / "loop").symlink_to(folder / "a", target_is_directory=True)
     (folder / "loop").symlink_to(folder, target_is_directory=True)
     before = [key for key in keys(folder) if not key.startswith(b"loop/")]

@@ -19,7 +19,7 @@ def write_list(path, lines, **options):
 
 
 @pytest.mark.parametrize(("ending", "options"), [(".csv", {}), (".tsv", {"delimiter": "\t"})])
-def test_a_list_written_by_pythons_csv(ending, options, folder, files, tmp_path):
+def test_a_list_written_by_pythons_csv_is_read(ending, options, folder, files, tmp_path):
     labels = ["dog", "cat", "eel"]
     lines = [["path", "label", "weight", "note"]]
     for number, name in enumerate(files):

@@ -22,7 +22,7 @@ pytestmark = needs_program
         ("a.csv", b"path\n", "TND-302"),
     ],
 )
-def test_what_cannot_be_packed_is_refused(name, data, code, tmp_path):
+def test_unsupported_sources_are_refused(name, data, code, tmp_path):
     if data is not None:
         (tmp_path / name).write_bytes(data)
     result = json.loads(

@@ -52,7 +52,7 @@ def test_examples_of_tensorflow_are_read_as_they_were_written(copy, tmp_path):
     assert (tmp_path / ".examples.tfrecord.tndx").exists()
 
 
-def test_sequences_become_arrays_with_a_side_for_the_steps(copy, tmp_path):
+def test_sequences_become_arrays_with_a_step_axis(copy, tmp_path):
     batches = check_same_batches(copy("sequences.tfrecord"), tmp_path / "a.tnd")
     found = [np.asarray(value).tolist() for value in joined(batches, "track")]
     assert found == [one["track"] for one in EXPECTED]

@@ -31,24 +31,24 @@ def check(path):
 
 
 @pytest.mark.parametrize("name", ["shard.tar", "shard.tar.gz"])
-def test_its_pack_has_what_was_written(name, tmp_path):
+def test_the_pack_has_the_written_samples(name, tmp_path):
     tundish.pack(FOLDER / name, tmp_path / "a.tnd", progress=False)
     check(tmp_path / "a.tnd")
 
 
-def test_it_trains_as_its_pack(tmp_path):
+def test_an_archive_trains_like_its_pack(tmp_path):
     check(FOLDER / "shard.tar")
     batches = check_same_batches(FOLDER / "shard.tar", tmp_path / "a.tnd")
     labels = [label for batch in batches for label in batch["label"].tolist()]
     assert labels == [expected["label"] for expected in EXPECTED]
 
 
-def test_what_is_compressed_cannot_be_trained_from():
+def test_compressed_archives_cannot_be_trained_from():
     with pytest.raises(tundish.Error, match="TND-309"):
         tundish.Loader(FOLDER / "shard.tar.gz", 2)
 
 
-def test_it_comes_back_as_it_was(tmp_path):
+def test_an_archive_is_restored_unchanged(tmp_path):
     tundish.pack(FOLDER / "shard.tar", tmp_path / "a.tnd", progress=False)
     tundish.convert(tmp_path / "a.tnd", tmp_path / "b.tar", "tar")
 

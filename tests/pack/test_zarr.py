@@ -69,7 +69,7 @@ def test_another_axis_counts_the_samples(folders, axis):
     assert np.array_equal(found, np.moveaxis(images(), 1, 0))
 
 
-def test_what_is_not_read_is_refused_by_name(folders, tmp_path):
+def test_unsupported_features_are_refused_by_name(folders, tmp_path):
     code, message = error_of("info", "--list", folders[2] / "delta", exit_code=1)
     assert code == "TND-315"
     assert "Zarr 2: filter 'delta'" in message
@@ -117,7 +117,7 @@ def test_a_damaged_table_of_a_shard_is_noticed(byte, tmp_path):
         ({"shape": [0, 6, 5, 3]}, "TND-302", "arrays are empty"),
     ],
 )
-def test_metadata_that_lie_are_refused(change, code, reason, tmp_path):
+def test_wrong_metadata_are_refused(change, code, reason, tmp_path):
     unzip("zarr/zarr2.zip", tmp_path)
     file = tmp_path / "raw" / ".zarray"
     file.write_text(json.dumps(json.loads(file.read_text()) | change))
@@ -125,7 +125,7 @@ def test_metadata_that_lie_are_refused(change, code, reason, tmp_path):
     assert (found, reason in message) == (code, True), message
 
 
-def test_which_array_is_the_image_is_asked_when_unclear(folders, tmp_path):
+def test_an_ambiguous_image_array_is_refused_with_the_choices(folders, tmp_path):
     code, message = error_of("info", "--list", folders[2] / "group", "--image=photos", exit_code=1)
     assert code == "TND-318"
     assert "image" in message

@@ -84,7 +84,7 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
-def test_the_pixels_are_torchvisions_for_the_same_draws(tmp_path: Path) -> None:
+def test_the_pixels_equal_torchvisions_for_the_same_draws(tmp_path: Path) -> None:
     images = sample_images()
     images["bright"] = np.random.default_rng(2).integers(220, 256, (300, 250, 3), np.uint8)
     plans, ours = {}, {}
@@ -200,7 +200,7 @@ def assert_drawn_from(numbers: np.ndarray, below: np.ndarray) -> None:
     assert worst < 1.95 / math.sqrt(len(numbers))
 
 
-def test_weights_are_dirichlets_and_chains_have_one_to_three_operations() -> None:
+def test_weights_follow_dirichlet_and_chains_have_one_to_three_operations() -> None:
     shares, weights, lengths = [], [], []
     for sample in range(8_000):
         steps = T.plan([T.AugMix()], (70, 90), sample=sample)["steps"][1:]
@@ -235,7 +235,7 @@ def test_weights_are_dirichlets_and_chains_have_one_to_three_operations() -> Non
         (T.AugMix(interpolation="bicubic"), "interpolation must be nearest or bilinear"),
     ],
 )
-def test_what_torchvision_refuses_is_refused(transform: T.Transform, text: str) -> None:
+def test_arguments_that_torchvision_refuses_are_refused(transform: T.Transform, text: str) -> None:
     with pytest.raises(ValueError) as caught:
         T.plan([transform], (20, 30))
     assert text in str(caught.value)

@@ -38,7 +38,7 @@ np.savez(sys.argv[2], **results)
 """
 
 
-def test_gaussian_blur_is_torchvisions_but_for_roundings_of_a_half(tmp_path: Path) -> None:
+def test_gaussian_blur_equals_torchvisions_up_to_rounding_of_halves(tmp_path: Path) -> None:
     images = same_pixels.sample_images()
     images["large noise"] = np.random.default_rng(1).integers(0, 256, (300, 400, 3), np.uint8)
     np.savez(tmp_path / "images.npz", **images)
@@ -103,7 +103,7 @@ def test_the_pillow_blur_equals_pillow_for_drawn_radii() -> None:
         (T.PillowGaussianBlur((2, 1)), "radius must be (min, max), not (2, 1)"),
     ],
 )
-def test_a_blur_that_cannot_be_is_refused(transform: T.Transform, text: str) -> None:
+def test_an_impossible_blur_is_refused(transform: T.Transform, text: str) -> None:
     with pytest.raises(ValueError) as caught:
         T.plan([transform], (10, 30))
     assert text in str(caught.value)

@@ -88,9 +88,7 @@ np.savez(sys.argv[2], **results)
     ],
     ids=lambda one: type(one).__name__,
 )
-def test_what_was_drawn_is_done_as_torchvision_does_it(
-    transform: T.Transform, tmp_path: Path
-) -> None:
+def test_drawn_operations_equal_torchvisions(transform: T.Transform, tmp_path: Path) -> None:
     images = {
         name: image for name, image in same_pixels.sample_images(2).items() if "17x16" in name
     }

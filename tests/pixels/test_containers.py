@@ -28,14 +28,14 @@ def test_random_apply_applies_all_or_none() -> None:
     assert abs(share(both, ["invert", "posterize"]) - 0.3) < 0.015
 
 
-def test_random_choice_takes_one_by_its_weight() -> None:
+def test_random_choice_selects_by_weight() -> None:
     assert abs(share([T.RandomChoice([INVERT, FEW])], ["invert"]) - 0.5) < 0.015
     some = [T.RandomChoice([INVERT, FEW, T.RandomSolarize(9, p=1)], p=[3, 0, 1])]
     assert abs(share(some, ["invert"]) - 0.75) < 0.015
     assert share(some, ["posterize"]) == 0
 
 
-def test_random_order_takes_every_order() -> None:
+def test_random_order_uses_every_order() -> None:
     three = [T.RandomOrder([INVERT, FEW, T.RandomSolarize(9, p=1)])]
     counts: dict[tuple[str, ...], int] = {}
     for i in range(12_000):
@@ -45,7 +45,7 @@ def test_random_order_takes_every_order() -> None:
     assert all(abs(n - 2000) < 250 for n in counts.values())
 
 
-def test_they_hold_each_other_and_give_the_pixels_of_what_they_chose() -> None:
+def test_containers_nest_and_give_the_pixels_of_their_choice() -> None:
     inner = T.RandomChoice([T.RandomApply([INVERT], p=0.5), T.RandomOrder([FLIP, FEW])])
     for i in range(50):
         steps = T.plan([inner], (5, 6), sample=i)["steps"]
@@ -55,7 +55,7 @@ def test_they_hold_each_other_and_give_the_pixels_of_what_they_chose() -> None:
         np.testing.assert_array_equal(T.apply([inner], IMAGE, sample=i), expected)
 
 
-def test_what_is_chosen_changes_no_draw_of_the_others() -> None:
+def test_a_choice_does_not_change_the_draws_of_other_transforms() -> None:
     crop = T.RandomCrop(3)
     for i in range(50):
         alone = T.plan([T.RandomChoice([FEW, INVERT]), crop], (50, 60), sample=i)
@@ -74,6 +74,6 @@ def test_what_is_chosen_changes_no_draw_of_the_others() -> None:
         (T.RandomApply([T.RandomPosterize(9)]), "RandomPosterize: bits must be"),
     ],
 )
-def test_what_makes_no_sense_is_refused(transform: T.Transform, text: str) -> None:
+def test_invalid_arguments_are_refused(transform: T.Transform, text: str) -> None:
     with pytest.raises(tundish.ArgumentError, match=text):
         T.plan([transform], (5, 6))

@@ -202,7 +202,7 @@ def damaged() -> dict[str, tuple[bytes, str]]:
 
 
 @pytest.mark.parametrize("name", damaged())
-def test_what_pillow_refuses_is_refused_and_named(tmp_path: Path, name: str) -> None:
+def test_files_that_pillow_refuses_are_refused_and_named(tmp_path: Path, name: str) -> None:
     data, code = damaged()[name]
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / name).write_bytes(data)

@@ -56,7 +56,7 @@ def by_pillow(file: Path, wanted: object) -> tuple[np.ndarray, int]:
 
 
 @pytest.mark.parametrize("wanted", [(30, 40), 50, (100, 160), 224])
-def test_the_pixels_are_those_of_pillows_draft(photos: Path, wanted: object) -> None:
+def test_the_pixels_equal_pillows_draft(photos: Path, wanted: object) -> None:
     files = sorted((photos / "x").iterdir())
     loader = tundish.Loader(
         photos,
@@ -98,7 +98,9 @@ def test_a_crop_after_the_resize_is_that_of_the_whole(photos: Path) -> None:
         ([T.Resize(8, draft=True)], {"cache": "decoded", "memory": "1GiB"}, "cache="),
     ],
 )
-def test_what_draft_cannot_do_is_refused_with_the_reason(photos, steps, options, reason) -> None:
+def test_unsupported_uses_of_draft_are_refused_with_the_reason(
+    photos, steps, options, reason
+) -> None:
     with pytest.raises((tundish.Error, ValueError), match=reason):
         tundish.Loader(photos, 1, transforms=steps, **options)
 

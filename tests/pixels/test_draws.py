@@ -37,13 +37,13 @@ def test_sigma_of_gaussian_blur_is_uniform() -> None:
     assert_uniform([step["value"][2] for step in drawn], 0.1, 2.0)
 
 
-def test_radius_of_the_pillow_blur_is_uniform_and_p_its_share() -> None:
+def test_the_pillow_blur_has_a_uniform_radius_and_probability_p() -> None:
     drawn = steps(T.PillowGaussianBlur((0.5, 3), p=0.3), "box blur")
     assert abs(len(drawn) - 0.3 * DRAWS) < 3.3 * math.sqrt(0.3 * 0.7 * DRAWS)
     assert_uniform([step["value"][0] for step in drawn], 0.5, 3)
 
 
-def test_every_quality_of_jpeg_is_as_likely() -> None:
+def test_every_jpeg_quality_is_equally_likely() -> None:
     drawn = [int(step["value"][0]) for step in steps(T.JPEG((20, 29)), "jpeg")]
     counts = np.bincount(drawn)[20:]
     assert len(counts) == 10

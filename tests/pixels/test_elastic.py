@@ -132,7 +132,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
     return out
 
 
-def test_the_pixels_are_torchvisions_for_the_same_displacements(
+def test_the_pixels_equal_torchvisions_for_the_same_displacements(
     compared: dict[str, list[Any]],
 ) -> None:
     assert len(compared["given"]) > 60
@@ -140,7 +140,7 @@ def test_the_pixels_are_torchvisions_for_the_same_displacements(
         np.testing.assert_array_equal(made, theirs, err_msg=f"{case} {name}")
 
 
-def test_the_pixels_are_torchvisions_for_the_same_random_numbers_but_for_roundings(
+def test_the_pixels_equal_torchvisions_for_the_same_numbers_up_to_rounding(
     compared: dict[str, list[Any]],
 ) -> None:
     """torchvision blurs with a two-dimensional kernel and rounds in another order."""
@@ -184,7 +184,7 @@ def test_the_random_numbers_are_uniform_and_independent() -> None:
         (T.ElasticTransform(), "sigma of (5, 5) needs more than 20 pixels across and down, and the image has 30x20"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused(transform: T.Transform, text: str) -> None:
+def test_impossible_arguments_are_refused(transform: T.Transform, text: str) -> None:
     with pytest.raises(ValueError) as caught:
         T.plan([transform], (20, 30))
     assert text in str(caught.value)

@@ -134,7 +134,7 @@ def test_what_cannot_be_translated_is_named(number: int, answers: list[str]) -> 
     assert REFUSED[number][1] in text
 
 
-def test_something_else_is_refused() -> None:
+def test_other_objects_are_refused() -> None:
     with pytest.raises(ValueError, match="not list"):
         T.from_timm([T.CenterCrop(3)])
     with pytest.raises(ValueError, match="leave out separate=True"):
@@ -197,7 +197,7 @@ np.savez(sys.argv[2], **results)
 """
 
 
-def test_what_timm_does_without_chance_has_the_same_pixels(
+def test_deterministic_timm_transforms_have_the_same_pixels(
     answers: list[str], tmp_path: Path
 ) -> None:
     random = np.random.default_rng(1)

@@ -321,7 +321,7 @@ def compared(
     return out
 
 
-def test_the_pixels_are_those_of_torchvision(tmp_path: Path) -> None:
+def test_the_pixels_equal_torchvisions(tmp_path: Path) -> None:
     for name, made, theirs in compared(EXACT, tmp_path):
         assert made.dtype == theirs.dtype, name
         np.testing.assert_array_equal(made, theirs, err_msg=name)
@@ -345,7 +345,7 @@ def test_gaussian_blur_differs_by_one_level_at_most(tmp_path: Path) -> None:
         assert difference.mean() < 1e-3, name
 
 
-def test_what_would_have_other_pixels_is_refused_by_place_and_name() -> None:
+def test_transforms_with_other_pixels_are_refused_by_place_and_name() -> None:
     cases = of_both(REFUSED)
     answers = json.loads(ask_torchvision(CHILD, json.dumps([theirs for theirs, *_ in cases])))
     for (theirs, place, *parts), answer in zip(cases, answers, strict=True):
@@ -362,7 +362,7 @@ def classes_of(transforms: list[T.Transform]) -> set[str]:
     return out
 
 
-def test_every_transform_that_torchvision_has_too_is_translated(
+def test_every_transform_shared_with_torchvision_is_translated(
     translated: list[list[T.Transform]],
 ) -> None:
     """A new class needs a case above for v2, and for v1 if v1 has the class."""

@@ -190,7 +190,7 @@ def test_every_kind_decodes_to_the_pixels_of_pillow(folder: Path) -> None:
         np.testing.assert_array_equal(dataset[i][0], by_pillow(data, "RGB"), err_msg=name)
 
 
-def test_alpha_is_that_of_pillow(folder: Path) -> None:
+def test_alpha_equals_pillows(folder: Path) -> None:
     loader = tundish.Loader(
         folder / "list.csv", 1, shuffle=False, mode="RGBA", return_index=True, threads=1
     )
@@ -273,7 +273,7 @@ def damaged() -> dict[str, tuple[bytes, str]]:
 
 
 @pytest.mark.parametrize("name", damaged())
-def test_what_pillow_refuses_is_refused_with_the_reason(tmp_path: Path, name: str) -> None:
+def test_files_that_pillow_refuses_are_refused_with_the_reason(tmp_path: Path, name: str) -> None:
     data, reason = damaged()[name]
     (tmp_path / name).write_bytes(data)
     (tmp_path / "list.csv").write_text(f"path\n{name}\n")

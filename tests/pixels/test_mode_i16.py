@@ -118,7 +118,7 @@ np.save(sys.argv[2], out.float().numpy())
     assert np.array_equal(plain[0], load(files, [])[0].astype(np.float32))
 
 
-def test_torch_views_caches_and_a_pack(files, tmp_path):
+def test_views_caches_and_packs_keep_16_bits(files, tmp_path):
     expected = np.stack(load(files, []))
     tundish.pack(files[0].parent.parent, tmp_path / "set.tnd")
     for path in (files[0].parent.parent, tmp_path / "set.tnd"):
@@ -135,7 +135,7 @@ def test_torch_views_caches_and_a_pack(files, tmp_path):
         assert np.array_equal(small.numpy(), large[..., 4:16, 4:16].numpy().astype(np.uint16))
 
 
-def test_an_image_is_turned_as_its_exif_says(tmp_path):
+def test_exif_orientation_is_applied(tmp_path):
     levels = np.random.default_rng(3).integers(0, 65536, (9, 14)).astype(np.uint16)
     image = Image.fromarray(levels)
     exif = Image.Exif()
@@ -176,6 +176,6 @@ def test_other_images_are_bad_samples(files, tmp_path):
     ],
     ids=str,
 )
-def test_what_does_more_than_moving_and_resizing_is_refused(files, transform, says):
+def test_only_moving_and_resizing_transforms_are_accepted(files, transform, says):
     with pytest.raises(tundish.Error, match=says):
         tundish.Loader(files[0].parent.parent, mode="I;16", transforms=[transform])

@@ -139,7 +139,7 @@ RANDOM = [
 
 
 @pytest.mark.parametrize("transforms", RANDOM, ids=str)
-def test_random_transforms_do_to_one_channel_what_they_do_to_three_equal_ones(files, transforms):
+def test_random_transforms_treat_one_channel_like_three_equal_channels(files, transforms):
     for number, image in enumerate(load(files, transforms, seed=4)):
         gray = np.asarray(Image.open(files[number]).convert("L"))
         three = T.apply(transforms, np.repeat(gray[..., None], 3, 2), seed=4, sample=number)
@@ -151,7 +151,7 @@ def test_random_transforms_do_to_one_channel_what_they_do_to_three_equal_ones(fi
 @pytest.mark.parametrize(
     "noise", [T.GaussianNoise(sigma=0.2), T.RandomErasing(p=1, value="random")], ids=str
 )
-def test_noise_is_that_of_one_channel_for_what_follows(files, noise):
+def test_noise_on_one_channel_is_seen_by_later_transforms(files, noise):
     for number, image in enumerate(load(files, [noise, T.RandomEqualize(p=1)], seed=4)):
         gray = np.asarray(Image.open(files[number]).convert("L"))
         three = T.apply([noise], np.repeat(gray[..., None], 3, 2), seed=4, sample=number)
@@ -210,7 +210,7 @@ def test_caches_exif_and_a_pack_change_nothing(files, tmp_path):
     ],
     ids=str,
 )
-def test_what_has_a_number_for_each_channel_is_refused(files, transform, says):
+def test_arguments_per_channel_are_refused(files, transform, says):
     with pytest.raises(tundish.Error, match=says):
         tundish.Loader(files[0].parent.parent, mode="L", transforms=[transform])
     with pytest.raises(tundish.Error, match="num_output_channels must be 3, not 1"):

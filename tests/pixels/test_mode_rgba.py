@@ -163,7 +163,7 @@ def test_pixels_are_those_of_torchvision_on_pillow_images_of_mode_rgba(
     assert_same(files, CHAINS, tmp_path, memory_format=memory_format)
 
 
-def test_random_sizes_and_every_filter(files, tmp_path):
+def test_random_sizes_equal_pillow_with_every_filter(files, tmp_path):
     random = np.random.default_rng(8)
     chains = [
         f"[Resize({tuple(random.integers(1, 110, 2).tolist())}, interpolation={name})]"
@@ -182,7 +182,7 @@ def test_a_narrow_image_stays_premultiplied_between_the_two_passes(tmp_path):
     assert_same([tmp_path / "c/a.png"], chains, tmp_path)
 
 
-def test_an_image_is_turned_as_its_exif_says(tmp_path):
+def test_exif_orientation_is_applied(tmp_path):
     rgba = np.random.default_rng(3).integers(0, 256, (9, 14, 4), np.uint8)
     exif = Image.Exif()
     exif[0x0112] = 6
@@ -219,7 +219,7 @@ def test_elements_are_normalized_by_four_numbers(files, memory_format, dtype):
         assert torch.equal(images, expected)
 
 
-def test_random_crops_are_those_of_rgb_where_images_are_opaque(files):
+def test_random_crops_of_opaque_images_equal_rgb(files):
     steps = [T.RandomResizedCrop(24), T.RandomHorizontalFlip(), T.RandomPerspective(p=1)]
     opaque = [one for one in files if one.suffix == ".jpg"]
     made = dict(zip(files, load(files, steps[:2], seed=4), strict=True))
@@ -243,7 +243,7 @@ def test_levels_and_elements_are_erased_in_all_channels(files):
         assert np.array_equal(erased, np.where(windows, 9, plain))
 
 
-def test_views_crops_lists_and_padding(files):
+def test_views_crops_lists_and_padding_are_supported(files):
     folder, count = files[0].parent.parent, len(files)
     plain = np.stack(load(files, []))
     views = [[T.CenterCrop(12)], [T.CenterCrop(20), T.ToDtype("float32")]]
@@ -279,7 +279,7 @@ def test_caches_and_a_pack_change_nothing(files, tmp_path):
 
 
 @needs_program
-def test_states_replays_and_the_program(files, tmp_path):
+def test_states_replays_and_the_program_support_the_mode(files, tmp_path):
     folder = files[0].parent.parent
     steps = [T.RandomResizedCrop(20), T.Normalize([0.5] * 4, [0.2] * 4)]
     options = {"batch_size": 4, "mode": "RGBA", "transforms": steps, "seed": 3, "shuffle": True}
@@ -322,7 +322,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("transform", "says"), REFUSED, ids=str)
-def test_what_has_no_alpha_is_refused(files, transform, says):
+def test_transforms_without_alpha_support_are_refused(files, transform, says):
     with pytest.raises(tundish.Error, match=says):
         tundish.Loader(files[0].parent.parent, mode="RGBA", transforms=[transform])
 

@@ -120,5 +120,5 @@ def test_a_modified_transform_is_refused(number: int, answers: list[str]) -> Non
     assert part in given, text
 
 
-def test_an_unmodified_transform_is_taken(answers: list[str]) -> None:
+def test_an_unmodified_transform_is_accepted(answers: list[str]) -> None:
     assert [one for one in answers[: len(TAKEN)] if one.startswith("refused")] == []

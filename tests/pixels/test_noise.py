@@ -79,7 +79,7 @@ def test_erasing_after_normalize_fills_elements(dtype: str) -> None:
         np.testing.assert_array_equal(result, expected)
 
 
-def test_what_follows_an_erasure_moves_it() -> None:
+def test_later_transforms_move_an_erased_window() -> None:
     erase = [T.Normalize(), T.RandomErasing(value=9, **ALWAYS)]
     crop = T.RandomCrop((20, 30))
     for sample in range(20):
@@ -113,7 +113,7 @@ def test_random_erasing_after_normalize_gives_normal_numbers() -> None:
 
 
 @pytest.mark.parametrize(("mean", "sigma"), [(0.0, 0.1), (0.25, 0.02), (-0.1, 0.3)])
-def test_noise_is_torchvisions_truncated_normal_number(mean: float, sigma: float) -> None:
+def test_noise_equals_torchvisions_truncated_normal_numbers(mean: float, sigma: float) -> None:
     gray = np.full((300, 400, 3), 128, np.uint8)
     result = T.apply([T.GaussianNoise(mean, sigma)], gray).astype(int) - 128
     counts = np.bincount(result.ravel() + 128, minlength=256)
@@ -182,7 +182,7 @@ def test_jpeg_equals_pillow() -> None:
         ([T.JPEG(7.5)], "quality must be one whole number or two from 1 to 100, not 7.5"),
     ],
 )
-def test_what_cannot_be_is_refused(transforms: list[T.Transform], text: str) -> None:
+def test_impossible_arguments_are_refused(transforms: list[T.Transform], text: str) -> None:
     with pytest.raises(ValueError) as caught:
         T.plan(transforms, (50, 70))
     assert text in str(caught.value)

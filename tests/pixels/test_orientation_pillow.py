@@ -74,7 +74,7 @@ def images(value):
 
 
 @pytest.mark.parametrize("value", range(10))
-def test_images_are_turned_as_pillow_turns_them(tmp_path, value):
+def test_images_are_rotated_like_in_pillow(tmp_path, value):
     made = images(value)
     for name, content in made.items():
         (tmp_path / "photos" / "c").mkdir(parents=True, exist_ok=True)

@@ -106,7 +106,7 @@ def test_sizes_are_drawn_as_torchvision_draws_them() -> None:
         (T.RandomResize(0, 9), "min_size must be a whole number from 1 to 65535"),
     ],
 )
-def test_what_makes_no_sense_is_refused(transform: T.Transform, message: str) -> None:
+def test_invalid_arguments_are_refused(transform: T.Transform, message: str) -> None:
     with pytest.raises(tundish.ArgumentError, match=message):
         T.plan([transform], (9, 9))
 

@@ -33,7 +33,7 @@ CASES = """[
 ]"""
 
 
-def test_geometry_without_chance_has_the_pixels_of_timm(tmp_path: Path) -> None:
+def test_deterministic_geometry_equals_timm(tmp_path: Path) -> None:
     random = np.random.default_rng(4)
     sizes = [(16, 17), (33, 20), (21, 64), (9, 8)]
     images = {f"{h}x{w}": random.integers(0, 256, (h, w, 3)).astype(np.uint8) for h, w in sizes}
@@ -182,7 +182,7 @@ def erased(mode: str) -> list[np.ndarray]:
     return [one[..., c][one[..., c] != one.max()] for one in made for c in range(3)]
 
 
-def test_const_is_zero_rand_one_normal_number_and_pixel_one_for_each() -> None:
+def test_erase_modes_const_rand_and_pixel_fill_as_in_timm() -> None:
     assert all((one == 0).all() for one in erased("const"))
     windows = [one for one in erased("rand") if len(one)]
     assert all((one == one[0]).all() for one in windows)
@@ -195,7 +195,7 @@ def test_const_is_zero_rand_one_normal_number_and_pixel_one_for_each() -> None:
         assert distance * math.sqrt(len(one)) < 2.7
 
 
-def test_erasing_of_timm_needs_elements() -> None:
+def test_timm_erasing_needs_float_elements() -> None:
     with pytest.raises(tundish.ArgumentError, match="must come after Normalize"):
         T.plan([T.TimmRandomErasing()], (9, 9))
     with pytest.raises(tundish.ArgumentError, match="TimmRandomErasing: must come after Normalize"):

@@ -134,7 +134,7 @@ def assert_uniform(shares: np.ndarray) -> None:
     assert distance * math.sqrt(len(shares)) < 2.7
 
 
-def test_mstd_spreads_the_magnitude_normally_and_what_is_beyond_is_clipped() -> None:
+def test_mstd_draws_a_normal_magnitude_that_is_clipped() -> None:
     magnitudes = (radii("rand-m5-n1-p1-mstd2-t3a") - 0.1) / 1.9 * 10
     shares = np.array([0.5 * math.erfc((5 - m) / 2 / math.sqrt(2)) for m in magnitudes])
     beyond = 0.5 * math.erfc(2.5 / math.sqrt(2))  # probability on either side
@@ -188,7 +188,7 @@ WEIGHTS |= {"autocontrast": [0.25], "solarize": [0.05], "solarize add": [0.05], 
 WEIGHTS |= {"brightness": [0.05], "equalize": [0.05], "posterize": [0.05], "invert": [0.05]}
 
 
-def test_weighted_operations_come_by_their_weight_and_each_once() -> None:
+def test_weighted_operations_are_drawn_by_weight_without_repetition() -> None:
     plans = steps(T.TimmRandAugment("rand-m9-n2-p1-tweights"))
     names = [name for name, weights in WEIGHTS.items() for _ in weights]
     p = np.array([weight for weights in WEIGHTS.values() for weight in weights])
@@ -228,7 +228,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("config", REFUSED)
-def test_a_config_that_is_wrong_or_that_timm_would_ignore_is_refused(config: str) -> None:
+def test_an_invalid_config_or_one_that_timm_ignores_is_refused(config: str) -> None:
     with pytest.raises(tundish.ArgumentError) as refused:
         T.plan([T.TimmRandAugment(config)], (4, 4))
     assert REFUSED[config] in str(refused.value)

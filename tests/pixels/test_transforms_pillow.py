@@ -119,7 +119,7 @@ def test_resize_of_the_shorter_side_equals_pillow(pictures: Path, max_size: int 
         np.testing.assert_array_equal(image, expected, err_msg=f"{SIZES[number]}")
 
 
-def test_center_crop_cuts_and_pads_as_torchvision(pictures: Path) -> None:
+def test_center_crop_cuts_and_pads_like_torchvision(pictures: Path) -> None:
     for height, width in ((224, 224), (31, 400), (100, 3)):
         for number, image in enumerate(loaded(pictures, [T.CenterCrop((height, width))])):
             expected = center_cropped(picture(number), width, height)
@@ -154,7 +154,7 @@ def test_random_resized_crop_equals_pillow(pictures: Path, interpolation: str) -
 
 
 @pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric"])
-def test_random_crop_pads_as_numpy(pictures: Path, mode: str) -> None:
+def test_random_crop_pads_like_numpy(pictures: Path, mode: str) -> None:
     fill = (9, 80, 255)
     op = T.RandomCrop(
         (40, 30), padding=(5, 1, 2, 7), pad_if_needed=True, fill=fill, padding_mode=mode
@@ -257,7 +257,7 @@ def levels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("memory_format", ["channels_last", "contiguous"])
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-def test_values_are_torch_s_bits(levels: Path, dtype: str, memory_format: str) -> None:
+def test_values_are_bitwise_equal_to_torch(levels: Path, dtype: str, memory_format: str) -> None:
     with Image.open(levels / "class" / "ramp.png") as ramp:
         pixels = torch.from_numpy(np.array(ramp)).permute(2, 0, 1)
 
@@ -328,7 +328,7 @@ np.savez(sys.argv[2], **results)
 """
 
 
-def test_what_is_not_random_equals_torchvision_on_pillow_images(
+def test_deterministic_transforms_equal_torchvision_on_pillow_images(
     pictures: Path, tmp_path: Path
 ) -> None:
     ask_torchvision(TORCHVISION, pictures, tmp_path / "a.npz", CHAINS)

@@ -28,7 +28,7 @@ def test_batches_are_bit_identical_for_any_number_of_threads(photos, digest):
 
 
 @pytest.mark.parametrize("level", ["scalar", "sse", "avx2", "avx512"])
-def test_the_variable_lowers_the_instruction_set(level):
+def test_tundish_cpu_lowers_the_instruction_set(level):
     """Guards tests that compare instruction sets: they must not compare one set with itself."""
     case = "the instruction set is the best, or what TUNDISH_CPU lowers it to"
     done = subprocess.run(
@@ -95,7 +95,7 @@ def test_prefetch_and_memory_format_do_not_change_a_value(photos, digest):
     assert len(digests) == 1
 
 
-def test_pixels_are_those_of_pillow(photos):
+def test_pixels_equal_pillows(photos):
     loader = opened(photos.pack, 1, transforms=[T.Resize((30, 40))])
     for name, (images, _) in zip(photos.names, loader, strict=True):
         with Image.open(photos.folder / name) as image:
@@ -121,7 +121,7 @@ def test_another_epoch_draws_other_crops_of_an_unshuffled_set(photos, digest):
     assert digest(list(loader)) != digest(list(loader))
 
 
-def test_negative_and_large_seeds_are_seeds(photos, digest):
+def test_negative_and_large_seeds_are_accepted(photos, digest):
     digests = [
         digest(list(opened(photos.pack, shuffle=True, seed=seed, return_index=True)))
         for seed in (-1, 2**64 - 1, 2**63, 0, np.int64(0))

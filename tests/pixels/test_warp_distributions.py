@@ -49,7 +49,7 @@ def test_the_angle_of_a_rotation_is_uniform() -> None:
     assert np.abs(angles - angles.astype(np.float32)).max() < 1e-12
 
 
-def test_angle_translation_and_scale_of_an_affine_transform() -> None:
+def test_angle_translation_and_scale_of_an_affine_transform_are_uniform() -> None:
     a = values_of(T.RandomAffine(30, translate=(0.1, 0.0625), scale=(0.5, 2)))
     scale = 1 / np.sqrt(a[:, 0] * a[:, 4] - a[:, 1] * a[:, 3])
     angles = np.degrees(np.arctan2(a[:, 1], a[:, 0]))
@@ -66,7 +66,7 @@ def test_angle_translation_and_scale_of_an_affine_transform() -> None:
     assert_unrelated(angles, scale, x, y)
 
 
-def test_the_shear_of_an_affine_transform() -> None:
+def test_the_shear_of_an_affine_transform_is_uniform() -> None:
     a = values_of(T.RandomAffine(0, shear=(-10, 30, 5, 15)))
     x, y = np.degrees(np.arctan(a[:, 1])), np.degrees(np.arctan(a[:, 3]))
     assert_uniform(x, -10, 30)
@@ -77,7 +77,7 @@ def test_the_shear_of_an_affine_transform() -> None:
     assert not a[:, 3].any()
 
 
-def test_the_corners_of_a_perspective() -> None:
+def test_the_corners_of_a_perspective_are_uniform() -> None:
     a = values_of(T.RandomPerspective(0.4, p=0.75))
     assert abs(len(a) / DRAWS - 0.75) < 6 * np.sqrt(0.75 * 0.25 / DRAWS)
     back = np.linalg.inv(np.concatenate([a, np.ones((len(a), 1))], 1).reshape(-1, 3, 3))

@@ -39,7 +39,7 @@ def test_the_kept_counts_are_of_targets_that_exist():
         assert entry["executions"] == 0 or entry["commits"]
 
 
-def test_runs_add_up():
+def test_executions_of_runs_are_added():
     entry = fuzz_campaign.entry_of({}, "a", "state")
     fuzz_campaign.add_run(entry, LOG, 2.0, "first", ["-max_len=9"])
     assert (entry["executions"], entry["last_new_edge"]) == (100, 50)
@@ -56,7 +56,7 @@ def test_a_replay_before_the_run_counts_nothing():
     assert fuzz_campaign.read_log(replay) == (0, 0)
 
 
-def test_changed_code_begins_again(tmp_path):
+def test_changed_code_restarts_the_count(tmp_path):
     (tmp_path / "fuzz").mkdir()
     (tmp_path / "src").mkdir()
     target = tmp_path / "fuzz" / "a.cpp"
@@ -95,7 +95,7 @@ def test_moved_files_and_comments_keep_the_count(tmp_path):
     assert fuzz_campaign.state_of(tmp_path, "a") != before
 
 
-def test_a_campaign_goes_on_until_the_number_is_reached(tmp_path, monkeypatch):
+def test_a_campaign_runs_until_the_number_is_reached(tmp_path, monkeypatch):
     """Replaces ./dev by a script: 100 executions per slice, a finding in the second target."""
     monkeypatch.setattr(fuzz_campaign, "commit_of", lambda root: "a commit")
     (tmp_path / "fuzz").mkdir()

@@ -70,7 +70,7 @@ def test_every_folder_of_the_sources_has_its_place_in_the_order():
     assert len(LAYERS) == len(set(LAYERS))
 
 
-def test_the_rooms_of_the_sources_do_not_depend_on_each_other_in_a_circle():
+def test_the_source_folders_have_no_cyclic_dependencies():
     rooms = [layer.split("/")[0] for layer in LAYERS]
     in_order = [room for n, room in enumerate(rooms) if n == 0 or rooms[n - 1] != room]
     assert len(in_order) == len(set(in_order)) == 11
@@ -163,7 +163,7 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def test_no_import_points_up():
+def test_no_import_points_to_a_later_part():
     wrong = [
         f"{file.relative_to(ROOT)} imports {name}"
         for module, file in modules().items()
@@ -172,7 +172,7 @@ def test_no_import_points_up():
     assert not wrong, "\n".join(wrong)
 
 
-def test_an_import_that_points_up_would_be_found():
+def test_an_import_of_a_later_part_would_be_found():
     assert upward("tundish.data.gpu.lag", "from ..loader import Loader") == [
         "tundish.data.loader.Loader"
     ]

@@ -43,13 +43,13 @@ def is_part_of(rows, frames):
 
 
 @pytest.mark.parametrize("walk", WALKS)
-def test_the_walk_names_what_the_debugger_met(walk):
+def test_the_walk_names_the_functions_that_the_debugger_recorded(walk):
     for step, rows in blocks(section(WALKS[walk])).items():
         assert is_part_of(rows, RECORD[walk][step]), f"{walk}, {step}: ./dev paths records again"
 
 
 @pytest.mark.parametrize("walk", ["cpu", "gpu"])
-def test_the_walk_leaves_out_no_file_between_the_loop_and_the_row(walk):
+def test_the_walk_names_every_file_between_the_loop_and_the_row(walk):
     page = section(WALKS["cpu"]) + section(WALKS[walk])
     met = {file for step in CHAINS[walk] for _, file in RECORD[walk][step]}
     assert {file for file in met if file not in page} == set()
@@ -67,7 +67,7 @@ def test_recorded_functions_still_exist(walk):
             )
 
 
-def test_a_page_that_is_not_true_would_be_found():
+def test_an_outdated_page_would_be_found():
     frames = [["a", "src/a.cpp"], ["b", "src/b.cpp"], ["c", "src/c.cpp"]]
     assert is_part_of([frames[0], frames[2]], frames)
     assert not is_part_of([frames[2], frames[0]], frames)

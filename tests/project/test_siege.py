@@ -77,7 +77,7 @@ def test_a_file_that_differs_is_kept_and_named(data, tmp_path):
     assert kept.read_bytes() == (data / "a.jpg").read_bytes()
 
 
-def test_what_cannot_be_packed_is_a_difference(data, tmp_path):
+def test_a_file_that_cannot_be_packed_is_a_difference(data, tmp_path):
     done = siege(data, tmp_path, "--files", "1", "--program", "/bin/false")
     assert done.returncode == 1
     assert "DIFFERS: 000000-as-it-came.jpg: refused" in done.stdout

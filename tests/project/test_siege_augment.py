@@ -19,7 +19,7 @@ def test_a_small_siege_finds_no_difference():
     assert "0:00 left  (seed 42)" in done.stderr
 
 
-def test_the_first_difference_ends_it_and_can_be_repeated(monkeypatch, capsys):
+def test_the_first_difference_ends_the_siege_and_can_be_reproduced(monkeypatch, capsys):
     tried = []
 
     def differs_at_eight(pack, number):

@@ -109,7 +109,7 @@ def test_a_test_case_that_cannot_fail_would_be_found():
     assert [name for name, case in cases.items() if "skip(" in case[0]] == ["more"]
 
 
-def test_files_of_tests_have_names_of_their_own():
+def test_test_files_have_unique_names():
     """pytest imports files without __init__.py by name alone; duplicates abort the whole run."""
     files = [one for one in PYTHON if not (one.parent / "__init__.py").exists()]
     names = [one.name for one in files]

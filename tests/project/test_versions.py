@@ -29,7 +29,7 @@ def test_every_linked_library_is_named_with_its_version(versions):
         assert without or re.fullmatch(r"\d+(\.\d+)+", version), (name, version)
 
 
-def test_the_list_is_that_of_the_build(versions):
+def test_the_list_of_libraries_matches_the_build(versions):
     """Finds a library that CMakeLists.txt links but the list lacks."""
     archives = re.search(
         r"foreach\(name ((?:\w+ )*\w+)\)\n  find_library", (ROOT / "CMakeLists.txt").read_text()

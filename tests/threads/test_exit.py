@@ -290,7 +290,7 @@ print("fine")
     assert (result.returncode, result.stdout, result.stderr) == (0, "fine\n", "")
 
 
-def test_many_loaders_may_come_and_go(photos, run_python):
+def test_many_loaders_may_be_created_and_freed(photos, run_python):
     result = run(
         run_python,
         """

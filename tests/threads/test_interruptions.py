@@ -125,7 +125,7 @@ def pack(make, tmp_path_factory):
 
 
 @pytest.mark.parametrize("way", ["ctrl_c", "exception", "del", "end_of_thread"])
-def test_a_loader_that_is_interrupted_leaves_nothing(pack, run_python, way):
+def test_an_interrupted_loader_leaves_nothing_behind(pack, run_python, way):
     times = -(-TIMES // 5)
     result = run_python(HEAD + ROUNDS, pack, way, times, LIMIT_S, timeout=60 + 2 * times)
     answer = json.loads(result.stdout)

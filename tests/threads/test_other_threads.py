@@ -27,7 +27,7 @@ def half_bad(make, tmp_path_factory):
     return folder
 
 
-def test_the_figures_may_be_asked_for_while_the_loader_is_closed(photos, run_python):
+def test_stats_may_be_called_while_the_loader_is_closed(photos, run_python):
     result = run_python(
         HEAD
         + """
@@ -59,7 +59,7 @@ print("fine")
 
 
 @pytest.mark.parametrize("look", ["one.stats()", "one.bad_samples()", "len(one)", "data[3]"])
-def test_a_thread_may_still_look_when_the_program_ends(photos, run_python, look):
+def test_a_thread_may_still_read_stats_when_the_program_ends(photos, run_python, look):
     result = run_python(
         HEAD
         + f"""

@@ -68,7 +68,7 @@ print("fine")
     )
 
 
-def test_a_batch_may_be_taken_by_another_thread_between_two_looks(tiny, monkeypatch):
+def test_a_batch_may_be_taken_by_another_thread_between_two_polls(tiny, monkeypatch):
     with opened(tiny.pack, backend="numpy", return_index=True) as loader:
         batches = iter(loader)
         run = loader._run
@@ -89,7 +89,7 @@ def test_a_batch_may_be_taken_by_another_thread_between_two_looks(tiny, monkeypa
     assert sorted(seen) == list(range(tiny.count))
 
 
-def test_everything_may_be_called_while_threads_iterate(tiny, run_python):
+def test_every_method_may_be_called_while_threads_iterate(tiny, run_python):
     run(
         run_python,
         """
@@ -199,7 +199,7 @@ def test_a_thread_that_waits_blocks_no_other_call(tiny, held, other):
             waiting.result(LIMIT_S)
 
 
-def test_a_thread_that_comes_late_to_the_end_of_an_epoch_sees_its_end(tiny, held, other):
+def test_a_late_thread_sees_the_end_of_the_epoch(tiny, held, other):
     with opened(tiny.pack, return_index=True) as loader:
         iterator = iter(loader)
         waiting = other.submit(list, iterator)

@@ -102,7 +102,7 @@ def test_dictionaries_and_a_loss_that_takes_the_model_are_split_too():
     assert worst_difference(other, model) < ROUNDING
 
 
-def test_undo_gives_the_plain_step_back():
+def test_undo_restores_the_plain_step():
     plain = sgd_step(model_of(norm=True))
     step = twin(plain)
     trick = Accumulate(2)
@@ -111,7 +111,7 @@ def test_undo_gives_the_plain_step_back():
     assert train(step, batches_of(12)) == train(plain, batches_of(12))
 
 
-def test_gradients_are_sent_with_the_last_micro_batch_only():
+def test_gradients_are_reduced_only_with_the_last_micro_batch():
     events = []
 
     class Parallel(torch.nn.Linear):
@@ -149,7 +149,7 @@ def test_a_plan_file_keeps_its_option():
     assert trick_from_json(Accumulate(4).as_json()) == Accumulate(4)
 
 
-def test_its_code_trains_the_same():
+def test_the_printed_code_trains_to_the_same_weights():
     plain = sgd_step(model_of())
     model, loss_fn = model_of(), plain.loss_fn
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)

@@ -82,7 +82,7 @@ def test_the_noise_and_what_it_leaves_open_are_reported():
     assert f"the answer may be {noisy.low} to {noisy.high}" in str(noisy)
 
 
-def test_one_lucky_turn_does_not_win():
+def test_one_lucky_measurement_does_not_win():
     class Lucky(Machine):
         def __call__(self, batch):
             measured = super().__call__(batch)
@@ -95,7 +95,7 @@ def test_one_lucky_turn_does_not_win():
     assert machine.asked.count(512) == 3
 
 
-def test_what_was_near_the_best_only_after_a_lucky_turn_is_measured_again_too():
+def test_sizes_near_the_best_after_a_lucky_turn_are_measured_again():
     class Lucky(Machine):
         def __call__(self, batch):
             measured = super().__call__(batch)
@@ -175,7 +175,7 @@ def test_the_report_as_text_marks_the_answer():
         ({"largest": 4}, "largest=4"),
     ],
 )
-def test_arguments_that_make_no_sense_are_refused(words, text):
+def test_invalid_arguments_are_refused(words, text):
     with pytest.raises(ArgumentError, match=text):
         found(Machine(), **words)
 
@@ -201,7 +201,7 @@ def job_of(model=None):
     )
 
 
-def test_sizes_are_measured_in_a_process_of_its_own():
+def test_sizes_are_measured_in_a_separate_process():
     job = job_of()
     before = {name: value.clone() for name, value in job.model.state_dict().items()}
     report = find_batch_size(job, largest=32, tricks=[Bf16()])
@@ -240,7 +240,7 @@ def test_progress_names_every_size_and_its_clock_runs():
 
 
 @pytest.mark.usefixtures("warm_trials")
-def test_a_model_for_one_batch_size_only_says_so():
+def test_a_model_limited_to_one_batch_size_is_reported():
     fixed = torch.nn.Sequential(
         torch.nn.Unflatten(0, (2, 2)), torch.nn.Flatten(0, 1), torch.nn.Linear(32, 4)
     )
@@ -278,7 +278,7 @@ def test_out_of_memory_is_caught_and_what_was_made_is_released(monkeypatch):
     assert batch_size.measure_size(**words, batch=16)["step_s"] > 0
 
 
-def test_out_of_memory_is_known_by_what_an_error_came_from():
+def test_out_of_memory_is_recognized_in_chained_errors():
     capture = CannotCapture("train.py:3: loss.backward()")
     capture.__cause__ = torch.OutOfMemoryError("CUDA out of memory.")
     assert batch_size.out_of_memory(capture) == "CUDA out of memory."

@@ -69,7 +69,7 @@ def both(step, tricks, batches=None):
 
 
 @pytest.mark.parametrize("momentum", [0.1, None])  # None: a cumulative average of all batches
-def test_weights_gradients_statistics_and_dropout_are_the_plain_steps_bits(momentum):
+def test_weights_gradients_statistics_and_dropout_are_bitwise_equal(momentum):
     assert both(network_step(momentum), [Checkpointing(BLOCKS)]) == []
 
 
@@ -90,7 +90,7 @@ def test_a_lost_dropout_mask_would_be_seen(monkeypatch):
     assert "stages.0.0.weight.grad" in both(network_step(), [Checkpointing(BLOCKS)])
 
 
-def test_it_is_exact_under_accumulation_and_without_batch_norm_statistics():
+def test_checkpointing_is_exact_with_accumulation_and_without_statistics():
     step = network_step()
     plain = twin(step)
     Accumulate(2).apply(plain)
@@ -100,7 +100,7 @@ def test_it_is_exact_under_accumulation_and_without_batch_norm_statistics():
     assert differing(step.model, plain.model) == []
 
 
-def test_it_is_exact_under_autocast():
+def test_checkpointing_is_exact_under_autocast():
     step = network_step()
     plain = twin(step)
     Bf16().apply(plain)
@@ -140,7 +140,7 @@ def test_python_and_numpy_generators_give_the_same_numbers_again():
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of torch's own imports
-def test_compiled_it_updates_statistics_once():
+def test_compiled_checkpointing_updates_statistics_once():
     def norm_only():
         torch.manual_seed(0)
         return sgd_step(
@@ -156,7 +156,7 @@ def test_compiled_it_updates_statistics_once():
         torch.testing.assert_close(step.model.state_dict()[name], value, rtol=1e-5, atol=1e-6)
 
 
-def test_memory_falls():
+def test_checkpointing_reduces_the_peak_memory():
     batches = batches_of(count=2, samples=32)
 
     def peak(*tricks):
@@ -172,7 +172,7 @@ def test_memory_falls():
     assert peak(every) < 0.6 * peak()
 
 
-def test_undo_gives_the_model_back_as_it_was():
+def test_undo_restores_the_model():
     step = network_step()
     before = {name: dict(m.__dict__) for name, m in step.model.named_modules()}
     trick = Checkpointing(BLOCKS)
@@ -184,7 +184,7 @@ def test_undo_gives_the_model_back_as_it_was():
         assert module.__dict__.keys() == before[name].keys()
 
 
-def test_a_forward_of_the_objects_own_is_put_back():
+def test_a_custom_forward_of_an_instance_is_restored():
     step, plain = network_step(), network_step()
     for model in (step.model, plain.model):
         own = model.stages[0].forward
@@ -197,7 +197,7 @@ def test_a_forward_of_the_objects_own_is_put_back():
     assert step.model.stages[0].forward is mine
 
 
-def test_a_model_with_it_can_be_copied_and_pickled():
+def test_a_checkpointed_model_can_be_copied_and_pickled():
     step = network_step()
     Checkpointing(BLOCKS).apply(step)
     copies = [copy.deepcopy(step.model), pickle.loads(pickle.dumps(step.model))]
@@ -208,7 +208,7 @@ def test_a_model_with_it_can_be_copied_and_pickled():
         assert forward.forward.__self__ is other.stages[0]
 
 
-def test_evaluation_is_plain(monkeypatch):
+def test_evaluation_does_not_recompute(monkeypatch):
     monkeypatch.setattr(recomputed, "checkpoint", None)  # must not be called
     step = network_step()
     inputs = batches_of()[0][0]
@@ -246,7 +246,7 @@ def test_a_block_whose_second_pass_would_differ_is_refused(block, text):
         step((torch.randn(4, 6), torch.randint(4, (4,))))
 
 
-def test_what_cannot_be_applied_is_named():
+def test_obstacles_are_named():
     step = network_step()
     for blocks, text in (
         ((), "no block"),

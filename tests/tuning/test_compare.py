@@ -31,13 +31,13 @@ def test_a_clear_gain_is_faster() -> None:
     assert compare(other, base, turns(5, 5, 0.001, draw)).slower
 
 
-def test_a_gain_below_the_threshold_is_none() -> None:
+def test_a_gain_below_the_threshold_does_not_count() -> None:
     draw = random.Random(0)
     base, other, twin = (turns(ms, 5, 1e-5, draw) for ms in (10, 9.95, 10))
     assert not compare(base, other, twin).faster
 
 
-def test_host_bound_steps_need_more() -> None:
+def test_host_bound_steps_need_a_larger_gain() -> None:
     draw = random.Random(0)
     base, other, twin = (turns(ms, 10, 1e-5, draw, host=1.0) for ms in (10, 9.7, 10))
     assert is_host_bound(base)
@@ -54,7 +54,7 @@ def test_a_noisy_twin_raises_the_threshold() -> None:
 
 
 @pytest.mark.parametrize("noise", [0.001, 0.02, 0.1])
-def test_a_drift_of_the_machine_is_no_gain(noise: float) -> None:
+def test_a_drift_of_the_machine_is_not_a_gain(noise: float) -> None:
     """A slowdown of all processes for some rounds cancels out."""
     draw = random.Random(2)
     slow = [1.0, 1.0, 3.0, 3.0, 1.0]
@@ -65,7 +65,7 @@ def test_a_drift_of_the_machine_is_no_gain(noise: float) -> None:
     assert not compare(*rows).faster
 
 
-def test_deviation_and_points() -> None:
+def test_deviation_and_t_points_have_known_values() -> None:
     assert deviation([1.0]) == float("inf")
     assert deviation([1.0, 3.0]) == pytest.approx(2**0.5)
     assert deviation([1.0] * 9 + [100.0]) == 0.0  # one outlier in ten turns

@@ -37,7 +37,7 @@ def test_two_ranks_give_the_weights_of_one_process_with_the_whole_batch(case, ra
     assert facts["undone"]
 
 
-def test_gradients_are_sent_once_per_step_not_per_micro_batch(ranks):
+def test_gradients_are_reduced_once_per_step_not_per_micro_batch(ranks):
     assert ranks[0]["accumulate"][1]["sent"] == 2  # two steps of three micro-batches each
 
 
@@ -46,7 +46,7 @@ def test_a_static_graph_and_accumulation_exclude_each_other(ranks):
     assert "static_graph" in ranks[0]["bucket view, accumulate"][1]["static is"]
 
 
-def test_options_and_hooks_that_are_there_already_are_obstacles(ranks):
+def test_existing_options_and_hooks_are_obstacles(ranks):
     assert "already" in ranks[0]["bucket view"][1]["the same is"]
     assert "communication hook" in ranks[0]["accumulate"][1]["the same is"]
 

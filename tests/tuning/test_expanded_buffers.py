@@ -34,7 +34,7 @@ def job() -> Job:
     return Job(model, optimizer, nn.CrossEntropyLoss(), [batch])
 
 
-def test_memory_is_predicted_and_the_model_stays_as_it_was() -> None:
+def test_memory_is_predicted_without_changing_the_model() -> None:
     made = job()
     made.model.train(False)
     gradient = made.model.layers[0].weight.grad = torch.ones(16, 6)
@@ -44,13 +44,13 @@ def test_memory_is_predicted_and_the_model_stays_as_it_was() -> None:
     assert float(made.model.seen) == 0
 
 
-def test_blocks_are_chosen() -> None:
+def test_blocks_are_chosen_despite_expanded_buffers() -> None:
     made = job()
     choose_blocks(made, target_bytes=1)
     assert float(made.model.seen) == 0
 
 
-def test_a_trick_is_checked() -> None:
+def test_a_trick_is_checked_despite_expanded_buffers() -> None:
     result = gate(job, [ForeachOptimizer()], 0)
     assert result.passed, result.sentence
     assert gate(job, [Checkpointing(("layers",))], 0).passed

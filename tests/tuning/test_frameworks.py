@@ -36,7 +36,7 @@ def is_channels_last(model):
 
 
 @pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # torch's own compiler
-def test_what_can_be_set_on_the_objects_is_set_and_taken_back():
+def test_settings_on_the_objects_are_applied_and_undone():
     model, optimizer = make()
     settings = FrameworkPlan(
         plan_of("bf16", "channels_last", "fused_optimizer", "inplace", "compile")
@@ -60,7 +60,7 @@ def test_what_can_be_set_on_the_objects_is_set_and_taken_back():
     assert model._compiled_call_impl is None
 
 
-def test_what_is_left_out_is_named_with_its_reason():
+def test_omitted_tricks_are_named_with_the_reason():
     settings = FrameworkPlan(plan_of("fp16", "cuda_graph", "tf32"))
     settings.apply(*make())
     assert settings.precision == "fp16"
@@ -71,7 +71,7 @@ def test_what_is_left_out_is_named_with_its_reason():
     ]
 
 
-def test_a_trick_that_fails_takes_back_the_others(monkeypatch):
+def test_a_failing_trick_undoes_the_other_tricks(monkeypatch):
     model, optimizer = make()
     settings = FrameworkPlan(plan_of("channels_last", "fused_optimizer"))
 
@@ -200,7 +200,7 @@ def test_several_optimizers_are_left_alone():
     assert not is_channels_last(model)
 
 
-def test_accumulation_is_the_trainers():
+def test_accumulation_is_left_to_the_trainer():
     from tundish.tuning.lightning_callback import TunePlan
 
     model, optimizer = make()
@@ -225,7 +225,7 @@ def test_the_parts_of_a_lightning_module_are_compiled(monkeypatch):
     assert compiled == [module.model, module.heads[0]]
 
 
-def test_callbacks_say_that_lightning_is_missing(run_python):
+def test_callbacks_report_a_missing_lightning(run_python):
     """Both modules can be imported without Lightning, so that help() works."""
     code = """
 import sys

@@ -84,7 +84,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("change", "wrong", "fix"), WRONG, ids=[one[1] for one in WRONG])
-def test_what_is_wrong_is_said_with_a_fix(change, wrong, fix):
+def test_invalid_jobs_are_reported_with_a_fix(change, wrong, fix):
     with pytest.raises(ArgumentError) as error:
         as_job({**parts(), **change}, "train.py:build()")
     first, *rest = str(error.value).splitlines()
@@ -94,7 +94,7 @@ def test_what_is_wrong_is_said_with_a_fix(change, wrong, fix):
     assert fix in rest[0]
 
 
-def test_what_is_right_is_taken():
+def test_valid_jobs_are_accepted():
     job = as_job(parts(), "train.py:build()")
     assert len(job.batches) == 1
     many = as_job({**parts(), "batch": (parts()["batch"] for _ in range(20))}, "x")
@@ -172,7 +172,7 @@ def test_a_function_that_no_process_can_import_is_named(build, said, fix):
 
 
 @pytest.mark.parametrize("build", [None, 3, ("model", "optimizer")])
-def test_what_is_no_function_is_refused(build):
+def test_a_job_that_is_not_a_function_is_refused(build):
     kind = type(build).__name__
     with pytest.raises(ArgumentError, match=rf"build is a {kind}, not a function\n  fix: pass the"):
         source_of(build)

@@ -69,7 +69,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("step", "fix"), MISTAKES, ids=[fix for _, fix in MISTAKES])
-def test_a_mistake_in_the_step_has_a_fix_of_its_own(step, fix):
+def test_every_known_mistake_has_a_specific_fix(step, fix):
     text = message_of(**step)
     lines = str(baseline_error(text, "error", {"details": "Traceback: ..."})).splitlines()
     assert lines[0] == f"your step fails without any trick: {text}"
@@ -89,16 +89,16 @@ def test_a_mistake_in_the_step_has_a_fix_of_its_own(step, fix):
         ("expected scalar type Long but found Float", "targets.long()"),  # before torch 2.12
     ],
 )
-def test_what_a_gpu_or_an_older_torch_says(text, fix):
+def test_messages_of_gpus_and_older_torch_versions_are_recognized(text, fix):
     assert fix in fix_of(text)
 
 
-def test_a_message_that_is_not_known_gets_the_general_advice():
+def test_an_unknown_message_gets_general_advice():
     assert fix_of("mat1 and mat2 shapes cannot be multiplied (16x31 and 32x10)") == ""
     assert "run one step by hand" in str(baseline_error("no idea", "error", {}))
 
 
-def test_the_search_for_a_batch_size_says_it_too():
+def test_find_batch_size_gives_the_same_fix():
     model = nn.Linear(32, 10)
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     job = Job(model, optimizer, cross_entropy, [(torch.randn(10, 32), LABELS + 3)])

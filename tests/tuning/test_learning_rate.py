@@ -133,6 +133,6 @@ def test_a_large_change_carries_a_warning():
         (8, 16, {"warmup_steps": -1}, "warmup_steps"),
     ],
 )
-def test_arguments_that_make_no_sense_are_refused(old, new, words, text):
+def test_invalid_arguments_are_refused(old, new, words, text):
     with pytest.raises(ArgumentError, match=text):
         scale_learning_rate(torch.optim.SGD(parameters(), lr=0.1), old, new, **words)

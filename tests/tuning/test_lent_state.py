@@ -71,7 +71,7 @@ def pickled(pair: Pair) -> Pair:
 
 
 @pytest.mark.parametrize(("kind", "options"), KINDS)
-def test_a_step_of_the_optimizer_itself(kind: Any, options: dict[str, Any]) -> None:
+def test_the_optimizers_own_step_still_works(kind: Any, options: dict[str, Any]) -> None:
     ours, theirs = make(kind, options), make(kind, options)
     step = Step(*ours, LOSS)
     TRICK.apply(step)
@@ -86,7 +86,7 @@ def test_a_step_of_the_optimizer_itself(kind: Any, options: dict[str, Any]) -> N
 
 @pytest.mark.parametrize(("kind", "options"), KINDS)
 @pytest.mark.parametrize("copied", [copy.deepcopy, pickled])
-def test_a_copy_goes_on_as_the_optimizer_would(
+def test_a_copy_trains_like_the_optimizer(
     kind: Any, options: dict[str, Any], copied: Callable[[Pair], Pair]
 ) -> None:
     ours, theirs = make(kind, options), make(kind, options)
@@ -102,7 +102,7 @@ def test_a_copy_goes_on_as_the_optimizer_would(
 
 
 @pytest.mark.parametrize(("kind", "options"), KINDS)
-def test_two_plans_at_once(kind: Any, options: dict[str, Any]) -> None:
+def test_two_plans_can_be_applied_at_once(kind: Any, options: dict[str, Any]) -> None:
     """A notebook cell that applies a plan runs twice."""
     ours, theirs = make(kind, options), make(kind, options)
     first, second = Step(*ours, LOSS), Step(*ours, LOSS)

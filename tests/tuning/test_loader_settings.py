@@ -57,7 +57,7 @@ def test_a_setting_that_pays_is_found():
     assert machine.open == 0
 
 
-def test_settings_are_stacked():
+def test_winning_settings_are_combined():
     def cost(settings):
         return more_threads_pay(settings) * (0.5 if settings.get("prefetch", 4) == 16 else 1.0)
 
@@ -155,13 +155,13 @@ def test_what_the_user_set_is_not_tried():
     ]
 
 
-def test_noise_is_what_a_twin_shows():
+def test_noise_is_estimated_from_a_twin():
     assert noise([0.0, 0.0, 0.0]) == 0.0
     assert noise([0.1, 0.1, 0.1]) == pytest.approx(0.1)
     assert noise([0.2, -0.2, 0.2, -0.2, 0.0]) > 0.05
 
 
-def test_arguments_that_make_no_sense_are_refused():
+def test_invalid_arguments_are_refused():
     with pytest.raises(ArgumentError, match="seconds"):
         tune_loader("train.tnd", 4, seconds=0)
     with pytest.raises(ArgumentError, match="the function that makes the loader"):

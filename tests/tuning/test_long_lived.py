@@ -94,14 +94,14 @@ def test_a_detached_copy_holds_no_graph():
     assert not found[0].holds_graph
 
 
-def test_what_every_step_replaces_is_kept_not_growing():
+def test_tensors_replaced_every_step_are_kept_not_growing():
     newest = deque(maxlen=2)
     found = find_long_lived(job_of(Net(newest.append)))
     assert places(found) == [("kept", HERE, line_with("hidden"))]
     assert found[0].count == 2
 
 
-def test_what_is_made_once_is_not_reported():
+def test_tensors_created_once_are_not_reported():
     made = []
     net = Net(lambda x: made or made.append(torch.ones(100)))
     assert find_long_lived(job_of(net)) == []

@@ -53,7 +53,7 @@ def test_storages_are_counted_once_and_until_the_last_owner_is_gone():
     assert live.peak() == 800
 
 
-def test_what_autograd_saved_is_counted_until_the_backward_pass():
+def test_tensors_saved_by_autograd_are_counted_until_backward():
     weight = torch.ones(100, requires_grad=True)
     with LiveMemory() as live:
         live.name([weight], "parameters")
@@ -75,7 +75,7 @@ SETTINGS = [
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda s: "+".join(s) or "plain")
 @pytest.mark.parametrize("name", MODELS)
-def test_the_prediction_is_what_a_real_step_needs(name, settings):
+def test_the_prediction_matches_a_real_step(name, settings):
     job = image_job(name, optimizer=torch.optim.AdamW)
     step = step_of(job, **settings)
     predicted = predict_memory(step, job.batches[0])
@@ -107,7 +107,7 @@ def allocated_peak(step, batch, tmp_path):
 @pytest.mark.parametrize(
     ("name", "autocast"), [*((name, None) for name in MODELS), ("vit", torch.bfloat16)]
 )
-def test_the_prediction_is_what_the_allocator_saw(name, autocast, tmp_path):
+def test_the_prediction_matches_the_allocator(name, autocast, tmp_path):
     job = image_job(name, samples=16, optimizer=torch.optim.AdamW)
     step = step_of(job, autocast=autocast)
     predicted = predict_memory(step, job.batches[0])
@@ -128,7 +128,7 @@ OPTIMIZERS = [
 
 
 @pytest.mark.parametrize(("kind", "options", "copies"), OPTIMIZERS)
-def test_parameters_gradients_and_the_optimizers_state(kind, options, copies):
+def test_parameters_gradients_and_optimizer_state_are_predicted(kind, options, copies):
     model = nn.Sequential(nn.Linear(20, 30), nn.ReLU(), nn.Linear(30, 10))
     batch = (torch.randn(8, 20), torch.randint(10, (8,)))
     optimizer = kind(model.parameters(), lr=0.01, **options)
@@ -189,7 +189,7 @@ def test_gradients_that_are_not_dropped_are_there_in_the_forward_pass(set_to_non
     assert in_forward == (0 if set_to_none else predicted.gradients)
 
 
-def test_activations_of_a_layer_that_can_be_counted_by_hand():
+def test_activations_of_a_simple_layer_match_a_count_by_hand():
     """exp() keeps its result, the linear layer its input (the batch), and sum() nothing."""
     model = nn.Linear(10, 30, bias=False)
     job = Job(
@@ -277,7 +277,7 @@ def test_a_model_that_cannot_be_copied_is_an_argument_error():
         predict_memory(job)
 
 
-def test_a_type_error_of_the_model_is_its_own():
+def test_a_type_error_of_the_model_is_raised_unchanged():
     job = image_job("resnet")
     job.loss_fn = lambda output: output.sum()  # takes no targets
     with pytest.raises(TypeError, match="takes 1 positional argument"):
@@ -291,7 +291,7 @@ def test_a_model_whose_forward_fails_raises_its_own_error():
         predict_memory(job)
 
 
-def test_no_samples_are_an_argument_error():
+def test_zero_samples_are_an_argument_error():
     with pytest.raises(tundish.ArgumentError, match="0 samples"):
         predict_memory(image_job("resnet"), samples=0)
 

@@ -73,7 +73,7 @@ def test_operations_are_named_with_the_line_of_the_forward_pass():
     assert str(found[0]) == f"put_: {HERE}:{line_with('put')}: {found[0].text}"
 
 
-def test_a_deterministic_step_has_none():
+def test_a_deterministic_step_has_no_findings():
     assert find_nondeterministic(job_of(Net(False, False))) == []
 
 
@@ -157,7 +157,7 @@ def test_the_operation_is_read_from_the_warning(text, operation):
     assert operation_of(text) == operation
 
 
-def test_other_warnings_are_no_operations():
+def test_other_warnings_are_ignored():
     job = job_of(Net(False, False))
     plain = job.loss_fn
 
@@ -225,7 +225,7 @@ def test_a_repeatable_step_has_no_difference():
     assert find_difference(job_of(model), runs=3) is None
 
 
-def test_bits_are_compared_not_numbers():
+def test_tensors_are_compared_bitwise():
     nan = torch.tensor([float("nan")])
     assert same_bits(nan, nan.clone())
     assert not same_bits(torch.tensor([0.0]), torch.tensor([-0.0]))

@@ -60,7 +60,7 @@ def test_bf16_may_differ_where_fp32_runs_hardly_do():
     assert band(off, noise=0.0).passed
 
 
-def test_a_memorised_batch_is_no_division_by_zero():
+def test_a_memorized_batch_causes_no_division_by_zero():
     """After ten steps the loss is 1e-4 of the first loss, and the remainder may differ by half."""
     memorised = curve(decay=1.0, noise=0.0)
     other = [loss if i < 10 else loss * 1.5 for i, loss in enumerate(memorised)]
@@ -92,7 +92,7 @@ def test_a_wrong_gradient_norm_fails():
     assert "0.50 x" in result.sentence
 
 
-def test_short_runs_and_few_runs():
+def test_short_runs_and_few_runs_are_supported():
     result = check_band(curve(steps=5), [], curve(steps=5))
     assert result.passed
     assert "only 0 fp32 runs" in result.notes[0]
@@ -162,7 +162,7 @@ def test_gradients_that_always_overflow_fail():
     assert "overflow" in result.sentence
 
 
-def test_the_overflow_report():
+def test_the_overflow_report_counts_skipped_steps():
     early = overflow_of([65536.0, 32768.0, 16384.0, *[16384.0] * 10])
     assert early.skipped == (0, 1)
     assert early.settled
@@ -173,7 +173,7 @@ def test_the_overflow_report():
     assert overflow_of([1024.0, 1024.0, 2048.0]).skipped == ()
 
 
-def test_less_than_a_step_apart_is_in_the_band_where_the_loss_falls_fast():
+def test_a_lag_below_one_step_is_in_the_band_of_a_steep_loss():
     """Measured on DenseNet-121: bf16 and fp32 differ by 3 % while the loss falls by 10 % a step."""
     off = [loss * 1.03 for loss in curve(decay=0.1, noise=0.0)]
     assert band(off, decay=0.1, noise=0.0).passed

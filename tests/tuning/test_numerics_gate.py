@@ -99,7 +99,7 @@ def test_a_planted_fault_is_caught_and_named(make, fault, tensor):
     json.dumps(result.as_json(), allow_nan=False)
 
 
-def test_what_is_not_finite_is_called_so():
+def test_non_finite_results_are_named_as_such():
     assert gate(TOKENS, [jobs.NanGradient()], seed=1).sentence.endswith("is not finite")
 
 
@@ -140,7 +140,7 @@ def test_a_step_that_was_not_compiled_fails():
     assert "compiled nothing" in result.sentence
 
 
-def test_bitwise_means_bits():
+def test_the_bitwise_grade_compares_bits():
     @dataclass(frozen=True)
     class ClaimsBits(ChannelsLast):
         grade = Grade.BITWISE
@@ -162,7 +162,7 @@ class Noisy(nn.Module):
         return self.layer(x) * (1 + 1e-6 * torch.randn(10, generator=own).to(x.dtype))
 
 
-def test_where_the_plain_step_varies_bits_are_not_asked_for():
+def test_a_nondeterministic_step_is_not_compared_bitwise():
     result = gate(job_maker(lambda: nn.Sequential(Noisy())), [SetToNone()], seed=1)
     assert result.passed, result
     assert not result.deterministic
@@ -226,7 +226,7 @@ def test_a_batch_that_cannot_be_cut_is_used_whole():
     assert "could not be cut" in result.notes[0]
 
 
-def test_the_two_points_have_other_samples():
+def test_the_two_points_use_different_samples():
     batch = (torch.arange(40.0), torch.arange(40))
     job = Job(nn.Linear(1, 1), None, nn.MSELoss(), [batch])
     first, second = points_of(job, 5, 8)

@@ -160,7 +160,7 @@ def found() -> Any:
 
 
 @pytest.mark.parametrize("number", range(len(CASES)))
-def test_timms_steps_and_checkpoints(number: int, found: Any) -> None:
+def test_steps_and_checkpoints_equal_timms(number: int, found: Any) -> None:
     counts = found[str(number)]
     assert len(counts) == 4
     assert max(counts.values()) <= ALLOWED.get(CASES[number][1], 0), counts
@@ -172,7 +172,7 @@ def test_every_class_of_timm_was_compared() -> None:
 
 
 @pytest.mark.parametrize("more", [{}, {"adjust_lr_fn": "match_rms_adamw", "nesterov": False}])
-def test_torchs_muon_steps_and_checkpoints(more: dict[str, Any]) -> None:
+def test_steps_and_checkpoints_equal_torchs_muon(more: dict[str, Any]) -> None:
     """bfloat16 iterations differ by about 1 % of an update (docs/optimizer-reference.md)."""
     starts = Weights(MATRICES).all
     for pair in pairs_of(torch.optim.Muon, {"lr": 0.02, **more}, MATRICES).values():
@@ -190,7 +190,7 @@ def test_a_muon_of_hidden_matrices_passes_the_gate() -> None:
     assert result.grade == "statistical"
 
 
-def test_timm_is_not_imported_for_a_look() -> None:
+def test_checking_an_optimizer_does_not_import_timm() -> None:
     weight = nn.Parameter(torch.zeros(3))
     before = set(sys.modules)
     assert twin_of(torch.optim.RMSprop([weight])) is None
@@ -198,7 +198,7 @@ def test_timm_is_not_imported_for_a_look() -> None:
     assert not any(name.startswith("timm") for name in set(sys.modules) - before)
 
 
-def test_muon_of_something_else_than_matrices_is_named() -> None:
+def test_muon_with_parameters_that_are_not_matrices_is_named() -> None:
     """torch refuses such parameters at construction, but a parameter can change its shape later."""
     weight = nn.Parameter(torch.zeros(3, 4))
     optimizer = torch.optim.Muon([weight])

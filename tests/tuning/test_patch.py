@@ -78,7 +78,7 @@ STACKS = [[], *([name] for name in NAMES), [n for n in NAMES if n != "foreach_op
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("names", STACKS, ids="+".join)
-def test_the_lines_train_as_the_plan_does(names, optimizer):
+def test_the_lines_train_like_the_plan(names, optimizer):
     plan = plan_of([{"name": name} for name in names], optimizer)
     ours, theirs = run_patch(plan.patch(), optimizer), run_plan(plan, optimizer)
     assert largest_difference(ours, theirs) == 0
@@ -89,7 +89,7 @@ def test_the_lines_train_as_the_plan_does(names, optimizer):
 
 
 @pytest.mark.parametrize("parts", [2, 4])
-def test_accumulation_in_the_lines_is_the_large_batch(parts, monkeypatch):
+def test_accumulation_in_the_lines_equals_the_large_batch(parts, monkeypatch):
     monkeypatch.setattr(patch, "in_order", list)
     text = patch.patch_text([SimpleNamespace(name="accumulate", parts=parts)], "SGD", "cpu")
     assert f".tensor_split({parts})" in text
@@ -103,7 +103,7 @@ def test_accumulation_in_the_lines_is_the_large_batch(parts, monkeypatch):
     assert largest_difference(run_patch(text.replace(" * (len(x)", " * (2 * len(x)")), model) > 1e-3
 
 
-def test_the_compiled_lines_train_as_the_plan_does(monkeypatch):
+def test_the_compiled_lines_train_like_the_plan(monkeypatch):
     asked = []
 
     def compiler(function, **words):

@@ -101,7 +101,7 @@ def test_the_field_is_named_with_the_reason(change, said, tmp_path):
         (b"9" * 10_000, "it is not JSON"),
     ],
 )
-def test_what_is_not_json_says_where(data, said, tmp_path):
+def test_invalid_json_is_reported_with_its_position(data, said, tmp_path):
     path = tmp_path / "plan.json"
     path.write_bytes(data)
     with pytest.raises(tundish.ArgumentError) as error:
@@ -120,12 +120,12 @@ def test_a_newer_format_is_named(tmp_path):
     assert "fix: pip install --upgrade tundish" in second
 
 
-def test_a_folder_is_no_plan(tmp_path):
+def test_a_folder_is_refused_as_a_plan(tmp_path):
     with pytest.raises(tundish.ArgumentError, match="cannot be read: Is a directory\n  fix: "):
         tundish.load_plan(tmp_path)
 
 
-def test_a_good_plan_comes_back(tmp_path):
+def test_a_valid_plan_survives_saving(tmp_path):
     before = examples.plan_of(examples.image_model())
     loaded = tundish.load_plan(saved(tmp_path))
     assert sorted(map(str, loaded.tricks)) == sorted(map(str, before.tricks))
@@ -133,7 +133,7 @@ def test_a_good_plan_comes_back(tmp_path):
     assert loaded.fingerprint == before.fingerprint
 
 
-def test_own_may_be_one_text(tmp_path):
+def test_own_may_be_a_single_string(tmp_path):
     own = {"name": "no_wait", "own": "elsewhere.py:NoWait"}
     path = saved(tmp_path, set_at("tricks", 0, to=own))
     names = [trick.name for trick in tundish.load_plan(path, own=PLANTED).tricks]

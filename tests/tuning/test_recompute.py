@@ -48,7 +48,7 @@ def job_of(model=None, samples=16):
 PIECE = 16 * 8 * 64 * 4  # bytes of one activation of a block
 
 
-def test_what_a_block_frees_is_what_only_it_keeps():
+def test_a_block_frees_only_what_nothing_else_keeps():
     plain, blocks = measure_blocks(job_of())
     freed = {b.name: b.freed_bytes for b in blocks}
     # Kept: conv's input, which is the block's input and kept anyway; norm's input; ReLU's output;
@@ -86,7 +86,7 @@ def test_the_target_is_kept_by_real_steps(share):
     assert saved > promised - 2 * PIECE
 
 
-def test_a_target_that_is_met_already_chooses_nothing_and_one_out_of_reach_is_said():
+def test_a_met_target_selects_nothing_and_an_unreachable_target_is_reported():
     job = job_of()
     plain, _ = measure_blocks(job)
     assert choose_blocks(job, plain).blocks == ()
@@ -112,7 +112,7 @@ def test_the_cheapest_recomputation_comes_first():
     assert names(select(blocks, 4000, 1000)) == {"cheap", "other", "dear"}
 
 
-def test_a_block_that_lives_again_at_the_peak_saves_nothing():
+def test_a_block_recomputed_at_the_peak_saves_nothing():
     last = RecomputableBlock("last", 1000, 1.0, before_bytes=3000)
     first = RecomputableBlock("first", 1000, 2.0, before_bytes=0)
     assert predicted_peak([last], 4000) == 4000
@@ -120,14 +120,14 @@ def test_a_block_that_lives_again_at_the_peak_saves_nothing():
     assert predicted_peak([first, last], 4000) == 3000
 
 
-def test_small_blocks_are_taken_where_a_large_one_would_live_again_as_a_whole():
+def test_small_blocks_are_preferred_to_a_block_recomputed_as_a_whole():
     stage = RecomputableBlock("stage", 4000, 1.0, before_bytes=1000)
     parts = [RecomputableBlock(f"stage.{i}", 1000, 0.3, 1000 + 1000 * i) for i in range(4)]
     # The last part is needed again when nothing else is alive, so it may stay as it is.
     assert names(select([stage, *parts], 5000, 2000)) == {"stage.0", "stage.1", "stage.2"}
 
 
-def test_what_the_last_choice_makes_needless_is_left_out():
+def test_choices_made_redundant_by_the_last_choice_are_dropped():
     first, last = (
         RecomputableBlock("first", 4000, 1.1, 0),
         RecomputableBlock("last", 4000, 1.0, 5000),
@@ -136,7 +136,7 @@ def test_what_the_last_choice_makes_needless_is_left_out():
     assert names(select([first, last], 9000, 5000)) == {"first"}
 
 
-def test_a_block_takes_the_place_of_cheap_parts_of_it_that_do_not_suffice():
+def test_a_block_replaces_its_cheap_parts_if_they_do_not_suffice():
     blocks = [
         RecomputableBlock("a", 1000, 1.0, 0),
         RecomputableBlock("a.dropout", 100, 0.01, 500),

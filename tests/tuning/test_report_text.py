@@ -41,7 +41,7 @@ def test_rows_of_a_phase_say_only_what_differs():
     assert lines[at + 1].startswith("    without fused optimizer  ")
 
 
-def test_a_row_compared_with_another_one_says_more_and_when_it_pays():
+def test_a_row_compared_with_another_row_explains_when_it_pays():
     report = examples.image_model()
     row = next(row for row in report.rows if row.one_off_s)
     row.compared_with, row.gain, row.low, row.high = "both", 1.25, 1.24, 1.26
@@ -133,14 +133,14 @@ def test_a_confirmed_baseline_is_no_plan():
     assert "No trick pays off" in report_text(report)
 
 
-def test_on_a_cpu_no_gpu_waits():
+def test_the_text_for_a_cpu_does_not_mention_a_gpu():
     report = examples.image_model()
     assert "33.0*" in report_text(report)
     report.device = "cpu"
     assert "*" not in report_text(report)
 
 
-def test_a_run_that_was_ended_says_so():
+def test_an_interrupted_run_is_labeled():
     text = report_text(examples.interrupted(), 160, plan="plan.json")
     assert "the run ended early; this is the best plan so far" in text
     assert "3.68x faster than your step: 152.1 -> 41.3 ms" in text
@@ -149,7 +149,7 @@ def test_a_run_that_was_ended_says_so():
     assert "load_plan" in text
 
 
-def test_colors_only_where_they_are_wanted():
+def test_colors_appear_only_when_enabled():
     report = examples.image_model()
     plain, painted = report_text(report), report_text(report, color=True)
     assert "\x1b" not in plain

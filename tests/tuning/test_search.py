@@ -220,25 +220,25 @@ def test_out_of_memory_in_one_trial_is_not_the_end() -> None:
     assert names(search) == {"bf16"}
 
 
-def test_a_failing_baseline_ends_it() -> None:
+def test_a_failing_baseline_ends_the_search() -> None:
     with pytest.raises(BaselineFailed, match="shapes"):
         searched(product(), failing={"baseline": Outcome("shapes cannot be multiplied", "error")})
 
 
-def test_the_human_recipe_is_taken_where_it_is_faster() -> None:
+def test_the_usual_recipe_wins_if_it_is_faster() -> None:
     """A search that is cut short still returns the usual recipe."""
     search = searched(product(bf16=0.5, channels_last=0.9, compile=0.5), seconds=60)
     assert names(search) >= {"bf16", "compile"}
 
 
-def test_on_a_cpu() -> None:
+def test_a_search_on_a_cpu_finds_cpu_tricks() -> None:
     search = searched(
         product(channels_last=0.7, bf16=3.0, fused_optimizer=0.9, compile=1.2), cuda=False
     )
     assert names(search) == {"channels_last", "fused_optimizer"}
 
 
-def test_quick_times_fewer() -> None:
+def test_quick_times_fewer_candidates() -> None:
     whole, quick = (searched(resnet50, quick=quick) for quick in (False, True))
     assert names(quick) >= {"bf16", "channels_last", "compile", "cuda_graph"}
     assert len(quick.rows) < 0.6 * len(whole.rows)
@@ -283,12 +283,12 @@ def test_a_memory_target_that_holds_anyway_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize("blocks", [("layer1",), (), None])
-def test_a_memory_target_out_of_reach_is_said(blocks: Any) -> None:
+def test_an_unreachable_memory_target_is_reported(blocks: Any) -> None:
     search = searched(product(bf16=0.5), memory_of=halved, target_bytes=100 << 20, blocks=blocks)
     assert any("memory target was not reached" in note for note in search.notes)
 
 
-def test_what_is_not_ready_in_time_is_left_out_and_said() -> None:
+def test_late_trials_are_omitted_and_reported() -> None:
     search = searched(product(bf16=0.5, compile=0.5), quick=True, late={"compile"})
     assert "bf16" in names(search)
     assert "compile" not in names(search)
@@ -297,7 +297,7 @@ def test_what_is_not_ready_in_time_is_left_out_and_said() -> None:
     assert any("no time left to compare with human recipe" in note for note in search.notes)
 
 
-def test_the_winner_is_timed_in_a_fresh_process_but_with_quick() -> None:
+def test_the_winner_is_timed_in_a_fresh_process_unless_quick() -> None:
     for quick in (False, True):
         search = searched(resnet50, quick=quick)
         pool: Any = search.pool

@@ -83,7 +83,7 @@ def as_worker(worker_init_fn, number, base=1000):
     return draw()
 
 
-def test_numpy_is_seeded_in_workers_where_torch_does_not_do_it():
+def test_numpy_is_seeded_in_workers_if_torch_does_not_seed_it():
     old = [as_worker(lambda number: None, number)[1] for number in range(2)]
     assert old[0] == old[1]  # the bug: equal numbers
     new = [as_worker(seed_everything(0).worker_init_fn, number) for number in range(2)]
@@ -167,11 +167,11 @@ def test_cuda_that_was_used_before_is_reported(monkeypatch):
 
 
 @pytest.mark.parametrize("seed", [-1, 2**32, 1.5, "1", True])
-def test_a_seed_that_is_none_is_refused(seed):
+def test_an_invalid_seed_is_refused(seed):
     with pytest.raises(tundish.ArgumentError, match="fix: pass an integer from 0 to 4294967295"):
         seed_everything(seed)
 
 
-def test_a_mode_that_is_none_is_refused():
+def test_an_invalid_mode_is_refused():
     with pytest.raises(tundish.ArgumentError, match='True, False or "warn"'):
         seed_everything(0, deterministic="always")

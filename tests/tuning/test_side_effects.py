@@ -101,7 +101,7 @@ def test_a_trick_of_lower_precision_must_not_overwrite_the_batch_either() -> Non
     assert gate(job_of(ActivatedInput), [Bf16()], 0).passed
 
 
-def test_a_batch_that_the_plain_step_overwrites_is_no_fault() -> None:
+def test_a_batch_overwritten_by_the_plain_step_is_allowed() -> None:
     result = gate(job_of(OverwritingInput), [InplaceActivations()], 0)
     assert result.passed, result
 

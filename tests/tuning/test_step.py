@@ -85,7 +85,7 @@ def test_a_trick_of_fp32_keeps_the_weights(trick: Trick, when: str) -> None:
 
 
 @pytest.mark.parametrize("kind", TRICKS)
-def test_undo_brings_everything_back(kind: type[Trick]) -> None:
+def test_undo_restores_everything(kind: type[Trick]) -> None:
     step = Step(*made()[:3])
     step(some_batches()[0])
     trick = kind()
@@ -118,7 +118,7 @@ def snapshot(step: Step) -> Any:
     return flags, modules, layout, groups, own, str(step.autocast), step.scaler
 
 
-def test_the_loss_that_comes_back_is_a_copy() -> None:
+def test_the_returned_loss_is_a_copy() -> None:
     step = Step(*made()[:3])
     batch = some_batches()[1]
     first = step(batch)
@@ -128,7 +128,7 @@ def test_the_loss_that_comes_back_is_a_copy() -> None:
     assert not first.requires_grad
 
 
-def test_a_loss_that_takes_the_model() -> None:
+def test_a_loss_may_take_the_model() -> None:
     model, optimizer, loss_fn, batch = made(jobs.own_loss)
     theirs = made(jobs.mlp)
     losses = [float(Step(model, optimizer, loss_fn)(batch)) for _ in range(3)]
@@ -192,7 +192,7 @@ def test_tricks_are_applied_in_one_order() -> None:
 
 
 @pytest.mark.parametrize("kind", TRICKS)
-def test_a_trick_survives_json(kind: type[Trick]) -> None:
+def test_a_trick_survives_a_json_round_trip(kind: type[Trick]) -> None:
     assert trick_from_json(kind().as_json()) == kind()
 
 

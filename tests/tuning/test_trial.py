@@ -82,7 +82,7 @@ def test_a_trial_trains_and_is_timed(process: TrialProcess) -> None:
 
 
 @pytest.mark.parametrize("build", [jobs.as_dict, jobs.own_loss, jobs.mlp])
-def test_jobs_in_other_forms(shared: TrialProcess, build: Any) -> None:
+def test_jobs_may_be_returned_in_several_forms(shared: TrialProcess, build: Any) -> None:
     assert len(prepared(shared, build)["losses"]) == 4
 
 
@@ -108,7 +108,9 @@ def test_a_wrong_job_is_named(shared: TrialProcess, build: Any, text: str) -> No
         (jobs.build_raises, "the data set is not there"),
     ],
 )
-def test_a_failing_step_says_why(shared: TrialProcess, build: Any, text: str) -> None:
+def test_a_failing_step_is_reported_with_its_reason(
+    shared: TrialProcess, build: Any, text: str
+) -> None:
     with pytest.raises(TrialFailed, match=text) as caught:
         prepared(shared, build)
     assert caught.value.kind == "error"
@@ -129,7 +131,7 @@ def test_a_process_that_hangs_is_ended(process: TrialProcess) -> None:
 
 
 @pytest.mark.usefixtures("warm_trials")
-def test_an_obstacle_is_no_failure() -> None:
+def test_an_obstacle_is_not_a_failure() -> None:
     process = TrialProcess()
     try:
         found = prepared(process, jobs.mlp, tricks=[CudaGraph()])
@@ -201,12 +203,12 @@ def test_what_cannot_be_pickled_is_named(tmp_path: Path) -> None:
         (lambda: None, "a lambda"),
     ],
 )
-def test_a_source_that_is_none(build: Any, text: str) -> None:
+def test_an_invalid_source_is_refused(build: Any, text: str) -> None:
     with pytest.raises(tundish.ArgumentError, match=text):
         source_of(build)
 
 
-def test_batches_in_every_form() -> None:
+def test_batches_may_have_any_supported_form() -> None:
     tensor = torch.ones(2)
     assert len(list_batches(tensor, "")) == 1
     assert len(list_batches((tensor, tensor), "")) == 1
@@ -219,7 +221,7 @@ def test_batches_in_every_form() -> None:
 
 
 @pytest.mark.usefixtures("warm_trials")
-def test_a_stage_times_in_rounds_and_leaves_out_what_fails(tmp_path: Path) -> None:
+def test_a_pool_times_in_rounds_and_omits_failing_trials(tmp_path: Path) -> None:
     pool = TrialPool(source_of(jobs.cnn), str(tmp_path), seed=0, steps=4, prepare_s=60)
     pool.most_preparing = 4
     try:

@@ -90,7 +90,9 @@ CASES = [
 @pytest.mark.parametrize("steps", [0, 2])
 @pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
 @pytest.mark.parametrize(("kind", "number"), CASES, ids=lambda one: getattr(one, "name", one))
-def test_apply_save_load_undo(kind: type[Trick], number: int, layout: Any, steps: int) -> None:
+def test_apply_save_load_and_undo_leave_no_trace(
+    kind: type[Trick], number: int, layout: Any, steps: int
+) -> None:
     build = optimizers(kind.name)[number]
     plain, step = make(build, layout, steps), make(build, layout, steps)
     before = everything(step)

@@ -46,7 +46,7 @@ def trained(kind: Any, options: dict[str, Any], trick: bool, steps: int = 20) ->
 
 
 @pytest.mark.parametrize(("kind", "options"), KINDS)
-def test_steps_are_those_of_the_users_optimizer(kind: Any, options: dict[str, Any]) -> None:
+def test_steps_equal_the_users_optimizer(kind: Any, options: dict[str, Any]) -> None:
     plain, _, _ = trained(kind, options, trick=False)
     ours, _, _ = trained(kind, options, trick=True)
     for a, b in zip(plain.parameters(), ours.parameters()):
@@ -77,7 +77,7 @@ def test_checkpoints_are_ordinary(kind: Any, options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("kind", "options"), KINDS)
-def test_undone_the_users_optimizer_goes_on(kind: Any, options: dict[str, Any]) -> None:
+def test_the_users_optimizer_continues_after_undo(kind: Any, options: dict[str, Any]) -> None:
     plain, _, loop = trained(kind, options, trick=False)
     ours, optimizer, step = trained(kind, options, trick=True)
     TundishOptimizer().undo(step)
@@ -92,7 +92,7 @@ def test_undone_the_users_optimizer_goes_on(kind: Any, options: dict[str, Any]) 
 
 
 @pytest.mark.parametrize("make", [job_maker(Cnn, count=16, side=8), job_maker(TinyVit, adamw)])
-def test_it_passes_the_gate(make: Any) -> None:
+def test_the_trick_passes_the_gate(make: Any) -> None:
     result = gate(make, [TundishOptimizer()], seed=1)
     assert result.passed, result
     assert gate(make, [FusedOptimizer(), TundishOptimizer()], seed=1).passed
@@ -117,7 +117,7 @@ class Own(torch.optim.SGD):
     pass
 
 
-def test_what_it_cannot_take_is_named() -> None:
+def test_unsupported_optimizers_are_named() -> None:
     weight = nn.Parameter(torch.zeros(3))
     hooked = torch.optim.SGD([weight], lr=0.1)
     hooked.register_step_post_hook(lambda *words: None)

@@ -77,7 +77,7 @@ def test_the_command_is_the_whole_one(plan: tundish.Plan) -> None:
     assert [one.rpartition(":")[2] for one in options.own] == OWN
 
 
-def test_nothing_stays_behind(plan: tundish.Plan) -> None:
+def test_no_files_or_processes_remain(plan: tundish.Plan) -> None:
     assert not children()
 
 
@@ -112,7 +112,7 @@ def test_a_plan_for_another_model_is_refused(plan: tundish.Plan) -> None:
     assert any("optimizer" in text for text in plan.changes(model, optimizer))
 
 
-def test_any_bytes_are_a_plan_or_an_error(plan: tundish.Plan, tmp_path: Path) -> None:
+def test_any_bytes_load_as_a_plan_or_raise_an_error(plan: tundish.Plan, tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     plan.save(path)
     whole = path.read_bytes()
@@ -139,7 +139,7 @@ def test_any_bytes_are_a_plan_or_an_error(plan: tundish.Plan, tmp_path: Path) ->
         tundish.load_plan(tmp_path / "nowhere.json")
 
 
-def test_ctrl_c_gives_what_there_is() -> None:
+def test_ctrl_c_returns_the_best_plan_so_far() -> None:
     """The signal arrives once the baseline runs; the plan may be empty, and no child remains."""
 
     class Interrupt:
@@ -178,7 +178,7 @@ def test_ctrl_c_gives_what_there_is() -> None:
         (jobs.not_finite, "your step fails without any trick: its loss is not finite"),
     ],
 )
-def test_a_step_that_fails_by_itself(build: Any, text: str) -> None:
+def test_a_step_that_fails_by_itself_is_reported(build: Any, text: str) -> None:
     with pytest.raises(tundish.ArgumentError, match=text) as caught:
         tundish.tune(build)
     assert "fix:" in str(caught.value)
@@ -198,6 +198,6 @@ def test_a_step_that_fails_by_itself(build: Any, text: str) -> None:
         ({"optimizer": 1}, "only with a model"),
     ],
 )
-def test_wrong_arguments(words: dict[str, Any], text: str) -> None:
+def test_invalid_arguments_are_refused(words: dict[str, Any], text: str) -> None:
     with pytest.raises(tundish.ArgumentError, match=text):
         tundish.tune(jobs.mlp, **words)

@@ -121,7 +121,7 @@ def test_ctrl_c_saves_the_best_plan_so_far(search, tmp_path, capsys):
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_ctrl_c_before_there_is_a_plan(search, tmp_path, capsys):
+def test_ctrl_c_before_the_first_plan_saves_nothing(search, tmp_path, capsys):
     search.act = lambda: signal.raise_signal(signal.SIGINT)
     assert tune("train.py:build") == 130
     assert "interrupted before there was a plan" in capsys.readouterr().err
@@ -180,13 +180,13 @@ def test_a_time_limit_is_no_failure(search):
         (["batch-size", "a.py:b", "--tricks", "bf61"], "did you mean bf16?"),
     ],
 )
-def test_wrong_words_are_explained_and_nothing_is_tried(search, capsys, words, said):
+def test_invalid_arguments_are_explained_and_nothing_is_tried(search, capsys, words, said):
     assert tune(*words) == 2
     assert said in capsys.readouterr().err
     assert search.asked is None
 
 
-def test_a_job_that_does_not_train_is_wrong_use(search, capsys):
+def test_a_job_that_does_not_train_is_a_usage_error(search, capsys):
     def refuse():
         raise ArgumentError("train.py:build() returned a dict\n  fix: end it with: return model")
 
@@ -258,7 +258,7 @@ def test_remeasure_on_another_device_compares_gains(search, capsys):
     assert "15.0 % slower than the saved plan" in capsys.readouterr().err
 
 
-def test_remeasure_says_when_the_limit_is_below_the_noise(search, capsys):
+def test_remeasure_reports_a_limit_below_the_noise(search, capsys):
     examples.plan_of(examples.image_model()).save("plan.json")
     now = measured(1.04)
     now.twin["spread"] = 0.05
@@ -316,7 +316,7 @@ def test_a_batch_size_is_found_within_the_memory_and_with_the_tricks(search, cap
     assert not (tmp_path / "plan.json").exists()
 
 
-def test_a_batch_size_as_json_has_what_the_help_names(search, capsys):
+def test_a_batch_size_as_json_has_the_documented_keys(search, capsys):
     search.act = knee
     assert tune("batch-size", "a.py:b", "--json") == 0
     assert search.asked[1]["memory_cap_bytes"] is None
@@ -329,7 +329,7 @@ def test_a_batch_size_as_json_has_what_the_help_names(search, capsys):
     assert list(values["points"][0]) == named[1].partition("{")[2].split(", ")
 
 
-def test_ctrl_c_before_there_is_a_batch_size(search, capsys):
+def test_ctrl_c_before_the_first_batch_size_reports_nothing(search, capsys):
     search.act = lambda: signal.raise_signal(signal.SIGINT)
     assert tune("batch-size", "a.py:b", "-q") == 130
     assert "interrupted before there was a batch size" in capsys.readouterr().err
@@ -355,7 +355,7 @@ def test_help_of_a_sub_verb_starts_with_its_example(arguments, capsys):
     assert f"usage: tundish {arguments.verb} " in ARGUMENTS.help().replace("       tu", "usage: tu")
 
 
-def test_remeasure_as_json_has_what_the_help_names(search, capsys):
+def test_remeasure_as_json_has_the_documented_keys(search, capsys):
     examples.plan_of(examples.image_model()).save("plan.json")
     search.act = lambda: measured(1.0)
     assert tune("remeasure", "plan.json", "a.py:b", "--json") == 0

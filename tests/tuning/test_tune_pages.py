@@ -121,7 +121,7 @@ def test_the_example_for_accelerate_runs(tmp_path):
     assert "left out: ['CUDA graph of the step: needs step = plan.apply(" in result.stdout
 
 
-def test_one_word_for_each_reference():
+def test_each_reference_has_one_name():
     """The table, the user page and the JSON keys use one name per reference."""
     for key, shown in REFERENCES.items():
         assert f"\n| {shown} |" in TUNE_PAGE, key
