@@ -19,6 +19,8 @@ import tundish
 print(time.perf_counter() - begin)
 """
 
+IMPORT_LOADER = IMPORT.replace("import tundish", "from tundish import Loader, transforms")
+
 # Runs in a process that already has torch and the library, like a training script.
 FIRST_BATCH = """
 import sys, time, torch, tundish
@@ -59,6 +61,7 @@ def questions(images: Images) -> dict[str, Callable[[], float]]:
     pack = str(images.pack)
     return {
         "import tundish, after numpy": lambda: python(IMPORT),
+        "import Loader and transforms, after numpy": lambda: python(IMPORT_LOADER),
         "tundish --help": lambda: program("--help"),
         "tundish info": lambda: program("info", pack),
         "Loader(...)": lambda: python(FIRST_BATCH.format(what="made"), pack),

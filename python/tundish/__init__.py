@@ -58,16 +58,16 @@ from typing import TYPE_CHECKING, Any
 from ._c.errors import ArgumentError, Error, MissingError, SampleError
 from ._c.library import version as _version
 from ._lazy import lazy_names as _lazy_names
-from .data.data_source import DataSource
-from .data.dataset import Dataset
-from .data.loader import Loader
-from .data.order import Balanced, Mixture, Order, Repeated, Subset, Weighted
-from .data.replay import Replayed
 from .program import register_program as _register_program
 
 if TYPE_CHECKING:
     from . import diagnosis, optim, transforms, tuning
     from .converting import convert
+    from .data.data_source import DataSource
+    from .data.dataset import Dataset
+    from .data.loader import Loader
+    from .data.order import Balanced, Mixture, Order, Repeated, Subset, Weighted
+    from .data.replay import Replayed
     from .diagnosis.context import doctor
     from .diagnosis.layers.layers import layers
     from .diagnosis.lint.check import check
@@ -114,7 +114,17 @@ __all__ = [
 ]
 
 _MODULES = {
+    "Balanced": ".data.order",
+    "DataSource": ".data.data_source",
+    "Dataset": ".data.dataset",
+    "Loader": ".data.loader",
+    "Mixture": ".data.order",
+    "Order": ".data.order",
     "Plan": ".tuning.plan",
+    "Repeated": ".data.order",
+    "Replayed": ".data.replay",
+    "Subset": ".data.order",
+    "Weighted": ".data.order",
     "accelerate": ".dropin.accelerate",
     "check": ".diagnosis.lint.check",
     "convert": ".converting",
@@ -132,6 +142,16 @@ _import_name, __dir__ = _lazy_names(
     _MODULES,
     subpackages=["diagnosis", "optim", "transforms", "tuning"],
     without_torch=[
+        "Balanced",
+        "DataSource",
+        "Dataset",
+        "Loader",
+        "Mixture",
+        "Order",
+        "Repeated",
+        "Replayed",
+        "Subset",
+        "Weighted",
         "check",
         "convert",
         "diagnosis",
