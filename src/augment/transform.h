@@ -124,7 +124,13 @@ using AnyTransform = std::variant<  //
 
 struct Transform : AnyTransform {
   using AnyTransform::AnyTransform;
-  bool operator==(const Transform&) const = default;
+  // Defined in transform.cpp: compiling them takes a second, in every file that would need them.
+  Transform(const Transform&);
+  Transform(Transform&&) noexcept;
+  Transform& operator=(const Transform&);
+  Transform& operator=(Transform&&) noexcept;
+  ~Transform();
+  bool operator==(const Transform&) const;
 };
 
 }  // namespace tundish

@@ -126,13 +126,7 @@ struct ArrayOf<std::array<T, N>> {
 };
 
 // Returns " from 0 to 1" or " of at least 1"; empty if the range is unlimited.
-inline std::string range_text(const FieldInfo& field) {
-  const bool from = field.low > -kMaxNumber, to = field.high < kMaxNumber;
-  if (!from && !to) return "";
-  if (!to) return fmt::format(" of at least {}", field.low);
-  if (!from) return fmt::format(" of at most {}", field.high);
-  return fmt::format(" from {} to {}", field.low, field.high);
-}
+std::string range_text(const FieldInfo& field);
 
 // Describes valid values of the field: "a whole number from 1 to 9", "one of pad, drop, exact".
 template <class T>
@@ -224,9 +218,11 @@ class CheckRanges {
   }
   template <class T>
   [[noreturn]] void refuse(const FieldInfo& field, const std::string& value) const {
-    refuse_argument(owner_,
-                    fmt::format("{} must be {}, not {}", field.name, wanted_text<T>(field), value));
+    refuse_value(field, wanted_text<T>(field), value);
   }
+
+  [[noreturn]] void refuse_value(const FieldInfo& field, const std::string& wanted,
+                                 const std::string& value) const;
 
   std::string owner_;
 };

@@ -36,10 +36,6 @@ class CheckJson {
 
 }  // namespace
 
-void refuse_argument(const std::string& owner, const std::string& text) {
-  throw Error(ErrorCode::argument, {}, owner.empty() ? text : owner + ": " + text);
-}
-
 Json parse_json(const std::string& text) {
   // The parser would stop at a zero byte and silently ignore the rest.
   if (text.find('\0') != std::string::npos) refuse_argument("", "it is not JSON: a byte is zero");
@@ -67,14 +63,46 @@ std::string shown_text(const std::string& text, std::size_t most) {
   return printable(text.substr(0, end)) + "...";
 }
 
-void refuse_unknown_names(const Json& from, const std::vector<std::string>& names,
-                          const std::string& owner) {
-  if (!from.is_object()) refuse_argument(owner, "the arguments must be a JSON object");
-  for (const auto& [name, value] : from.items()) {
-    if (name == "name" || std::find(names.begin(), names.end(), name) != names.end()) continue;
-    refuse_argument(owner, fmt::format("there is no argument '{}'; there are: {}", shown_text(name),
-                                       fmt::join(names, ", ")));
+Json changed_fields(std::vector<FieldValue> fields, const std::vector<FieldValue>& usual,
+                    bool saved) {
+  Json out = Json::object();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    auto& [field, value] = fields[i];
+    if (value != usual[i].value && (field.saved || !saved)) out[field.name] = std::move(value);
   }
+  return out;
+}
+
+FieldReader::FieldReader(const Json& from, const std::string& owner, bool saved)
+    : from_(from), owner_(owner), saved_(saved) {}
+
+const Json* FieldReader::find(const FieldInfo& field) {
+  if (saved_ && !field.saved) return nullptr;
+  names_.emplace_back(field.name);
+  const auto found = from_.find(field.name);
+  return found == from_.end() ? nullptr : &*found;
+}
+
+void FieldReader::refuse(const FieldInfo& field, const std::string& wanted) const {
+  refuse_argument(owner_, fmt::format("{} must be {}, not {}", field.name, wanted,
+                                      shown(*from_.find(field.name))));
+}
+
+void FieldReader::refuse_unknown_names() const {
+  if (!from_.is_object()) refuse_argument(owner_, "the arguments must be a JSON object");
+  for (const auto& [name, value] : from_.items()) {
+    if (name == "name" || std::find(names_.begin(), names_.end(), name) != names_.end()) continue;
+    refuse_argument(owner_,
+                    fmt::format("there is no argument '{}'; there are: {}", shown_text(name),
+                                fmt::join(names_, ", ")));
+  }
+}
+
+Json field_reference(const FieldInfo& field, const std::string& wanted, Json usual) {
+  return {{"name", field.name},
+          {"wanted", wanted},
+          {"default", std::move(usual)},
+          {"about", field.about}};
 }
 
 bool read_size(Size& to, bool one_is_shorter_side, const Json& from) {

@@ -172,6 +172,26 @@ bool read_value(T& to, const Json& from) {
 }
 
 // --- structs ---------------------------------------------------------------------------------
+// The functions that are no templates keep the templates small: hundreds of fields use them.
+
+// The value of a field and its description.
+struct FieldValue {
+  FieldInfo field;
+  Json value;
+};
+
+// Returns the fields whose values differ from `usual`; only FieldInfo::saved ones if `saved`.
+Json changed_fields(std::vector<FieldValue> fields, const std::vector<FieldValue>& usual,
+                    bool saved);
+
+template <class T>
+std::vector<FieldValue> values_of_fields(const T& described) {
+  std::vector<FieldValue> out;
+  T::fields(described, [&](const FieldInfo& field, const auto& value) {
+    out.push_back(FieldValue{field, json_of_value(value)});
+  });
+  return out;
+}
 
 // Returns every field, including defaults. Each key starts with `prefix`.
 template <class T>
@@ -186,39 +206,41 @@ Json json_of_all_fields(const T& described, const std::string& prefix = "") {
 // Returns the fields that differ from their defaults; only FieldInfo::saved ones if `saved`.
 template <class T>
 Json json_of_fields(const T& described, bool saved = false) {
-  Json out = Json::object();
-  const T usual{};
-  std::vector<Json> defaults;
-  T::fields(usual,
-            [&](const FieldInfo&, const auto& value) { defaults.push_back(json_of_value(value)); });
-  std::size_t i = 0;
-  T::fields(described, [&](const FieldInfo& field, const auto& value) {
-    Json json = json_of_value(value);
-    if (json != defaults[i++] && (field.saved || !saved)) out[field.name] = std::move(json);
-  });
-  return out;
+  return changed_fields(values_of_fields(described), values_of_fields(T{}), saved);
 }
 
-// Throws Error(argument) for a key of the object that is not in `names`; "name" is allowed.
-void refuse_unknown_names(const Json& from, const std::vector<std::string>& names,
-                          const std::string& owner);
+// The arguments of one object, read field by field.
+class FieldReader {
+ public:
+  FieldReader(const Json& from, const std::string& owner, bool saved);
+  // Returns the value that the object has for the field, or null.
+  const Json* find(const FieldInfo& field);
+  [[noreturn]] void refuse(const FieldInfo& field, const std::string& wanted) const;
+  // Throws Error(argument) for a key that no field has; "name" is allowed.
+  void refuse_unknown_names() const;
+
+ private:
+  const Json& from_;
+  const std::string& owner_;
+  const bool saved_;
+  std::vector<std::string> names_;
+};
 
 // Sets the fields that the object names. Throws Error(argument) for an unknown field or a value of
 // the wrong type. Does not check ranges. `saved`: allows FieldInfo::saved fields only.
 template <class T>
 void read_fields(T& to, const Json& from, const std::string& owner, bool saved = false) {
-  std::vector<std::string> names;
+  FieldReader reader(from, owner, saved);
   T::fields(to, [&](const FieldInfo& field, auto& value) {
-    if (saved && !field.saved) return;
-    names.emplace_back(field.name);
-    const auto found = from.find(field.name);
-    if (found == from.end() || read_value(value, *found)) return;
-    refuse_argument(owner,
-                    fmt::format("{} must be {}, not {}", field.name,
-                                wanted_text<std::decay_t<decltype(value)>>(field), shown(*found)));
+    const Json* found = reader.find(field);
+    if (found && !read_value(value, *found)) {
+      reader.refuse(field, wanted_text<std::decay_t<decltype(value)>>(field));
+    }
   });
-  refuse_unknown_names(from, names, owner);
+  reader.refuse_unknown_names();
 }
+
+Json field_reference(const FieldInfo& field, const std::string& wanted, Json usual);
 
 // Returns the entry of the reference page: {name, about, fields: [{name, wanted, default, about}]}.
 template <class T>
@@ -226,10 +248,8 @@ Json reference_of(const char* name = T::kName, const char* about = T::kAbout) {
   Json fields = Json::array();
   const T usual{};
   T::fields(usual, [&](const FieldInfo& field, const auto& value) {
-    fields.push_back({{"name", field.name},
-                      {"wanted", wanted_text<std::decay_t<decltype(value)>>(field)},
-                      {"default", json_of_value(value)},
-                      {"about", field.about}});
+    fields.push_back(field_reference(field, wanted_text<std::decay_t<decltype(value)>>(field),
+                                     json_of_value(value)));
   });
   return {{"name", name}, {"about", about}, {"fields", std::move(fields)}};
 }
