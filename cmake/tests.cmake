@@ -3,8 +3,10 @@
 enable_testing()
 set_target_properties(unit_tests PROPERTIES EXCLUDE_FROM_ALL OFF)
 target_link_libraries(unit_tests PRIVATE cli)
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  target_compile_options(unit_tests PRIVATE -O1)  # the tests themselves; the engine stays at -O3
+endif()
 if(TUNDISH_PRECOMPILE)
-  target_precompile_headers(cli REUSE_FROM engine)
   target_precompile_headers(unit_tests PRIVATE ${often} <doctest/doctest.h>)
   set_source_files_properties(src/main_test.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 endif()

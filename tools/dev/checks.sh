@@ -31,14 +31,9 @@ build_sanitized() {
   shift
   need_build
   configure "$preset"
-  local header
-  for header in "build/$preset"/CMakeFiles/*/cmake_pch.hxx; do sum_of_headers "$header" >"$header.pch.sum"; done
+  sum_precompiled "$preset" clang++-22 pch
   CCACHE_PCH_EXTSUM=1 cmake --build "build/$preset" --target "$@" >&2
 }
-
-# A precompiled header contains absolute paths. By its contents, ccache would miss in every other
-# clone, so it hashes NAME.pch.sum instead: a checksum over the contents of all included headers.
-sum_of_headers() { clang++-22 -std=c++20 -x c++ -w -M "$1" | sed 's/^[^:]*://; s/\\$//' | xargs cat | sha256sum; }
 
 do_asan() {
   need_clang || return 0
