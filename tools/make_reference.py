@@ -19,6 +19,7 @@ from typing import Any
 import make_pictures
 import reference_modules
 from reference_text import documentation, methods, shown, signature, table
+from wrapped import wrapped_page
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAM = ROOT / ".venv" / "bin" / "tundish"  # with its Python beside it, which some verbs need
@@ -210,7 +211,7 @@ def diagnosing(package: Any) -> str:
         f"## Diagnosing\n\n{about}\n\n### doctor\n\n`{line}`\n\n{documentation(package.doctor)}\n"
     )
     line = signature("tundish.layers", package.layers)
-    about = "[profile.md](profile.md#which-layers-take-the-time) explains the table."
+    about = "[doctor.md](doctor.md#which-layers-take-the-time) explains the table."
     return f"{text}\n### layers\n\n`{line}`\n\n{documentation(package.layers)}\n\n{about}\n"
 
 
@@ -281,7 +282,7 @@ def page() -> str:
             f"## convert\n\n`tundish.{signature('convert', convert)}`\n\n{documentation(convert)}\n"
         )
         parts.insert(-1, text)
-    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
+    return wrapped_page("\n".join(part.rstrip("\n") + "\n" for part in parts))
 
 
 if __name__ == "__main__":

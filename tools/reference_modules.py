@@ -18,13 +18,13 @@ from typing import Any
 
 from reference_text import documentation, methods, shown, signature, table
 
-OPTIM = """[optimizers.md](optimizers.md) shows how to use them, [optimizer-reference.md](optimizer-reference.md)
-has their formulas. The arguments are the original's. In addition all optimizers but `Muon` take the options below."""
+OPTIM = """[optimizers.md](optimizers.md) shows how to use them and has their formulas. The arguments are the
+original's. In addition all optimizers but `Muon` take the options below."""
 TUNING = """[tune.md](tune.md), [tricks.md](tricks.md), [training-memory.md](training-memory.md) and
 [resume.md](resume.md#seed-everything) show how to use them."""
 TRICKS = """A plan file and `tundish tune` use these names. [tricks.md](tricks.md) explains each trick, and
 says when `tundish.tune` tries it."""
-DIAGNOSIS = """[doctor.md](doctor.md), [profile.md](profile.md) and [check.md](check.md) show how to use them."""
+DIAGNOSIS = """[doctor.md](doctor.md) and [check.md](check.md) show how to use them."""
 
 # Dataclasses that users construct; functions return the other ones.
 MADE_BY_USERS = ("Job", "Trick")

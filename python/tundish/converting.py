@@ -29,7 +29,7 @@ def convert(
 
     source    a pack, or any dataset of docs/sources.md, or a tundish.DataSource
     target    the file or folder to write; it appears when it is complete (a folder of files fills file by file)
-    to        "folder", "tar", "tfrecord", "lmdb", "hdf5" or "npy" (docs/edit-packs.md)
+    to        "folder", "tar", "tfrecord", "lmdb", "hdf5" or "npy" (docs/pack.md)
     progress  as in tundish.pack
     shards    number of files to divide the samples between, for "tar" and "tfrecord"
     force     replace existing files

@@ -52,10 +52,10 @@ def pack(
     options     options of `tundish pack --help`: force=True, skip_bad=True, dry_run=True, codec="keep",
                 tables="builtin", max_growth=1.1, strip_metadata=True, threads=4;
                 filter="label=cat and width>=64" (or a list), sample="10%", seed=1, limit=1000,
-                duplicates="drop" (docs/edit-packs.md);
+                duplicates="drop" (docs/pack.md);
                 resize="shortest=256", center_crop=224, reencode="jpeg:q90", prove=True (docs/pack.md)
 
-    For Python samples (docs/formats/python.md), also image="NAME" and label="NAME":
+    For Python samples (docs/sources.md), also image="NAME" and label="NAME":
     processes   number of reading processes; 0: a thread of this process; None: one per CPU if that pays off
     classes     names of labels 0, 1, ...; None: the dataset's attribute `classes`
     identity    an interrupted pack continues if this text is unchanged; None: a digest of 16 samples

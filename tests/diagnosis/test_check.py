@@ -39,7 +39,7 @@ def test_a_finding_has_a_location_a_text_and_a_remedy(script):
     assert (one.check, one.level) == ("item-in-loop", "warning")
     assert one.excerpt[one.column - 1 : one.end_column - 1] == "loss.item()"
     assert "detach" in one.remedy
-    assert one.page == "docs/checks.md#item-in-loop"
+    assert one.page == "docs/check.md#item-in-loop"
     assert not report
     assert report.problems == 1
 

@@ -32,7 +32,7 @@ FINDING = {
     "level": "warning",
     "text": "waits",
     "remedy": "read it later",
-    "page": "docs/checks.md",
+    "page": "docs/check.md",
 }
 
 

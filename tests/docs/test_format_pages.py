@@ -47,7 +47,7 @@ def test_every_format_has_a_section_that_the_list_of_sources_links_to():
     for page, heading in SECTIONS.values():
         anchor = re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
         assert f"](formats/{page}.md#{anchor})" in sources
-    assert "](formats/python.md)" in sources
+    assert "](#python-datasets)" in sources
 
 
 @pytest.mark.parametrize(("page", "heading"), sorted(set(SECTIONS.values())))
@@ -58,7 +58,8 @@ def test_a_section_has_commands_and_refusals(page, heading):
 
 
 def test_the_page_of_python_data_sets_has_commands_and_refusals():
-    text = read("python")
+    sources = (FORMATS.parent / "sources.md").read_text()
+    text = sources.split("\n## Python datasets\n")[1].split("\n## ")[0]
     for word in ("tundish.pack(", "not trained from", "TND-3"):
         assert word in text
 

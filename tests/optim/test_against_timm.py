@@ -165,7 +165,7 @@ def test_corrected_weight_decay_follows_the_square_of_the_learning_rate() -> Non
 
 
 def test_a_late_parameter_counts_its_own_steps() -> None:
-    """timm counts the steps of the group; docs/optimizer-reference.md documents the difference."""
+    """timm counts the steps of the group; docs/optimizers.md documents the difference."""
     early, late, alone = (torch.nn.Parameter(torch.ones(4)) for _ in range(3))
     optimizer = optim.LAMB([early, late], lr=0.1, max_grad_norm=None)
     for step in range(6):

@@ -173,7 +173,7 @@ def test_every_class_of_timm_was_compared() -> None:
 
 @pytest.mark.parametrize("more", [{}, {"adjust_lr_fn": "match_rms_adamw", "nesterov": False}])
 def test_steps_and_checkpoints_equal_torchs_muon(more: dict[str, Any]) -> None:
-    """bfloat16 iterations differ by about 1 % of an update (docs/optimizer-reference.md)."""
+    """bfloat16 iterations differ by about 1 % of an update (docs/optimizers.md)."""
     starts = Weights(MATRICES).all
     for pair in pairs_of(torch.optim.Muon, {"lr": 0.02, **more}, MATRICES).values():
         assert distance(*pair, [start.detach().double() for start in starts]) <= 0.03

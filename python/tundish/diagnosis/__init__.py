@@ -8,7 +8,7 @@
 
 DoctorCallback    `tundish.doctor` as a Lightning callback (docs/doctor.md)
 Verdict           what bounds the step: `verdict` of `tundish.doctor` and of the callback
-Layers            the table returned by `tundish.layers` (docs/profile.md)
+Layers            the table returned by `tundish.layers` (docs/doctor.md)
 Finding           one line reported by `tundish.check` (docs/check.md)
 """
 

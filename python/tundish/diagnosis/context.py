@@ -29,7 +29,7 @@ class doctor:  # lower case like a verb, as tundish.check and tundish.tune
               train on the same batches again. With False, the figure is computed instead
     layers    measure every layer of the model in a few more steps
     timeline  file for a timeline of 5 steps, for ui.perfetto.dev: torch's profiler, the threads of every
-              tundish.Loader, workers of torch's DataLoader (docs/profile.md)
+              tundish.Loader, workers of torch's DataLoader (docs/doctor.md)
     table     "simple" or "advanced": adds a table of the parts of a step, or also of functions, to the
               printed verdict
     memory    record which lines hold how much memory at the peak of a step

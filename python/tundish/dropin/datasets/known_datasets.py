@@ -158,7 +158,7 @@ def _part_of(dataset: Any) -> Part:
         raise not_translated(
             f"{type(dataset).__name__} is a custom dataset",
             "tundish.pack(dataset, 'train.tnd') and tundish.Loader, if it returns images and labels "
-            "(docs/formats/python.md)",
+            "(docs/sources.md)",
             where_defined(dataset),
         )
     return part

@@ -11,7 +11,7 @@ from ...transforms.unmodified import is_foreign, is_own_hook
 from ..reasons import not_translated
 from ..where_defined import where_defined
 
-# Formats that the engine decodes to the same pixels as Pillow (docs/formats/images.md).
+# Formats that the engine decodes to the same pixels as Pillow (docs/sources.md).
 ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".gif")
 
 

@@ -1,5 +1,5 @@
 // Finds consecutive records without an index, by their checksums, which include the record number.
-// docs/edit-packs.md lists the data lost by such a scan.
+// docs/pack.md lists the data lost by such a scan.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@ namespace tundish {
 
 // NAME.jpg is the image, NAME.cls the label's number, NAME.FIELD other fields; see
 // rewrite/convert/sample_files.h. A name that has further dots, or that is already used, is
-// changed: docs/edit-packs.md.
+// changed: docs/pack.md.
 std::unique_ptr<TargetWriter> make_tar_writer(const Conversion& conversion);
 
 }  // namespace tundish

@@ -32,4 +32,4 @@ class LayerCheck:
 
     @property
     def page(self) -> str:
-        return f"docs/doctor-checks.md#{self.id}"
+        return f"docs/check.md#{self.id}"

@@ -32,7 +32,7 @@ class RunningCheck:
 
     @property
     def page(self) -> str:
-        return f"docs/doctor-checks.md#{self.id}"
+        return f"docs/check.md#{self.id}"
 
 
 def name_list(names: list[str], count: int, shown: int = 3) -> str:

@@ -40,4 +40,4 @@ class Check:
 
     @property
     def page(self) -> str:
-        return f"docs/checks.md#{self.id}"
+        return f"docs/check.md#{self.id}"

@@ -85,7 +85,7 @@ class PythonSamples : public Source, public FileTimes {
     return {.label = labels_[about_.random_access ? i : 0].load(std::memory_order_relaxed)};
   }
 
-  // Python computes the identity from the schema and some samples; docs/formats/python.md.
+  // Python computes the identity from the schema and some samples; docs/sources.md.
   std::string fingerprint() const override {
     return fmt::format("{} {}", about_.count, about_.identity);
   }
