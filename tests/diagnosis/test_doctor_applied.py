@@ -36,7 +36,7 @@ def iterated(loader, apply, apply_to):
         next(iterator)
         kind = type(iterator).__name__
         del iterator
-    return session.end()["applied"], kind
+    return session.end().applied, kind
 
 
 def test_workers_are_added_only_to_the_loader_of_the_named_dataset():
@@ -188,9 +188,9 @@ def test_the_engine_replaces_a_supported_dataset(tmp_path):
     plain = [images for images, _ in loader]
     with plants.watched(apply="accelerate", apply_to=FOLDER) as session:
         epochs = [[images for images, _ in loader] for _ in range(2)]
-    applied = session.end()["applied"]
-    assert applied["done"]
-    assert "the engine makes the batches" in applied["text"]
+    applied = session.end().applied
+    assert applied.done
+    assert "the engine makes the batches" in applied.text
     for batches in epochs:
         assert all(torch.allclose(a, b, atol=0.1) for a, b in zip(batches, plain, strict=True))
     assert type(iter(loader)).__name__ == "_SingleProcessDataLoaderIter"  # as before
@@ -200,8 +200,8 @@ def test_an_unsupported_dataset_is_kept_and_the_reason_is_reported(tmp_path):
     steps = v2.Compose([v2.ToImage(), v2.Lambda(lambda x: x.float())])
     data = datasets.ImageFolder(torch_sets.write_folder(tmp_path, 12), steps)
     applied, _ = iterated(DataLoader(data, 1), "accelerate", FOLDER)
-    assert not applied["done"]
-    assert "kept" in applied["text"]
+    assert not applied.done
+    assert "kept" in applied.text
 
 
 def test_timing_the_engine_on_a_supported_dataset_keeps_the_random_state(tmp_path):
@@ -210,12 +210,12 @@ def test_timing_the_engine_on_a_supported_dataset_keeps_the_random_state(tmp_pat
     loader = DataLoader(data, 4, shuffle=True, generator=own)
     states = [torch.get_rng_state(), own.get_state()]
     found = engine_rate(loader, 0.1)
-    assert found["native"]
-    assert found["batch_s"] > 0
+    assert found.native
+    assert found.batch_s > 0
     assert all(torch.equal(*pair) for pair in zip(states, [torch.get_rng_state(), own.get_state()]))
     unknown = engine_rate(DataLoader(plants.Samples(), 4), 0.1)
-    assert not unknown["native"]
-    assert "batch_s" not in unknown
+    assert not unknown.native
+    assert unknown.batch_s is None
 
 
 def test_the_dataset_of_a_tundish_loader_is_not_accessed():
@@ -226,14 +226,14 @@ def test_the_dataset_of_a_tundish_loader_is_not_accessed():
         def dataset(self):
             raise AssertionError
 
-    assert loader_facts(Loader())["class"] == "Loader"
+    assert loader_facts(Loader()).class_name == "Loader"
 
 
 def test_automatic_threads_of_a_tundish_loader_are_recognized(tmp_path):
     tundish.pack(str(torch_sets.write_folder(tmp_path / "photos", 4)), str(tmp_path / "a.tnd"))
     for threads in ("auto", 1):
         with tundish.Loader(tmp_path / "a.tnd", 2, threads=threads) as loader:
-            assert loader_facts(loader)["auto_threads"] is (threads == "auto")
+            assert loader_facts(loader).auto_threads is (threads == "auto")
 
 
 def test_a_plan_is_applied_to_the_scripts_model(tmp_path):
@@ -248,9 +248,9 @@ def test_a_plan_is_applied_to_the_scripts_model(tmp_path):
             torch.nn.functional.cross_entropy(output, torch.zeros(2, dtype=torch.int64)).backward()
             optimizer.step()
             optimizer.zero_grad()
-    applied = session.end()["applied"]
-    assert applied["done"], applied
-    first, second = applied["text"].splitlines()[:2]
+    applied = session.end().applied
+    assert applied.done, applied
+    first, second = applied.text.splitlines()[:2]
     assert first == "applied: channels_last, fused optimizer, bf16 autocast"
     assert second.startswith("left out: CUDA graph of the step: needs")
     assert kinds == [(False, "torch.float32")] * 2 + [(True, "torch.float32")] * 2
@@ -264,9 +264,9 @@ def test_an_unreadable_plan_is_reported(tmp_path):
         for _ in range(2):
             model(torch.randn(2, 3, 12, 12)).sum().backward()
             optimizer.step()
-    applied = session.end()["applied"]
-    assert not applied["done"]
-    assert "is not a plan" in applied["text"]
+    applied = session.end().applied
+    assert not applied.done
+    assert "is not a plan" in applied.text
 
 
 def test_a_plan_is_one_of_the_changes(tmp_path):

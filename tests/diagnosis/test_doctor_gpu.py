@@ -1,7 +1,10 @@
 """GPU records of profiled steps, constructed by hand: the figures and causes derived from them."""
 
+from dataclasses import replace
+
 import pytest
 import torch
+from tundish.diagnosis.probe.facts import GpuFacts
 from tundish.diagnosis.probe.profiles.gpu_profile import (
     GpuProfile,
     covered,
@@ -13,22 +16,22 @@ from tundish.diagnosis.verdict.verdict import judge
 from tests.helpers.written_facts import facts, line, sampled, step
 
 GPU = {"forward": 0.010, "backward": 0.020, "optimizer": 0.003}
-BUSY = {
-    "steps": 10,
-    "wall_s": 0.033,
-    "busy_s": 0.032,
-    "kernels": 300,
-    "kernel_s": 100e-6,
-    "launches": 300,
-    "waits": 0,
-    "wait_s": 0,
-    "pageable_copy_s": 0,
-    "pinned_copy_s": 0,
-}
+BUSY = GpuFacts(
+    steps=10,
+    wall_s=0.033,
+    busy_s=0.032,
+    kernels=300,
+    kernel_s=100e-6,
+    launches=300,
+    waits=0,
+    wait_s=0,
+    pageable_copy_s=0,
+    pinned_copy_s=0,
+)
 
 
 def command_verdict(gpu=None, lines=(), **profile):
-    seen = {**BUSY, **profile}
+    seen = replace(BUSY, **profile)
     steps = [step(gpu=gpu or GPU) for _ in range(20)]
     return judge(facts(steps, gpu_profile=seen, lines=list(lines), script="train.py"))
 
@@ -95,12 +98,12 @@ def test_events_of_the_profiler_are_summed_by_step():
     ]
     longer = [*events, ("cudaMemcpyAsync", False, 1.0, 1.5)]
     found = summarize(events, 2, 2.0)
-    assert found["busy_s"] == pytest.approx((0.3 + 0.2) / 2)
-    assert (found["kernels"], found["launches"], found["waits"]) == (0.5, 0.5, 0.5)
-    assert found["kernel_s"] == pytest.approx(0.2)
-    assert (found["wait_s"], found["wall_s"]) == pytest.approx((0.1, 1.0))
-    assert summarize(longer, 2, 2.0)["wait_s"] == pytest.approx((0.2 + 0.7 - 0.3) / 2)
-    assert (found["pageable_copy_s"], found["pinned_copy_s"]) == pytest.approx((0.1, 0.05))
+    assert found.busy_s == pytest.approx((0.3 + 0.2) / 2)
+    assert (found.kernels, found.launches, found.waits) == (0.5, 0.5, 0.5)
+    assert found.kernel_s == pytest.approx(0.2)
+    assert (found.wait_s, found.wall_s) == pytest.approx((0.1, 1.0))
+    assert summarize(longer, 2, 2.0).wait_s == pytest.approx((0.2 + 0.7 - 0.3) / 2)
+    assert (found.pageable_copy_s, found.pinned_copy_s) == pytest.approx((0.1, 0.05))
 
 
 def test_a_profiler_that_fails_does_not_end_the_script(monkeypatch):

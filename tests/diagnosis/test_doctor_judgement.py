@@ -3,17 +3,19 @@
 import itertools
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 from tundish.diagnosis.probe import usable_cpus, users_code
 from tundish.diagnosis.probe.clocks.gpu_clock import gpu_seconds
 from tundish.diagnosis.probe.clocks.step_ledger import StepLedger
+from tundish.diagnosis.probe.facts import EngineFacts, LoaderFacts
 from tundish.diagnosis.probe.profiles.line_samples import LineSampler, _user_line
 from tundish.diagnosis.probe.settings import Settings, from_variable, to_variable
 from tundish.diagnosis.verdict.changes import Change, sort_changes
 from tundish.diagnosis.verdict.verdict import judge
 
-from tests.helpers.written_facts import COMPUTE, facts, line, sampled, step
+from tests.helpers.written_facts import COMPUTE, ON_CPU, facts, line, sampled, step
 
 
 def test_the_gpu_clock_takes_precedence():
@@ -93,12 +95,12 @@ def test_a_bound_comes_before_a_predicted_step_only_if_it_is_clearly_shorter():
 def test_the_engines_own_rate_predicts_the_step():
     """The engine needs all eight CPUs for a batch, and training needs one CPU for 33 ms."""
     loader = sampled([("PIL", "decode", 0.1, 0.0)], 0.1)
-    one = facts([step(data=0.467)] * 20, loader=loader)
+    steps = [step(data=0.467)] * 20
     for batch_s, predicted in ((0.010, 0.033), (0.050, 0.050 + 0.033 / 8)):
-        loader["engine"] = {"native": True, "text": "", "batch_s": batch_s}
+        one = facts(steps, loader=replace(loader, engine=EngineFacts(True, "", batch_s)))
         change = next(one for one in judge(one).changes if one.apply == "accelerate")
         assert change.predicted_s == pytest.approx(predicted)
-    loader["engine"] = {"native": False, "text": "kept"}
+    one = facts(steps, loader=replace(loader, engine=EngineFacts(False, "kept")))
     assert not any(one.apply == "accelerate" for one in judge(one).changes)
 
 
@@ -109,7 +111,7 @@ def test_a_host_that_polls_the_gpu_does_not_count_as_cpu_use():
     measured = step(gpu=gpu, cpu_s=0.410, data=0.400, **launching)
     cached = step("replay", gpu={**gpu, "data": 0.0}, cpu_s=0.044, forward=0.044)
     loader = sampled([("PIL", "decode", 0.040, 0.0)], 0.040, workers=0)
-    loader["engine"] = {"native": True, "text": "", "batch_s": 0.043}
+    loader = replace(loader, engine=EngineFacts(True, "", 0.043))
     verdict = judge(facts([measured] * 20 + [cached] * 12, loader=loader, cpus=2))
     change = next(one for one in verdict.changes if one.apply == "accelerate")
     assert change.predicted_s == pytest.approx(0.043 + 0.004 / 2)
@@ -125,11 +127,11 @@ def test_the_prediction_reserves_cpu_time_for_training():
 
 def test_a_loader_of_tundish_is_judged_by_its_own_statistics():
     stats = {"data/read_busy": 0.9, "data/decode_busy": 0.1, "data/threads": 2}
-    loader = {"kind": "tundish", "stats": stats}
+    loader = LoaderFacts("tundish", "Loader", stats=stats)
     verdict = judge(facts([step(data=0.1) for _ in range(20)], loader=loader))
     assert verdict.cause.name == "storage"
     assert verdict.changes[0].how == "tundish.Loader(..., threads=8)"
-    loader["auto_threads"] = True  # the loader chose its number of threads
+    loader = replace(loader, auto_threads=True)  # the loader chose its number of threads
     verdict = judge(facts([step(data=0.1) for _ in range(20)], loader=loader))
     assert not any("threads" in one.how for one in verdict.changes)
 
@@ -149,8 +151,8 @@ def test_sampled_lines_divide_the_time_outside_hooks():
     ("steps", "torch", "text"),
     [
         ([], None, "did not import PyTorch"),
-        ([], {"version": "2"}, "fewer than two torch optimizer steps"),
-        ([step("warm-up", boundary=True)], {"version": "2"}, "ended after 1 optimizer step."),
+        ([], ON_CPU, "fewer than two torch optimizer steps"),
+        ([step("warm-up", boundary=True)], ON_CPU, "ended after 1 optimizer step."),
     ],
 )
 def test_without_steps_there_is_no_verdict(steps, torch, text):
@@ -302,8 +304,8 @@ def test_dataset_rows_are_its_functions_and_modules_with_their_total_time():
     random = torch.get_rng_state()
     found = profile_dataset(torch.utils.data.DataLoader(Numbers(), 4), 1.0)
     assert torch.equal(torch.get_rng_state(), random)
-    rows = {row["name"].rpartition(".")[2]: row for row in found["rows"]}
-    assert (rows["fetch"]["kind"], rows["Flip"]["kind"]) == ("read", "transform")
+    rows = {row.name.rpartition(".")[2]: row for row in found.rows}
+    assert (rows["fetch"].kind, rows["Flip"].kind) == ("read", "transform")
     for name in ("fetch", "Flip"):
-        assert rows[name]["s"] > 0.25 * found["sample_s"]
-        assert rows[name]["blocked_s"] > 0.5 * rows[name]["s"]
+        assert rows[name].s > 0.25 * found.sample_s
+        assert rows[name].blocked_s > 0.5 * rows[name].s

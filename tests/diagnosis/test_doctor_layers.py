@@ -59,32 +59,32 @@ def watched(model, most=60, micro_batches=1, validate=False, **settings):
 
 def test_layers_are_measured_in_steps_of_their_own():
     facts, seen = watched(Network())
-    assert facts["phase"] == "done"
-    assert sum(one["phase"] == "layers" for one in facts["steps"]) == 3  # one counts, two are timed
+    assert facts.phase == "done"
+    assert sum(one.phase == "layers" for one in facts.steps) == 3  # one counts, two are timed
     assert {phase for phase, hooks in seen if hooks} == {"layers"}
     assert len(HOOKS) == 0
-    found = {one["name"]: one for one in facts["layers"]["rows"]}
+    found = {one.name: one for one in facts.layers.rows}
     assert {"", "body", "body.0", "body.1", "head", "(CrossEntropyLoss)"} == set(found)
-    assert facts["layers"]["steps"] == 2
-    assert facts["layers"]["roof"]["bytes_per_s"] > 0
-    assert facts["layers"]["roof"]["flops_per_s"]["fp32"] > 0
+    assert facts.layers.steps == 2
+    assert facts.layers.roof.bytes_per_s > 0
+    assert facts.layers.roof.flops_per_s["fp32"] > 0
     for name in ("body.0", "body.1", "head", "(CrossEntropyLoss)"):
-        assert found[name]["forward_s"] > 0, name
-        assert found[name]["backward_s"] > 0, name
+        assert found[name].forward_s > 0, name
+        assert found[name].backward_s > 0, name
 
 
 def test_layers_appear_in_the_verdict_on_the_page_and_on_the_terminal():
     facts, _ = watched(Network())
     verdict = judge(facts)
     values = verdict.as_json()
-    assert {one["name"] for one in values["layers"]["rows"]} >= {"body.0", "head"}
+    assert {one.name for one in values["layers"]["rows"]} >= {"body.0", "head"}
     assert "Layers, slowest first (2 extra steps)" in verdict_text(verdict, all_layers=True)
     assert "<h2>Layers</h2>" in report_page({**values, "command": "python train.py"})
 
 
 def test_micro_batches_count_and_validations_do_not():
     facts, _ = watched(Network(), micro_batches=2, validate=True)
-    found = {one["name"]: one for one in facts["layers"]["rows"]}
+    found = {one.name: one for one in facts.layers.rows}
     assert found["head"]["calls"] == 2
     assert found["head"]["flops"] == 2 * 3 * (2 * 8 * 16 * 4)
 
@@ -93,9 +93,9 @@ def test_a_compiled_model_gets_a_reason_instead_of_a_table():
     model = Network()
     model.head.compile(backend="eager")
     facts, seen = watched(model)
-    assert facts["phase"] == "done"
-    assert facts["layers"] is None
-    assert facts["layers_why"].startswith("head (Linear) is compiled by torch.compile")
+    assert facts.phase == "done"
+    assert facts.layers is None
+    assert facts.layers_why.startswith("head (Linear) is compiled by torch.compile")
     assert not any(hooks for _, hooks in seen)
     text = verdict_text(judge(facts), all_layers=True)
     assert "Layers not measured: head (Linear) is compiled" in text
@@ -104,9 +104,9 @@ def test_a_compiled_model_gets_a_reason_instead_of_a_table():
 def test_a_script_that_ends_in_the_middle_leaves_no_hook():
     whole = [phase for phase, _ in watched(Network())[1]]
     facts, seen = watched(Network(), most=whole.index("layers") + 1)
-    assert seen[-1][0] == facts["phase"] == "layers"
-    assert facts["layers"] is None
-    assert facts["layers_why"] == "the script ended before the layers were measured"
+    assert seen[-1][0] == facts.phase == "layers"
+    assert facts.layers is None
+    assert facts.layers_why == "the script ended before the layers were measured"
     assert len(HOOKS) == 0
     assert torch.autograd.backward.__module__ == "torch.autograd"
 
@@ -117,8 +117,8 @@ def test_an_internal_error_is_reported_and_the_script_continues(monkeypatch):
 
     monkeypatch.setattr("tundish.diagnosis.probe.layers.modules.Modules.entered", fails)
     facts, _ = watched(Network())
-    assert facts["phase"] == "done"
-    assert facts["layers_why"] == "RuntimeError: planted"
+    assert facts.phase == "done"
+    assert facts.layers_why == "RuntimeError: planted"
     assert not torch.utils._python_dispatch._get_current_dispatch_mode_stack()
     assert len(HOOKS) == 0
 
@@ -139,25 +139,25 @@ class Transformed(torch.utils.data.Dataset):
 def test_a_transform_of_the_loader_is_not_a_layer():
     with plants.watched(layers=2, replayed=0) as session:
         train(Network(), session, data=Transformed())
-    assert {one["name"] for one in session.end()["layers"]["rows"]} >= {"head", "body.0"}
-    assert not any("Linear" in one["name"] for one in session.end()["layers"]["rows"])
+    assert {one.name for one in session.end().layers.rows} >= {"head", "body.0"}
+    assert not any("Linear" in one.name for one in session.end().layers.rows)
 
 
 def test_all_ranks_take_the_same_steps(monkeypatch):
     """A rank whose layers cannot be measured takes the same number of steps."""
     monkeypatch.setattr("tundish.diagnosis.probe.watch.rank_and_world", lambda: (0, 2))
     model = Network()
-    plain = sum(one["phase"] == "layers" for one in watched(model)[0]["steps"])
+    plain = sum(one.phase == "layers" for one in watched(model)[0]["steps"])
     model.head.compile(backend="eager")
     facts, _ = watched(model)
-    assert facts["layers_why"].startswith("head (Linear) is compiled")
-    assert sum(one["phase"] == "layers" for one in facts["steps"]) == plain == 3
+    assert facts.layers_why.startswith("head (Linear) is compiled")
+    assert sum(one.phase == "layers" for one in facts.steps) == plain == 3
 
 
 def test_layers_are_not_measured_unless_requested():
     facts, seen = watched(Network(), layers=0)
-    assert facts["layers"] is None
-    assert facts["layers_why"] == ""
+    assert facts.layers is None
+    assert facts.layers_why == ""
     assert "layers" not in {phase for phase, _ in seen}
 
 

@@ -4,6 +4,7 @@ import io
 import linecache
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 import torch
@@ -68,15 +69,15 @@ def test_samples_of_validations_and_checkpoints_do_not_count():
     ]:
         sampler._current = [(("other", True, "/a/train.py", at, ""), 0.002)] * 7
         sampler.step_ended(boundary, seconds)
-    (found,) = sampler.as_json()
-    assert (found["line"], found["samples"], found["share"]) == (2, 14, 1.0)
+    (found,) = sampler.facts()
+    assert (found.line, found.samples, found.share) == (2, 14, 1.0)
 
 
 def test_all_samples_count_if_no_regular_step_was_seen():
     sampler = LineSampler()
     sampler._current = [(("other", True, "/a/train.py", 1, ""), 0.002)] * 7
     sampler.step_ended(True, 0.1)
-    assert [one["samples"] for one in sampler.as_json()] == [7]
+    assert [one.samples for one in sampler.facts()] == [7]
 
 
 def test_a_sample_represents_the_time_since_the_previous_sample():
@@ -85,9 +86,9 @@ def test_a_sample_represents_the_time_since_the_previous_sample():
     places = [("other", True, "/a/train.py", at, "") for at in (1, 2)]
     sampler._current = [(places[0], 0.002)] * 50 + [(places[1], 0.1)] * 9
     sampler.step_ended(False, 1.0)
-    first, second = sampler.as_json()
-    assert (first["line"], first["samples"], first["share"]) == (2, 9, pytest.approx(0.9))
-    assert (second["line"], second["samples"]) == (1, 50)
+    first, second = sampler.facts()
+    assert (first.line, first.samples, first.share) == (2, 9, pytest.approx(0.9))
+    assert (second.line, second.samples) == (1, 50)
 
 
 def test_hooks_of_the_doctor_are_not_reported_as_called_functions():
@@ -116,8 +117,8 @@ def test_the_call_that_takes_the_time_is_named_in_a_long_line(tmp_path):
 
 def test_functions_of_python_itself_are_not_named():
     loader = sampled([("get_ident", "other", 0.008, 0.0), ("open", "read", 0.001, 0.0)], 0.01)
-    for row in loader["samples"]["rows"]:
-        row["file"] = ""
+    rows = loader.samples.rows
+    rows[:] = [replace(row, file="") for row in rows]
     verdict = judge(facts([step(data=0.1)] * 20, loader=loader))
     assert verdict.loading.slowest() == "dataset"
     assert "get_ident" not in str(verdict)
@@ -151,9 +152,9 @@ class LazySamples(torch.utils.data.Dataset):
 
 def test_the_first_sample_and_the_clock_do_not_count_as_dataset_time():
     found = profile_dataset(torch.utils.data.DataLoader(LazySamples(), 4), 1.0)
-    rows = {row["name"]: row["s"] for row in found["rows"]}
-    assert rows["sleep"] > 0.6 * found["sample_s"]
-    assert found["sample_s"] < 0.1
+    rows = {row.name: row.s for row in found.rows}
+    assert rows["sleep"] > 0.6 * found.sample_s
+    assert found.sample_s < 0.1
 
 
 def test_waiting_for_a_busy_cpu_does_not_count_as_function_time():

@@ -166,7 +166,7 @@ def test_two_loaders_in_one_step_do_not_start_new_epochs(pairs):
     assert counts == [6] * EPOCHS
     assert {one.batches for one in steps[1:] if not one.boundary} == {2}
     assert len(steps) < 40
-    assert session.end()["loader"]["dataset"] == f"{__name__}.Validation", "it came last"
+    assert session.end().loader.dataset == f"{__name__}.Validation", "it came last"
 
 
 @pytest.mark.parametrize("batch_size", [12, 3])

@@ -7,6 +7,7 @@ import pytest
 import torch
 import tundish
 from torch.utils.data import DataLoader, TensorDataset
+from tundish.diagnosis.probe.layers.layer_facts import RoofFacts
 
 from tests.helpers import plants
 
@@ -15,7 +16,7 @@ N = 60  # batches: more than all phases need with steps=5
 
 @pytest.fixture(autouse=True)
 def one_thread(monkeypatch):
-    roof = {"bytes_per_s": 1e10, "flops_per_s": {"fp32": 1e11}, "seconds": 0.0}
+    roof = RoofFacts(1e10, {"fp32": 1e11}, 0.0)
     monkeypatch.setattr("tundish.diagnosis.probe.layers.profile.measure_roof", lambda *words: roof)
     before = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -48,7 +49,7 @@ def train(batches, every=1):
 
 
 def phases(doctor):
-    return {one["phase"] for one in doctor.verdict.facts["steps"]}
+    return {one.phase for one in doctor.verdict.facts.steps}
 
 
 def test_the_number_of_batches_is_unchanged_and_correct_after_a_replay():
@@ -82,9 +83,9 @@ def test_short_epochs_keep_their_length_in_a_replay(length):
 def test_a_step_is_an_optimizer_step_and_may_have_several_batches():
     with tundish.doctor(steps=5, replay=False) as doctor:
         train(loader(), every=2)
-    steps = doctor.verdict.facts["steps"][1:]
-    assert {(one["batches"], one["optimizer_steps"]) for one in steps} == {(2, 1)}
-    assert doctor.verdict.facts["overhead_s"] > 0
+    steps = doctor.verdict.facts.steps[1:]
+    assert {(one.batches, one.optimizer_steps) for one in steps} == {(2, 1)}
+    assert doctor.verdict.facts.overhead_s > 0
 
 
 def test_the_overhead_is_measured_once_after_the_measured_steps(monkeypatch):
@@ -98,7 +99,7 @@ def test_the_overhead_is_measured_once_after_the_measured_steps(monkeypatch):
     with tundish.doctor(steps=5) as doctor:
         train(loader())
     assert asked == ["profile"]
-    assert doctor.verdict.facts["overhead_s"] > 0
+    assert doctor.verdict.facts.overhead_s > 0
 
 
 def test_two_optimizers_make_one_step_per_batch():
@@ -109,8 +110,8 @@ def test_two_optimizers_make_one_step_per_batch():
             first.step()
             b(x).sum().backward()
             second.step()
-    steps = doctor.verdict.facts["steps"][1:]
-    assert {(one["batches"], one["optimizer_steps"]) for one in steps} == {(1, 2)}
+    steps = doctor.verdict.facts.steps[1:]
+    assert {(one.batches, one.optimizer_steps) for one in steps} == {(1, 2)}
 
 
 def test_the_time_of_a_closure_counts_for_its_parts():
@@ -203,9 +204,9 @@ def test_a_validation_between_steps_is_another_iterator():
                 optimizer.step()
             for x, _ in loader(3):
                 model(x)
-    steps = doctor.verdict.facts["steps"]
-    assert any(one["boundary"] for one in steps[1:])
-    assert all(one["batches"] == 1 for one in steps if not one["boundary"])
+    steps = doctor.verdict.facts.steps
+    assert any(one.boundary for one in steps[1:])
+    assert all(one.batches == 1 for one in steps if not one.boundary)
 
 
 def test_all_hooks_are_removed_after_the_block_even_on_an_error():

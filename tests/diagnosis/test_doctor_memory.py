@@ -5,6 +5,7 @@ import json
 import random
 import time
 from collections import Counter
+from dataclasses import asdict
 
 import pytest
 import torch
@@ -209,7 +210,7 @@ def test_a_history_of_the_allocator_becomes_blocks():
 
 
 def test_the_peak_of_a_gpu_step_is_explained_like_on_a_cpu():
-    found = explain(recorded_of_gpu())
+    found = asdict(explain(recorded_of_gpu()))
     assert found["kinds"] == {
         "parameters": 20_480,
         "gradients": 20_480,
@@ -244,7 +245,7 @@ def test_the_curve_equals_the_sum_of_live_blocks_at_every_position():
             block.freed = freed
             blocks.append(block)
         begin, end = sorted(numbers.sample(range(1, 40), 2))
-        found = explain(MemoryRecording("cpu", blocks, [], [begin, end]))
+        found = asdict(explain(MemoryRecording("cpu", blocks, [], [begin, end])))
 
         def at(position, blocks=blocks):
             alive = [b for b in blocks if b.made <= position <= (b.freed or position)]
@@ -316,7 +317,7 @@ def test_the_history_is_read_between_the_marks_of_the_loop(monkeypatch):
         tracker.step_ended([])
     tracker.end()
     assert not allocator.enabled
-    found = explain(tracker.recorded())
+    found = asdict(explain(tracker.recorded()))
     assert found["steps"] == 2
     assert found["kinds"] == {
         "activations": 1024,

@@ -9,6 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 from PIL import Image
+from tundish.diagnosis.probe.facts import GpuFacts, LineFacts
+from tundish.diagnosis.probe.layers.layer_facts import LayerFacts, LayersFacts, RoofFacts
 from tundish.diagnosis.report.comparison import read_report
 from tundish.diagnosis.report.environment import environment
 from tundish.diagnosis.report.excerpts import excerpt
@@ -36,51 +38,38 @@ FINDING = {
 }
 
 
-LAYERS = {
-    "device": "cuda",
-    "steps": 3,
-    "total_s": 0.03,
-    "outside_s": 0.001,
-    "roof": {"bytes_per_s": 4e12, "flops_per_s": {"bf16": 8e14, "tf32": 4e14}, "seconds": 0.6},
-    "rows": [
-        {
-            "name": f"layer{n}.{EVIL}",
-            "type": "Conv2d",
-            "shape_out": [8, 64, 56, 56],
-            "forward_s": 1e-3 / (n + 1),
-            "backward_s": 2e-3 / (n + 1),
-            "bytes": 10**8 * (n + 1),
-            "flops": 0 if n % 5 == 4 else 10**11,
-            "types": {"bf16": 10**11} if n % 5 != 4 else {},
-            "by_kind": {"elementwise": 1},
-        }
+LAYERS = LayersFacts(
+    device="cuda",
+    steps=3,
+    total_s=0.03,
+    outside_s=0.001,
+    counting_failed="",
+    roof=RoofFacts(4e12, {"bf16": 8e14, "tf32": 4e14}, 0.6),
+    rows=[
+        LayerFacts(
+            name=f"layer{n}.{EVIL}",
+            type="Conv2d",
+            shape_out=[8, 64, 56, 56],
+            forward_s=1e-3 / (n + 1),
+            backward_s=2e-3 / (n + 1),
+            bytes=10**8 * (n + 1),
+            flops=0 if n % 5 == 4 else 10**11,
+            types={"bf16": 10**11} if n % 5 != 4 else {},
+            by_kind={"elementwise": 1},
+        )
         for n in range(300)
     ],
-}
-PROFILE = {
-    **dict.fromkeys(("steps", "wall_s", "busy_s", "kernels", "kernel_s", "launches", "waits"), 1.0),
-    **dict.fromkeys(("wait_s", "pageable_copy_s", "pinned_copy_s"), 0.5),
-}
+)
+PROFILE = GpuFacts(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5)
 
 
 def values(findings=(), steps=40, **more):
     loader = sampled([(EVIL, "decode", 0.01, 0.0), ("Crop", "transform", 0.004, 0)], 0.02)
-    lines = [
-        {
-            "part": "other",
-            "in_other": True,
-            "file": __file__,
-            "line": 20,
-            "function": "f",
-            "share": 0.5,
-            "samples": 50,
-            "column": 0,
-            "end_column": 0,
-        }
-    ]
-    all_steps = [step("warm-up", True)] + [step(data=0.2, other=0.02)] * steps
-    all_steps += [step("replay")] * 9
-    all_steps = [{**one, "counts": {"data": 1}} for one in all_steps]
+    lines = [LineFacts("other", True, __file__, 20, "f", 0.5, 50, 0, 0)]
+    counts = {"data": 1}
+    all_steps = [step("warm-up", True, counts=counts)]
+    all_steps += [step(data=0.2, other=0.02, counts=counts)] * steps
+    all_steps += [step("replay", counts=counts)] * 9
     seen = {"loader": loader, "lines": lines, "gpu_profile": PROFILE, "layers": LAYERS}
     verdict = judge(facts(all_steps, **{**seen, "recorded": recorded(), **more}))
     verdict.timeline = {**TIMELINE, "file": f"{EVIL}.json"}

@@ -6,6 +6,7 @@ import time
 import pytest
 import torch
 from torch.utils.data import DataLoader
+from tundish.diagnosis.process.facts_file import parse_facts
 from tundish.diagnosis.verdict.straggler import judge_ranks
 
 from tests.helpers import plants
@@ -101,8 +102,9 @@ def test_an_unknown_iterator_is_judged():
 
 def test_one_straggling_rank_is_the_cause(tmp_path):
     """Rank 1 of two ranks over gloo reads from slow storage."""
-    facts = run_two_ranks("tests.helpers.straggler_child", tmp_path)
-    assert [(one["rank"], one["world"], one["phase"]) for one in facts] == [
+    values = run_two_ranks("tests.helpers.straggler_child", tmp_path)
+    facts = [parse_facts(one, "") for one in values]
+    assert [(one.rank, one.world, one.phase) for one in facts] == [
         (0, 2, "done"),
         (1, 2, "done"),
     ]

@@ -6,7 +6,7 @@ from tundish.diagnosis.process.command import CommandResult
 from tundish.diagnosis.verdict.straggler import judge_ranks
 from tundish.diagnosis.verdict.verdict import judge
 
-from tests.helpers.written_facts import facts, line, sampled, step
+from tests.helpers.written_facts import facts, line, sampled, step, with_applied
 
 
 def ranks(*steps):
@@ -15,7 +15,7 @@ def ranks(*steps):
 
 def test_the_rank_that_does_not_wait_is_the_slow_one():
     found = ranks(step(communication=0.1), step(other=0.1), step(communication=0.09))
-    found[1]["lines"] = [line("other", 1.0, name="log")]
+    found[1].lines.append(line("other", 1.0, name="log"))
     verdict = judge_ranks(found)
     assert verdict.cause.name == "straggler"
     assert verdict.cause.detail == "rank 1: host code outside the model, train.py:9 (log)"
@@ -47,10 +47,10 @@ def change_of(verdict, apply):
 
 
 def test_a_change_is_tried_and_compared_with_its_prediction():
-    loader = sampled([("PIL", "decode", 0.01, 0.0)], 0.01) | {"dataset": "a.B"}
+    loader = sampled([("PIL", "decode", 0.01, 0.0)], 0.01, dataset="a.B")
     before = facts([step(data=0.017)] * 20, loader=loader, origins=["c0", "ffee"])
     after = facts([step(data=0.002)] * 20, loader=loader)
-    after["applied"] = {"done": True, "text": "num_workers=3"}
+    after = with_applied(after, True, "num_workers=3")
     asked = []
 
     def run(*wanted):
@@ -70,8 +70,7 @@ def test_a_change_is_tried_and_compared_with_its_prediction():
 
 
 def test_a_change_that_is_not_in_the_list_has_no_prediction():
-    after = facts([step(data=0.002)] * 20)
-    after["applied"] = {"done": True, "text": "num_workers=7"}
+    after = with_applied(facts([step(data=0.002)] * 20), True, "num_workers=7")
     verdict = judge(facts([step(data=0.017)] * 20))
     apply_change(verdict, "workers=7", lambda *wanted: CommandResult(0, [after]))
     assert (verdict.applied["number"], verdict.applied["predicted_s"]) == (None, None)
@@ -80,9 +79,7 @@ def test_a_change_that_is_not_in_the_list_has_no_prediction():
 
 def changed_in_one_rank():
     found = ranks(step(other=0.1), step(communication=0.1))
-    for one, done in zip(found, (True, False), strict=True):
-        one["applied"] = {"done": done, "text": "num_workers=3" if done else "kept"}
-    return found
+    return [with_applied(found[0], True, "num_workers=3"), with_applied(found[1], False, "kept")]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +93,7 @@ def changed_in_one_rank():
     ],
 )
 def test_a_change_that_cannot_be_tried_is_reported(number, ended, text):
-    loader = sampled([("PIL", "decode", 0.01, 0.0)], 0.01) | {"dataset": "a.B"}
+    loader = sampled([("PIL", "decode", 0.01, 0.0)], 0.01, dataset="a.B")
     verdict = judge(facts([step(data=0.017)] * 20, loader=loader))
     verdict.changes = [verdict.changes[0], verdict.changes[-1]]
     assert verdict.changes[0].apply.startswith("workers=")

@@ -8,6 +8,11 @@ import torch
 import tundish
 from torch.utils.data import DataLoader, TensorDataset
 from tundish.diagnosis.probe.profiles.function_times import MOST_ROWS, slowest
+from tundish.diagnosis.probe.profiles.recorded_facts import (
+    FunctionRow,
+    FunctionsFacts,
+    RecordedFacts,
+)
 from tundish.diagnosis.report.step_tables import simple_table
 from tundish.diagnosis.verdict.verdict import judge
 
@@ -17,7 +22,7 @@ COUNTS = {"data": 1, "forward": 2, "backward": 1, "optimizer": 1, "zero_grad": 1
 
 
 def counted(**words):
-    return {**step(**words), "counts": COUNTS}
+    return step(**words, counts=COUNTS)
 
 
 def test_the_simple_table_covers_only_measured_steps():
@@ -79,16 +84,14 @@ def test_the_advanced_table_names_the_slow_function():
     assert rows["slow_function"]["file"] == __file__
     assert not [one for one in found["rows"] if "diagnosis/probe" in one["file"]]
     assert re.search(r" 1\.0 .* built-in method time\.sleep", str(doctor.verdict))
-    phases = [one["phase"] for one in doctor.verdict.facts["steps"]]
+    phases = [one.phase for one in doctor.verdict.facts.steps]
     assert phases.count("functions") == 5
 
 
 def test_a_function_that_only_calls_a_slow_one_is_among_the_rows():
-    quick = [
-        {"function": f"quick{i}", "own_s": 0.001 + i / 1e6, "all_s": 0.001} for i in range(100)
-    ]
-    caller = {"function": "caller", "own_s": 0.000001, "all_s": 0.5}
-    kept = [one["function"] for one in slowest([*quick, caller])]
+    quick = [FunctionRow(f"quick{i}", "", 0, 1.0, 0.001 + i / 1e6, 0.001) for i in range(100)]
+    caller = FunctionRow("caller", "", 0, 1.0, own_s=0.000001, all_s=0.5)
+    kept = [one.function for one in slowest([*quick, caller])]
     assert len(kept) == MOST_ROWS
     assert (kept[0], kept[-1]) == ("quick99", "caller")
     assert slowest([caller]) == [caller]
@@ -97,10 +100,10 @@ def test_a_function_that_only_calls_a_slow_one_is_among_the_rows():
 def test_a_function_waiting_for_a_tundish_loader_is_labeled():
     from tundish.data import loader_run as run
 
-    row = {"function": "Run._request_batch", "file": run.__file__, "line": 157, "calls": 1.0}
-    functions = {"steps": 5, "rows": [{**row, "own_s": 0.001, "all_s": 0.002}]}
+    row = FunctionRow("Run._request_batch", run.__file__, 157, 1.0, own_s=0.001, all_s=0.002)
+    recorded = RecordedFacts(functions=FunctionsFacts(5, [row]))
     assert hasattr(run.Run, "_request_batch")
-    verdict = judge(facts([step()] * 20, recorded={"functions": functions}))
+    verdict = judge(facts([step()] * 20, recorded=recorded))
     verdict.table = "advanced"
     assert "Run._request_batch  loader_run.py:157  (tundish.Loader: waiting for a batch)" in str(
         verdict

@@ -12,7 +12,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 from tundish.diagnosis.probe import watch as watch_module
 from tundish.diagnosis.probe.clocks.step_ledger import StepLedger
-from tundish.diagnosis.probe.facts import inspect_loader
+from tundish.diagnosis.probe.collect import inspect_loader
 from tundish.diagnosis.probe.loaders.feeding import Feeding
 from tundish.diagnosis.probe.loaders.time_limit import TooLong, at_most
 from tundish.diagnosis.probe.observations import Observations
@@ -128,7 +128,7 @@ def test_lazy_layers_and_custom_parameters_do_not_break_the_script():
         train(DataLoader(Numbers(), 4), model)
     verdict = judge(session.end())
     assert session.watch.phase == "done"
-    assert verdict.facts["observed"]["parameters"] == 36
+    assert verdict.facts.observed.parameters == 36
     assert "failed" not in str(verdict)
 
 
@@ -251,7 +251,7 @@ class Drained(Dataset):
 
 
 def test_inspecting_a_blocking_dataset_times_out(monkeypatch):
-    monkeypatch.setattr("tundish.diagnosis.probe.facts._LIMIT_S", 0.2)
+    monkeypatch.setattr("tundish.diagnosis.probe.collect._LIMIT_S", 0.2)
     loader = DataLoader(Drained(), 4)
     began = time.monotonic()
     found, why = inspect_loader(type("Seen", (), {"loader": loader})(), 0.01)

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ import tundish
 from tundish.diagnosis.lightning_callback import DoctorCallback
 from tundish.diagnosis.probe.clocks.blocked_clock import BlockedClock
 from tundish.diagnosis.probe.loaders.dataset_profile import profile_dataset
+from tundish.diagnosis.probe.profiles.recorded_facts import RecordedFacts
 from tundish.diagnosis.probe.session import Session
 from tundish.diagnosis.probe.settings import Settings
 from tundish.diagnosis.process.command import resolve_command
@@ -16,6 +18,7 @@ from tundish.diagnosis.report.verdict_text import verdict_text
 from tundish.diagnosis.verdict.verdict import judge
 
 from tests.helpers.written_facts import facts, sampled, step
+from tests.helpers.written_records import recorded
 
 
 def test_a_notebook_shows_the_text_and_not_every_step():
@@ -95,7 +98,7 @@ def test_a_loop_that_ends_early_has_its_line_and_worker_processes():
     for x in torch.utils.data.DataLoader(SlowRow()):
         model(x).sum().backward()
         optimizer.step()
-    verdict = judge({**session.end(), "cpus": 8})
+    verdict = judge(replace(session.end(), cpus=8))
     place = f"test_doctor_words.py:{line}"
     assert verdict.sentence.endswith(f": the loader ({place}), with num_workers=0.")
     assert verdict.changes[0].apply == "workers=4"
@@ -111,14 +114,15 @@ def test_arguments_are_called_as_they_are_written():
 
 @pytest.mark.parametrize("name", ["timeline", "functions", "memory"])
 def test_a_missing_requested_part_gets_a_note(name):
-    missing = facts([step()] * 20, recorded={name: None}, phase="measure")
+    missing = facts([step()] * 20, recorded=RecordedFacts([name]), phase="measure")
     text = "the script ended before a step was recorded"
     assert sum(text in note for note in judge(missing).notes) == 1
-    failed = {**missing, "record_failed": {name: "why"}}
+    failed = replace(missing, recorded=RecordedFacts([name], {name: "why"}))
     assert f"{name}: recording failed: why" in judge(failed).notes
     assert not any(text in note for note in judge(failed).notes)
-    there = facts([step()] * 20, recorded={name: {"steps": 1}}, phase="measure")
-    assert not any(text in note for note in judge({**there, "steps": []}).notes)
+    there = recorded()
+    assert getattr(there, name).steps
+    assert not any(text in note for note in judge(facts([], recorded=there)).notes)
 
 
 def test_cached_batches_that_save_more_than_the_waiting_are_explained():
@@ -132,7 +136,8 @@ def test_cached_batches_that_save_more_than_the_waiting_are_explained():
 def test_a_change_names_the_line_and_small_rows_are_omitted(tmp_path):
     (tmp_path / "data.py").write_text("import time\ntime.sleep(1)\n")
     loader = sampled([("sleep", "other", 0.098, 0.098), ("randn", "other", 0.002, 0.0)], 0.1, 0.098)
-    loader["samples"]["rows"][0] |= {"file": str(tmp_path / "data.py"), "line": 2}
+    rows = loader.samples.rows
+    rows[0] = replace(rows[0], file=str(tmp_path / "data.py"), line=2)
     changes = judge(facts([step(data=0.467) for _ in range(20)], loader=loader)).changes
     named = [one for one in changes if one.what.startswith("read faster")]
     assert [one.how for one in named] == [f"{tmp_path / 'data.py'}:2  time.sleep(1)"]
@@ -160,20 +165,20 @@ class _Waits(torch.utils.data.Dataset):
 
 
 def test_rows_of_a_data_set_have_the_users_line_and_plain_names():
-    rows = profile_dataset(torch.utils.data.DataLoader(_Waits(), 4), 0.2)["rows"]
-    names = {row["name"]: row for row in rows}
+    rows = profile_dataset(torch.utils.data.DataLoader(_Waits(), 4), 0.2).rows
+    names = {row.name: row for row in rows}
     assert {"sleep", "torch.rand"} <= set(names)
     assert not any("<" in name for name in names)
     with open(__file__) as file:
         lines = file.read().splitlines()
-    assert names["sleep"]["file"] == __file__
-    assert lines[names["sleep"]["line"] - 1].strip() == "time.sleep(0.001)"
+    assert names["sleep"].file == __file__
+    assert lines[names["sleep"].line - 1].strip() == "time.sleep(0.001)"
 
 
 def test_rows_of_an_installed_data_set_have_no_line_of_the_training_loop():
     tensors = torch.utils.data.TensorDataset(torch.rand(8, 2))
-    rows = profile_dataset(torch.utils.data.DataLoader(tensors, 4), 0.2)["rows"]
-    assert all(row["file"] == "" for row in rows)
+    rows = profile_dataset(torch.utils.data.DataLoader(tensors, 4), 0.2).rows
+    assert all(row.file == "" for row in rows)
 
 
 @pytest.mark.parametrize("spin_s", [0.0002, 0.002])
@@ -192,9 +197,9 @@ def test_a_thread_that_computes_is_not_blocked(spin_s):
 def test_a_killed_process_has_written_its_loader_settings():
     session = Session(Settings(), None)
     session.watch.feeding.loader = torch.utils.data.DataLoader(_Waits(), 4)
-    found = session.write()["loader"]
-    assert found["batch_size"] == 4
-    assert "samples" not in found
+    found = session.write().loader
+    assert found.batch_size == 4
+    assert found.samples is None
 
 
 def test_the_callback_accepts_layers():

@@ -5,26 +5,29 @@ operation and the roof of an invented machine, because the test machine is share
 tests/gpu/layers.py runs the same models on a GPU.
 """
 
+from dataclasses import replace
+
 import pytest
 import torch
 from tundish.diagnosis.layers.layers import layers
+from tundish.diagnosis.probe.layers.layer_facts import LayerFacts, LayersFacts, RoofFacts
 from tundish.diagnosis.rules.runtime import LAYER_CHECKS, check_layers
 
 from tests.helpers.layer_plants import PLANTS
 
-ROOF = {"bytes_per_s": 2e9, "flops_per_s": {"fp32": 4e10}, "seconds": 0.0}
+ROOF = RoofFacts(2e9, {"fp32": 4e10}, 0.0)
 OPERATION_S = 20e-6
 
 
 def on_that_machine(facts):
     """Returns the facts with computed seconds."""
-    rows, copied, rate = [], ROOF["bytes_per_s"], ROOF["flops_per_s"]["fp32"]
-    for one in facts["rows"]:
-        roof = max(one["bytes"] / copied, one["flops"] / rate)
-        seconds = OPERATION_S * one["operations"] + 1.25 * roof
-        rows.append({**one, "forward_s": seconds / 3, "backward_s": seconds * 2 / 3})
-    total = sum(one["forward_s"] + one["backward_s"] for one in rows)
-    return {**facts, "rows": rows, "total_s": total, "roof": ROOF}
+    rows, copied, rate = [], ROOF.bytes_per_s, ROOF.flops_per_s["fp32"]
+    for one in facts.rows:
+        roof = max(one.bytes / copied, one.flops / rate)
+        seconds = OPERATION_S * one.operations + 1.25 * roof
+        rows.append(replace(one, forward_s=seconds / 3, backward_s=seconds * 2 / 3))
+    total = sum(one.seconds for one in rows)
+    return replace(facts, rows=rows, total_s=total, roof=ROOF)
 
 
 @pytest.fixture
@@ -67,20 +70,15 @@ def row(name="head", seconds=0.01, **more):
         "forward_s": seconds / 3,
         "backward_s": seconds * 2 / 3,
     }
-    values |= {"flops": 10**12, "bytes": 10**9, "types": {"bf16": 10**12}, "by_kind": {"matrix": 1}}
-    return {**values, "shape_in": [64, 1001], "shape_out": [64, 50257], **more}
+    values |= {"flops": 10**12, "bytes": 10**9, "by_kind": {"matrix": 1}}
+    more = {"types": {"bf16": 10**12}, **more}
+    return LayerFacts(**values, shape_in=[64, 1001], shape_out=[64, 50257], **more)
 
 
 def written(*rows, device="cuda"):
     rates = {"fp32": 5e13, "tf32": 4e14, "bf16": 8e14}
-    return {
-        "device": device,
-        "steps": 3,
-        "total_s": sum(one["forward_s"] + one["backward_s"] for one in rows),
-        "outside_s": 0.0,
-        "roof": {"bytes_per_s": 4e12, "flops_per_s": rates, "seconds": 0.5},
-        "rows": list(rows),
-    }
+    total = sum(one.seconds for one in rows)
+    return LayersFacts(device, 3, 0.0, total, "", RoofFacts(4e12, rates, 0.5), list(rows))
 
 
 # Facts of a GPU watch, written by hand: only a GPU has Tensor Cores.
@@ -96,7 +94,7 @@ def test_tensor_core_checks_find_the_planted_layer_only_on_a_gpu(name, planted, 
     assert one["check"] == name
     assert 0 < one["seconds"] < 0.03
     assert check_layers(written(clean)) == []
-    assert check_layers(written({**planted, "padded": None}, device="cpu")) == []
+    assert check_layers(written(replace(planted, padded=None), device="cpu")) == []
     assert check_layers(written(planted, row("other", 3.0))) == []  # too small to report
 
 

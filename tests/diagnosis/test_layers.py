@@ -9,11 +9,13 @@ import tundish
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 from torch.utils.flop_counter import FlopCounterMode
+from tundish.diagnosis.layers.layer_json import layers_json
 from tundish.diagnosis.layers.layers import layers as measured
+from tundish.diagnosis.probe.layers.layer_facts import RoofFacts
 
 from tests.helpers.layer_plants import Attention, Block, Branches, images
 
-ROOF = {"bytes_per_s": 1e10, "flops_per_s": {"fp32": 1e11}, "seconds": 0.0}
+ROOF = RoofFacts(1e10, {"fp32": 1e11}, 0.0)
 SLEEP_S = 0.02
 
 
@@ -285,16 +287,17 @@ def test_models_without_layer_calls_get_a_reason(make, words):
 def test_branches_tokens_and_layouts_are_recorded(monkeypatch):
     kept = []
     monkeypatch.setattr(
-        "tundish.diagnosis.layers.layers.layers_json", lambda facts: kept.append(facts) or facts
+        "tundish.diagnosis.layers.layers.layers_json",
+        lambda facts: kept.append(facts) or layers_json(facts),
     )
     block = Block(16, "attention", "conv")
     parts = (nn.Conv2d(4, 16, 3, padding=1), block, nn.Conv2d(16, 4, 1), Branches(4))
     measured(nn.Sequential(*parts), images(4, 6), steps=1)
-    found = {one["name"]: one for one in kept[0]["rows"]}
-    assert found["3"]["branches"] == [f"3.parts.{n}" for n in range(4)]
-    assert found["1.attention"]["tokens"] == 36
-    assert found["1.attention"]["products"] == ["attention"]
-    assert (found["0"]["layout_in"], found["0"]["conv"]["kernel_size"]) == ("NCHW", [3, 3])
+    found = {one.name: one for one in kept[0].rows}
+    assert found["3"].branches == [f"3.parts.{n}" for n in range(4)]
+    assert found["1.attention"].tokens == 36
+    assert found["1.attention"].products == ["attention"]
+    assert (found["0"].layout_in, found["0"].conv.kernel_size) == ("NCHW", [3, 3])
 
 
 def test_invalid_arguments_are_refused():

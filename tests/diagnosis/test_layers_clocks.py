@@ -3,17 +3,19 @@
 import contextlib
 import threading
 import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import nn
 from tundish.diagnosis.probe.layers.layer_clocks import GpuClock, WallClock
+from tundish.diagnosis.probe.layers.layer_facts import Convolution, LayerFacts, RoofFacts
 from tundish.diagnosis.probe.layers.profile import LayerProfile
 from tundish.diagnosis.probe.layers.roof import measure_roof
-from tundish.diagnosis.probe.layers.trials import add_trials, needs_16_bits, padded_sizes
+from tundish.diagnosis.probe.layers.trials import needs_16_bits, padded_sizes, with_trials
 
-ROOF = {"bytes_per_s": 1e10, "flops_per_s": {"fp32": 1e11}, "seconds": 0.0}
+ROOF = RoofFacts(1e10, {"fp32": 1e11}, 0.0)
 
 
 def test_the_roof_is_measured_and_nothing_stays_changed():
@@ -23,9 +25,9 @@ def test_the_roof_is_measured_and_nothing_stays_changed():
     with torch.autocast("cpu", torch.bfloat16):
         found = measure_roof(torch.device("cpu"), ["fp32", "fp32"])
     assert torch.rand(2).equal(expected)
-    assert found["bytes_per_s"] > 0
-    assert list(found["flops_per_s"]) == ["fp32"]
-    assert measure_roof(torch.device("cpu"), ["no_such_type"])["flops_per_s"] == {}
+    assert found.bytes_per_s > 0
+    assert list(found.flops_per_s) == ["fp32"]
+    assert measure_roof(torch.device("cpu"), ["no_such_type"]).flops_per_s == {}
 
 
 def test_the_wall_clock_leaves_out_what_hooks_take():
@@ -47,7 +49,7 @@ def test_on_a_gpu_the_host_gets_ahead_in_timed_steps_only(monkeypatch):
         f"{where}.gpu_clock", lambda: GpuClock(lambda: Event(time.time() * 1e3), lambda: None)
     )
     monkeypatch.setattr(f"{where}.measure_roof", lambda *words: ROOF)
-    monkeypatch.setattr(f"{where}.add_trials", lambda rows, device: None)
+    monkeypatch.setattr(f"{where}.with_trials", lambda rows, device: rows)
     monkeypatch.setattr(torch.cuda, "_sleep", slept.append, raising=False)
     monkeypatch.setattr(torch.cuda, "device", lambda device: contextlib.nullcontext())
     model = nn.Sequential(nn.Linear(4, 4), nn.ReLU())
@@ -62,22 +64,16 @@ def test_on_a_gpu_the_host_gets_ahead_in_timed_steps_only(monkeypatch):
     assert profile.why == ""
     assert made == [0, 1, 2]
     assert slept[0] >= 0.015 * 1e9
-    assert {one["name"] for one in profile.result["rows"]} == {"", "0", "1"}
-    assert all(one["backward_s"] >= 0 for one in profile.result["rows"])
+    assert {one.name for one in profile.result.rows} == {"", "0", "1"}
+    assert all(one.backward_s >= 0 for one in profile.result.rows)
 
 
 def off_eight(**more):
-    row = {
-        "type": "Linear",
-        "conv": None,
-        "types": {"bf16": 9},
-        "shape_in": [4, 30],
-        "shape_out": [4, 17],
-    }
-    return {**row, "forward_s": 1.0, "backward_s": 1.0, "layout_in": "", **more}
+    row = {"type": "Linear", "types": {"bf16": 9}, "shape_in": [4, 30], "shape_out": [4, 17]}
+    return LayerFacts("a", **{**row, **more}, forward_s=1.0, backward_s=1.0)
 
 
-CONV = {"in_channels": 3, "out_channels": 10, "groups": 1, "kernel_size": [3, 3], "stride": [1, 1]}
+CONV = Convolution(3, 10, 1, [3, 3], [1, 1], "")
 
 
 @pytest.mark.parametrize(
@@ -88,15 +84,15 @@ CONV = {"in_channels": 3, "out_channels": 10, "groups": 1, "kernel_size": [3, 3]
         (off_eight(types={"fp32": 9}), None),
         (off_eight(shape_in=[4, 32], shape_out=[4, 16]), None),
         (off_eight(type="Conv2d", conv=CONV, shape_in=[2, 3, 8, 8]), (3, 16)),
-        (off_eight(type="Conv2d", conv={**CONV, "groups": 3}, shape_in=[2, 3, 8, 8]), None),
+        (off_eight(type="Conv2d", conv=replace(CONV, groups=3), shape_in=[2, 3, 8, 8]), None),
         (off_eight(type="Embedding"), None),
     ],
 )  # fmt: skip
 def test_padded_sizes_are_timed_where_tensor_cores_want_others(row, padded):
     assert padded_sizes(row) == padded
-    add_trials([row], torch.device("cpu"))
-    assert (row.get("padded") is not None) == (padded is not None)
-    assert (row.get("in_bf16") is not None) == (row["types"] == {"fp32": 9})
+    (row,) = with_trials([row], torch.device("cpu"))
+    assert (row.padded is not None) == (padded is not None)
+    assert (row.in_bf16 is not None) == (row.types == {"fp32": 9})
 
 
 @pytest.mark.parametrize(
@@ -108,7 +104,7 @@ def test_padded_sizes_are_timed_where_tensor_cores_want_others(row, padded):
         (off_eight(types={"tf32": 9}), False),
         (off_eight(types={"fp32": 9}, type="Embedding"), False),
         (off_eight(types={"fp32": 9}, type="Conv2d", conv=CONV, shape_in=[2, 3, 8, 8]), True),
-        (off_eight(types={"fp32": 9}, type="Conv2d", conv={**CONV, "in_channels": 6, "out_channels": 9, "groups": 3}, shape_in=[2, 6, 8, 8]), True),
+        (off_eight(types={"fp32": 9}, type="Conv2d", conv=Convolution(6, 9, 3, [3, 3], [1, 1], ""), shape_in=[2, 6, 8, 8]), True),
     ],
 )  # fmt: skip
 def test_layers_without_tensor_cores_are_timed_under_autocast(row, needs):
@@ -123,9 +119,9 @@ def test_layers_without_tensor_cores_are_timed_under_autocast(row, needs):
 
     assert needs_16_bits(row) == needs
     with Watch():
-        add_trials([row], torch.device("cpu"))
-    assert (row.get("in_bf16") is not None) == needs
-    now = torch.float64 if "float64" in row["types"] else torch.float32
+        (row,) = with_trials([row], torch.device("cpu"))
+    assert (row.in_bf16 is not None) == needs
+    now = torch.float64 if "float64" in row.types else torch.float32
     assert set(kinds) >= ({(now, False), (torch.float32, True)} if needs else set())
     assert torch.is_autocast_enabled("cpu") is False
 

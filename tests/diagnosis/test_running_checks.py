@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader, TensorDataset
+from tundish.diagnosis.probe.facts import ObservedFacts
 from tundish.diagnosis.rules.runtime import CHECKS, check_run
 from tundish.diagnosis.verdict.static_findings import with_costs
 from tundish.diagnosis.verdict.verdict import judge
 
 from tests.helpers import plants
-from tests.helpers.written_facts import facts, line, step
+from tests.helpers.written_facts import ON_GPU, facts, line, loader, sampled, step
 
 HERE = "test_running_checks.py"
 
@@ -47,7 +48,7 @@ def run(model=None, data=None, trained=None, validate=None):
             if validate is not None and number == 4:
                 validate(model, x)
     seen = session.end()
-    assert seen["phase"] == "done"
+    assert seen.phase == "done"
     return {one["check"]: one for one in check_run(seen)}
 
 
@@ -145,25 +146,32 @@ def test_double_precision_of_model_and_batches_is_found():
     assert batches["double-precision"]["text"].startswith("batches contain float64 tensors")
 
 
-OBSERVED = {
-    **dict.fromkeys(("never_called", "without_gradient", "unused_gradients", "modes"), ()),
-    **dict.fromkeys(("types", "batch_types"), ()),
-    "steps": 9,
-    "parameters": 9,
-    "cudnn_benchmark": True,
-    "shapes": 9,
-}
+OBSERVED = ObservedFacts(
+    steps=9,
+    parameters=9,
+    types=[],
+    never_called=[],
+    never_called_count=0,
+    without_gradient=[],
+    without_gradient_count=0,
+    unused_gradients=[],
+    unused_gradient_elements=0,
+    modes=[],
+    shapes=9,
+    batch_types=[],
+    cudnn_benchmark=True,
+)
 
 
 @pytest.mark.parametrize(
     ("more", "ids"),
     [
         ({}, []),
-        ({"torch": {"gpu": "a GPU"}}, ["benchmark-many-shapes"]),
-        ({"loader": {"num_workers": 9}}, ["more-workers-than-cpus"]),
-        ({"loader": {"num_workers": 8}}, []),
-        ({"loader": {"num_workers": 9, "samples": {"blocked_s": 0.6, "sample_s": 1.0}}}, []),
-        ({"loader": {"num_workers": 9, "samples": {"blocked_s": 0.4, "sample_s": 1.0}}}, ["more-workers-than-cpus"]),
+        ({"torch": ON_GPU}, ["benchmark-many-shapes"]),
+        ({"loader": loader(num_workers=9)}, ["more-workers-than-cpus"]),
+        ({"loader": loader(num_workers=8)}, []),
+        ({"loader": sampled([], 1.0, blocked_s=0.6, workers=9)}, []),
+        ({"loader": sampled([], 1.0, blocked_s=0.4, workers=9)}, ["more-workers-than-cpus"]),
     ],
 )  # fmt: skip
 def test_checks_work_on_facts_written_by_hand(more, ids):
@@ -188,7 +196,7 @@ def test_gpu_only_findings_are_omitted_on_a_cpu():
     found = {one["check"]: one["remedy"] for one in with_costs(findings, verdict)}
     assert found == {"no-workers": "num_workers=1 and more", "gc-in-loop": "r"}
     assert "1 finding of tundish check omitted" in verdict.notes[-1]
-    on_gpu = judge(facts([step()] * 20, torch={"version": "2", "threads": 1, "gpu": "a GPU"}))
+    on_gpu = judge(facts([step()] * 20, torch=ON_GPU))
     assert len(with_costs(findings, on_gpu)) == 3
 
 

@@ -119,5 +119,5 @@ def verdict_on(*words, settings=None, **named):
         with watched(**(settings or {})) as session:
             train(*words, **named, session=session)
         verdict = judge(session.end())
-    assert verdict.facts["phase"] == "done", str(verdict)
+    assert verdict.facts.phase == "done", str(verdict)
     return verdict

@@ -6,6 +6,7 @@ Rank 1 reads from slow storage. FOLDER/RANK.pt gets the facts of the watch.
 
 import os
 import sys
+from dataclasses import asdict
 
 import torch
 import torch.distributed as dist
@@ -17,7 +18,7 @@ from tests.helpers.plants import Samples, Slow, SlowStorage, train, watched
 def main(rank, world, folder):
     dist.init_process_group("gloo", f"file://{folder}/meet", rank=rank, world_size=world)
     data = SlowStorage() if rank == 1 else Samples()
-    torch.save(facts_of(data), os.path.join(folder, f"{rank}.pt"))
+    torch.save(asdict(facts_of(data)), os.path.join(folder, f"{rank}.pt"))
     dist.destroy_process_group()
 
 

@@ -1,9 +1,18 @@
 """Hand-written records of the doctor: a GPU's allocation history, functions, a timeline."""
 
+from dataclasses import replace
+
 from tundish.diagnosis.memory.allocation_sites import AllocationSite
 from tundish.diagnosis.memory.block_history import Mark, MemoryRecording
 from tundish.diagnosis.memory.cuda_blocks import name_blocks, trace_blocks
 from tundish.diagnosis.memory.explain import explain
+from tundish.diagnosis.probe.profiles.recorded_facts import (
+    FunctionRow,
+    FunctionsFacts,
+    PredictedMemory,
+    RecordedFacts,
+    TimelineFacts,
+)
 
 
 def alloc(address, size, line=0):
@@ -33,13 +42,15 @@ def recorded_of_gpu():
 
 
 def recorded():
-    """Returns facts["recorded"] with all options enabled."""
-    predicted = {"peak_bytes": 1 << 20, "part": "backward", "kinds": {"batch": 5}}
-    predicted |= {"method": "fake tensors", "reason": ""}
-    memory = {**explain(recorded_of_gpu()), "predicted": predicted, "predicted_failed": ""}
-    row = {"function": "<f> & g", "file": "/a/train.py", "line": 3, "calls": 2.0}
-    functions = {"steps": 5, "rows": [{**row, "own_s": 0.001, "all_s": 0.002}]}
-    return {"memory": memory, "functions": functions, "timeline": {"steps": 5}}
+    """Returns Facts.recorded with all options enabled."""
+    predicted = PredictedMemory(1 << 20, "backward", {"batch": 5}, "fake tensors", "")
+    row = FunctionRow("<f> & g", "/a/train.py", 3, 2.0, own_s=0.001, all_s=0.002)
+    return RecordedFacts(
+        asked=["memory", "functions", "timeline"],
+        memory=replace(explain(recorded_of_gpu()), predicted=predicted),
+        functions=FunctionsFacts(5, [row]),
+        timeline=TimelineFacts(5),
+    )
 
 
 TIMELINE = {"file": "trace.json", "steps": 5, "events": 9, "dropped": 0, "bytes": 10}

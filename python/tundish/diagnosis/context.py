@@ -9,6 +9,7 @@ from typing import Any
 
 from ..scratch_folder import scratch_folder
 from .cli.recording_options import check_recordings, set_recordings
+from .probe.facts import Facts
 from .probe.session import Session
 from .probe.settings import Settings
 from .timeline.merge import write_timeline
@@ -100,7 +101,7 @@ class doctor:  # lower case like a verb, as tundish.check and tundish.tune
             self._scratch.close()
             _active.release()
 
-    def _judged(self, facts: dict[str, Any], ended: str) -> Verdict:
+    def _judged(self, facts: Facts, ended: str) -> Verdict:
         verdict = judge(facts, ended)
         verdict.table = self._table
         return verdict

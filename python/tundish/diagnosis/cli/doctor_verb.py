@@ -19,6 +19,7 @@ from ..._cli.exit_codes import FAILED, OK, USAGE
 from ..._cli.json_output import json_text, print_json
 from ..._cli.terminal import has_unicode, use_color, write_stderr
 from ..._cli.verb import run_verb
+from ..probe.facts import NO_FACTS
 from ..probe.settings import Settings
 from ..process.apply_change import apply_change
 from ..process.command import CommandResult, resolve_command, run
@@ -57,9 +58,9 @@ def _diagnose(options: Options) -> int:
     verdict = command_verdict(ended)
     if not ended.facts:
         recordings = {name: getattr(options, name) for name in ("timeline", "table", "memory")}
-        verdict.notes += missing_notes(recorded_phases(**recordings), {}, "the script")
+        verdict.notes += missing_notes(recorded_phases(**recordings), NO_FACTS, "the script")
     verdict.table, verdict.timeline = options.table, ended.timeline
-    static = script_findings(options.command, verdict.facts.get("files", []))
+    static = script_findings(options.command, verdict.facts.files)
     verdict.findings = with_costs([*static, *verdict.findings], verdict)
     if plan is not None:
         add_plan(verdict, plan, options.plan)
@@ -100,10 +101,12 @@ def _run(
 
 def command_verdict(ended: CommandResult) -> Verdict:
     """Returns the verdict of the straggling rank, or of the first rank if none straggles."""
-    trained = [facts for facts in ended.facts if facts["steps"]]
+    trained = [facts for facts in ended.facts if facts.steps]
     if not ended.facts:
         text = "No verdict: no Python process imported PyTorch."
-        if ended.interrupted:
+        if ended.unreadable:
+            text = "No verdict: the facts of the script cannot be read."
+        elif ended.interrupted:
             text = "No verdict: interrupted before PyTorch was imported."
         return Verdict(text, None, notes=_notes(ended, 0))
     verdict = judge_ranks(trained) if trained else judge(ended.facts[0])
@@ -112,7 +115,7 @@ def command_verdict(ended: CommandResult) -> Verdict:
 
 
 def _notes(ended: CommandResult, trained: int) -> list[str]:
-    out = []
+    out = [f"facts left out: {error}" for error in ended.unreadable]
     if trained > 1:
         out.append(f"{trained} processes train; the figures are from the first one")
     if ended.code > 128:
@@ -123,7 +126,8 @@ def _notes(ended: CommandResult, trained: int) -> list[str]:
         out.append(
             f"the script ended with exit code {ended.code}; the verdict covers the steps before"
         )
-    if not ended.facts and ended.code <= 128 and not ended.interrupted:
+    unseen = not ended.facts and not ended.unreadable
+    if unseen and ended.code <= 128 and not ended.interrupted:
         out.append("python -I, -E and -S disable the doctor, and so does clearing PYTHONPATH")
     return out
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from .measured_layers import Layer, MeasuredLayers
+from ..probe.layers.layer_facts import LayerFacts, LayersFacts
+from .measured_layers import MeasuredLayers
 
 MOST_ROWS = 200
 
 
-def layers_json(facts: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Returns the slowest layers and the number of omitted ones, or None. `facts`: from the watch."""
+def layers_json(facts: LayersFacts | None) -> dict[str, Any] | None:
+    """Returns the slowest layers and the number of omitted ones, or None."""
     if not facts:
         return None
     found = MeasuredLayers(facts)
@@ -21,16 +22,16 @@ def layers_json(facts: dict[str, Any] | None) -> dict[str, Any] | None:
         "total_s": found.total_s,
         "outside_s": found.outside_s,
         "roof": {
-            "bytes_per_s": found.bytes_per_s,
-            "flops_per_s": found.flops_per_s,
-            "seconds": found.roof_took_s,
+            "bytes_per_s": found.roof.bytes_per_s,
+            "flops_per_s": found.roof.flops_per_s,
+            "seconds": found.roof.seconds,
         },
         "rows": [_row(found, layer) for layer in rows[:MOST_ROWS]],
         "left_out": max(0, len(rows) - MOST_ROWS),
     }
 
 
-def _row(found: MeasuredLayers, layer: Layer) -> dict[str, Any]:
+def _row(found: MeasuredLayers, layer: LayerFacts) -> dict[str, Any]:
     roof = found.roof_s(layer)
     return {
         "name": layer.display_name,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import asdict
-from typing import Any
 
 from ...tuning.memory.live_memory import Block
 from ...tuning.memory.long_lived import LongLived, left_behind, sorted_worst_first
 from ...tuning.memory.source_lines import Line
+from ..probe.profiles.recorded_facts import LongLivedFacts, MemoryCurve, MemoryFacts, MemoryRow
 from .allocation_sites import AllocationSite
 from .block_history import KINDS, PERSISTENT_KINDS, MemoryRecording, assign_kinds, is_alive
 
@@ -17,8 +17,8 @@ MOST_POINTS = 160
 LEAST_KEPT_SHARE = 0.01  # of the peak; smaller memory kept across steps is not reported
 
 
-def explain(seen: MemoryRecording) -> dict[str, Any]:
-    """Explains the last recorded step. Returns JSON values."""
+def explain(seen: MemoryRecording) -> MemoryFacts:
+    """Explains the last recorded step."""
     lasting = _long_lived(seen)  # before assign_kinds, which changes temporary blocks
     assign_kinds(seen)
     begin, end = seen.bounds[-2], seen.bounds[-1]
@@ -32,21 +32,23 @@ def explain(seen: MemoryRecording) -> dict[str, Any]:
         kinds = kinds + Counter(rounding=rounding)
         rows.append(_row("rounding", Line(), 0, rounding))
     peak = sum(kinds.values())
-    return {
-        "device": seen.device,
-        "steps": len(seen.bounds) - 1,
-        "peak_bytes": peak,
-        "torch_peak_bytes": seen.torch_peak,
-        "part": mark.part,
-        "file": mark.place.script.file,
-        "line": mark.place.script.number,
-        "kinds": {kind: kinds[kind] for kind in KINDS if kinds[kind]},
-        "rows": rows,
-        "rest_bytes": rest,
-        "curve": _thinned(seen, curve),
-        "long_lived": [asdict(tensor) for tensor in lasting if _is_significant(tensor, peak)],
-        "notes": seen.notes,
-    }
+    return MemoryFacts(
+        device=seen.device,
+        steps=len(seen.bounds) - 1,
+        peak_bytes=peak,
+        torch_peak_bytes=seen.torch_peak,
+        part=mark.part,
+        file=mark.place.script.file,
+        line=mark.place.script.number,
+        kinds={kind: kinds[kind] for kind in KINDS if kinds[kind]},
+        rows=rows,
+        rest_bytes=rest,
+        curve=_thinned(seen, curve),
+        long_lived=[
+            LongLivedFacts(**asdict(tensor)) for tensor in lasting if _is_significant(tensor, peak)
+        ],
+        notes=seen.notes,
+    )
 
 
 def _is_at(block: Block, position: int) -> bool:
@@ -78,7 +80,7 @@ def _curve(blocks: list[Block], begin: int, end: int) -> list[tuple[int, Counter
     return out
 
 
-def _rows(blocks: list[Block]) -> tuple[list[dict[str, Any]], int]:
+def _rows(blocks: list[Block]) -> tuple[list[MemoryRow], int]:
     """Returns rows by kind and line, largest first, and the bytes of the omitted rows."""
     sizes: Counter[tuple[str, Line]] = Counter()
     counts: Counter[tuple[str, Line]] = Counter()
@@ -92,28 +94,28 @@ def _rows(blocks: list[Block]) -> tuple[list[dict[str, Any]], int]:
     return rows, sum(sizes[key] for key in ordered[MOST_ROWS:])
 
 
-def _row(kind: str, line: Line, count: int, size: int) -> dict[str, Any]:
+def _row(kind: str, line: Line, count: int, size: int) -> MemoryRow:
     script = line.script if isinstance(line, AllocationSite) else line
-    return {
-        "kind": kind,
-        "file": script.file,
-        "line": script.number,
-        "inner": line.inner if isinstance(line, AllocationSite) else "",
-        "count": count,
-        "bytes": size,
-    }
+    return MemoryRow(
+        kind=kind,
+        file=script.file,
+        line=script.number,
+        inner=line.inner if isinstance(line, AllocationSite) else "",
+        count=count,
+        bytes=size,
+    )
 
 
-def _thinned(seen: MemoryRecording, curve: list[tuple[int, Counter[str]]]) -> dict[str, Any]:
+def _thinned(seen: MemoryRecording, curve: list[tuple[int, Counter[str]]]) -> MemoryCurve:
     """Returns at most MOST_POINTS points: the highest of each interval, so the peak is kept."""
     size = max(1, -(-len(curve) // MOST_POINTS))
     pieces = [curve[at : at + size] for at in range(0, len(curve), size)]
     points = [max(piece, key=lambda point: sum(point[1].values())) for piece in pieces]
     kinds = [kind for kind in KINDS if any(point[1][kind] for point in points)]
-    return {
-        "parts": [seen.mark_at(position).part for position, _ in points],
-        "kinds": {kind: [point[1][kind] for point in points] for kind in kinds},
-    }
+    return MemoryCurve(
+        parts=[seen.mark_at(position).part for position, _ in points],
+        kinds={kind: [point[1][kind] for point in points] for kind in kinds},
+    )
 
 
 def _long_lived(seen: MemoryRecording) -> list[LongLived]:

@@ -9,6 +9,7 @@ import torch
 from ...tuning.batch_structure import map_tensors, tensors_of
 from ...tuning.memory.prediction import predict_memory
 from ...tuning.step import Step
+from ..probe.profiles.recorded_facts import PredictedMemory
 
 
 def to_meta_tensors(args: Any, kwargs: Any) -> dict[str, Any]:
@@ -30,7 +31,7 @@ def autocast_type(device: str) -> torch.dtype | None:
 
 def predict(
     model: Any, optimizers: list[Any], shapes: Any, autocast: torch.dtype | None
-) -> dict[str, Any]:
+) -> PredictedMemory:
     """Returns the predicted peak. Raises ValueError if the step cannot be reconstructed."""
     if shapes is None:
         raise ValueError("the model was not called")
@@ -50,13 +51,13 @@ def predict(
         lambda tensor: torch.zeros(tensor.shape, dtype=tensor.dtype, device=device), shapes
     )
     found = predict_memory(step, batch)
-    return {
-        "peak_bytes": found.peak,
-        "part": found.phase,
-        "kinds": {kind: size for kind, size in found.at_peak.items() if size},
-        "method": found.method,
-        "reason": found.reason,
-    }
+    return PredictedMemory(
+        peak_bytes=found.peak,
+        part=found.phase,
+        kinds={kind: size for kind, size in found.at_peak.items() if size},
+        method=found.method,
+        reason=found.reason,
+    )
 
 
 def inner_model(model: Any) -> Any:

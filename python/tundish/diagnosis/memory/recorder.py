@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 import logging
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from ...tuning.batch_structure import tensors_of
 from ...tuning.memory.training_tensors import find_owners, owned_tensors
+from ..probe.profiles.recorded_facts import MemoryFacts, PredictedMemory
 from .allocation_sites import current_site
 from .cpu_blocks import CpuTracker
 from .cuda_blocks import CudaTracker
@@ -32,7 +34,7 @@ class MemoryRecorder:
         self._shapes: Any = None  # arguments of the model as meta tensors
         self._autocast: torch.dtype | None = None
         self._seen = 0
-        self._values: dict[str, Any] | None = None
+        self._facts: MemoryFacts | None = None
 
     def start(self, watch: Any) -> None:
         self._model = watch.observed.largest_root()
@@ -82,18 +84,18 @@ class MemoryRecorder:
         tracker.end()
         if not self._seen:
             return
-        self._values = {**explain(tracker.recorded()), "predicted": None, "predicted_failed": ""}
+        self._facts = facts = explain(tracker.recorded())
         if hasattr(self._model, "_orig_mod") and isinstance(tracker, CpuTracker):
-            self._values["notes"].append("allocations of compiled code on a CPU are not recorded")
+            facts.notes.append("allocations of compiled code on a CPU are not recorded")
         try:
-            self._values["predicted"] = self._prediction()
+            self._facts = replace(facts, predicted=self._prediction())
         except Exception as error:
-            self._values["predicted_failed"] = f"{type(error).__name__}: {error}"
+            self._facts = replace(facts, predicted_failed=f"{type(error).__name__}: {error}")
         finally:
             self._model, self._shapes = None, None
             self._owners.clear()
 
-    def _prediction(self) -> dict[str, Any]:
+    def _prediction(self) -> PredictedMemory:
         optimizers = [owner for owner in self._owners if isinstance(owner, torch.optim.Optimizer)]
         devices = [torch.cuda.current_device()] if torch.cuda.is_initialized() else []
         # torch logs an error if the model cannot run on fake tensors; this is an expected case
@@ -104,12 +106,12 @@ class MemoryRecorder:
         finally:
             silent.disabled = before
 
-    def _predicted(self, optimizers: list[Any], devices: list[int]) -> dict[str, Any]:
+    def _predicted(self, optimizers: list[Any], devices: list[int]) -> PredictedMemory:
         with torch.random.fork_rng(devices=devices):
             return predict(self._model, optimizers, self._shapes, self._autocast)
 
-    def as_json(self) -> dict[str, Any] | None:
-        return self._values
+    def facts(self) -> MemoryFacts | None:
+        return self._facts
 
 
 def _device_type(model: Any) -> str:

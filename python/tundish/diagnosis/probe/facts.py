@@ -1,140 +1,213 @@
-"""Collects everything observed as one JSON object, and writes it to a file for the doctor."""
+"""Facts about one process: what the probe measures and the verdict reads.
+
+The probe writes `Facts` as JSON, and process/facts_file.py reads the file. A new field, or another
+meaning of a field, needs a new VERSION.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import os
-import sys
-import time
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
-from .loaders.loader_facts import loader_facts, loader_kind
-from .usable_cpus import usable_cpus
-from .watch import Watch
+from .layers.layer_facts import LayersFacts
+from .profiles.recorded_facts import RecordedFacts
 
-VERSION = 1
-_LIMIT_S = 10.0  # time for some samples, plus ten times what they may take
-_FOLDER = ""  # working folder before the script changes it
-with contextlib.suppress(OSError):
-    _FOLDER = os.getcwd()
+VERSION = 2
+Kind = Literal["read", "decode", "transform", "other"]  # stage of loading
 
 
-def facts(
-    watch: Watch, loader: dict[str, Any] | None, failed: str = "", cost_s: float | None = None
-) -> dict[str, Any]:
-    """Returns the observations as JSON values.
+@dataclass(frozen=True)
+class StepFacts:
+    """One step of the loop. Times are seconds by part; see clocks/step_ledger.py."""
 
-    `loader`: result of inspect_loader(). `failed`: why the loader could not be inspected. `cost_s`:
-    overhead of measuring per step; None while unknown.
-    """
-    steps = [
-        {
-            "phase": step.phase,
-            "boundary": step.boundary,
-            "batches": step.batches,
-            "optimizer_steps": step.optimizer_steps,
-            "seconds": step.seconds,
-            "gpu_seconds": step.gpu,
-            "cpu_s": step.cpu_s,
-            "counts": step.counts,
-        }
-        for step in watch.steps
-    ]
-    return {
-        "version": VERSION,
-        "pid": os.getpid(),
-        "rank": watch.rank,
-        "world": watch.world,
-        "phase": watch.phase,
-        "failed": watch.failed,
-        "seconds": time.perf_counter() - watch.began,
-        "python": sys.executable,
-        "script": _script(),
-        "files": watch.files,
-        "cpus": usable_cpus(),
-        "torch": _torch(),
-        "steps": steps,
-        "optimizer_steps": watch.optimizer_steps,
-        "lines": watch.lines.as_json(),
-        "next": {"file": watch.feeding.place[0], "line": watch.feeding.place[1]},
-        "origins": list(watch.feeding.origins),
-        "loader": loader,
-        "loader_failed": failed,
-        "overhead_s": cost_s,
-        "gpu_profile": watch.gpu_profile.summary,
-        "gpu_profile_failed": watch.gpu_profile.failed,
-        "recorded": {name: recorder.as_json() for name, recorder in watch.recorders.items()},
-        "record_failed": {
-            name: recorder.failed for name, recorder in watch.recorders.items() if recorder.failed
-        },
-        "layers": watch.layers.result,
-        "layers_why": watch.layers.why,
-        "observed": watch.observed.as_json() if _torch() is not None else None,
-    }
+    phase: str
+    boundary: bool  # excluded from the figures; see WatchedStep
+    batches: int
+    optimizer_steps: int
+    seconds: dict[str, float]
+    gpu_seconds: dict[str, float]  # empty without a GPU
+    cpu_s: float
+    counts: dict[str, int]  # number of times each part was entered
 
 
-def inspect_loader(
-    watch: Watch, most_s: float, at_end: bool = False
-) -> tuple[dict[str, Any] | None, str]:
-    """Returns the loader's settings, its stages if they can be measured, and an error.
+@dataclass(frozen=True)
+class LineFacts:
+    """A line where the loop's thread was sampled. `column` and `end_column`: bytes; 0: unknown."""
 
-    Never raises.
-
-    `at_end`: import nothing new. Otherwise Python would forget that Ctrl-C ended the script and
-    exit with 1.
-    """
-    loader = watch.loader
-    if loader is None:
-        return None, ""
-    out = loader_facts(loader)
-    if most_s <= 0:
-        return out, ""
-    try:
-        if loader_kind(loader) == "torch":
-            from .loaders.dataset_profile import profile_dataset
-            from .loaders.engine_rate import engine_rate
-            from .loaders.time_limit import TooLong, at_most
-
-            try:
-                with at_most(_LIMIT_S + 10 * most_s):
-                    out["samples"] = profile_dataset(loader, most_s)
-            except TooLong as error:
-                return out, str(error)
-            out["engine"] = None if at_end else engine_rate(loader, most_s)
-        elif hasattr(loader, "stats"):
-            out["stats"] = {
-                key: value
-                for key, value in loader.stats().items()
-                if isinstance(value, int | float)
-            }
-    except Exception as error:
-        return out, f"{type(error).__name__}: {error}"
-    return out, ""
+    part: str
+    in_other: bool  # no hook covers this part
+    file: str
+    line: int
+    function: str
+    share: float
+    samples: int
+    column: int
+    end_column: int
 
 
-def save(folder: str, values: dict[str, Any]) -> None:
-    """Writes the file atomically. Does nothing if the folder is gone because the doctor was killed."""
-    path = os.path.join(folder, f"{values['pid']}.json")
-    with contextlib.suppress(OSError):
-        with open(path + ".new", "w", encoding="utf-8") as file:
-            json.dump(values, file)
-        os.replace(path + ".new", path)
+@dataclass(frozen=True)
+class PlaceFacts:
+    """A line of the script; `file` is "" if it is unknown."""
+
+    file: str = ""
+    line: int = 0
 
 
-def _script() -> str:
-    """Returns the path of the script for another command; "" for python -c and notebooks."""
-    name = sys.argv[0].removeprefix(_FOLDER + os.sep) if sys.argv else ""
-    return name if name.endswith(".py") else ""
+@dataclass(frozen=True)
+class TorchFacts:
+    version: str
+    threads: int
+    gpu: str | None
 
 
-def _torch() -> dict[str, Any] | None:
-    torch = sys.modules.get("torch")
-    if torch is None or not hasattr(torch, "cuda"):
-        return None
-    gpu = torch.cuda.is_initialized() and torch.cuda.is_available()
-    return {
-        "version": str(torch.__version__),
-        "threads": torch.get_num_threads(),
-        "gpu": torch.cuda.get_device_name() if gpu else None,
-    }
+@dataclass(frozen=True)
+class SampleRow:
+    """A function of the dataset: seconds per sample."""
+
+    name: str
+    kind: Kind
+    file: str
+    line: int
+    s: float
+    blocked_s: float
+
+
+@dataclass(frozen=True)
+class SampleFacts:
+    """Seconds that one process needs for a sample, and for collating a batch."""
+
+    samples: int
+    sample_s: float
+    blocked_s: float
+    rows: list[SampleRow]
+    collate_s: float
+
+
+@dataclass(frozen=True)
+class EngineFacts:
+    """The script's batches in Tundish's engine. `batch_s` is None unless `native`."""
+
+    native: bool
+    text: str
+    batch_s: float | None = None
+
+
+@dataclass(frozen=True)
+class LoaderFacts:
+    """Settings of the loader that feeds the loop. None: the loader has no such setting."""
+
+    kind: str  # "torch", or the package of its class
+    class_name: str
+    batch_size: int | None = None
+    num_workers: int | None = None
+    prefetch_factor: int | None = None
+    pin_memory: bool | None = None
+    persistent_workers: bool | None = None
+    batches: int | None = None
+    dataset: str | None = None  # module and class; torch only
+    auto_threads: bool | None = None  # tundish only
+    samples: SampleFacts | None = None
+    engine: EngineFacts | None = None
+    stats: dict[str, float] | None = None  # tundish only
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns the "loader" object of docs/doctor-json.md. Omits settings that the loader lacks."""
+        values = asdict(self)
+        out = {"kind": values.pop("kind"), "class": values.pop("class_name")}
+        engine = values["engine"]
+        if engine and not engine["native"]:
+            del engine["batch_s"]
+        kept = {"batches"} | ({"engine"} if self.samples else set())
+        return out | {key: v for key, v in values.items() if v is not None or key in kept}
+
+
+@dataclass(frozen=True)
+class GpuFacts:
+    """Activity of the GPU in one profiled step."""
+
+    steps: int
+    wall_s: float
+    busy_s: float
+    kernels: float
+    kernel_s: float
+    launches: float
+    waits: float
+    wait_s: float
+    pageable_copy_s: float
+    pinned_copy_s: float
+
+
+@dataclass(frozen=True)
+class CallFacts:
+    """A line that calls a module. `root`: number of the module; `grad`: gradients were enabled."""
+
+    root: int
+    training: bool
+    grad: bool
+    file: str
+    line: int
+    calls: int
+    backward: bool
+
+
+@dataclass(frozen=True)
+class ObservedFacts:
+    """Models and batches, for the runtime checks."""
+
+    steps: int
+    parameters: int
+    types: list[str]
+    never_called: list[str]
+    never_called_count: int
+    without_gradient: list[str]
+    without_gradient_count: int
+    unused_gradients: list[str]
+    unused_gradient_elements: int
+    modes: list[CallFacts]
+    shapes: int
+    batch_types: list[str]
+    cudnn_benchmark: bool
+
+
+@dataclass(frozen=True)
+class AppliedFacts:
+    """The change of --apply: whether it was made, and what was done or why not."""
+
+    done: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Observations of one process."""
+
+    pid: int
+    rank: int
+    world: int
+    phase: str  # phase in which the watch ended
+    torch: TorchFacts | None
+    cpus: int
+    optimizer_steps: int
+    steps: list[StepFacts] = field(default_factory=list)
+    lines: list[LineFacts] = field(default_factory=list)
+    next: PlaceFacts = field(default_factory=PlaceFacts)  # where the loop fetches its batches
+    origins: list[str] = field(default_factory=list)
+    loader: LoaderFacts | None = None
+    loader_failed: str = ""  # why the loader could not be inspected
+    failed: str = ""  # the first error of the watch
+    seconds: float = 0.0
+    python: str = ""
+    script: str = ""
+    files: list[str] = field(default_factory=list)
+    overhead_s: float | None = None  # cost of measuring per step; None while unknown
+    gpu_profile: GpuFacts | None = None
+    gpu_profile_failed: str = ""
+    recorded: RecordedFacts = field(default_factory=RecordedFacts)
+    layers: LayersFacts | None = None
+    layers_why: str = ""  # reason for missing layers
+    observed: ObservedFacts | None = None
+    applied: AppliedFacts | None = None
+    version: int = VERSION
+
+
+NO_FACTS = Facts(pid=0, rank=0, world=1, phase="", torch=None, cpus=4, optimizer_steps=0)

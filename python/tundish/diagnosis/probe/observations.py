@@ -11,6 +11,7 @@ import weakref
 from types import FrameType
 from typing import Any
 
+from .facts import CallFacts, ObservedFacts
 from .users_code import user_line
 
 MOST_SHAPES = 50
@@ -102,7 +103,7 @@ class Observations:
             default=None,
         )
 
-    def as_json(self) -> dict[str, Any]:
+    def facts(self) -> ObservedFacts:
         torch = sys.modules["torch"]
         parameters = self._parameters()
         uncalled = [
@@ -114,38 +115,30 @@ class Observations:
         inside = {text.partition(" ")[0] for text in uncalled}
         without = [name for name, empty in self._without.items() if empty]
         alone = [name for name in without if name.rpartition(".")[0] not in inside]
-        return {
-            "steps": self._steps,
-            "parameters": sum(p.numel() for _, p in parameters),
-            "types": sorted({str(p.dtype) for _, p in parameters}),
-            "never_called": uncalled[:MOST_NAMES],
-            "never_called_count": len(uncalled),
-            "without_gradient": alone[:MOST_NAMES],
-            "without_gradient_count": len(alone),
-            "unused_gradients": list(self._unused)[:MOST_NAMES],
-            "unused_gradient_elements": sum(self._unused.values()),
-            "modes": self._modes_json(),
-            "shapes": len(self._shapes),
-            "batch_types": sorted(self._types),
-            "cudnn_benchmark": bool(torch.backends.cudnn.benchmark),
-        }
+        return ObservedFacts(
+            steps=self._steps,
+            parameters=sum(p.numel() for _, p in parameters),
+            types=sorted({str(p.dtype) for _, p in parameters}),
+            never_called=uncalled[:MOST_NAMES],
+            never_called_count=len(uncalled),
+            without_gradient=alone[:MOST_NAMES],
+            without_gradient_count=len(alone),
+            unused_gradients=list(self._unused)[:MOST_NAMES],
+            unused_gradient_elements=sum(self._unused.values()),
+            modes=self._module_calls(),
+            shapes=len(self._shapes),
+            batch_types=sorted(self._types),
+            cudnn_benchmark=bool(torch.backends.cudnn.benchmark),
+        )
 
-    def _modes_json(self) -> list[dict[str, Any]]:
+    def _module_calls(self) -> list[CallFacts]:
         """Describes each line that calls a module: modes, calls, whether a backward pass followed.
 
         Modules without parameters are omitted.
         """
         roots = {number: root() for number, root in self._roots.items()}
         return [
-            {
-                "root": call[0],
-                "training": call[1],
-                "grad": call[2],
-                "file": call[3],
-                "line": call[4],
-                "calls": count,
-                "backward": call in self._with_backward,
-            }
+            CallFacts(*call, calls=count, backward=call in self._with_backward)
             for call, count in self._calls.items()
             if roots[call[0]] is None or _named_parameters(roots[call[0]])
         ]

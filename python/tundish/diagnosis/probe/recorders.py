@@ -31,7 +31,7 @@ class Recorder(Protocol):
 
     def stop(self) -> None: ...
 
-    def as_json(self) -> Any: ...
+    def facts(self) -> Any: ...
 
 
 class NoRecorder:
@@ -44,7 +44,7 @@ class NoRecorder:
     def changed(self, ended: str, since: float, now: float, begins: str) -> None: ...
     def step_ended(self, batch: Any) -> None: ...
     def stop(self) -> None: ...
-    def as_json(self) -> Any: ...
+    def facts(self) -> Any: ...
 
 
 class Guarded:
@@ -82,8 +82,8 @@ class Guarded:
             self._running = False
             self._call("stop")
 
-    def as_json(self) -> Any:
-        return self._inner.as_json()
+    def facts(self) -> Any:
+        return self._inner.facts()
 
     def _call(self, name: str, *args: Any) -> None:
         try:
@@ -137,5 +137,5 @@ class _LazyRecorder:
     def stop(self) -> None:
         self._inner.stop()
 
-    def as_json(self) -> Any:
-        return self._inner.as_json()
+    def facts(self) -> Any:
+        return self._inner.facts()

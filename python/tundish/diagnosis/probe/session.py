@@ -6,9 +6,9 @@ import atexit
 import contextlib
 import os
 import sys
-from typing import Any
 
-from .facts import facts, inspect_loader, save
+from .collect import collect_facts, inspect_loader, save
+from .facts import Facts, LoaderFacts
 from .hooks import Ended, Hooks
 from .overhead import overhead_s
 from .settings import Settings
@@ -25,7 +25,7 @@ class Session:
     def __init__(self, settings: Settings, folder: str | None) -> None:
         self.settings = settings
         self._folder = folder
-        self._loader: dict[str, Any] | None = None
+        self._loader: LoaderFacts | None = None
         self._failed = ""
         self._finished = False
         self._cost_s: float | None = None
@@ -36,30 +36,27 @@ class Session:
     def begin(self) -> None:
         self.hooks.install()
 
-    def end(self) -> dict[str, Any]:
+    def end(self) -> Facts:
         """Ends the watch and returns the facts. May be called more than once."""
         self.hooks.uninstall()
         self.watch.end()
         self._measure_overhead()
         if self._loader is None:
-            values = (
-                self.write()
-            )  # written now, because a second Ctrl-C may interrupt the inspection
+            # Written now, because a second Ctrl-C may interrupt the inspection.
+            found = self.write()
             if len(self.watch.steps) < LEAST_STEPS_TO_INSPECT:
-                return values
+                return found
             self._loader, self._failed = inspect_loader(self.watch, SHORT_INSPECTION_S, at_end=True)
         return self.write()
 
-    def write(self) -> dict[str, Any]:
+    def write(self) -> Facts:
         loader = self._loader
         if loader is None:  # not inspected yet: write the settings at least, in case of a kill
             loader, _ = inspect_loader(self.watch, 0.0)
-        values = facts(self.watch, loader, self._failed, self._cost_s)
-        applied = self.hooks.applied
-        values["applied"] = None if applied is None else applied.as_json()
-        if self._folder and os.getpid() == self._pid and values["torch"] is not None:
-            save(self._folder, values)
-        return values
+        found = collect_facts(self.watch, loader, self._failed, self._cost_s, self.hooks.applied)
+        if self._folder and os.getpid() == self._pid and found.torch is not None:
+            save(self._folder, found)
+        return found
 
     def _measure_overhead(self) -> None:
         """Measures the overhead once, after the measured steps. GPU events make this slow."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..probe.facts import AppliedFacts
 from ..verdict.changes import Change
 from ..verdict.phrases import count_text
 from ..verdict.straggler import judge_ranks
@@ -50,21 +51,20 @@ def _applied(
         return {**out, "text": f"the change needs an edit: {change.how}"}
     if verdict.figures is None:
         return {**out, "text": "no step to compare with"}
-    dataset = (verdict.facts["loader"] or {}).get("dataset", "")
-    ended = run(change.apply, dataset, ",".join(verdict.facts.get("origins", [])))
-    trained = [facts for facts in ended.facts if facts["steps"]]
+    loader = verdict.facts.loader
+    dataset = (loader.dataset if loader else None) or ""
+    ended = run(change.apply, dataset, ",".join(verdict.facts.origins))
+    trained = [facts for facts in ended.facts if facts.steps]
     again = judge_ranks(trained) if trained else None
     if again is None or again.figures is None:
         return {**out, "text": f"the second run had no steps and ended with {ended.code}"}
-    unseen: dict[str, Any] = {"done": False, "text": "the watch did not observe it"}
-    outcomes = [facts["applied"] or unseen for facts in (again.facts, *trained)]
-    tried = next((outcome for outcome in outcomes if not outcome["done"]), outcomes[0])
-    if not tried[
-        "done"
-    ]:  # a failure on one rank is a failure of the run, because other ranks wait for it
-        return {**out, "text": tried["text"]}
+    unseen = AppliedFacts(False, "the watch did not observe it")
+    outcomes = [facts.applied or unseen for facts in (again.facts, *trained)]
+    tried = next((outcome for outcome in outcomes if not outcome.done), outcomes[0])
+    if not tried.done:  # a failure on one rank fails the run, because other ranks wait for it
+        return {**out, "text": tried.text}
     measured = again.figures.step_s
-    out |= {"done": True, "text": tried["text"], "measured_s": measured, "sentence": again.sentence}
+    out |= {"done": True, "text": tried.text, "measured_s": measured, "sentence": again.sentence}
     if change.predicted_s:
         out["difference"] = measured / change.predicted_s - 1
     return out

@@ -6,17 +6,18 @@ forwarded; terminal signals reach the command directly. The command is killed if
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...scratch_folder import scratch_folder
+from ..probe.facts import Facts
 from ..probe.settings import VARIABLE, Settings, to_variable
 from ..timeline.merge import write_timeline
+from .facts_file import FactsError, read_facts
 
 _START = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "probe", "start")
 _COMMAND = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start_command.py")
@@ -32,9 +33,10 @@ class CommandResult:
     """Exit code of the command and the facts from its processes, lowest rank first."""
 
     code: int  # as a shell reports it: 128 + n after signal n
-    facts: list[dict[str, Any]]
+    facts: list[Facts]
     timeline: dict[str, Any] | None = None  # contents of the timeline file, if one was requested
     interrupted: bool = False  # SIGINT arrived; a script that handles it may have continued
+    unreadable: list[str] = field(default_factory=list)  # errors of facts files
 
 
 def run(
@@ -48,9 +50,9 @@ def run(
         settings = replace(settings, timeline_folder=folder if timeline else "")
         code, received = _run(command, _environment(folder, settings), stdout_to_stderr)
         written = write_timeline(folder, timeline) if timeline else None
-        return CommandResult(
-            code, _read_facts(folder), written, signal.SIGINT in received or code == INTERRUPTED
-        )
+        facts, errors = _read_facts(folder)
+        interrupted = signal.SIGINT in received or code == INTERRUPTED
+        return CommandResult(code, facts, written, interrupted, errors)
 
 
 def resolve_command(argv: list[str]) -> list[str]:
@@ -143,12 +145,14 @@ def _code(status: int) -> int:
     return 128 - code if code < 0 else code
 
 
-def _read_facts(folder: str) -> list[dict[str, Any]]:
-    found = []
+def _read_facts(folder: str) -> tuple[list[Facts], list[str]]:
+    """Returns the facts of all processes, and errors for files that cannot be read."""
+    found, errors = [], []
     for name in sorted(os.listdir(folder)):
         if name.endswith(".json"):
-            with open(os.path.join(folder, name), encoding="utf-8") as file:
-                found.append(json.load(file))
-    return sorted(
-        found, key=lambda facts: (not facts["steps"], facts["rank"], -len(facts["steps"]))
-    )
+            try:
+                found.append(read_facts(os.path.join(folder, name)))
+            except (FactsError, OSError) as error:
+                errors.append(str(error))
+    found.sort(key=lambda facts: (not facts.steps, facts.rank, -len(facts.steps)))
+    return found, errors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from typing import Any
 
 from .step_tables import tables
@@ -22,8 +23,8 @@ def extra_lines(verdict: Any) -> list[str]:
         out += _simple(found["simple"])
         if verdict.table == "advanced" and found["advanced"]:
             out += _advanced(found["advanced"])
-    recorded = verdict.facts.get("recorded") or {}
-    out += memory_lines(recorded.get("memory"))
+    memory = verdict.facts.recorded.memory
+    out += memory_lines(asdict(memory) if memory else None)
     return out + _timeline(verdict.timeline)
 
 

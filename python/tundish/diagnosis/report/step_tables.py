@@ -6,28 +6,30 @@ for waiting in a call.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
+from ..probe.facts import Facts
 from ..verdict.figures import PARTS
 
 
-def tables(facts: dict[str, Any]) -> dict[str, Any]:
+def tables(facts: Facts) -> dict[str, Any]:
     """Returns both tables. `advanced` is None if cProfile did not run."""
-    recorded = facts.get("recorded") or {}
-    return {"simple": simple_table(facts), "advanced": recorded.get("functions")}
+    functions = facts.recorded.functions
+    return {"simple": simple_table(facts), "advanced": asdict(functions) if functions else None}
 
 
-def simple_table(facts: dict[str, Any]) -> list[dict[str, Any]]:
+def simple_table(facts: Facts) -> list[dict[str, Any]]:
     """Returns the totals of all measured steps by part. Omits parts that never ran."""
-    steps = [step for step in facts.get("steps", []) if step["phase"] == "measure"]
-    steps = [step for step in steps if not step["boundary"]]
-    on_gpu = bool(steps) and all(step["gpu_seconds"] for step in steps)
-    host = {part: sum(step["seconds"].get(part, 0.0) for step in steps) for part in PARTS}
-    gpu = {part: sum(step["gpu_seconds"].get(part, 0.0) for step in steps) for part in PARTS}
+    steps = [step for step in facts.steps if step.phase == "measure"]
+    steps = [step for step in steps if not step.boundary]
+    on_gpu = bool(steps) and all(step.gpu_seconds for step in steps)
+    host = {part: sum(step.seconds.get(part, 0.0) for step in steps) for part in PARTS}
+    gpu = {part: sum(step.gpu_seconds.get(part, 0.0) for step in steps) for part in PARTS}
     whole, whole_gpu = sum(host.values()), sum(gpu.values())
     rows = []
     for part in PARTS:
-        count = sum(step.get("counts", {}).get(part, 0) for step in steps)
+        count = sum(step.counts.get(part, 0) for step in steps)
         count = len(steps) if part == "other" else count
         if not count or not host[part] + gpu[part]:
             continue

@@ -93,7 +93,7 @@ def _stages(verdict: Verdict) -> list[str]:
     lines = ["", f"  A batch in one loading process: {ms(inside.batch_s)}"]
     for stage, seconds in inside.stages.items():
         if seconds >= 0.005 * inside.batch_s:
-            rows = [row["name"] for row in inside.rows if row["stage"] == stage][:2]
+            rows = [row.name for row in inside.rows if row.stage == stage][:2]
             lines.append(f"    {stage:<20}{ms(seconds):>10}   {', '.join(rows)}".rstrip())
     return lines
 
@@ -137,10 +137,10 @@ def _applied(verdict: Verdict) -> list[str]:
 
 def _layers(verdict: Verdict, found: Figures, all_layers: bool) -> list[str]:
     """Returns the slowest layers if the model takes most of the step, or all layers on request."""
-    why = verdict.facts.get("layers_why")
+    why = verdict.facts.layers_why
     if why and all_layers:
         return ["", f"  Layers not measured: {why}"]
-    measured = layers_json(verdict.facts.get("layers"))
+    measured = layers_json(verdict.facts.layers)
     if measured is None or not (all_layers or found.share("forward", "backward") >= MODEL_SHARE):
         return []
     return ["", *(f"  {line}" for line in layers_text(measured, LONG if all_layers else SHORT))]
@@ -165,9 +165,7 @@ def _findings(verdict: Verdict, notes: bool) -> list[str]:
 
 
 def _measured(verdict: Verdict, found: Figures) -> str:
-    cost = verdict.facts.get(
-        "overhead_s"
-    )  # None if the script was killed before the overhead was measured
+    cost = verdict.facts.overhead_s  # None if the script was killed before it was measured
     replay = f", {found.replayed} with cached batches" if found.replayed else ""
     steps = count_text(found.steps, "step")
     if found.rare_steps:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from ..probe.facts import Facts
 from .figures import COMPUTE, Figures
 from .line_costs import location_text, longest_line
 from .loading import Loading
@@ -36,7 +36,7 @@ class Cause:
     detail: str = ""  # a function or a line
 
 
-def find_cause(facts: dict[str, Any], figures: Figures, inside: Loading | None) -> Cause:
+def find_cause(facts: Facts, figures: Figures, inside: Loading | None) -> Cause:
     shares = {
         "data": figures.share("data"),
         "copy": figures.share("copy"),
@@ -55,11 +55,9 @@ def find_cause(facts: dict[str, Any], figures: Figures, inside: Loading | None) 
     return Cause(worst, shares[worst])
 
 
-def loading_cause(
-    facts: dict[str, Any], figures: Figures, inside: Loading | None, share: float
-) -> Cause:
+def loading_cause(facts: Facts, figures: Figures, inside: Loading | None, share: float) -> Cause:
     if inside is None:
-        stats = (facts["loader"] or {}).get("stats")
+        stats = facts.loader.stats if facts.loader else None
         if stats:
             return _tundish_cause(stats, share)
         return Cause("loader", share, longest_line(facts, "data") or _next_line(facts))
@@ -67,7 +65,7 @@ def loading_cause(
         return Cause("workers", share, str(inside.workers))
     stage = inside.slowest()
     row = inside.top_row(stage)
-    return Cause(stage, share, row["name"] if row else "")
+    return Cause(stage, share, row.name if row else "")
 
 
 def _tundish_cause(stats: dict[str, float], share: float) -> Cause:
@@ -89,7 +87,6 @@ def sufficient_workers(figures: Figures, inside: Loading) -> int:
     return 0
 
 
-def _next_line(facts: dict[str, Any]) -> str:
+def _next_line(facts: Facts) -> str:
     """Returns the line where the loop fetches its batches, or "" if unknown."""
-    place = facts.get("next") or {"file": ""}
-    return location_text({**place, "function": ""}) if place["file"] else ""
+    return location_text(facts.next.file, facts.next.line) if facts.next.file else ""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..probe.facts import Facts, LoaderFacts
 from .cause import Cause, sufficient_workers
 from .figures import COMPUTE, Figures
-from .line_costs import LEAST_SAMPLES, is_loop_header, line_costs, location_text, shown
+from .line_costs import LEAST_SAMPLES, is_loop_header, line_costs, line_text, shown
 from .loading import Loading
 from .phrases import count_text
 
@@ -31,7 +32,7 @@ class Change:
 
 
 def find_changes(
-    facts: dict[str, Any], figures: Figures, inside: Loading | None, cause: Cause
+    facts: Facts, figures: Figures, inside: Loading | None, cause: Cause
 ) -> list[Change]:
     found = [
         *_loading_changes(facts, figures, inside, cause),
@@ -63,13 +64,16 @@ def sort_changes(changes: list[Change]) -> list[Change]:
 
 
 def _loading_changes(
-    facts: dict[str, Any], figures: Figures, inside: Loading | None, cause: Cause
+    facts: Facts, figures: Figures, inside: Loading | None, cause: Cause
 ) -> list[Change]:
-    loader = facts["loader"]
+    loader = facts.loader
     if figures.share("data") < LEAST_GAIN or loader is None:
         return []
     if inside is None:
-        return [*_tundish_changes(facts, figures), *_unprofiled_loader_changes(facts)]
+        return [
+            *_tundish_changes(facts, loader, figures),
+            *_unprofiled_loader_changes(facts, loader),
+        ]
     ceiling, out = figures.ceiling_s, []
     # Cached batches also free the CPUs used for loading. More workers do not free CPUs, and a
     # cheaper function frees only its own time.
@@ -85,26 +89,26 @@ def _loading_changes(
             )
         )
     for row in inside.rows[:3]:
-        if row["s"] < LEAST_GAIN * inside.batch_s:
+        if row.s < LEAST_GAIN * inside.batch_s:
             continue
-        if row["stage"] in ("transform", "dataset", "storage"):
+        if row.stage in ("transform", "dataset", "storage"):
             verbs = {"storage": "read faster, or only once", "transform": "a cheaper transform"}
             out.append(
                 Change(
-                    f"{verbs.get(row['stage'], 'cheaper code')}: {row['name']} takes "
-                    f"{row['s'] * 1e3:.1f} ms per batch of one worker",
-                    shown(row["file"], row["line"]) if row["file"] else f"change {row['name']}",
-                    max(rest - row["s"], inside.step_with(inside.workers, ceiling, row["s"])),
+                    f"{verbs.get(row.stage, 'cheaper code')}: {row.name} takes "
+                    f"{row.s * 1e3:.1f} ms per batch of one worker",
+                    shown(row.file, row.line) if row.file else f"change {row.name}",
+                    max(rest - row.s, inside.step_with(inside.workers, ceiling, row.s)),
                     at_best=True,
                 )
             )
-    engine = loader.get("engine")
-    if engine and engine["native"]:
+    engine = loader.engine
+    if engine is not None and engine.batch_s is not None:
         how = "loader = tundish.accelerate(loader)"
-        what = f"Tundish's engine produces the batches, {engine['batch_s'] * 1e3:.1f} ms each"
-        predicted = _with_engine(facts, figures, engine["batch_s"])
+        what = f"Tundish's engine produces the batches, {engine.batch_s * 1e3:.1f} ms each"
+        predicted = _with_engine(facts, figures, engine.batch_s)
         out.append(Change(what, how, predicted, apply="accelerate"))
-    elif engine is None and loader.get("dataset", "").startswith(("torchvision.", "timm.")):
+    elif engine is None and (loader.dataset or "").startswith(("torchvision.", "timm.")):
         how = "loader = tundish.accelerate(loader)"
         what = "Tundish's engine produces the batches"
         out.append(Change(what, how, ceiling, at_best=True, apply="accelerate"))
@@ -129,47 +133,44 @@ def _best_workers(figures: Figures, inside: Loading) -> int:
     return next(count for count, step in steps.items() if step <= 1.05 * best)
 
 
-def _with_engine(facts: dict[str, Any], figures: Figures, batch_s: float) -> float:
+def _with_engine(facts: Facts, figures: Figures, batch_s: float) -> float:
     """Predicts the step: the engine uses all CPUs for `batch_s` per batch, and training needs some."""
-    cpus: int = facts["cpus"]
-    return max(figures.ceiling_s, batch_s + figures.ceiling_cpu_s / cpus)
+    return max(figures.ceiling_s, batch_s + figures.ceiling_cpu_s / facts.cpus)
 
 
-def _tundish_changes(facts: dict[str, Any], figures: Figures) -> list[Change]:
+def _tundish_changes(facts: Facts, loader: LoaderFacts, figures: Figures) -> list[Change]:
     """Suggests more threads for tundish.Loader if CPUs are free. threads="auto" needs no change."""
-    if facts["loader"].get("auto_threads"):
+    if loader.auto_threads:
         return []
-    threads = int((facts["loader"].get("stats") or {}).get("data/threads", 0))
-    if not 0 < threads < facts["cpus"]:
+    threads = int((loader.stats or {}).get("data/threads", 0))
+    if not 0 < threads < facts.cpus:
         return []
-    predicted = max(figures.ceiling_s, figures.step_s * threads / facts["cpus"])
-    how = f"tundish.Loader(..., threads={facts['cpus']})"
-    return [Change(f"{facts['cpus']} threads instead of {threads}", how, predicted)]
+    predicted = max(figures.ceiling_s, figures.step_s * threads / facts.cpus)
+    how = f"tundish.Loader(..., threads={facts.cpus})"
+    return [Change(f"{facts.cpus} threads instead of {threads}", how, predicted)]
 
 
-def _unprofiled_loader_changes(facts: dict[str, Any]) -> list[Change]:
+def _unprofiled_loader_changes(facts: Facts, loader: LoaderFacts) -> list[Change]:
     """Suggests workers for a DataLoader whose dataset was not profiled before the script ended."""
-    loader = facts["loader"]
-    if loader["kind"] != "torch" or loader.get("num_workers") != 0 or facts["cpus"] < 2:
+    if loader.kind != "torch" or loader.num_workers != 0 or facts.cpus < 2:
         return []
-    workers = min(facts["cpus"], MOST_UNMEASURED_WORKERS)
+    workers = min(facts.cpus, MOST_UNMEASURED_WORKERS)
     what = f"{workers} worker processes instead of 0"
     how = f"DataLoader(..., num_workers={workers}, persistent_workers=True)"
     return [Change(what, how, None, apply=f"workers={workers}")]
 
 
-def _copy_changes(facts: dict[str, Any], figures: Figures) -> list[Change]:
-    loader = facts["loader"] or {}
+def _copy_changes(facts: Facts, figures: Figures) -> list[Change]:
     if figures.share("copy") < LEAST_GAIN:
         return []
     how = "x = x.to(device, non_blocking=True)"
-    if not loader.get("pin_memory"):
+    if facts.loader is None or not facts.loader.pin_memory:
         how = "DataLoader(..., pin_memory=True); " + how
     predicted = figures.step_s - figures.parts["copy"]
     return [Change("copy from pinned memory, ahead of the step", how, predicted, at_best=True)]
 
 
-def _line_changes(facts: dict[str, Any], figures: Figures) -> list[Change]:
+def _line_changes(facts: Facts, figures: Figures) -> list[Change]:
     """Lists lines of the loop outside the model, from the samples of the profiled steps."""
     out = []
     for (file, line, _), cost in line_costs(facts, figures).items():
@@ -177,10 +178,10 @@ def _line_changes(facts: dict[str, Any], figures: Figures) -> list[Change]:
         if not enough or is_loop_header(cost.first):
             continue
         if cost.outside_s >= LEAST_GAIN * figures.step_s:
-            columns = (cost.first["column"], cost.first["end_column"])
+            columns = (cost.first.column, cost.first.end_column)
             out.append(
                 Change(
-                    f"{location_text(cost.first)} takes {cost.outside_s * 1e3:.1f} ms per step outside the model",
+                    f"{line_text(cost.first)} takes {cost.outside_s * 1e3:.1f} ms per step outside the model",
                     shown(file, line, columns),
                     figures.step_s - cost.outside_s,
                     at_best=True,
@@ -189,13 +190,13 @@ def _line_changes(facts: dict[str, Any], figures: Figures) -> list[Change]:
     return sort_changes(out)[:5]
 
 
-def _model_changes(facts: dict[str, Any], figures: Figures) -> list[Change]:
+def _model_changes(facts: Facts, figures: Figures) -> list[Change]:
     if figures.share(*COMPUTE) < 0.2:
         return []
     return [
         Change(
             "speed up the model: precision, memory format, compilation",
-            f"tundish tune {facts.get('script') or 'train.py'}:build, where build() returns model, optimizer, "
+            f"tundish tune {facts.script or 'train.py'}:build, where build() returns model, optimizer, "
             "loss and batch (docs/tune.md)",
             None,
         )

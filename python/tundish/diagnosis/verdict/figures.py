@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from statistics import mean, median
-from typing import Any
+
+from ..probe.facts import Facts, LineFacts, StepFacts
 
 PARTS = (
     *("data", "copy", "forward", "backward", "communication", "optimizer", "zero_grad"),
@@ -40,34 +41,34 @@ class Figures:
         return sum(self.parts[part] for part in parts) / self.step_s if self.step_s else 0.0
 
 
-def figures(facts: dict[str, Any]) -> Figures | None:
+def figures(facts: Facts) -> Figures | None:
     """Returns the figures, or None without steps."""
-    all_steps = facts["steps"]
+    all_steps = facts.steps
     few = False
-    used = [step for step in all_steps if step["phase"] == "measure" and not step["boundary"]]
+    used = [step for step in all_steps if step.phase == "measure" and not step.boundary]
     if len(used) < LEAST_STEPS:
-        used = [step for step in all_steps[1:] if step["phase"] in ("warm-up", "measure")]
-        used = [step for step in used if not step["boundary"]] or used
+        used = [step for step in all_steps[1:] if step.phase in ("warm-up", "measure")]
+        used = [step for step in used if not step.boundary] or used
         few = True
     if not used:
         return None
-    clock = "gpu" if all(step["gpu_seconds"] for step in used) else "host"
+    clock = "gpu" if all(step.gpu_seconds for step in used) else "host"
     rests = [_rest(step, clock) for step in used]
     usual = median(rests)
     most = max(RARE_STEP * usual, usual + mean(_total(step, clock) for step in used))
     kept = [step for step, rest in zip(used, rests) if rest <= most] or used
     parts = _parts(kept, clock)
     if clock == "host":
-        _divide_other(parts, facts["lines"])
+        _divide_other(parts, facts.lines)
     step_s = sum(parts.values())
-    replays = [step for step in all_steps if step["phase"] == "replay" and not step["boundary"]]
+    replays = [step for step in all_steps if step.phase == "replay" and not step.boundary]
     replays = replays[SETTLING_STEPS:]
     if len(replays) >= 3:
         ceiling, source = median(_rest(step, clock) for step in replays), "replay"
-        cpu = median(step["cpu_s"] for step in replays)
+        cpu = median(step.cpu_s for step in replays)
     else:
         ceiling, source = step_s - parts["data"], "computed"
-        cpu = min(ceiling, median(step["cpu_s"] for step in kept))
+        cpu = min(ceiling, median(step.cpu_s for step in kept))
     host_parts = _parts(kept, "host")
     if clock == "gpu":
         cpu = min(cpu, _host_time_without_data(host_parts))
@@ -95,20 +96,20 @@ def _host_time_without_data(host_parts: dict[str, float]) -> float:
     return sum(s for part, s in host_parts.items() if part != "data")
 
 
-def _seconds(step: dict[str, Any], clock: str) -> dict[str, float]:
-    return step["gpu_seconds" if clock == "gpu" else "seconds"]  # type: ignore[no-any-return]
+def _seconds(step: StepFacts, clock: str) -> dict[str, float]:
+    return step.gpu_seconds if clock == "gpu" else step.seconds
 
 
-def _rest(step: dict[str, Any], clock: str) -> float:
+def _rest(step: StepFacts, clock: str) -> float:
     """Returns the step without waiting for data and without the doctor's work."""
     return sum(s for part, s in _seconds(step, clock).items() if part not in ("data", "own"))
 
 
-def _total(step: dict[str, Any], clock: str) -> float:
+def _total(step: StepFacts, clock: str) -> float:
     return _rest(step, clock) + _seconds(step, clock).get("data", 0.0)
 
 
-def _parts(steps: list[dict[str, Any]], clock: str) -> dict[str, float]:
+def _parts(steps: list[StepFacts], clock: str) -> dict[str, float]:
     means = {part: mean(_seconds(step, clock).get(part, 0.0) for step in steps) for part in PARTS}
     rest = sum(s for part, s in means.items() if part != "data")
     usual = median(_rest(step, clock) for step in steps)
@@ -116,7 +117,7 @@ def _parts(steps: list[dict[str, Any]], clock: str) -> dict[str, float]:
     return {part: s if part == "data" else s * scale for part, s in means.items()}
 
 
-def _divide_other(parts: dict[str, float], lines: list[dict[str, Any]]) -> None:
+def _divide_other(parts: dict[str, float], lines: list[LineFacts]) -> None:
     """Divides "other" by the sampled lines.
 
     The `for` of a loop with an unknown loader is waiting for data. torch functions called outside
@@ -124,8 +125,8 @@ def _divide_other(parts: dict[str, float], lines: list[dict[str, Any]]) -> None:
     """
     shares = dict.fromkeys(("data", "torch", "other"), 0.0)
     for line in lines:
-        if line["part"] in shares and line["in_other"]:
-            shares[line["part"]] += line["share"]
+        if line.part in shares and line.in_other:
+            shares[line.part] += line.share
     whole, other = sum(shares.values()), parts["other"]
     if whole > 0:
         parts["data"] += other * shares["data"] / whole

@@ -10,8 +10,8 @@ from __future__ import annotations
 import linecache
 import re
 from dataclasses import dataclass
-from typing import Any
 
+from ..probe.facts import Facts, LineFacts
 from .figures import Figures
 from .phrases import shown_path
 
@@ -24,7 +24,7 @@ _LOOP = re.compile(r"(async\s+)?for\b.*:\s*(#.*)?$")
 class LineCost:
     """Cost of one line per step. `outside_s`: time outside the model and outside all hooks."""
 
-    first: dict[str, Any]  # its most frequent entry in facts["lines"]
+    first: LineFacts  # its most frequent entry in Facts.lines
     whole_s: float = 0.0
     outside_s: float = 0.0
     samples: int = 0  # samples behind whole_s
@@ -41,7 +41,7 @@ class LineCost:
         return self.whole_s if self.samples >= LEAST_SAMPLES else None
 
 
-def line_costs(facts: dict[str, Any], figures: Figures) -> dict[tuple[str, int, str], LineCost]:
+def line_costs(facts: Facts, figures: Figures) -> dict[tuple[str, int, str], LineCost]:
     """Returns costs by file, line and framework function.
 
     The function is "" unless the line runs a framework's loop (`trainer.fit`). The measured time of
@@ -51,59 +51,60 @@ def line_costs(facts: dict[str, Any], figures: Figures) -> dict[tuple[str, int, 
     host = figures.clock == "host"
     parts = figures.host_parts if host and figures.host_parts else figures.parts
     shares: dict[str, float] = {}
-    for line in facts["lines"]:
+    for line in facts.lines:
         group = _group(line, host)
-        shares[group] = shares.get(group, 0.0) + line["share"]
+        shares[group] = shares.get(group, 0.0) + line.share
     found: dict[tuple[str, int, str], LineCost] = {}
-    for line in facts["lines"]:
+    for line in facts.lines:
         cost = found.setdefault(_line_key(line), LineCost(line))
         group = _group(line, host)
         known = parts.get(group)
-        seconds = line["share"] * (figures.step_s if known is None else known / shares[group])
+        seconds = line.share * (figures.step_s if known is None else known / shares[group])
         cost.whole_s += seconds
-        cost.samples += line["samples"]
-        if line["part"] == "other":
+        cost.samples += line.samples
+        if line.part == "other":
             if not cost.samples_outside:
                 cost.first = line
             cost.outside_s += seconds
-            cost.samples_outside += line["samples"]
+            cost.samples_outside += line.samples
     return found
 
 
-def _line_key(line: dict[str, Any]) -> tuple[str, int, str]:
-    called = line["function"]
-    return line["file"], line["line"], called if ": " in called else ""
+def _line_key(line: LineFacts) -> tuple[str, int, str]:
+    called = line.function
+    return line.file, line.line, called if ": " in called else ""
 
 
-def _group(line: dict[str, Any], host: bool) -> str:
+def _group(line: LineFacts, host: bool) -> str:
     """Returns the part whose measured time contains this sample.
 
     With the GPU's clock, only "other" is known to contain its own samples.
     """
-    return "other" if line["in_other"] and (host or line["part"] == "other") else line["part"]
+    return "other" if line.in_other and (host or line.part == "other") else line.part
 
 
-def longest_line(facts: dict[str, Any], part: str) -> str:
+def longest_line(facts: Facts, part: str) -> str:
     """Returns the line with the most time in a part: "train.py:31 (sleep)"; "" if there is none."""
-    lines: dict[tuple[str, int, str], list[dict[str, Any]]] = {}
-    for line in facts["lines"]:
-        if line["part"] == part and not (part != "data" and is_loop_header(line)):
+    lines: dict[tuple[str, int, str], list[LineFacts]] = {}
+    for line in facts.lines:
+        if line.part == part and not (part != "data" and is_loop_header(line)):
             lines.setdefault(_line_key(line), []).append(line)
-    enough = [
-        rows for rows in lines.values() if sum(row["samples"] for row in rows) >= LEAST_SAMPLES
-    ]
-    longest = max(enough, key=lambda rows: sum(row["share"] for row in rows), default=None)
-    return location_text(longest[0]) if longest else ""
+    enough = [rows for rows in lines.values() if sum(row.samples for row in rows) >= LEAST_SAMPLES]
+    longest = max(enough, key=lambda rows: sum(row.share for row in rows), default=None)
+    return line_text(longest[0]) if longest else ""
 
 
-def is_loop_header(line: dict[str, Any]) -> bool:
-    return _LOOP.match(linecache.getline(line["file"], line["line"]).strip()) is not None
+def is_loop_header(line: LineFacts) -> bool:
+    return _LOOP.match(linecache.getline(line.file, line.line).strip()) is not None
 
 
-def location_text(line: dict[str, Any]) -> str:
-    name = line["file"].rpartition("/")[2]
-    called = f" ({line['function']})" if line["function"] else ""
-    return f"{name}:{line['line']}{called}"
+def line_text(line: LineFacts) -> str:
+    return location_text(line.file, line.line, line.function)
+
+
+def location_text(file: str, line: int, function: str = "") -> str:
+    called = f" ({function})" if function else ""
+    return f"{file.rpartition('/')[2]}:{line}{called}"
 
 
 def shown(file: str, line: int, columns: tuple[int, int] = (0, 0)) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
+from ..probe.facts import Facts
 from .figures import Figures
 
 # kind of a profiled row: stage of the verdict
@@ -15,6 +15,17 @@ STAGES = ("storage", "decode", "transform", "dataset", "collate")
 
 
 @dataclass(frozen=True)
+class LoadingRow:
+    """A function of the loader: seconds per batch. `stage` is one of STAGES."""
+
+    name: str
+    stage: str
+    s: float
+    file: str  # the user's file that calls it; empty if an installed package does
+    line: int
+
+
+@dataclass(frozen=True)
 class Loading:
     """Seconds that one process needs for one batch."""
 
@@ -22,7 +33,7 @@ class Loading:
     blocked_s: float  # waiting for disk or network, not for a CPU
     workers: int
     cpus: int
-    rows: list[dict[str, Any]]  # functions, slowest first; "stage" is one of STAGES
+    rows: list[LoadingRow]  # functions, slowest first
     overlap_s: float = 0.0  # part of a batch that the loop's own process loads while the GPU works
 
     @property
@@ -56,11 +67,11 @@ class Loading:
         shared = (cpu + training_cpu_s) / self.cpus
         return max(ceiling_s, batch / workers, cpu / min(workers, self.cpus), shared)
 
-    def top_row(self, stage: str) -> dict[str, Any] | None:
-        return next((row for row in self.rows if row["stage"] == stage), None)
+    def top_row(self, stage: str) -> LoadingRow | None:
+        return next((row for row in self.rows if row.stage == stage), None)
 
 
-def loading(facts: dict[str, Any], figures: Figures) -> Loading | None:
+def loading(facts: Facts, figures: Figures) -> Loading | None:
     """Models the loader of the run, or returns None if the loader could not be inspected.
 
     If the loop waits for data, times are scaled to the rate that the loop observed.
@@ -80,34 +91,31 @@ def loading(facts: dict[str, Any], figures: Figures) -> Loading | None:
         found.blocked_s * factor,
         found.workers,
         found.cpus,
-        [{**row, "s": row["s"] * factor} for row in found.rows],
+        [replace(row, s=row.s * factor) for row in found.rows],
         overlap,
     )
 
 
-def _sampled(facts: dict[str, Any]) -> Loading | None:
-    loader = facts["loader"]
-    if not loader or "samples" not in loader:
+def _sampled(facts: Facts) -> Loading | None:
+    loader = facts.loader
+    if loader is None or loader.samples is None:
         return None
-    samples = loader["samples"]
-    size = loader.get("batch_size") or 1
+    samples = loader.samples
+    size = loader.batch_size or 1
     stages = dict.fromkeys(STAGES, 0.0)
     rows = []
-    for row in samples["rows"]:
-        stage = _STAGES[row["kind"]]
-        large = row["s"] > 0.05 * samples["sample_s"]
-        if stage == "dataset" and large and row["blocked_s"] > row["s"] / 2:
+    for row in samples.rows:
+        stage = _STAGES[row.kind]
+        large = row.s > 0.05 * samples.sample_s
+        if stage == "dataset" and large and row.blocked_s > row.s / 2:
             stage = "storage"  # an unknown function that waits instead of working
-        stages[stage] += row["s"] * size
-        place = {"file": row.get("file", ""), "line": row.get("line", 0)}
-        if row["kind"] == "other" and not place["file"]:
+        stages[stage] += row.s * size
+        if row.kind == "other" and not row.file:
             continue  # a library or Python function, which the user cannot change
-        rows.append({"name": row["name"], "stage": stage, "s": row["s"] * size, **place})
-    rest = samples["sample_s"] - sum(row["s"] for row in samples["rows"])
-    blocked = samples["blocked_s"] - sum(row["blocked_s"] for row in samples["rows"])
+        rows.append(LoadingRow(row.name, stage, row.s * size, row.file, row.line))
+    rest = samples.sample_s - sum(row.s for row in samples.rows)
+    blocked = samples.blocked_s - sum(row.blocked_s for row in samples.rows)
     rest = max(0.0, rest)
     stages["storage" if blocked > rest / 2 else "dataset"] += rest * size
-    stages["collate"] = samples["collate_s"]
-    return Loading(
-        stages, samples["blocked_s"] * size, loader.get("num_workers", 0), facts["cpus"], rows
-    )
+    stages["collate"] = samples.collate_s
+    return Loading(stages, samples.blocked_s * size, loader.num_workers or 0, facts.cpus, rows)

@@ -66,7 +66,7 @@ def _for_this_run(findings: list[dict[str, Any]], verdict: Verdict) -> list[dict
     many workers as the verdict proposes, or as there are CPUs.
     """
     facts = verdict.facts
-    if facts.get("torch") and not facts["torch"]["gpu"]:
+    if facts.torch and not facts.torch.gpu:
         every = len(findings)
         findings = [
             finding for finding in findings if not _is_only_for_gpus(finding.get("check", ""))
@@ -79,7 +79,7 @@ def _for_this_run(findings: list[dict[str, Any]], verdict: Verdict) -> list[dict
     proposed = [
         change.apply.partition("=")[2] for change in verdict.changes if "workers=" in change.apply
     ]
-    workers = proposed[0] if proposed else str(min(4, facts.get("cpus", 4)))
+    workers = proposed[0] if proposed else str(min(4, facts.cpus))
     return [
         {**finding, "remedy": finding["remedy"].replace("num_workers=4", f"num_workers={workers}")}
         for finding in findings

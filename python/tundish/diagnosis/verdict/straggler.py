@@ -8,8 +8,8 @@ the others.
 from __future__ import annotations
 
 from statistics import median
-from typing import Any
 
+from ..probe.facts import Facts
 from .cause import Cause, loading_cause
 from .changes import Change
 from .figures import PARTS, Figures
@@ -27,11 +27,11 @@ _PART_TEXTS = {
 }
 
 
-def judge_ranks(all_facts: list[dict[str, Any]]) -> Verdict:
+def judge_ranks(all_facts: list[Facts]) -> Verdict:
     """Judges the ranks of one run, in order. Returns the verdict of the slow rank or the first one."""
     verdicts = [judge(facts) for facts in all_facts]
     trained = [verdict for verdict in verdicts if verdict.figures is not None]
-    if len(trained) < 2 or not all(verdict.facts.get("world", 1) > 1 for verdict in trained):
+    if len(trained) < 2 or not all(verdict.facts.world > 1 for verdict in trained):
         return verdicts[0]
     waits = [_waiting(verdict, trained) for verdict in trained]
     slow = min(range(len(trained)), key=lambda index: waits[index])
@@ -44,7 +44,7 @@ def judge_ranks(all_facts: list[dict[str, Any]]) -> Verdict:
     ]
     lost = median(wait for index, wait in enumerate(waits) if index != slow) - waits[slow]
     rows = [
-        {"rank": verdict.facts["rank"], "step_s": verdict.figures.step_s, "waits_s": wait}
+        {"rank": verdict.facts.rank, "step_s": verdict.figures.step_s, "waits_s": wait}
         for verdict, wait in zip(trained, waits)
         if verdict.figures
     ]
@@ -85,7 +85,7 @@ def _blame(verdict: Verdict, found: Figures, others: list[Figures], lost: float)
         why = f"host code outside the model{f', {line}' if line else ''}"
     else:
         why = _PART_TEXTS[part]
-    rank, share = facts["rank"], lost / found.step_s
+    rank, share = facts.rank, lost / found.step_s
     count = len(others)
     rest = "the other rank wait" if count == 1 else f"the {count} other ranks wait"
     verdict.cause = Cause("straggler", share, f"rank {rank}: {why}")

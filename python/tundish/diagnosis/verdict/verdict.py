@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..layers.layer_json import layers_json
+from ..probe.facts import NO_FACTS, Facts, StepFacts
 from ..report.excerpts import add_excerpts
 from ..report.step_tables import tables
 from ..rules.runtime import check_layers, check_run
@@ -35,7 +36,7 @@ class Verdict:
     figures: Figures | None = None  # times of the step and its parts
     changes: list[Change] = field(default_factory=list)  # what to change, best first
     loading: Loading | None = None  # time of a batch by stage
-    facts: dict[str, Any] = field(default_factory=dict)  # observations of the run
+    facts: Facts = NO_FACTS  # observations of the run
     notes: list[str] = field(default_factory=list)  # limitations of the verdict
     ranks: list[dict[str, Any]] = field(
         default_factory=list
@@ -69,7 +70,7 @@ class Verdict:
             file.write(text)
 
     def as_json(self) -> dict[str, Any]:
-        step = self.figures.step_s if self.figures else 0.0
+        facts, step = self.facts, self.figures.step_s if self.figures else 0.0
         inside = None
         if self.loading is not None:
             inside = {**asdict(self.loading), "batch_s": self.loading.batch_s}
@@ -80,36 +81,36 @@ class Verdict:
             "figures": None if self.figures is None else asdict(self.figures),
             "changes": [change.as_json(step) for change in self.changes],
             "loading": inside,
-            "loader": self.facts.get("loader"),
-            "lines": add_excerpts(self.facts.get("lines", [])),
-            "steps": [_step_json(step) for step in self.facts.get("steps", [])],
-            "overhead_s": self.facts.get("overhead_s"),
-            "phase": self.facts.get("phase"),
-            "torch": self.facts.get("torch"),
-            "gpu": self.facts.get("gpu_profile"),
-            "layers": layers_json(self.facts.get("layers")),
-            "layers_why": self.facts.get("layers_why", ""),
+            "loader": facts.loader.as_json() if facts.loader else None,
+            "lines": add_excerpts([asdict(line) for line in facts.lines]),
+            "steps": [_step_json(step) for step in facts.steps],
+            "overhead_s": facts.overhead_s,
+            "phase": facts.phase or None,
+            "torch": asdict(facts.torch) if facts.torch else None,
+            "gpu": asdict(facts.gpu_profile) if facts.gpu_profile else None,
+            "layers": layers_json(facts.layers),
+            "layers_why": facts.layers_why,
             "notes": self.notes,
             "ranks": self.ranks,
             "findings": [{"seconds": None, **finding} for finding in add_excerpts(self.findings)],
             "applied": self.applied,
-            "tables": tables(self.facts),
-            "memory": (self.facts.get("recorded") or {}).get("memory"),
+            "tables": tables(facts),
+            "memory": asdict(facts.recorded.memory) if facts.recorded.memory else None,
             "timeline": self.timeline,
         }
 
 
-def _step_json(step: dict[str, Any]) -> dict[str, Any]:
+def _step_json(step: StepFacts) -> dict[str, Any]:
     """Returns a step without the doctor's work, with GPU times if known."""
-    parts = step["gpu_seconds"] or step["seconds"]
+    parts = step.gpu_seconds or step.seconds
     whole = sum(s for part, s in parts.items() if part != "own")
-    return {"phase": step["phase"], "s": whole, "data_s": parts.get("data", 0.0)}
+    return {"phase": step.phase, "s": whole, "data_s": parts.get("data", 0.0)}
 
 
-def judge(facts: dict[str, Any], ended: str = "the script") -> Verdict:
+def judge(facts: Facts, ended: str = "the script") -> Verdict:
     """Judges the facts. `ended`: what has ended, for messages; "" if the run continues."""
     found = figures(facts)
-    missing = missing_notes(facts.get("recorded") or {} if ended else (), facts, ended)
+    missing = missing_notes(facts.recorded.asked if ended else (), facts, ended)
     if found is None:
         return Verdict(_no_verdict_text(facts, ended), None, facts=facts, notes=missing)
     inside = loading(facts, found)
@@ -123,7 +124,7 @@ def judge(facts: dict[str, Any], ended: str = "the script") -> Verdict:
         inside,
         facts,
         [*_notes(facts, found), *missing],
-        findings=[*check_run(facts), *check_layers(facts.get("layers"))],
+        findings=[*check_run(facts), *check_layers(facts.layers)],
     )
 
 
@@ -131,17 +132,17 @@ def percent_text(share: float) -> str:
     return f"{share:.0%}".replace("%", " %")
 
 
-def _no_verdict_text(facts: dict[str, Any], ended: str) -> str:
-    if facts.get("torch") is None:
+def _no_verdict_text(facts: Facts, ended: str) -> str:
+    if facts.torch is None:
         return "No verdict: the script did not import PyTorch."
-    steps = facts.get("optimizer_steps", len(facts["steps"]))
-    if not facts["steps"] and steps < 2:
+    steps = facts.optimizer_steps
+    if not facts.steps and steps < 2:
         return "No verdict: fewer than two torch optimizer steps ran."
     seen = count_text(steps, "optimizer step")
     return f"No verdict: {ended} ended after {seen}." if ended else f"No verdict yet, after {seen}."
 
 
-def _sentence(facts: dict[str, Any], found: Figures, cause: Cause) -> str:
+def _sentence(facts: Facts, found: Figures, cause: Cause) -> str:
     percent = percent_text(cause.share)
     if cause.name == "compute":
         waits = percent_text(found.share("data"))
@@ -165,20 +166,20 @@ def _sentence(facts: dict[str, Any], found: Figures, cause: Cause) -> str:
     return f"{who} for data {percent} of every step: {loading_reason(facts, cause)}."
 
 
-def loading_reason(facts: dict[str, Any], cause: Cause) -> str:
+def loading_reason(facts: Facts, cause: Cause) -> str:
     """Explains slow loading: "decoding the samples (Image.convert), with num_workers=1"."""
     if cause.name == "workers":
         count = int(cause.detail)
         if count == 0:
             return "the training process loads the data itself (num_workers=0)"
         return f"{count} worker process{'es are' if count > 1 else ' is'} not enough"
-    workers = (facts["loader"] or {}).get("num_workers")
+    workers = facts.loader.num_workers if facts.loader else None
     by = "" if workers is None else f", with num_workers={workers}"
     detail = f" ({cause.detail})" if cause.detail else ""
     return f"{CAUSES[cause.name]}{detail}{by}"
 
 
-def _notes(facts: dict[str, Any], found: Figures) -> list[str]:
+def _notes(facts: Facts, found: Figures) -> list[str]:
     out = []
     if found.few:
         is_single = found.steps == 1
@@ -196,14 +197,14 @@ def _notes(facts: dict[str, Any], found: Figures) -> list[str]:
             f"with cached batches the rest of the step is shorter by {percent_text(faster)} of the step: loading or "
             "other programs use CPUs that the training process needs"
         )
-    if found.ceiling_from == "computed" and facts["phase"] == "done":
+    if found.ceiling_from == "computed" and facts.phase == "done":
         out.append(
             "the step if data were free is computed, not measured, because no step had cached batches"
         )
-    if facts.get("gpu_profile_failed"):
-        out.append(f"the GPU could not be profiled: {facts['gpu_profile_failed']}")
-    if facts["loader_failed"]:
-        out.append(f"the loader could not be inspected: {facts['loader_failed']}")
-    if facts["loader"] is None:
+    if facts.gpu_profile_failed:
+        out.append(f"the GPU could not be profiled: {facts.gpu_profile_failed}")
+    if facts.loader_failed:
+        out.append(f"the loader could not be inspected: {facts.loader_failed}")
+    if facts.loader is None:
         out.append("no known loader feeds the loop; waiting is estimated from samples")
     return out

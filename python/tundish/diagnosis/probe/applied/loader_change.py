@@ -30,9 +30,6 @@ class Applied:
             self.text = "the DataLoader that feeds the training was not iterated again"
         self._refused = False
 
-    def as_json(self) -> dict[str, Any]:
-        return {"done": self.done, "text": self.text}
-
     def iterate(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Returns a replacement for DataLoader.__iter__."""
 

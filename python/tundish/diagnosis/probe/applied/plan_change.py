@@ -18,9 +18,6 @@ class AppliedPlan:
         self.done = False
         self.text = "no optimizer step ran"
 
-    def as_json(self) -> dict[str, Any]:
-        return {"done": self.done, "text": self.text}
-
     def optimizer_ended(self, model: Any, optimizer: Any) -> None:
         """Applies the plan at the first call. `model`: the module that the loop calls."""
         if self._tried or model is None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .autograd_nodes import tensors_in
+from .layer_facts import Convolution
 
 # Wrappers of the user's module. Names omit them.
 WRAPPERS = ("DistributedDataParallel", "DataParallel", "FullyShardedDataParallel")
@@ -22,7 +23,7 @@ class Module:
     name: str
     type: str
     parameters: int
-    conv: dict[str, Any] | None
+    conv: Convolution | None
     order: int = -1  # rank of its first call among all modules; -1 if never called
     calls: int = 0
     shape_in: list[int] = field(default_factory=list)
@@ -116,7 +117,7 @@ def layout(tensor: Any) -> str:
     return "NCHW" if plain else "NHWC" if last else "other"
 
 
-def _conv(module: Any) -> dict[str, Any] | None:
+def _conv(module: Any) -> Convolution | None:
     names = ("in_channels", "out_channels", "groups", "kernel_size", "stride")
     if not all(hasattr(module, name) for name in names):
         return None
@@ -127,4 +128,4 @@ def _conv(module: Any) -> dict[str, Any] | None:
         value = values[name]
         values[name] = [int(n) for n in value] if isinstance(value, list | tuple) else [int(value)]
     weight = getattr(module, "weight", None)
-    return {**values, "weight_layout": "" if weight is None else layout(weight)}
+    return Convolution(**values, weight_layout="" if weight is None else layout(weight))

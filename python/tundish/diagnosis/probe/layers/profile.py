@@ -8,15 +8,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
 from .layer_clocks import NoClock, Seconds, WallClock, gpu_clock
-from .modules import Modules
+from .layer_facts import LayerFacts, LayersFacts
+from .modules import Module, Modules
 from .refusal import refusal_reason
 from .roof import measure_roof
 from .tracker import OUTSIDE, Tracker
-from .trials import add_trials
+from .trials import with_trials
 
 MOST_SLEEP_S = 0.2
 _CYCLES_PER_S = 1.8e9  # clock rate of a typical GPU
@@ -27,7 +29,7 @@ class LayerProfile:
     """Measures layers by start(), step_ended() after each step and stop(). Never raises; see `why`."""
 
     def __init__(self) -> None:
-        self.result: dict[str, Any] | None = None
+        self.result: LayersFacts | None = None
         self.why = ""
         self._tracker: Tracker | None = None
         self._counter: Any = None
@@ -141,50 +143,62 @@ class LayerProfile:
         self.why = f"{type(error).__name__}: {error}"
         self.abandon()
 
-    def _result(self, tracker: Tracker, steps: list[Seconds]) -> dict[str, Any]:
+    def _result(self, tracker: Tracker, steps: list[Seconds]) -> LayersFacts:
         rows = [
             _row(number, module, self._counter.counts.get(number), steps)
             for number, module in enumerate(tracker.modules.all)
             if module.calls
             or any((number, back) in step for step in steps for back in (False, True))
         ]
-        needed = {name for row in rows for name in row["types"]}
+        needed = {name for row in rows for name in row.types}
         if self._device.type == "cuda":
             needed.add("bf16")  # rate of the Tensor Cores
-            add_trials(rows, self._device)
-        return {
-            "device": self._device.type,
-            "steps": len(steps),
-            "outside_s": _median_s(steps, OUTSIDE, True),
-            "total_s": median(sum(step.values()) for step in steps),
-            "counting_failed": self._counter.failed,
-            "roof": measure_roof(self._device, needed),
-            "rows": rows,
-        }
+            rows = with_trials(rows, self._device)
+        return LayersFacts(
+            device=self._device.type,
+            steps=len(steps),
+            outside_s=_median_s(steps, OUTSIDE, True),
+            total_s=median(sum(step.values()) for step in steps),
+            counting_failed=self._counter.failed,
+            roof=measure_roof(self._device, needed),
+            rows=rows,
+        )
 
 
 def _median_s(steps: list[Seconds], number: int, backward: bool) -> float:
     return median(step.get((number, backward), 0.0) for step in steps)
 
 
-def _row(number: int, module: Any, counted: Any, steps: list[Seconds]) -> dict[str, Any]:
-    names = ("name", "type", "order", "calls", "parameters", "conv", "shape_in", "shape_out")
-    row = {name: getattr(module, name) for name in (*names, "layout_in", "layout_out", "branches")}
-    row |= {
-        "forward_s": _median_s(steps, number, False),
-        "backward_s": _median_s(steps, number, True),
-    }
-    return row | {
-        "flops": counted.flops if counted else 0,
-        "bytes": counted.bytes if counted else 0,
-        "operations": counted.operations if counted else 0,
-        "by_kind": dict(counted.by_kind) if counted else {},
-        "types": dict(counted.types) if counted else {},
-        "products": sorted(counted.products) if counted else [],
-        "tokens": counted.tokens if counted else 0,
-        "layout_bytes": counted.layout_bytes if counted else 0,
-        "unknown": counted.unknown if counted else False,
-    }
+def _row(number: int, module: Module, counted: Any, steps: list[Seconds]) -> LayerFacts:
+    row = LayerFacts(
+        name=module.name,
+        type=module.type,
+        order=module.order,
+        calls=module.calls,
+        parameters=module.parameters,
+        conv=module.conv,
+        shape_in=module.shape_in,
+        shape_out=module.shape_out,
+        layout_in=module.layout_in,
+        layout_out=module.layout_out,
+        branches=module.branches,
+        forward_s=_median_s(steps, number, False),
+        backward_s=_median_s(steps, number, True),
+    )
+    if not counted:
+        return row
+    return replace(
+        row,
+        flops=counted.flops,
+        bytes=counted.bytes,
+        operations=counted.operations,
+        by_kind=dict(counted.by_kind),
+        types=dict(counted.types),
+        products=sorted(counted.products),
+        tokens=counted.tokens,
+        layout_bytes=counted.layout_bytes,
+        unknown=counted.unknown,
+    )
 
 
 Measure = Callable[[], None]

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from .layer_facts import RoofFacts
+
 MOST_S = 0.15  # time limit per figure, after warm-up
 COPY_BYTES = {"cuda": 512 << 20, "cpu": 64 << 20}  # larger than the caches
 _LONG_ENOUGH_S = {"cuda": 2e-3, "cpu": 10e-3}
@@ -23,11 +25,8 @@ _SMALLEST = {
 _LARGEST = {"cuda": 8192, "cpu": 2048}
 
 
-def measure_roof(device: Any, precisions: Iterable[str]) -> dict[str, Any]:
-    """Returns {"bytes_per_s", "flops_per_s": {precision: rate}, "seconds"}.
-
-    Omits rates that cannot be measured.
-    """
+def measure_roof(device: Any, precisions: Iterable[str]) -> RoofFacts:
+    """Returns the limits of the machine. Omits rates that cannot be measured."""
     began = time.perf_counter()
     torch = sys.modules["torch"]
     rates = {}
@@ -38,7 +37,7 @@ def measure_roof(device: Any, precisions: Iterable[str]) -> dict[str, Any]:
             rate = _matrix_rate(torch, device, name)
             if rate:
                 rates[name] = rate
-    return {"bytes_per_s": copied, "flops_per_s": rates, "seconds": time.perf_counter() - began}
+    return RoofFacts(copied, rates, time.perf_counter() - began)
 
 
 def _copy_rate(torch: Any, device: Any) -> float | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import Any
 
+from .layer_facts import LayerFacts
 from .roof import time_call
 
 MOST = 8  # number of layers, slowest first
@@ -14,44 +16,47 @@ _GROUPS_OF = {"bf16": 8, "fp16": 8, "tf32": 4}
 _IMAGE_CHANNELS = 4  # channels of an image; the first convolution must accept them
 
 
-def add_trials(rows: list[dict[str, Any]], device: Any) -> None:
+def with_trials(rows: list[LayerFacts], device: Any) -> list[LayerFacts]:
     """Adds the possible forward time relative to the current one to the slowest rows.
 
-    "padded": with padded sizes, for unsuitable sizes. "in_bf16": under autocast, for precisions
+    `padded`: with padded sizes, for unsuitable sizes. `in_bf16`: under autocast, for precisions
     without Tensor Cores.
     """
-    slowest = sorted(rows, key=lambda row: -(row["forward_s"] + row["backward_s"]))
-    for row in [candidate for candidate in slowest if padded_sizes(candidate) is not None][:MOST]:
-        row["padded"] = _ratio_or_none(row, padded_sizes(row), False, device)
-    for row in [candidate for candidate in slowest if needs_16_bits(candidate)][:MOST]:
-        row["in_bf16"] = _ratio_or_none(row, _sizes(row), True, device)
+    slowest = sorted(rows, key=lambda row: -row.seconds)
+    padded = [id(row) for row in slowest if padded_sizes(row) is not None][:MOST]
+    in_bf16 = [id(row) for row in slowest if needs_16_bits(row)][:MOST]
+    out = []
+    for row in rows:
+        found = row
+        if id(row) in padded:
+            found = replace(found, padded=_ratio_or_none(row, padded_sizes(row), False, device))
+        if id(row) in in_bf16:
+            found = replace(found, in_bf16=_ratio_or_none(row, _sizes(row), True, device))
+        out.append(found)
+    return out
 
 
-def needs_16_bits(row: dict[str, Any]) -> bool:
-    return _precision(row) in NO_TENSOR_CORES and _sizes(row) is not None
+def needs_16_bits(row: LayerFacts) -> bool:
+    return row.precision in NO_TENSOR_CORES and _sizes(row) is not None
 
 
-def _precision(row: dict[str, Any]) -> str:
-    return max(row["types"], key=lambda name: row["types"][name], default="")
-
-
-def _sizes(row: dict[str, Any]) -> tuple[int, int] | None:
+def _sizes(row: LayerFacts) -> tuple[int, int] | None:
     """Returns input and output channels or features of one group; None for other layers."""
-    conv = row["conv"]
+    conv = row.conv
     if conv is not None:
-        if len(conv["kernel_size"]) != 2 or len(row["shape_in"]) != 4:
+        if len(conv.kernel_size) != 2 or len(row.shape_in) != 4:
             return None
-        return conv["in_channels"] // conv["groups"], conv["out_channels"] // conv["groups"]
-    if row["type"] == "Linear" and row["shape_in"] and row["shape_out"]:
-        return row["shape_in"][-1], row["shape_out"][-1]
+        return conv.in_channels // conv.groups, conv.out_channels // conv.groups
+    if row.type == "Linear" and row.shape_in and row.shape_out:
+        return row.shape_in[-1], row.shape_out[-1]
     return None
 
 
-def padded_sizes(row: dict[str, Any]) -> tuple[int, int] | None:
+def padded_sizes(row: LayerFacts) -> tuple[int, int] | None:
     """Returns padded sizes; None if the sizes are suitable or the precision has no Tensor Cores."""
-    group = _GROUPS_OF.get(_precision(row))
+    group = _GROUPS_OF.get(row.precision)
     sizes = _sizes(row)
-    if group is None or sizes is None or (row["conv"] and row["conv"]["groups"] > 1):
+    if group is None or sizes is None or (row.conv and row.conv.groups > 1):
         return None
     first = sizes[0] if sizes[0] <= _IMAGE_CHANNELS else -(-sizes[0] // group) * group
     padded = (first, -(-sizes[1] // group) * group)
@@ -59,7 +64,7 @@ def padded_sizes(row: dict[str, Any]) -> tuple[int, int] | None:
 
 
 def _ratio_or_none(
-    row: dict[str, Any], sizes: tuple[int, int] | None, in_bf16: bool, device: Any
+    row: LayerFacts, sizes: tuple[int, int] | None, in_bf16: bool, device: Any
 ) -> float | None:
     now = _sizes(row)
     if sizes is None or now is None:
@@ -71,32 +76,32 @@ def _ratio_or_none(
         return None
 
 
-def _seconds(row: dict[str, Any], sizes: tuple[int, int], in_bf16: bool, device: Any) -> float:
+def _seconds(row: LayerFacts, sizes: tuple[int, int], in_bf16: bool, device: Any) -> float:
     """Returns the duration of the layer alone.
 
     `in_bf16` includes autocast's conversions of input and weight, which other layers may share.
     """
     torch = sys.modules["torch"]
     kinds = {"bf16": torch.bfloat16, "fp16": torch.float16, "float64": torch.float64}
-    kind = torch.float32 if in_bf16 else kinds.get(_precision(row), torch.float32)
+    kind = torch.float32 if in_bf16 else kinds.get(row.precision, torch.float32)
     with torch.no_grad(), torch.autocast(device.type, torch.bfloat16, enabled=in_bf16):
-        conv = row["conv"]
+        conv = row.conv
         if conv is None:
-            rows = max(1, _product(row["shape_in"][:-1]))
+            rows = max(1, _product(row.shape_in[:-1]))
             x = torch.ones(rows, sizes[0], device=device, dtype=kind)
             weight = torch.ones(sizes[1], sizes[0], device=device, dtype=kind)
             return time_call(lambda: torch.nn.functional.linear(x, weight), device, MOST_S)
-        last = torch.channels_last if row["layout_in"] == "NHWC" else torch.contiguous_format
-        batch, _, height, width = row["shape_in"]
-        groups = conv["groups"]
+        last = torch.channels_last if row.layout_in == "NHWC" else torch.contiguous_format
+        batch, _, height, width = row.shape_in
+        groups = conv.groups
         x = torch.ones(batch, sizes[0] * groups, height, width, device=device, dtype=kind)
-        shape = (sizes[1] * groups, sizes[0], *conv["kernel_size"])
+        shape = (sizes[1] * groups, sizes[0], *conv.kernel_size)
         weight = torch.ones(shape, device=device, dtype=kind)
         x, weight = x.to(memory_format=last), weight.to(memory_format=last)
-        around = [size // 2 for size in conv["kernel_size"]]
+        around = [size // 2 for size in conv.kernel_size]
         convolve = torch.nn.functional.conv2d
         return time_call(
-            lambda: convolve(x, weight, None, conv["stride"], around, 1, groups), device, MOST_S
+            lambda: convolve(x, weight, None, conv.stride, around, 1, groups), device, MOST_S
         )
 
 

@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Any
 
 from ..clocks.blocked_clock import BlockedClock
+from ..facts import Kind, SampleFacts, SampleRow
 from ..random_states import random_states
 from ..users_code import is_user_file
 from .row_kinds import classify_call
@@ -29,18 +30,18 @@ class Rows:
 
     def __init__(self, read_s: float = 0.0) -> None:
         self.read_s = read_s  # duration of one clock reading, contained in every row
-        self.all: dict[tuple[str, str], list[float]] = {}
+        self.all: dict[tuple[str, Kind], list[float]] = {}
         self.lines: dict[
-            tuple[str, str], tuple[str, int]
+            tuple[str, Kind], tuple[str, int]
         ] = {}  # the user's line that calls the function
 
     def note_line(
-        self, name: str, kind: str, caller: FrameType | None, called: FrameType | None = None
+        self, name: str, kind: Kind, caller: FrameType | None, called: FrameType | None = None
     ) -> None:
         if (name, kind) not in self.lines:
             self.lines[name, kind] = _user_line(caller) or _first_line(called) or ("", 0)
 
-    def add(self, name: str, kind: str, own: float, blocked: float) -> None:
+    def add(self, name: str, kind: Kind, own: float, blocked: float) -> None:
         own = max(0.0, own - self.read_s)
         row = self.all.setdefault((name, kind), [0.0, 0.0])
         row[0] += own
@@ -58,7 +59,7 @@ class CallTimes:
         self._rows, self._clock, self._watched = rows, clock, watched
         self._before: Any = None
         # The open row: frame, events that end the row, name, kind, begin.
-        self._open: list[tuple[Any, tuple[str, ...], str, str, tuple[float, float]]] = []
+        self._open: list[tuple[Any, tuple[str, ...], str, Kind, tuple[float, float]]] = []
 
     def __enter__(self) -> CallTimes:
         before = sys.getprofile()  # the script's; one of C, such as cProfile's, cannot be set again
@@ -110,7 +111,7 @@ def _first_line(called: FrameType | None) -> tuple[str, int] | None:
     return called.f_code.co_filename, called.f_code.co_firstlineno
 
 
-def profile_dataset(loader: Any, most_s: float) -> dict[str, Any]:
+def profile_dataset(loader: Any, most_s: float) -> SampleFacts:
     """Times samples, and the collation of a batch.
 
     Returns per sample: seconds, blocked seconds and rows; and the seconds of collating a batch.
@@ -140,21 +141,20 @@ def profile_dataset(loader: Any, most_s: float) -> dict[str, Any]:
     scale = min(1.0, sample_s / in_rows if in_rows else 1.0) / len(again)
     listed = [_row(key, times, scale, rows.lines[key]) for key, times in rows.all.items()]
     per_batch = size / count
-    return {
-        "samples": count,
-        "sample_s": sample_s,
-        "blocked_s": min(sample_s, max(0.0, profiled[1] / len(again))),
-        "rows": sorted(listed, key=lambda row: -float(row["s"])),
-        "collate_s": (end[0] - begin[0]) * per_batch,
-    }
+    return SampleFacts(
+        samples=count,
+        sample_s=sample_s,
+        blocked_s=min(sample_s, max(0.0, profiled[1] / len(again))),
+        rows=sorted(listed, key=lambda row: -row.s),
+        collate_s=(end[0] - begin[0]) * per_batch,
+    )
 
 
 def _row(
-    key: tuple[str, str], times: list[float], scale: float, place: tuple[str, int]
-) -> dict[str, Any]:
+    key: tuple[str, Kind], times: list[float], scale: float, place: tuple[str, int]
+) -> SampleRow:
     own, blocked = (s * scale for s in times)
-    named = {"name": key[0], "kind": key[1], "file": place[0], "line": place[1]}
-    return {**named, "s": own, "blocked_s": blocked}
+    return SampleRow(*key, *place, s=own, blocked_s=blocked)
 
 
 def _make(

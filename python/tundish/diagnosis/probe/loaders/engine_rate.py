@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..facts import EngineFacts
 from ..random_states import random_states
 
 MOST_BATCHES = 40  # batches to time
 
 
-def engine_rate(loader: Any, most_s: float) -> dict[str, Any] | None:
-    """Returns {"native", "text"} and, if native, "batch_s"; None without Tundish."""
+def engine_rate(loader: Any, most_s: float) -> EngineFacts | None:
+    """Returns the rate of the engine, or None without Tundish."""
     if importlib.util.find_spec("tundish") is None:
         return None
     from tundish.dropin.accelerate import accelerate  # the script's tundish package, not this one
@@ -25,12 +26,12 @@ def engine_rate(loader: Any, most_s: float) -> dict[str, Any] | None:
         with _silent():
             ours = accelerate(loader)
             if not ours.report.native:
-                return {"native": False, "text": str(ours.report)}
+                return EngineFacts(native=False, text=str(ours.report))
             batch_s = _batch_s(ours, most_s)
             ours.close()
     finally:
         restore()
-    return {"native": True, "text": str(ours.report), "batch_s": batch_s}
+    return EngineFacts(native=True, text=str(ours.report), batch_s=batch_s)
 
 
 def _batch_s(loader: Any, most_s: float) -> float:

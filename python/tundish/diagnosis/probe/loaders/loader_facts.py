@@ -6,6 +6,8 @@ import contextlib
 import time
 from typing import Any
 
+from ..facts import LoaderFacts
+
 
 def loader_kind(loader: Any) -> str:
     module = type(loader).__module__
@@ -25,22 +27,37 @@ def loader_length(iterator: Any, loader: Any) -> int | None:
     return None
 
 
-def loader_facts(loader: Any) -> dict[str, Any]:
-    """Returns the settings of a loader as JSON values."""
-    out: dict[str, Any] = {"kind": loader_kind(loader), "class": type(loader).__name__}
-    names = ("batch_size", "num_workers", "prefetch_factor", "pin_memory", "persistent_workers")
-    for name in names:
-        value = getattr(loader, name, None)
-        if isinstance(value, bool | int):
-            out[name] = value
-    out["batches"] = loader_length(None, loader)
+def loader_facts(loader: Any) -> LoaderFacts:
+    """Returns the settings of a loader."""
+    kind = loader_kind(loader)
     # Other kinds of loaders may open files when their data set is accessed.
-    if out["kind"] == "torch":
-        out["dataset"] = dataset_name(loader)
-    elif out["kind"] == "tundish":
+    dataset = dataset_name(loader) if kind == "torch" else None
+    auto_threads = None
+    if kind == "tundish":
         options = getattr(getattr(loader, "_setup", None), "options", None)
-        out["auto_threads"] = getattr(options, "threads", None) == "auto"
-    return out
+        auto_threads = getattr(options, "threads", None) == "auto"
+    return LoaderFacts(
+        kind=kind,
+        class_name=type(loader).__name__,
+        batch_size=_number(loader, "batch_size"),
+        num_workers=_number(loader, "num_workers"),
+        prefetch_factor=_number(loader, "prefetch_factor"),
+        pin_memory=_flag(loader, "pin_memory"),
+        persistent_workers=_flag(loader, "persistent_workers"),
+        batches=loader_length(None, loader),
+        dataset=dataset,
+        auto_threads=auto_threads,
+    )
+
+
+def _number(loader: Any, name: str) -> int | None:
+    value = getattr(loader, name, None)
+    return int(value) if isinstance(value, int) else None
+
+
+def _flag(loader: Any, name: str) -> bool | None:
+    value = getattr(loader, name, None)
+    return bool(value) if isinstance(value, int) else None
 
 
 def dataset_name(loader: Any) -> str:

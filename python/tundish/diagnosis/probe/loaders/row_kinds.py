@@ -7,13 +7,15 @@ import re
 from types import FrameType
 from typing import Any
 
+from ..facts import Kind
+
 # Patterns for lower-case function names as commonly used in datasets.
-_NAME_PATTERNS = {
+_NAME_PATTERNS: dict[Kind, str] = {
     "decode": r"decode|imdecode|decompress|convert|load_image|pil_loader|load_jpeg|to_rgb|loads|unpickle",
     "read": r"read|open|fetch|download|request|get_object|seek|stat|mmap|recv|query|select|urlopen|load_bytes",
     "transform": r"transform|augment|crop|resize|flip|normali[sz]e|to_tensor|totensor|tokeni[sz]e|compose|jitter|rotate|blur|pad|mixup",
 }
-_FILES = {
+_FILES: dict[Kind, tuple[str, ...]] = {
     "transform": ("torchvision/transforms", "albumentations", "kornia", "imgaug", "timm/data"),
     "decode": ("torchvision/io", "PIL/", "cv2", "imageio", "turbojpeg"),
     "read": ("fsspec", "boto", "requests", "urllib", "h5py", "lmdb", "s3fs", "gcsfs"),
@@ -23,7 +25,7 @@ _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _DELEGATING = {"default_loader", "pil_loader", "accimage_loader", "__getitems__"}
 
 
-def classify_call(frame: FrameType, function: Any) -> tuple[str, str, bool]:
+def classify_call(frame: FrameType, function: Any) -> tuple[str, Kind, bool]:
     """Returns (name, stage, delegates). `function`: a C function called in the frame, or None."""
     if function is not None:
         name = getattr(function, "__qualname__", None) or repr(function)
@@ -47,7 +49,7 @@ def classify_call(frame: FrameType, function: Any) -> tuple[str, str, bool]:
     return name, _kind(name, code.co_filename), False
 
 
-def _kind(name: str, file: str) -> str:
+def _kind(name: str, file: str) -> Kind:
     for kind, places in _FILES.items():
         if any(place in file for place in places):
             return kind

@@ -7,6 +7,8 @@ import os
 import threading
 from typing import Any
 
+from .recorded_facts import FunctionRow, FunctionsFacts
+
 MOST_ROWS = 60
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -21,7 +23,7 @@ class FunctionTimes:
         self.steps, self.failed = steps, ""
         self._seen = 0
         self._profile: cProfile.Profile | None = None
-        self._rows: list[dict[str, Any]] = []
+        self._rows: list[FunctionRow] = []
         self._threads = 1
 
     def start(self, watch: Any) -> None:
@@ -40,37 +42,37 @@ class FunctionTimes:
             return
         profile.disable()
         rows = [_row(entry, max(1, self._seen)) for entry in profile.getstats()]
-        self._rows = slowest([row for row in rows if not row["file"].startswith(_OURS)])
+        self._rows = slowest([row for row in rows if not row.file.startswith(_OURS)])
 
-    def as_json(self) -> dict[str, Any] | None:
-        return {"steps": self._seen, "rows": self._rows} if self._rows else None
+    def facts(self) -> FunctionsFacts | None:
+        return FunctionsFacts(self._seen, self._rows) if self._rows else None
 
 
-def slowest(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def slowest(rows: list[FunctionRow]) -> list[FunctionRow]:
     """Returns the slowest rows by own time and by total time.
 
     Total time keeps a user's function that only calls a slow function.
     """
     half = MOST_ROWS // 2
-    kept: dict[int, dict[str, Any]] = {}
-    for time, most in (("all_s", half), ("own_s", MOST_ROWS)):
-        for row in sorted(rows, key=lambda row: -float(row[time]))[:most]:
-            if len(kept) < MOST_ROWS:
-                kept[id(row)] = row
-    return sorted(kept.values(), key=lambda row: -float(row["own_s"]))
+    kept: dict[int, FunctionRow] = {}
+    by_own_time = sorted(rows, key=lambda row: -row.own_s)
+    for row in [*sorted(rows, key=lambda row: -row.all_s)[:half], *by_own_time[:MOST_ROWS]]:
+        if len(kept) < MOST_ROWS:
+            kept[id(row)] = row
+    return sorted(kept.values(), key=lambda row: -row.own_s)
 
 
-def _row(entry: Any, steps: int) -> dict[str, Any]:
+def _row(entry: Any, steps: int) -> FunctionRow:
     """Returns a row per step. `own_s` excludes called functions, `all_s` includes them."""
     if isinstance(entry.code, str):  # a C function: "<built-in method time.sleep>"
         file, line, name = "", 0, entry.code.strip("<>")
     else:
         file, line, name = entry.code.co_filename, entry.code.co_firstlineno, entry.code.co_qualname
-    return {
-        "function": name,
-        "file": file,
-        "line": line,
-        "calls": entry.callcount / steps,
-        "own_s": entry.inlinetime / steps,
-        "all_s": entry.totaltime / steps,
-    }
+    return FunctionRow(
+        function=name,
+        file=file,
+        line=line,
+        calls=entry.callcount / steps,
+        own_s=entry.inlinetime / steps,
+        all_s=entry.totaltime / steps,
+    )

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from ..facts import GpuFacts
+
 # Calls of the CUDA runtime and driver in which the host waits for the GPU.
 _WAITS = (
     "cudaStreamSynchronize",
@@ -31,7 +33,7 @@ class GpuProfile:
 
     def __init__(self) -> None:
         self._profiler: Any = None
-        self.summary: dict[str, Any] | None = None
+        self.summary: GpuFacts | None = None
         self.failed = ""
 
     def start(self) -> None:
@@ -71,7 +73,7 @@ def profiler_events(profiler: Any) -> list[Event]:
     ]
 
 
-def summarize(events: Iterable[Event], steps: int, wall_s: float) -> dict[str, Any]:
+def summarize(events: Iterable[Event], steps: int, wall_s: float) -> GpuFacts:
     """Returns seconds and counts per step."""
     on_gpu, copies = [], {"pageable": 0.0, "pinned": 0.0}
     kernels = launches = waits = 0
@@ -94,18 +96,18 @@ def summarize(events: Iterable[Event], steps: int, wall_s: float) -> dict[str, A
             launches += 1
     wait_s += max(0.0, copy_call_s - copy_s)
     busy = covered(on_gpu)
-    return {
-        "steps": steps,
-        "wall_s": wall_s / steps,
-        "busy_s": min(busy, wall_s) / steps,
-        "kernels": kernels / steps,
-        "kernel_s": kernel_s / kernels if kernels else 0.0,
-        "launches": launches / steps,
-        "waits": waits / steps,
-        "wait_s": wait_s / steps,
-        "pageable_copy_s": copies["pageable"] / steps,
-        "pinned_copy_s": copies["pinned"] / steps,
-    }
+    return GpuFacts(
+        steps=steps,
+        wall_s=wall_s / steps,
+        busy_s=min(busy, wall_s) / steps,
+        kernels=kernels / steps,
+        kernel_s=kernel_s / kernels if kernels else 0.0,
+        launches=launches / steps,
+        waits=waits / steps,
+        wait_s=wait_s / steps,
+        pageable_copy_s=copies["pageable"] / steps,
+        pinned_copy_s=copies["pinned"] / steps,
+    )
 
 
 def covered(intervals: list[tuple[float, float]]) -> float:

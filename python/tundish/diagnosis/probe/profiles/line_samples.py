@@ -12,8 +12,8 @@ from collections.abc import Callable
 from itertools import islice
 from statistics import median
 from types import CodeType, FrameType
-from typing import Any
 
+from ..facts import LineFacts
 from ..users_code import framework_name, is_own_file, is_user_file
 
 PERIOD_S = 0.002
@@ -95,7 +95,7 @@ class LineSampler:
             frame = frame.f_back
         return False
 
-    def as_json(self) -> list[dict[str, Any]]:
+    def facts(self) -> list[LineFacts]:
         """Returns the lines, longest time first.
 
         `column` and `end_column`: the part of the line with the most samples.
@@ -112,17 +112,17 @@ class LineSampler:
             columns = self._columns.get((file, line)) if part == "other" else None
             first, last = columns.most_common(1)[0][0] if columns else (0, 0)
             out.append(
-                {
-                    "part": part,
-                    "in_other": in_other,
-                    "file": file,
-                    "line": line,
-                    "function": name,
-                    "share": whole / total,
-                    "samples": counts[place],
-                    "column": first,
-                    "end_column": last,
-                }
+                LineFacts(
+                    part=part,
+                    in_other=in_other,
+                    file=file,
+                    line=line,
+                    function=name,
+                    share=whole / total,
+                    samples=counts[place],
+                    column=first,
+                    end_column=last,
+                )
             )
         return out
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from ..clocks.gpu_clock import synchronize
 from ..clocks.timeline_clocks import ClockPair, read_clocks
+from .recorded_facts import TimelineFacts
 
 MOST_SPANS = 100_000
 
@@ -35,7 +36,7 @@ class TimelineRecorder:
         self._dropped = 0
         self._since = 0.0
         self._watch: Any = None
-        self._done: dict[str, Any] | None = None
+        self._done: TimelineFacts | None = None
 
     def start(self, watch: Any) -> None:
         torch = sys.modules["torch"]
@@ -85,7 +86,7 @@ class TimelineRecorder:
 
     def _save(self, end: ClockPair, traces: list[str]) -> None:
         assert self._begin is not None
-        self._done = {"steps": len(self._steps)}
+        self._done = TimelineFacts(len(self._steps))
         watch = self._watch
         values = {
             "pid": os.getpid(),
@@ -103,5 +104,5 @@ class TimelineRecorder:
                 json.dump(values, file)
             os.replace(path + ".new", path)
 
-    def as_json(self) -> dict[str, Any] | None:
+    def facts(self) -> TimelineFacts | None:
         return self._done

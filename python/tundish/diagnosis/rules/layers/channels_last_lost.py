@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...layers.measured_layers import Layer, MeasuredLayers
+from ...layers.measured_layers import MeasuredLayers
+from ...probe.layers.layer_facts import LayerFacts
 from ..runtime.runtime_rule import name_list
 from .layer_rule import LayerCheck, SlowLayers
 
@@ -15,9 +16,9 @@ _SIZES = {"bf16": 2, "fp16": 2, "float64": 8}
 
 def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
     convs = [
-        layer for layer in measured.layers if layer.conv and layer.conv["weight_layout"] == "NHWC"
+        layer for layer in measured.layers if layer.conv and layer.conv.weight_layout == "NHWC"
     ]
-    if not convs or not measured.bytes_per_s:
+    if not convs or not measured.roof.bytes_per_s:
         return
     lost = {
         layer.display_name: layer.layout_bytes for layer in measured.layers if layer.layout_bytes
@@ -27,7 +28,7 @@ def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
             lost[layer.display_name] = (
                 lost.get(layer.display_name, 0) + _input_bytes(layer) * _PASSES
             )
-    cost = sum(lost.values()) / measured.bytes_per_s
+    cost = sum(lost.values()) / measured.roof.bytes_per_s
     if lost and cost >= SHARE * measured.total_s:
         names = name_list(sorted(lost, key=lambda name: -lost[name]), len(lost))
         yield SlowLayers(
@@ -37,7 +38,7 @@ def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
         )
 
 
-def _input_bytes(layer: Layer) -> int:
+def _input_bytes(layer: LayerFacts) -> int:
     count = _SIZES.get(layer.precision, 4) * layer.calls
     for size in layer.shape_in:
         count *= size

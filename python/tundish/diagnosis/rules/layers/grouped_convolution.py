@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...layers.measured_layers import Layer, MeasuredLayers, percent, slowest_names, total
+from ...layers.measured_layers import MeasuredLayers, percent, slowest_names, total
+from ...probe.layers.layer_facts import LayerFacts
 from ..runtime.runtime_rule import name_list
 from .layer_rule import LayerCheck, SlowLayers
 
@@ -13,9 +14,7 @@ SLOWER = 3.0  # FLOPs per second of dense layers, relative to grouped ones
 
 def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
     grouped = [
-        layer
-        for layer in measured.layers
-        if layer.conv and layer.conv["groups"] > 1 and layer.flops
+        layer for layer in measured.layers if layer.conv and layer.conv.groups > 1 and layer.flops
     ]
     others = [layer for layer in measured.layers if layer.flops and layer not in grouped]
     if not grouped:
@@ -35,12 +34,12 @@ def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
         )
 
 
-def _dense_rate(measured: MeasuredLayers, others: list[Layer], precision: str) -> float:
+def _dense_rate(measured: MeasuredLayers, others: list[LayerFacts], precision: str) -> float:
     """Returns FLOPs per second of the model's other matrix operations, or of the roof without any."""
     took = total(others)
     if took:
         return float(sum(layer.flops for layer in others) / took)
-    return measured.flops_per_s.get(precision, 0.0)
+    return measured.roof.flops_per_s.get(precision, 0.0)
 
 
 CHECK = LayerCheck(

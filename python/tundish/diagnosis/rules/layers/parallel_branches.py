@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ...layers.measured_layers import Layer, MeasuredLayers, percent, total
+from ...layers.measured_layers import MeasuredLayers, percent, total
+from ...probe.layers.layer_facts import LayerFacts
 from ..runtime.runtime_rule import name_list
 from .layer_rule import LayerCheck, SlowLayers
 
@@ -13,7 +14,7 @@ FAR_BELOW = 0.25  # fraction of the roof below which the machine is not filled
 
 
 def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
-    found: dict[str, list[Layer]] = {}
+    found: dict[str, list[LayerFacts]] = {}
     for block in measured.layers:
         branches = [
             inside for name in block.branches if _has_products(inside := measured.under(name))
@@ -39,7 +40,7 @@ def _is_inside(name: str, blocks: Iterable[str]) -> bool:
     return any(name.startswith(f"{block}.") for block in blocks if block)
 
 
-def _has_products(layers: list[Layer]) -> bool:
+def _has_products(layers: list[LayerFacts]) -> bool:
     return any(layer.flops for layer in layers)
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 
-from ...layers.measured_layers import Layer, MeasuredLayers
+from ...layers.measured_layers import MeasuredLayers
+from ...probe.layers.layer_facts import LayerFacts
 
 COARSER = 4.0  # number of tokens of a stage relative to the next one
 
 
-def attention_layers(measured: MeasuredLayers) -> list[Layer]:
+def attention_layers(measured: MeasuredLayers) -> list[LayerFacts]:
     """Returns the modules that compute attention, in call order."""
     found = []
     for layer in measured.layers:
@@ -21,11 +22,11 @@ def attention_layers(measured: MeasuredLayers) -> list[Layer]:
     return sorted(found, key=lambda layer: layer.order)
 
 
-def token_count(measured: MeasuredLayers, layer: Layer) -> int:
+def token_count(measured: MeasuredLayers, layer: LayerFacts) -> int:
     return max([layer.tokens, *(child.tokens for child in measured.children(layer.name))])
 
 
-def spatial_convolutions(measured: MeasuredLayers) -> list[Layer]:
+def spatial_convolutions(measured: MeasuredLayers) -> list[LayerFacts]:
     """Returns convolutions above 1 x 1 with stride 1, that is, no stem or patch embedding."""
     return sorted(
         (
@@ -33,18 +34,18 @@ def spatial_convolutions(measured: MeasuredLayers) -> list[Layer]:
             for layer in measured.layers
             if layer.conv
             and len(layer.shape_out) == 4
-            and max(layer.conv["kernel_size"]) > 1
-            and max(layer.conv["stride"]) == 1
+            and max(layer.conv.kernel_size) > 1
+            and max(layer.conv.stride) == 1
         ),
         key=lambda layer: layer.order,
     )
 
 
-def pixels(layer: Layer) -> int:
+def pixels(layer: LayerFacts) -> int:
     return int(layer.shape_out[-1] * layer.shape_out[-2])
 
 
-def mixers(measured: MeasuredLayers) -> list[tuple[Layer, int]]:
+def mixers(measured: MeasuredLayers) -> list[tuple[LayerFacts, int]]:
     """Returns attention and convolutions with their number of positions, in call order.
 
     Empty without attention.
@@ -62,7 +63,7 @@ def level(tokens: int, most: int) -> int:
     return round(math.log(max(1.0, most / max(1, tokens)), COARSER))
 
 
-def enclosing_block(measured: MeasuredLayers, layer: Layer) -> str:
+def enclosing_block(measured: MeasuredLayers, layer: LayerFacts) -> str:
     """Returns the smallest module around an attention layer that has other matrix operations."""
     own = {inner.name for inner in measured.under(layer.name)}
     name = layer.name

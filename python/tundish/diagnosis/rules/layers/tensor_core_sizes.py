@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...layers.measured_layers import Layer, MeasuredLayers, percent, slowest_names
+from ...layers.measured_layers import MeasuredLayers, percent, slowest_names
+from ...probe.layers.layer_facts import LayerFacts
 from ..runtime.runtime_rule import name_list
 from .layer_rule import LayerCheck, SlowLayers
 
@@ -12,7 +13,7 @@ FASTER = 0.95
 
 
 def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
-    found: list[Layer] = []
+    found: list[LayerFacts] = []
     cost = 0.0
     for layer in measured.layers:
         if layer.padded is not None and layer.padded < FASTER:
@@ -28,9 +29,9 @@ def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
         )
 
 
-def _sizes(layer: Layer) -> str:
+def _sizes(layer: LayerFacts) -> str:
     if layer.conv is not None:
-        return f"{layer.conv['in_channels']} to {layer.conv['out_channels']} channels"
+        return f"{layer.conv.in_channels} to {layer.conv.out_channels} channels"
     return f"{layer.shape_in[-1]} to {layer.shape_out[-1]} features"
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ...layers.measured_layers import Layer, MeasuredLayers, percent, slowest_names, total
+from ...layers.measured_layers import MeasuredLayers, percent, slowest_names, total
+from ...probe.layers.layer_facts import LayerFacts
 from ..runtime.runtime_rule import name_list
 from .layer_rule import LayerCheck, SlowLayers
 
@@ -35,14 +36,14 @@ def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
         )
 
 
-def _share_in_bf16(measured: MeasuredLayers, layer: Layer) -> float | None:
+def _share_in_bf16(measured: MeasuredLayers, layer: LayerFacts) -> float | None:
     """Returns the time under bfloat16 relative to now, measured or estimated from the roofs."""
     if layer.in_bf16 is not None:
         return layer.in_bf16
-    fast, roof = measured.flops_per_s.get("bf16"), measured.roof_s(layer)
-    if not fast or not measured.bytes_per_s or not roof:
+    fast, roof = measured.roof.flops_per_s.get("bf16"), measured.roof_s(layer)
+    if not fast or not measured.roof.bytes_per_s or not roof:
         return None
-    return max(layer.flops / fast, layer.bytes / 2 / measured.bytes_per_s) / roof
+    return max(layer.flops / fast, layer.bytes / 2 / measured.roof.bytes_per_s) / roof
 
 
 CHECK = LayerCheck(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from ...layers.measured_layers import Layer, MeasuredLayers, slowest_names
+from ...layers.measured_layers import MeasuredLayers, slowest_names
+from ...probe.layers.layer_facts import LayerFacts
 from ..runtime.runtime_rule import name_list
 from .layer_rule import LayerCheck, SlowLayers
 
@@ -23,8 +24,8 @@ def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
             cost += layer.seconds * (1 - 1 / ratio)
     if found and measured.is_significant(cost):
         names = name_list(slowest_names(found), len(found))
-        conv = max(found, key=lambda layer: layer.seconds).conv or {}
-        widths = f"{conv['in_channels']} to {conv['out_channels']} channels"
+        conv = max(found, key=lambda layer: layer.seconds).conv
+        widths = f"{conv.in_channels} to {conv.out_channels} channels" if conv else ""
         yield SlowLayers(
             f"{names}: 1 x 1 convolutions of unequal widths ({widths}) wait for memory",
             "use a smaller expansion: with equal widths, the same FLOPs move fewer bytes",
@@ -32,12 +33,12 @@ def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
         )
 
 
-def excess(layer: Layer) -> float:
+def excess(layer: LayerFacts) -> float:
     """Returns activation bytes relative to equal widths with the same FLOPs; 0 for other layers."""
     conv = layer.conv
-    if conv is None or conv["groups"] != 1 or any(size != 1 for size in conv["kernel_size"]):
+    if conv is None or conv.groups != 1 or any(size != 1 for size in conv.kernel_size):
         return 0.0
-    wide, narrow = conv["in_channels"], conv["out_channels"]
+    wide, narrow = conv.in_channels, conv.out_channels
     return float((wide + narrow) / (2 * math.sqrt(wide * narrow)))
 
 

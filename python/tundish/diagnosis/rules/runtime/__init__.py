@@ -7,6 +7,8 @@ import pkgutil
 from typing import Any
 
 from ...layers.measured_layers import MeasuredLayers
+from ...probe.facts import Facts
+from ...probe.layers.layer_facts import LayersFacts
 from .. import layers
 from ..layers.layer_rule import LayerCheck
 from .runtime_rule import RunningCheck
@@ -26,7 +28,7 @@ CHECKS: dict[str, RunningCheck] = _checks(__name__, __path__)
 LAYER_CHECKS: dict[str, LayerCheck] = _checks(layers.__name__, layers.__path__)
 
 
-def check_layers(facts: dict[str, Any] | None) -> list[dict[str, Any]]:
+def check_layers(facts: LayersFacts | None) -> list[dict[str, Any]]:
     """Returns the findings of the layer checks, most expensive first, notes last."""
     if not facts:
         return []
@@ -48,9 +50,9 @@ def check_layers(facts: dict[str, Any] | None) -> list[dict[str, Any]]:
     return sorted(found, key=lambda finding: -float(finding["seconds"] or 0.0))
 
 
-def check_run(facts: dict[str, Any]) -> list[dict[str, Any]]:
+def check_run(facts: Facts) -> list[dict[str, Any]]:
     """Returns the findings of the runtime checks for one process, as in the doctor's JSON."""
-    if not facts.get("observed"):
+    if facts.observed is None:
         return []
     return [
         {
@@ -63,5 +65,5 @@ def check_run(facts: dict[str, Any]) -> list[dict[str, Any]]:
             "page": check.page,
         }
         for check in CHECKS.values()
-        for finding in check.find(facts)
+        for finding in check.find(facts, facts.observed)
     ]

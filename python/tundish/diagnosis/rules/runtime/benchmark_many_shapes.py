@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from ...probe.facts import Facts, ObservedFacts
 from .runtime_rule import RunningCheck, RuntimeFinding
 
 MANY = 5
 
 
-def find(facts: dict[str, Any]) -> Iterator[RuntimeFinding]:
-    seen = facts["observed"]
-    on_gpu = (facts["torch"] or {}).get("gpu")
-    if on_gpu and seen["cudnn_benchmark"] and seen["shapes"] > MANY:
+def find(facts: Facts, seen: ObservedFacts) -> Iterator[RuntimeFinding]:
+    on_gpu = facts.torch is not None and facts.torch.gpu
+    if on_gpu and seen.cudnn_benchmark and seen.shapes > MANY:
         yield RuntimeFinding(
-            f"cudnn.benchmark is on, but batches have {seen['shapes']} shapes",
+            f"cudnn.benchmark is on, but batches have {seen.shapes} shapes",
             "set torch.backends.cudnn.benchmark = False, or pad batches to a few shapes",
         )
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from ...probe.facts import Facts, ObservedFacts
 from .runtime_rule import RunningCheck, RuntimeFinding
 
 
-def find(facts: dict[str, Any]) -> Iterator[RuntimeFinding]:
-    seen = facts["observed"]
-    if "torch.float64" in seen["types"]:
+def find(facts: Facts, seen: ObservedFacts) -> Iterator[RuntimeFinding]:
+    if "torch.float64" in seen.types:
         yield RuntimeFinding("the model has float64 parameters", "call model.float()")
-    elif "torch.float64" in seen["batch_types"]:
+    elif "torch.float64" in seen.batch_types:
         yield RuntimeFinding(
             "batches contain float64 tensors, which need twice the memory and bandwidth of float32",
             "use torch.as_tensor(x, dtype=torch.float32) in the dataset; NumPy's default is float64",

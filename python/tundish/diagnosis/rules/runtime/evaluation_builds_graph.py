@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from ...probe.facts import Facts, ObservedFacts
 from .runtime_rule import RunningCheck, RuntimeFinding
 
 LEAST_CALLS = 2  # a single call without a backward pass may be the script's last step
 
 
-def find(facts: dict[str, Any]) -> Iterator[RuntimeFinding]:
-    calls = [call for call in facts["observed"]["modes"] if call["grad"]]
-    trained = {call["root"] for call in calls if call["training"] and call["backward"]}
+def find(facts: Facts, seen: ObservedFacts) -> Iterator[RuntimeFinding]:
+    calls = [call for call in seen.modes if call.grad]
+    trained = {call.root for call in calls if call.training and call.backward}
     for call in calls:
-        if call["root"] not in trained or (call["training"] and call["backward"]):
+        if call.root not in trained or (call.training and call.backward):
             continue
         mode = "evaluation mode"
-        if call["training"]:
-            if call["calls"] < LEAST_CALLS:
+        if call.training:
+            if call.calls < LEAST_CALLS:
                 continue
             mode = "training mode without a backward pass"
         yield RuntimeFinding(
-            f"{call['calls']} forward passes in {mode} build a graph for backward",
+            f"{call.calls} forward passes in {mode} build a graph for backward",
             "run the validation under torch.no_grad() or torch.inference_mode()"
-            + (", after model.eval()" if call["training"] else ""),
-            call["file"],
-            call["line"],
+            + (", after model.eval()" if call.training else ""),
+            call.file,
+            call.line,
         )
 
 

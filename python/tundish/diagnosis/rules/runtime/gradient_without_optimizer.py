@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from ...probe.facts import Facts, ObservedFacts
 from .runtime_rule import RunningCheck, RuntimeFinding, name_list
 
 
-def find(facts: dict[str, Any]) -> Iterator[RuntimeFinding]:
-    seen = facts["observed"]
-    if not seen["unused_gradients"]:
+def find(facts: Facts, seen: ObservedFacts) -> Iterator[RuntimeFinding]:
+    if not seen.unused_gradients:
         return
-    names = name_list(seen["unused_gradients"], len(seen["unused_gradients"]))
-    share = seen["unused_gradient_elements"] / max(1, seen["parameters"])
+    names = name_list(seen.unused_gradients, len(seen.unused_gradients))
+    share = seen.unused_gradient_elements / max(1, seen.parameters)
     yield RuntimeFinding(
         f"{names}: a gradient is computed in every step, but no optimizer uses it ({share:.0%} of the parameters)",
         "call parameter.requires_grad_(False), or pass the parameters to the optimizer",

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from ...probe.facts import Facts, ObservedFacts
 from .runtime_rule import RunningCheck, RuntimeFinding
 
 
-def find(facts: dict[str, Any]) -> Iterator[RuntimeFinding]:
-    loader = facts["loader"] or {}
-    workers, cpus = loader.get("num_workers", 0), facts["cpus"]
-    samples = loader.get("samples")
-    blocked = samples is not None and samples["blocked_s"] > samples["sample_s"] / 2
+def find(facts: Facts, seen: ObservedFacts) -> Iterator[RuntimeFinding]:
+    if facts.loader is None:
+        return
+    workers, cpus, samples = facts.loader.num_workers or 0, facts.cpus, facts.loader.samples
+    blocked = samples is not None and samples.blocked_s > samples.sample_s / 2
     if workers > cpus and not blocked:
         yield RuntimeFinding(
             f"{workers} worker processes share {cpus} CPU{'s' if cpus > 1 else ''}",

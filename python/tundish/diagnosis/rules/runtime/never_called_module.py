@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from ...probe.facts import Facts, ObservedFacts
 from .runtime_rule import RunningCheck, RuntimeFinding, name_list
 
 LEAST_STEPS = 3
 
 
-def find(facts: dict[str, Any]) -> Iterator[RuntimeFinding]:
-    seen = facts["observed"]
-    if seen["never_called"] and seen["steps"] >= LEAST_STEPS:
-        names = name_list(seen["never_called"], seen["never_called_count"])
+def find(facts: Facts, seen: ObservedFacts) -> Iterator[RuntimeFinding]:
+    if seen.never_called and seen.steps >= LEAST_STEPS:
+        names = name_list(seen.never_called, seen.never_called_count)
         yield RuntimeFinding(
             f"{names}: never called and without a gradient",
             "remove the module, or call it in forward()",

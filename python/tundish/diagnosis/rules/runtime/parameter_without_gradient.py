@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from ...probe.facts import Facts, ObservedFacts
 from .runtime_rule import RunningCheck, RuntimeFinding, name_list
 
 LEAST_STEPS = 3
 
 
-def find(facts: dict[str, Any]) -> Iterator[RuntimeFinding]:
-    seen = facts["observed"]
-    if seen["without_gradient"] and seen["steps"] >= LEAST_STEPS:
-        names = name_list(seen["without_gradient"], seen["without_gradient_count"])
+def find(facts: Facts, seen: ObservedFacts) -> Iterator[RuntimeFinding]:
+    if seen.without_gradient and seen.steps >= LEAST_STEPS:
+        names = name_list(seen.without_gradient, seen.without_gradient_count)
         yield RuntimeFinding(
-            f"{names}: no gradient in any of {seen['steps']} steps",
+            f"{names}: no gradient in any of {seen.steps} steps",
             "call requires_grad_(False) if this is intended; otherwise look for a detach(), a no_grad() or an output that the loss ignores",
         )
 

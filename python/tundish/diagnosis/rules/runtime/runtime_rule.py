@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+
+from ...probe.facts import Facts, ObservedFacts
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class RuntimeFinding:
 
 @dataclass(frozen=True)
 class RunningCheck:
-    """A check of a running script. `find` receives the facts of one process.
+    """A check of a running script. `find` receives the facts of one process, and the observations in them.
 
     level: error (results are wrong) or warning (time or memory is lost).
     """
@@ -28,7 +29,7 @@ class RunningCheck:
     title: str
     level: str
     why: str
-    find: Callable[[dict[str, Any]], Iterable[RuntimeFinding]]
+    find: Callable[[Facts, ObservedFacts], Iterable[RuntimeFinding]]
 
     @property
     def page(self) -> str:

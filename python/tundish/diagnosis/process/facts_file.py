@@ -1,0 +1,122 @@
+"""Reads the facts file of a process. Checks its version, and the type and size of every field."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+from dataclasses import is_dataclass
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from ..probe.facts import VERSION, Facts
+
+MOST_BYTES = 256 << 20  # of a file
+MOST_ITEMS = 1_000_000  # of a list or a dict
+MOST_CHARACTERS = 1 << 20  # of a text
+_LARGEST = 1 << 63
+
+
+class FactsError(ValueError):
+    """A facts file that cannot be read. The text names the file and the field."""
+
+
+def read_facts(path: str) -> Facts:
+    """Reads the facts that a process wrote. Raises FactsError or OSError."""
+    if os.path.getsize(path) > MOST_BYTES:
+        raise FactsError(f"{path}: larger than {MOST_BYTES >> 20} MiB")
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        text = file.read(MOST_BYTES)
+    try:
+        values = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FactsError(f"{path}: not JSON: {error}") from None
+    return parse_facts(values, path)
+
+
+def parse_facts(values: object, path: str) -> Facts:
+    """Returns the facts in JSON values. `path`: the file, for errors. Raises FactsError."""
+    version = values.get("version") if isinstance(values, dict) else None
+    if version != VERSION:
+        raise FactsError(f"{path}: version: {_shown(version)} instead of {VERSION}")
+    try:
+        facts = _parse(Facts, values, "")
+    except _FieldError as error:
+        raise FactsError(f"{path}: {error}") from None
+    assert isinstance(facts, Facts)
+    return facts
+
+
+class _FieldError(ValueError):
+    def __init__(self, field: str, text: str) -> None:
+        super().__init__(f"{field or 'the file'}: {text}")
+
+
+@functools.lru_cache(None)
+def _types(kind: type) -> dict[str, Any]:
+    """Returns the types of the fields of a dataclass."""
+    return get_type_hints(kind)
+
+
+def _parse(kind: Any, value: Any, field: str) -> Any:
+    """Returns `value` as an object of type `kind`, which a dataclass declares for `field`."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):  # X | None
+        if value is None and NoneType in inner:
+            return None
+        (kind,) = (one for one in inner if one is not NoneType)
+        return _parse(kind, value, field)
+    if is_dataclass(kind):
+        return _parse_object(kind, value, field)
+    if origin is list:
+        _check_size(list, value, field)
+        return [_parse(inner[0], item, f"{field}[{at}]") for at, item in enumerate(value)]
+    if origin is dict:
+        _check_size(dict, value, field)
+        return {key: _parse(inner[1], item, f"{field}.{key}") for key, item in value.items()}
+    if origin is Literal:
+        if not isinstance(value, str) or value not in inner:
+            raise _FieldError(field, f"{_shown(value)} is not one of {', '.join(inner)}")
+        return value
+    return _parse_plain(kind, value, field)
+
+
+def _parse_object(kind: Any, value: Any, field: str) -> Any:
+    if not isinstance(value, dict):
+        raise _FieldError(field, f"{_shown(value)} is not an object")
+    types, prefix = _types(kind), f"{field}." if field else ""
+    for name in types:
+        if name not in value:
+            raise _FieldError(f"{prefix}{name}", "missing")
+    for name in value:
+        if name not in types:
+            raise _FieldError(f"{prefix}{name[:80]}", "unknown")
+    return kind(**{name: _parse(types[name], value[name], f"{prefix}{name}") for name in types})
+
+
+def _parse_plain(kind: type, value: Any, field: str) -> Any:
+    accepted = (int, float) if kind is float else (kind,)
+    if type(value) not in accepted:
+        raise _FieldError(field, f"{_shown(value)} is not of type {kind.__name__}")
+    if kind is str:
+        _check_size(str, value, field)
+    elif kind is not bool and not (math.isfinite(value) and abs(value) < _LARGEST):
+        raise _FieldError(field, f"{_shown(value)} is out of range")
+    return value
+
+
+def _check_size(kind: type, value: Any, field: str) -> None:
+    if not isinstance(value, kind):
+        raise _FieldError(field, f"{_shown(value)} is not of type {kind.__name__}")
+    most = MOST_CHARACTERS if kind is str else MOST_ITEMS
+    size = len(value)  # type: ignore[arg-type]
+    if size > most:
+        raise _FieldError(field, f"{size:,} elements; the limit is {most:,}")
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list | dict):
+        return f"a {type(value).__name__} of {len(value):,}"
+    text = repr(value[:40] if isinstance(value, str) else value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
