@@ -83,7 +83,8 @@ def step_after(name: str, folder: Path, before: Verdict, change: Change) -> floa
         line = command_of(name, folder, "--removed", "--steps", "300")
         done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT, check=True)
         return float(done.stdout.split()[-2])
-    dataset = (before.facts["loader"] or {}).get("dataset", "")
+    loader = before.facts.loader
+    dataset = (loader.dataset if loader else None) or ""
     tried = {"apply": change.apply, "apply_to": dataset} if change.apply else {}
     after = judged(name, folder, not change.apply, **tried)
     assert after.figures is not None, after.sentence

@@ -13,6 +13,7 @@ from torchvision.transforms import v2
 from tundish.diagnosis.cli.doctor_verb import main
 from tundish.diagnosis.probe.applied import loader_change as applied_module
 from tundish.diagnosis.probe.applied.loader_change import Applied
+from tundish.diagnosis.probe.facts import AppliedFacts
 from tundish.diagnosis.probe.loaders.engine_rate import engine_rate
 from tundish.diagnosis.probe.loaders.loader_facts import loader_facts
 from tundish.diagnosis.probe.settings import Settings, from_variable, to_variable
@@ -42,10 +43,10 @@ def iterated(loader, apply, apply_to):
 def test_workers_are_added_only_to_the_loader_of_the_named_dataset():
     loader = DataLoader(plants.Samples(), 4)
     found = iterated(loader, "workers=1", SAMPLES)
-    assert found == ({"done": True, "text": "num_workers=1"}, "_MultiProcessingDataLoaderIter")
+    assert found == (AppliedFacts(True, "num_workers=1"), "_MultiProcessingDataLoaderIter")
     applied, kind = iterated(DataLoader(plants.Samples(), 4), "workers=1", "another.Set")
     assert kind == "_SingleProcessDataLoaderIter"
-    assert applied == {"done": False, "text": "no DataLoader of this dataset was iterated"}
+    assert applied == AppliedFacts(False, "no DataLoader of this dataset was iterated")
     assert DataLoader.__iter__.__module__ == "torch.utils.data.dataloader"
     assert not hasattr(DataLoader.__iter__, "__wrapped__")
 
@@ -127,10 +128,10 @@ def test_only_the_training_loader_is_changed(loop, capsys):
         with plants.watched(replayed=0, **change) as session:
             exec(code, {})
         found = session.end()
-        at = ",".join(found["origins"])
+        at = ",".join(found.origins)
         change = {"apply": "workers=1", "apply_to": data, "apply_at": at}
     assert capsys.readouterr().out.splitlines() == ["workers 0 0", "workers 1 0"]
-    assert found["applied"] == {"done": True, "text": "num_workers=1"}
+    assert found.applied == AppliedFacts(True, "num_workers=1")
 
 
 def test_settings_reach_the_script_for_any_characters_in_a_path():
@@ -159,11 +160,11 @@ def test_the_message_describes_the_training_loader(tmp_path):
         with plants.watched(**change) as session:
             epoch()
         found = session.end()
-        at = ",".join(found["origins"])
+        at = ",".join(found.origins)
         change = {"apply": "accelerate", "apply_to": FOLDER, "apply_at": at}
     assert at
-    assert not found["applied"]["done"]
-    assert "kept" in found["applied"]["text"]
+    assert not found.applied.done
+    assert "kept" in found.applied.text
     assert "_tundish_accelerated" not in vars(validation)
 
 

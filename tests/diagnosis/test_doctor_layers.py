@@ -77,7 +77,7 @@ def test_layers_appear_in_the_verdict_on_the_page_and_on_the_terminal():
     facts, _ = watched(Network())
     verdict = judge(facts)
     values = verdict.as_json()
-    assert {one.name for one in values["layers"]["rows"]} >= {"body.0", "head"}
+    assert {one["name"] for one in values["layers"]["rows"]} >= {"body.0", "head"}
     assert "Layers, slowest first (2 extra steps)" in verdict_text(verdict, all_layers=True)
     assert "<h2>Layers</h2>" in report_page({**values, "command": "python train.py"})
 
@@ -85,8 +85,8 @@ def test_layers_appear_in_the_verdict_on_the_page_and_on_the_terminal():
 def test_micro_batches_count_and_validations_do_not():
     facts, _ = watched(Network(), micro_batches=2, validate=True)
     found = {one.name: one for one in facts.layers.rows}
-    assert found["head"]["calls"] == 2
-    assert found["head"]["flops"] == 2 * 3 * (2 * 8 * 16 * 4)
+    assert found["head"].calls == 2
+    assert found["head"].flops == 2 * 3 * (2 * 8 * 16 * 4)
 
 
 def test_a_compiled_model_gets_a_reason_instead_of_a_table():
@@ -147,7 +147,7 @@ def test_all_ranks_take_the_same_steps(monkeypatch):
     """A rank whose layers cannot be measured takes the same number of steps."""
     monkeypatch.setattr("tundish.diagnosis.probe.watch.rank_and_world", lambda: (0, 2))
     model = Network()
-    plain = sum(one.phase == "layers" for one in watched(model)[0]["steps"])
+    plain = sum(one.phase == "layers" for one in watched(model)[0].steps)
     model.head.compile(backend="eager")
     facts, _ = watched(model)
     assert facts.layers_why.startswith("head (Linear) is compiled")

@@ -135,10 +135,10 @@ def test_the_loader_that_feeds_the_training_is_judged_and_not_the_last_one():
                 loop.step(*batch)
             assert sum(1 for _ in validation) == 2
     found = session.end()
-    assert found["loader"]["dataset"] == f"{__name__}.Training"
-    assert found["loader"]["batch_size"] == 2
-    assert "samples" in found["loader"], "it was looked into"
-    line = Path(__file__).read_text().splitlines()[found["next"]["line"] - 1]
+    assert found.loader.dataset == f"{__name__}.Training"
+    assert found.loader.batch_size == 2
+    assert found.loader.samples is not None, "it was looked into"
+    line = Path(__file__).read_text().splitlines()[found.next.line - 1]
     assert line.strip() == "for batch in training:"
 
 

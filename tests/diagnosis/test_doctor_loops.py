@@ -190,7 +190,7 @@ def test_transforms_that_are_modules_belong_to_the_loader():
         train(DataLoader(Set(torch.ones(60, 1)), 2))
     figures = doctor.verdict.figures
     assert figures.share("data") > 0.5
-    rows = [row["name"] for row in doctor.verdict.loading.rows]
+    rows = [row.name for row in doctor.verdict.loading.rows]
     assert rows[0] == "Slow"
     assert "Compose" not in rows
 

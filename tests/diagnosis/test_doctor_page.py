@@ -204,7 +204,7 @@ def test_a_verdict_is_saved_as_a_page_or_as_json(tmp_path):
     verdict.save(tmp_path / "a.html")
     assert html.escape(verdict.sentence) in (tmp_path / "a.html").read_text()
     verdict.save(tmp_path / "a.json")
-    assert read_report(str(tmp_path / "a.json"))["sentence"] == verdict.sentence
+    assert read_report(str(tmp_path / "a.json")).sentence == verdict.sentence
     with pytest.raises(ValueError, match="HTML or JSON"):
         verdict.save(tmp_path / "a.txt")
     assert not (tmp_path / "a.txt").exists()

@@ -165,7 +165,7 @@ REPORTS = [
     *((watch_module.Watch, name) for name in ("optimizer_ended", "next_begins", "next_ended")),
     *((watch_module.Watch, name) for name in ("replay_batch", "is_replaying", "iteration_ended")),
     *((watch_module.Watch, name) for name in ("_next_phase", "_close_step", "_start_layers")),
-    *((Observations, name) for name in ("batch", "root_called", "backward_called", "as_json")),
+    *((Observations, name) for name in ("batch", "root_called", "backward_called", "facts")),
     *((StepLedger, name) for name in ("enter", "leave", "close_step")),
     *((Feeding, name) for name in ("begin", "pop_served_count", "optimizer_stepped")),
 ]
@@ -256,7 +256,7 @@ def test_inspecting_a_blocking_dataset_times_out(monkeypatch):
     began = time.monotonic()
     found, why = inspect_loader(type("Seen", (), {"loader": loader})(), 0.01)
     assert time.monotonic() - began < 5
-    assert found["batch_size"] == 4
+    assert found.batch_size == 4
     assert why == "it took more than 0.3 s"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ class Diagnosis:
     sentence: str
     step_s: float | None
     ceiling_s: float | None
-    report: dict[str, Any]
+    report: Mapping[str, object]
 
 
 class Photos(Crops):

@@ -10,7 +10,7 @@ import functools
 import shlex
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..._c.errors import ArgumentError
 from ..._cli.arguments import Options
@@ -19,6 +19,7 @@ from ..._cli.exit_codes import FAILED, OK, USAGE
 from ..._cli.json_output import json_text, print_json
 from ..._cli.terminal import has_unicode, use_color, write_stderr
 from ..._cli.verb import run_verb
+from ..doctor_json import ReportJson
 from ..probe.facts import NO_FACTS
 from ..probe.settings import Settings
 from ..process.apply_change import apply_change
@@ -134,8 +135,11 @@ def _notes(ended: CommandResult, trained: int) -> list[str]:
 
 def _report(verdict: Verdict, ended: CommandResult, options: Options) -> int:
     files = output_files(options)
-    values = _values(verdict, ended, options) if files or options.json else {}
-    written, errors = _write_files(files, values, options.html)
+    written: list[str] = []
+    errors: list[str] = []
+    if files or options.json:
+        values = _values(verdict, ended, options)
+        written, errors = _write_files(files, values, options.html)
     if options.json:
         print_json(values)
     elif not options.quiet or errors:
@@ -152,9 +156,7 @@ def _report(verdict: Verdict, ended: CommandResult, options: Options) -> int:
     return ended.code or (USAGE if not_tried else OK)
 
 
-def _write_files(
-    files: list[str], values: dict[str, Any], page: str
-) -> tuple[list[str], list[str]]:
+def _write_files(files: list[str], values: ReportJson, page: str) -> tuple[list[str], list[str]]:
     """Returns the files that were written, and error messages for the others."""
     written, errors = [], []
     for name in files:
@@ -169,11 +171,9 @@ def _write_files(
     return written, errors
 
 
-def _values(verdict: Verdict, ended: CommandResult, options: Options) -> dict[str, Any]:
-    return {
-        **verdict.as_json(),
-        "processes": len(ended.facts),
-        "exit": ended.code,
-        "command": shlex.join(options.command),
-        **origin(),
-    }
+def _values(verdict: Verdict, ended: CommandResult, options: Options) -> ReportJson:
+    values = verdict.as_json()
+    values["processes"], values["exit"] = len(ended.facts), ended.code
+    values["command"] = shlex.join(options.command)
+    values.update(origin())  # type: ignore[typeddict-item]
+    return values

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ..doctor_json import LayerJson, LayersJson
 from ..probe.layers.layer_facts import LayerFacts, LayersFacts
 from .measured_layers import MeasuredLayers
 
 MOST_ROWS = 200
 
 
-def layers_json(facts: LayersFacts | None) -> dict[str, Any] | None:
+def layers_json(facts: LayersFacts | None) -> LayersJson | None:
     """Returns the slowest layers and the number of omitted ones, or None."""
     if not facts:
         return None
@@ -31,7 +30,7 @@ def layers_json(facts: LayersFacts | None) -> dict[str, Any] | None:
     }
 
 
-def _row(found: MeasuredLayers, layer: LayerFacts) -> dict[str, Any]:
+def _row(found: MeasuredLayers, layer: LayerFacts) -> LayerJson:
     roof = found.roof_s(layer)
     return {
         "name": layer.display_name,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any
 
 from ..._c.errors import ArgumentError
 from ..._cli.json_output import json_text
 from ...report import html_page as html
 from ...report.machine import describe, machine, versions
+from ..doctor_json import LayersReportJson
 
 
-def layers_file(path: str, values: dict[str, Any]) -> str:
+def layers_file(path: str, values: LayersReportJson) -> str:
     """Returns the contents of the file, by its extension. `values`: from Layers.as_json()."""
     about = {"machine": machine(), "versions": versions()}
     if path.endswith(".json"):
@@ -24,7 +24,7 @@ def layers_file(path: str, values: dict[str, Any]) -> str:
 
     slowest = values["rows"][0]["name"] if values["rows"] else ""
     parts = [f"<h1>Layers of the model; the slowest is {escape(slowest)}</h1>"]
-    parts += layer_parts({"layers": values})
+    parts += layer_parts(values)
     if values["findings"]:
         parts.append("<h2>Checks</h2>")
     for finding in values["findings"]:

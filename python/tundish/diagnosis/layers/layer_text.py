@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ..doctor_json import LayerJson, LayersJson, RoofJson
 from ..verdict.phrases import count_text
 
 SHORT, LONG = 5, 40
 _NAME = 30
 
 
-def layers_text(layers: dict[str, Any], most: int = SHORT) -> list[str]:
+def layers_text(layers: LayersJson, most: int = SHORT) -> list[str]:
     """Returns lines without indentation. `layers`: the "layers" object of the JSON."""
     lines = [
         f"Layers, slowest first ({count_text(layers['steps'], 'extra step')})",
@@ -32,7 +31,7 @@ def layers_text(layers: dict[str, Any], most: int = SHORT) -> list[str]:
     return lines
 
 
-def roof_text(roof: dict[str, Any]) -> str:
+def roof_text(roof: RoofJson) -> str:
     """Describes the machine's limits: "roof: copies 21 GB/s, products fp32 92 GFLOP/s"."""
     parts = []
     if roof["bytes_per_s"]:
@@ -59,7 +58,7 @@ def ms(seconds: float) -> str:
     )
 
 
-def _short(row: dict[str, Any]) -> str:
+def _short(row: LayerJson) -> str:
     """Shortens a long name from the left, because its end is more specific."""
     text = f"{row['name']} {row['type']}" if not row["name"].startswith("(") else row["name"]
     return text if len(text) < _NAME else "..." + text[-(_NAME - 4) :]

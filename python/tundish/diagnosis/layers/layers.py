@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from ..._c.errors import ArgumentError
+from ..doctor_json import FindingJson, LayerJson, LayersJson, LayersReportJson, RoofJson
 from ..probe.layers.autograd_nodes import tensors_in
 from ..probe.layers.profile import measure_layers
 from ..rules.runtime import check_layers
@@ -31,18 +32,18 @@ class Layers:
     `rows` are dicts, slowest first, as in the doctor's JSON.
     """
 
-    values: dict[str, Any]
-    findings: list[dict[str, Any]] = field(default_factory=list)
+    values: LayersJson
+    findings: list[FindingJson] = field(default_factory=list)
 
     @property
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[LayerJson]:
         return list(self.values["rows"])
 
     @property
-    def roof(self) -> dict[str, Any]:
-        return dict(self.values["roof"])
+    def roof(self) -> RoofJson:
+        return self.values["roof"].copy()
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> LayersReportJson:
         return {**self.values, "findings": self.findings}
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from ...report.chart import INK, OTHERS, OURS, SOFT, line, svg, text
+from ..doctor_json import LayerJson, LayersJson
 from .layer_text import big
 
 MOST_POINTS = 80
@@ -15,7 +16,7 @@ WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 760, 380, 64, 20, 44
 LEAST_INTENSITY = 1e-2
 
 
-def roofline_chart(layers: dict[str, Any]) -> str:
+def roofline_chart(layers: LayersJson) -> str:
     """Draws the "layers" object of the JSON. Returns "" if no layer has both FLOPs and a roof."""
     rows = [row for row in layers["rows"] if row["flops"] and row["of_roof"]][:MOST_POINTS]
     rates, copied = layers["roof"]["flops_per_s"], layers["roof"]["bytes_per_s"]
@@ -52,8 +53,8 @@ def roofline_chart(layers: dict[str, Any]) -> str:
     return svg(WIDTH, HEIGHT, label, body)
 
 
-def _rate(row: dict[str, Any]) -> float:
-    return float(row["flops"] / (row["forward_s"] + row["backward_s"]))
+def _rate(row: LayerJson) -> float:
+    return (row["flops"] or 0) / (row["forward_s"] + row["backward_s"])
 
 
 def _decades(values: list[float]) -> tuple[int, int]:
@@ -87,7 +88,7 @@ def _roof(name: str, rate: float, copied: float, ends: Any, at_x: Any, at_y: Any
     ]
 
 
-def _point(x: float, y: float, row: dict[str, Any], most: float, ours: bool) -> str:
+def _point(x: float, y: float, row: LayerJson, most: float, ours: bool) -> str:
     radius = 3 + 7 * math.sqrt(row["share"] / most) if most else 3
     title = f"{row['name']} ({row['type']}), {row['share']:.0%} of the time, {row['of_roof']:.0%} of its roof"
     return (

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from ..doctor_json import AppliedJson
 from ..probe.facts import AppliedFacts
 from ..verdict.changes import Change
 from ..verdict.phrases import count_text
@@ -23,16 +23,16 @@ def apply_change(
     verdict.applied = _applied(verdict, wanted, run)
 
 
-def applied_name(applied: dict[str, Any]) -> str:
+def applied_name(applied: AppliedJson) -> str:
     """Returns the name of the change in the text: its number, or its value if it is not listed."""
     return str(applied["number"] or applied["apply"])
 
 
 def _applied(
     verdict: Verdict, wanted: int | str, run: Callable[[str, str, str], CommandResult]
-) -> dict[str, Any]:
+) -> AppliedJson:
     number, change = _find(verdict, wanted)
-    out = {
+    out: AppliedJson = {
         "number": number,
         "apply": change.apply if change else "",
         "what": change.what if change else "",

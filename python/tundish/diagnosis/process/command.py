@@ -11,9 +11,9 @@ import shutil
 import signal
 import sys
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from ...scratch_folder import scratch_folder
+from ..doctor_json import TimelineJson
 from ..probe.facts import Facts
 from ..probe.settings import VARIABLE, Settings, to_variable
 from ..timeline.merge import write_timeline
@@ -34,7 +34,7 @@ class CommandResult:
 
     code: int  # as a shell reports it: 128 + n after signal n
     facts: list[Facts]
-    timeline: dict[str, Any] | None = None  # contents of the timeline file, if one was requested
+    timeline: TimelineJson | None = None  # contents of the timeline file, if one was requested
     interrupted: bool = False  # SIGINT arrived; a script that handles it may have continued
     unreadable: list[str] = field(default_factory=list)  # errors of facts files
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any
+
+from ..doctor_json import FindingWithCodeJson, LineJson
 
 
-def code_block(row: dict[str, Any], text: str, remedy: str = "") -> str:
+def code_block(row: FindingWithCodeJson | LineJson, text: str, remedy: str = "") -> str:
     """Returns HTML for `row`, which has file, line and code."""
     place = f"{row['file'].rpartition('/')[2]}:{row['line']}" if row["file"] else "the run"
     lines = []

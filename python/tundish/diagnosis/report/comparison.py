@@ -31,26 +31,39 @@ class Comparison:
         return {"version": VERSION, **asdict(self)}
 
 
-def compare(before: dict[str, Any], after: dict[str, Any], threshold: float) -> Comparison:
+@dataclass(frozen=True)
+class SavedReport:
+    """What two reports are compared by. `same`: properties that comparable runs share."""
+
+    step_s: float
+    ceiling_s: float
+    parts: dict[str, float]
+    cause: str | None
+    sentence: str
+    few: bool
+    busy: float  # share of the CPUs that other processes used
+    same: dict[str, object]
+
+
+def compare(old: SavedReport, new: SavedReport, threshold: float) -> Comparison:
     """Compares two results of read_report()."""
-    old, new = before["figures"], after["figures"]
-    change = new["step_s"] / old["step_s"] - 1
-    parts = {part: [figures["parts"].get(part, 0.0) for figures in (old, new)] for part in PARTS}
+    change = new.step_s / old.step_s - 1
+    parts = {part: [report.parts.get(part, 0.0) for report in (old, new)] for part in PARTS}
     return Comparison(
-        before_s=old["step_s"],
-        after_s=new["step_s"],
+        before_s=old.step_s,
+        after_s=new.step_s,
         change=change,
         threshold=threshold,
         slower=change > threshold,
         parts={part: pair for part, pair in parts.items() if any(pair)},
-        ceilings=[old["ceiling_s"], new["ceiling_s"]],
-        causes=[(report.get("cause") or {}).get("name") for report in (before, after)],
-        sentences=[before["sentence"], after["sentence"]],
-        notes=_notes(before, after),
+        ceilings=[old.ceiling_s, new.ceiling_s],
+        causes=[old.cause, new.cause],
+        sentences=[old.sentence, new.sentence],
+        notes=_notes(old, new),
     )
 
 
-def read_report(path: str) -> dict[str, Any]:
+def read_report(path: str) -> SavedReport:
     """Reads a report written by `tundish doctor -o`. Raises ArgumentError for other files."""
     try:
         with open(path, encoding="utf-8") as file:
@@ -66,24 +79,40 @@ def read_report(path: str) -> dict[str, Any]:
         raise ArgumentError(f"{path}: version {values.get('version')!r}, not {VERSION}{fix}")
     if values["figures"] is None:
         raise ArgumentError(f"{path}: the report contains no step: {values['sentence']}{fix}")
-    if not _is_complete(values):
-        raise ArgumentError(f"{path}: the figures are incomplete{fix}")
-    return values
-
-
-def _is_complete(values: dict[str, Any]) -> bool:
-    found, cause = values["figures"], values.get("cause")
-    if not isinstance(found, dict) or not isinstance(values["sentence"], str):
-        return False
-    parts = found.get("parts")
-    if not isinstance(parts, dict) or not all(_is_seconds(seconds) for seconds in parts.values()):
-        return False
-    named = cause is None or (isinstance(cause, dict) and isinstance(cause.get("name"), str))
-    groups = all(
-        isinstance(values.get(name), dict | None) for name in ("machine", "torch", "loader")
+    wrong = _wrong_field(values)
+    if wrong:
+        raise ArgumentError(f"{path}: the figures are incomplete: {wrong}{fix}")
+    found, machine = values["figures"], values.get("machine") or {}
+    busy = machine.get("busy", 0)
+    return SavedReport(
+        step_s=found["step_s"],
+        ceiling_s=found["ceiling_s"],
+        parts=found["parts"],
+        cause=(values.get("cause") or {}).get("name"),
+        sentence=values["sentence"],
+        few=bool(found.get("few")),
+        busy=busy if _is_seconds(busy) else 0.0,
+        same={name: (values.get(group) or {}).get(key) for name, group, key in _SAME},
     )
-    step, ceiling = found.get("step_s"), found.get("ceiling_s")
-    return named and groups and _is_seconds(ceiling) and _is_seconds(step) and step != 0
+
+
+def _wrong_field(values: dict[str, Any]) -> str:
+    """Returns the first field that is missing or has a wrong type, or ""."""
+    if not isinstance(values["sentence"], str):
+        return "sentence"
+    for group in ("figures", "cause", "machine", "torch", "loader"):
+        if not isinstance(values.get(group), dict | None):
+            return group
+    found, cause = values["figures"], values.get("cause")
+    if cause is not None and not isinstance(cause.get("name"), str):
+        return "cause.name"
+    for name in ("step_s", "ceiling_s"):
+        if not _is_seconds(found.get(name)):
+            return f"figures.{name}"
+    parts = found.get("parts")
+    if not isinstance(parts, dict) or not all(map(_is_seconds, parts.values())):
+        return "figures.parts"
+    return "figures.step_s" if found["step_s"] == 0 else ""
 
 
 def _is_seconds(value: Any) -> bool:
@@ -120,16 +149,15 @@ _SAME = (
 )
 
 
-def _notes(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    out = []
-    for name, group, key in _SAME:
-        old, new = ((report.get(group) or {}).get(key) for report in (before, after))
-        if old != new:
-            out.append(f"different {name}: {old}, then {new}")
-    for when, report in (("before", before), ("after", after)):
-        if report["figures"].get("few"):
+def _notes(old: SavedReport, new: SavedReport) -> list[str]:
+    out = [
+        f"different {name}: {value}, then {new.same[name]}"
+        for name, value in old.same.items()
+        if value != new.same[name]
+    ]
+    for when, report in (("before", old), ("after", new)):
+        if report.few:
             out.append(f"{when}: few steps, so the figures are noisy")
-        busy = (report.get("machine") or {}).get("busy", 0)
-        if isinstance(busy, int | float) and busy >= 0.15:
+        if report.busy >= 0.15:
             out.append(f"{when}: other processes used the CPUs, so the figures are noisy")
     return out

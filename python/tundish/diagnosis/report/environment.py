@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import subprocess
-from typing import Any
+from typing import cast
 
 from ..._c.errors import MissingError
 from ...program import find_program
+from ..doctor_json import EnvironmentJson
 
 MOST_S = 30.0
 _KEYS = ("area", "name", "level", "figure", "reason", "fix")
 
 
-def environment() -> list[dict[str, Any]]:
+def environment() -> list[EnvironmentJson]:
     """Returns the findings, or none if the program is missing or fails.
 
     A missing section is better than a missing report.
@@ -22,6 +23,8 @@ def environment() -> list[dict[str, Any]]:
         line = [find_program(), "env", "--json"]
         done = subprocess.run(line, capture_output=True, text=True, timeout=MOST_S)
         found = json.loads(done.stdout)["findings"]
-        return [{key: str(finding[key]) for key in _KEYS} for finding in found]
+        return [
+            cast(EnvironmentJson, {key: str(finding[key]) for key in _KEYS}) for finding in found
+        ]
     except (MissingError, OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError):
         return []

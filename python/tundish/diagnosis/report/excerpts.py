@@ -1,20 +1,16 @@
-"""Adds lines of the user's code to findings."""
+"""Reads the lines of the user's code around a finding."""
 
 from __future__ import annotations
 
 import linecache
-from typing import Any
+
+from ..doctor_json import Code
 
 AROUND = 2
 LONGEST = 160
 
 
-def add_excerpts(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Adds "code": [[number, text], ...] to each row with "file" and "line". Empty without a file."""
-    return [{**row, "code": excerpt(str(row["file"]), int(row["line"]))} for row in rows]
-
-
-def excerpt(file: str, line: int) -> list[list[Any]]:
+def excerpt(file: str, line: int) -> Code:
     """Returns the lines around `line`. Notebook cells are found in linecache."""
     texts = linecache.getlines(file) if file else []
     first, last = max(1, line - AROUND), min(len(texts), line + AROUND)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any
 
 from ...report import html_page as html
+from ..doctor_json import LayerJson, LayersJson
 from ..layers.layer_text import roof_text
 from ..layers.roofline import roofline_chart
 from .verdict_text import ms
@@ -14,9 +14,8 @@ MOST_ROWS = 40
 _HEADS = ["layer", "forward", "backward", "share", "GFLOP", "MB", "FLOP/byte", "bound", "of roof"]
 
 
-def layer_parts(values: dict[str, Any]) -> list[str]:
+def layer_parts(layers: LayersJson | None, why: str = "") -> list[str]:
     """Returns the section, or the reason why there is no table."""
-    layers, why = values.get("layers"), values.get("layers_why")
     if not layers:
         return ["<h2>Layers</h2>", f"<p class='soft'>No table: {escape(why)}</p>"] if why else []
     about = (
@@ -34,7 +33,7 @@ def layer_parts(values: dict[str, Any]) -> list[str]:
     return out
 
 
-def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+def _cells(row: LayerJson) -> tuple[str, ...]:
     flops = "?" if row["flops"] is None else f"{row['flops'] / 1e9:.2f}"
     return (
         f"{row['name']} {row['type']}" if not row["name"].startswith("(") else row["name"],

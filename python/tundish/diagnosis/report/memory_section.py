@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from html import escape
 from itertools import groupby
-from typing import Any
 
 from ...report import html_page as html
 from ...report.chart import INK, SOFT, line, svg, text
+from ..doctor_json import CurveJson, LongLivedJson, MemoryJson, ReportJson, TablesJson, TimelineJson
 from .section_text import kind_name, location_text, size_text
 from .verdict_text import NAMES, ms
 
@@ -27,16 +27,16 @@ COLORS = {
 MOST_FUNCTIONS = 30
 
 
-def extra_parts(values: dict[str, Any]) -> list[str]:
+def extra_parts(values: ReportJson) -> list[str]:
     """Returns the sections that have data."""
     return [
         *_memory(values.get("memory")),
-        *_tables(values.get("tables") or {}),
+        *_tables(values.get("tables")),
         *_timeline(values.get("timeline")),
     ]
 
 
-def memory_chart(curve: dict[str, Any]) -> str:
+def memory_chart(curve: CurveJson) -> str:
     """Draws a stacked chart of bytes by kind over a step, or returns "" without data."""
     parts, kinds = curve["parts"], curve["kinds"]
     if len(parts) < 2 or not kinds:
@@ -79,11 +79,11 @@ def _point(x: float, size: float, most: float, inner: float) -> str:
     return f"{LEFT + x:.1f},{TOP + inner * (1 - size / most):.1f}"
 
 
-def _memory(found: dict[str, Any] | None) -> list[str]:
+def _memory(found: MemoryJson | None) -> list[str]:
     if not found:
         return []
     peak, predicted = found["peak_bytes"], found["predicted"]
-    at = location_text({"inner": "", **found})
+    at = location_text(found["file"], found["line"])
     part = NAMES.get(found["part"], found["part"])
     about = f"{size_text(peak)} at the peak, in {part}" + (f" ({at})" if at else "") + "."
     if predicted:
@@ -92,14 +92,19 @@ def _memory(found: dict[str, Any] | None) -> list[str]:
     chart = memory_chart(found["curve"])
     if chart:
         out.append(html.card(chart, scrolls=True))
-    expected = (predicted or {}).get("kinds", {})
+    expected = predicted["kinds"] if predicted else {}
     kinds = [
         (kind_name(kind), size_text(size), f"{size / peak:.0%}", _size_or_dash(expected.get(kind)))
         for kind, size in sorted(found["kinds"].items(), key=lambda item: -item[1])
     ]
     out.append(html.grid(["kind", "at the peak", "share", "predicted"], kinds))
     rows = [
-        (size_text(row["bytes"]), kind_name(row["kind"]), str(row["count"]), location_text(row))
+        (
+            size_text(row["bytes"]),
+            kind_name(row["kind"]),
+            str(row["count"]),
+            location_text(row["file"], row["line"], row["inner"]),
+        )
         for row in found["rows"]
         if row["line"]
     ]
@@ -113,14 +118,14 @@ def _size_or_dash(size: int | None) -> str:
     return size_text(size) if size else ""
 
 
-def _long_lived(found: list[dict[str, Any]]) -> list[str]:
+def _long_lived(found: list[LongLivedJson]) -> list[str]:
     if not found:
         return []
     rows = [
         (
             tensor["why"],
             size_text(tensor["bytes"]),
-            location_text(tensor),
+            location_text(tensor["file"], tensor["line"]),
             "holds its autograd graph: keep x.detach()" if tensor["holds_graph"] else "",
         )
         for tensor in found
@@ -129,9 +134,9 @@ def _long_lived(found: list[dict[str, Any]]) -> list[str]:
     return [*out, html.grid(["", "bytes", "line", ""], rows)]
 
 
-def _tables(found: dict[str, Any]) -> list[str]:
+def _tables(found: TablesJson | None) -> list[str]:
     """Returns the table of host functions. The parts of the step have their own chart."""
-    advanced = found.get("advanced")
+    advanced = found["advanced"] if found else None
     if not advanced:
         return []
     rows = [
@@ -140,7 +145,7 @@ def _tables(found: dict[str, Any]) -> list[str]:
             f"{row['calls']:.1f}",
             ms(row["own_s"]),
             ms(row["all_s"]),
-            location_text({"inner": "", **row}),
+            location_text(row["file"], row["line"]),
         )
         for row in advanced["rows"][:MOST_FUNCTIONS]
     ]
@@ -149,7 +154,7 @@ def _tables(found: dict[str, Any]) -> list[str]:
     return [*out, html.grid(["function", "calls", "own", "with callees", "line"], rows)]
 
 
-def _timeline(found: dict[str, Any] | None) -> list[str]:
+def _timeline(found: TimelineJson | None) -> list[str]:
     if not found:
         return []
     if not found["steps"]:

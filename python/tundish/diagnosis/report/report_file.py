@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..._c.errors import ArgumentError
 from ..._cli.json_output import json_text
 from ...report.machine import machine, versions
+from ..doctor_json import OriginJson, ReportJson
 from .environment import environment
 
 
-def report_text(path: str, values: dict[str, Any]) -> str:
+def report_text(path: str, values: ReportJson) -> str:
     """Returns the contents of the file, by its extension.
 
     `values`: the verdict's JSON and the values that the verb adds.
     """
-    defaults = {"processes": 1, "exit": 0, "command": ""}
-    values = {**defaults, **values}
+    alone: OriginJson = {"processes": 1, "exit": 0, "command": ""}
     if "machine" not in values:
-        values |= origin()
+        alone.update(origin())
+    values = {**alone, **values}
     if path.endswith((".html", ".htm")):
         from .verdict_page import report_page
 
@@ -30,6 +29,6 @@ def report_text(path: str, values: dict[str, Any]) -> str:
     )
 
 
-def origin() -> dict[str, Any]:
+def origin() -> OriginJson:
     """Returns the machine, versions and findings about the environment."""
     return {"machine": machine(), "versions": versions(), "environment": environment()}

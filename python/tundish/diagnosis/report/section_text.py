@@ -6,6 +6,7 @@ import os
 from dataclasses import asdict
 from typing import Any
 
+from ..doctor_json import FunctionsJson, MemoryJson, PartJson, TimelineJson
 from .step_tables import tables
 
 MOST_FUNCTIONS = 20
@@ -24,7 +25,8 @@ def extra_lines(verdict: Any) -> list[str]:
         if verdict.table == "advanced" and found["advanced"]:
             out += _advanced(found["advanced"])
     memory = verdict.facts.recorded.memory
-    out += memory_lines(asdict(memory) if memory else None)
+    values: Any = asdict(memory) if memory else None
+    out += memory_lines(values)
     return out + _timeline(verdict.timeline)
 
 
@@ -39,18 +41,17 @@ def kind_name(kind: str) -> str:
     return _KINDS.get(kind, kind)
 
 
-def location_text(row: dict[str, Any]) -> str:
-    if not row["line"]:
-        return row.get("inner", "") or ""
-    inner = f" in {row['inner']}" if row.get("inner") else ""
-    return f"{row['file'].rpartition('/')[2]}:{row['line']}{inner}"
+def location_text(file: str, line: int, inner: str = "") -> str:
+    if not line:
+        return inner
+    return f"{file.rpartition('/')[2]}:{line}" + (f" in {inner}" if inner else "")
 
 
 def _ms(seconds: float | None) -> str:
     return "" if seconds is None else f"{seconds * 1e3:,.2f}"
 
 
-def _simple(rows: list[dict[str, Any]]) -> list[str]:
+def _simple(rows: list[PartJson]) -> list[str]:
     from .verdict_text import NAMES
 
     if not rows:
@@ -70,7 +71,7 @@ def _simple(rows: list[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def _advanced(found: dict[str, Any]) -> list[str]:
+def _advanced(found: FunctionsJson) -> list[str]:
     head = f"  Functions of the loop's thread, per step ({found['steps']} separate steps with cProfile)"
     lines = ["", head, f"    {'calls':>8}{'own ms':>10}{'all ms':>10}   function"]
     for row in found["rows"][:MOST_FUNCTIONS]:
@@ -84,13 +85,13 @@ def _advanced(found: dict[str, Any]) -> list[str]:
     return lines
 
 
-def memory_lines(found: dict[str, Any] | None) -> list[str]:
+def memory_lines(found: MemoryJson | None) -> list[str]:
     if not found:
         return []
     from .verdict_text import NAMES
 
     peak = found["peak_bytes"]
-    at = location_text({"inner": "", **found})
+    at = location_text(found["file"], found["line"])
     where = f"{NAMES.get(found['part'], found['part'])}{f', {at}' if at else ''}"
     lines = ["", f"  Memory at the peak of a step: {size_text(peak)} in {where}"]
     predicted = found["predicted"]
@@ -107,7 +108,7 @@ def memory_lines(found: dict[str, Any] | None) -> list[str]:
     if rows:
         lines += ["", "  Lines that hold the memory"]
     lines += [
-        f"    {size_text(row['bytes']):>11}  {kind_name(row['kind']):<16} {location_text(row)}"
+        f"    {size_text(row['bytes']):>11}  {kind_name(row['kind']):<16} {location_text(row['file'], row['line'], row['inner'])}"
         for row in rows
     ]
     if found["long_lived"]:
@@ -120,12 +121,12 @@ def memory_lines(found: dict[str, Any] | None) -> list[str]:
         )
         graph = "; holds its autograd graph: keep x.detach()" if tensor["holds_graph"] else ""
         lines.append(
-            f"    {size_text(tensor['bytes']):>11}  {tensor['why']}{grows}: {location_text(tensor)}{graph}"
+            f"    {size_text(tensor['bytes']):>11}  {tensor['why']}{grows}: {location_text(tensor['file'], tensor['line'])}{graph}"
         )
     return lines + [f"  note: {text}" for text in found["notes"]]
 
 
-def _timeline(found: dict[str, Any] | None) -> list[str]:
+def _timeline(found: TimelineJson | None) -> list[str]:
     if not found:
         return []
     if not found["steps"]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import Any
 
 from ...report.chart import INK, OTHERS, OURS, SOFT, line, svg, text
+from ..doctor_json import StepJson
 
 MOST = 400  # largest number of bars
 LEFT, TOP, BOTTOM, WIDTH, HEIGHT = 56, 24, 24, 760, 200
 
 
-def steps_chart(steps: list[dict[str, Any]]) -> str:
+def steps_chart(steps: list[StepJson]) -> str:
     """Draws the chart, or returns "" for fewer than two steps. `steps` have phase, s and data_s."""
     shown = steps[-MOST:]
     if len(shown) < 2:

@@ -9,17 +9,19 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from ..doctor_json import PartJson, TablesJson
 from ..probe.facts import Facts
 from ..verdict.figures import PARTS
 
 
-def tables(facts: Facts) -> dict[str, Any]:
+def tables(facts: Facts) -> TablesJson:
     """Returns both tables. `advanced` is None if cProfile did not run."""
     functions = facts.recorded.functions
-    return {"simple": simple_table(facts), "advanced": asdict(functions) if functions else None}
+    advanced: Any = asdict(functions) if functions else None
+    return {"simple": simple_table(facts), "advanced": advanced}
 
 
-def simple_table(facts: Facts) -> list[dict[str, Any]]:
+def simple_table(facts: Facts) -> list[PartJson]:
     """Returns the totals of all measured steps by part. Omits parts that never ran."""
     steps = [step for step in facts.steps if step.phase == "measure"]
     steps = [step for step in steps if not step.boundary]
@@ -27,7 +29,7 @@ def simple_table(facts: Facts) -> list[dict[str, Any]]:
     host = {part: sum(step.seconds.get(part, 0.0) for step in steps) for part in PARTS}
     gpu = {part: sum(step.gpu_seconds.get(part, 0.0) for step in steps) for part in PARTS}
     whole, whole_gpu = sum(host.values()), sum(gpu.values())
-    rows = []
+    rows: list[PartJson] = []
     for part in PARTS:
         count = sum(step.counts.get(part, 0) for step in steps)
         count = len(steps) if part == "other" else count

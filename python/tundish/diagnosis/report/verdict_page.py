@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from html import escape
-from typing import Any
 
 from ...report import html_page as html
 from ...report.machine import describe, note
+from ..doctor_json import (
+    AppliedJson,
+    EnvironmentJson,
+    FiguresJson,
+    FindingWithCodeJson,
+    GpuJson,
+    RankJson,
+    ReportJson,
+)
 from ..process.apply_change import applied_name
 from .code_section import code_block
 from .layer_section import layer_parts
@@ -18,16 +26,17 @@ MOST_LINES = 8
 MOST_FINDINGS = 40
 
 
-def report_page(values: dict[str, Any]) -> str:
+def report_page(values: ReportJson) -> str:
     """Returns the page. `values`: the JSON written by -o (docs/doctor-json.md)."""
     parts = [f"<h1>{escape(values['sentence'])}</h1>"]
     parts += [f"<p class='soft'>{escape(text)}</p>" for text in _subtitles(values)]
-    if values["figures"] is not None:
+    figures = values["figures"]
+    if figures is not None:
         parts += [
-            *_predictions(values),
-            *_waterfall(values["figures"]),
+            *_predictions(values, figures),
+            *_waterfall(figures),
             *_gpu(values.get("gpu")),
-            *layer_parts(values),
+            *layer_parts(values.get("layers"), values.get("layers_why", "")),
             *_steps(values),
             *_ranks(values["ranks"]),
             *_stages(values),
@@ -41,7 +50,7 @@ def report_page(values: dict[str, Any]) -> str:
     return html.page(f"tundish doctor: {values.get('command') or 'report'}", parts)
 
 
-def _subtitles(values: dict[str, Any]) -> list[str]:
+def _subtitles(values: ReportJson) -> list[str]:
     out = [values["command"]] if values.get("command") else []
     if values["cause"] is not None:
         share = f"{values['cause']['share']:.0%}".replace("%", " %")
@@ -49,9 +58,8 @@ def _subtitles(values: dict[str, Any]) -> list[str]:
     return out
 
 
-def _predictions(values: dict[str, Any]) -> list[str]:
+def _predictions(values: ReportJson, found: FiguresJson) -> list[str]:
     """Shows the step now, without loading, and after each change."""
-    found = values["figures"]
     step = found["step_s"]
     rows = [html.BarRow("step now", 0, 1, ms(step))]
     free = "if data were free" + ("" if found["ceiling_from"] == "replay" else " (computed)")
@@ -75,7 +83,7 @@ def _predictions(values: dict[str, Any]) -> list[str]:
     return out
 
 
-def _waterfall(found: dict[str, Any]) -> list[str]:
+def _waterfall(found: FiguresJson) -> list[str]:
     """Shows the parts of a step. Each part begins where the previous one ends."""
     step, begin, rows = found["step_s"], 0.0, []
     for part, seconds in found["parts"].items():
@@ -89,7 +97,7 @@ def _waterfall(found: dict[str, Any]) -> list[str]:
     return [*out, html.bars(rows, "parts of a step: " + _accessible_text(rows))]
 
 
-def _gpu(seen: dict[str, Any] | None) -> list[str]:
+def _gpu(seen: GpuJson | None) -> list[str]:
     """Shows how busy the GPU is in a profiled step."""
     if not seen or not seen["wall_s"]:
         return []
@@ -105,7 +113,7 @@ def _gpu(seen: dict[str, Any] | None) -> list[str]:
     return [*out, html.bars(rows, "the GPU in a step: " + _accessible_text(rows))]
 
 
-def _steps(values: dict[str, Any]) -> list[str]:
+def _steps(values: ReportJson) -> list[str]:
     chart = steps_chart(values["steps"])
     if not chart:
         return []
@@ -117,7 +125,7 @@ def _steps(values: dict[str, Any]) -> list[str]:
     ]
 
 
-def _ranks(ranks: list[dict[str, Any]]) -> list[str]:
+def _ranks(ranks: list[RankJson]) -> list[str]:
     if not ranks:
         return []
     rows = [
@@ -130,7 +138,7 @@ def _ranks(ranks: list[dict[str, Any]]) -> list[str]:
     return ["<h2>Time each rank waits for the others</h2>", html.bars(rows, label)]
 
 
-def _stages(values: dict[str, Any]) -> list[str]:
+def _stages(values: ReportJson) -> list[str]:
     inside = values["loading"]
     if inside is None or not inside["batch_s"]:
         return []
@@ -151,7 +159,7 @@ def _stages(values: dict[str, Any]) -> list[str]:
     return [*out, html.grid(["function", "stage", "per batch"], table)] if table else out
 
 
-def _lines(values: dict[str, Any]) -> list[str]:
+def _lines(values: ReportJson) -> list[str]:
     rows = [line for line in values["lines"] if line["part"] == "other" and line["share"] >= 0.01]
     rows = rows[:MOST_LINES]
     if not rows:
@@ -164,24 +172,22 @@ def _lines(values: dict[str, Any]) -> list[str]:
     return out
 
 
-def _applied(applied: dict[str, Any] | None) -> list[str]:
+def _applied(applied: AppliedJson | None) -> list[str]:
     if applied is None:
         return []
     rows = [
         ("change", f"{applied_name(applied)}  {applied['what']}"),
         ("tried", "yes" if applied["done"] else "no"),
     ]
-    rows += [(name, ms(applied[key])) for name, key in _STEPS if applied[key] is not None]
+    steps = {"predicted": applied["predicted_s"], "measured": applied["measured_s"]}
+    rows += [(name, ms(seconds)) for name, seconds in steps.items() if seconds is not None]
     if applied["difference"] is not None:
         rows.append(("difference", f"{applied['difference']:+.1%}"))
     rows += [("details", applied["text"]), ("new verdict", applied["sentence"])]
     return ["<h2>Applied change</h2>", html.table([row for row in rows if row[1]])]
 
 
-_STEPS = (("predicted", "predicted_s"), ("measured", "measured_s"))
-
-
-def _findings(findings: list[dict[str, Any]]) -> list[str]:
+def _findings(findings: list[FindingWithCodeJson]) -> list[str]:
     if not findings:
         return []
     out = ["<h2>Checks</h2>"]
@@ -197,7 +203,7 @@ def _findings(findings: list[dict[str, Any]]) -> list[str]:
     return out
 
 
-def _environment(findings: list[dict[str, Any]]) -> list[str]:
+def _environment(findings: list[EnvironmentJson]) -> list[str]:
     """Shows the findings about the machine. Problems come first."""
     if not findings:
         return []
@@ -215,13 +221,13 @@ def _environment(findings: list[dict[str, Any]]) -> list[str]:
     return [*out, html.grid(["", "what", "figure", "reason and fix"], rows)]
 
 
-def _reason_and_fix(finding: dict[str, Any]) -> str:
+def _reason_and_fix(finding: EnvironmentJson) -> str:
     return (
         f"{finding['reason']}. Fix: {finding['fix']}" if finding["fix"] else str(finding["reason"])
     )
 
 
-def _measured(values: dict[str, Any]) -> list[tuple[str, str]]:
+def _measured(values: ReportJson) -> list[tuple[str, str]]:
     rows = []
     found = values["figures"]
     if found is not None:

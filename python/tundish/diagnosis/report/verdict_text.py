@@ -157,7 +157,8 @@ def _findings(verdict: Verdict, notes: bool) -> list[str]:
         place = (
             f"{finding['file'].rpartition('/')[2]}:{finding['line']}  " if finding["file"] else ""
         )
-        cost = f" ({ms(finding['seconds'])} per step)" if finding.get("seconds") else ""
+        seconds = finding.get("seconds")
+        cost = f" ({ms(seconds)} per step)" if seconds else ""
         lines += [f"    {place}{finding['text']}{cost}", f"       {finding['remedy']}"]
     if len(found) > most:
         lines.append(f"    and {len(found) - most} more")

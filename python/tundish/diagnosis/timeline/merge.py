@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..doctor_json import TimelineJson
 from ..probe.clocks.timeline_clocks import ClockPair, error_ns
 from ..probe.loaders.worker_spans import read_ring
 from .chrome_file import MOST_BYTES, ChromeFile
@@ -33,7 +34,7 @@ class _Process:
         return begin < self.end and end > self.begin
 
 
-def make_timeline(folder: str, path: str, most_bytes: int = MOST_BYTES) -> dict[str, Any] | None:
+def make_timeline(folder: str, path: str, most_bytes: int = MOST_BYTES) -> TimelineJson | None:
     """Writes `path` and returns a summary for the report, or None if no step was recorded.
 
     Times in the file are microseconds of CLOCK_MONOTONIC, as in the file of Loader(trace=).
@@ -68,14 +69,22 @@ def make_timeline(folder: str, path: str, most_bytes: int = MOST_BYTES) -> dict[
     }
 
 
-def write_timeline(folder: str, path: str) -> dict[str, Any] | None:
+def write_timeline(folder: str, path: str) -> TimelineJson | None:
     """Like make_timeline(), but turns errors into notes, to keep the verdict."""
     try:
         return make_timeline(folder, path)
     except (OSError, ValueError, KeyError, TypeError) as error:
         note = f"the timeline could not be written: {type(error).__name__}: {error}"
-        nothing = dict.fromkeys(("steps", "events", "dropped", "bytes"), 0)
-        return {"file": path, **nothing, "clock_error_s": 0.0, "sources": {}, "notes": [note]}
+        return {
+            "file": path,
+            "steps": 0,
+            "events": 0,
+            "dropped": 0,
+            "bytes": 0,
+            "clock_error_s": 0.0,
+            "sources": {},
+            "notes": [note],
+        }
 
 
 def _processes(folder: str) -> list[_Process]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..doctor_json import ChangeJson
 from ..probe.facts import Facts, LoaderFacts
 from .cause import Cause, sufficient_workers
 from .figures import COMPUTE, Figures
@@ -26,9 +27,10 @@ class Change:
     at_best: bool = False  # predicted_s is a lower bound: the step may stay longer
     apply: str = ""  # value for `--apply` (probe/applied/); empty if the change needs an edit
 
-    def as_json(self, step_s: float) -> dict[str, Any]:
+    def as_json(self, step_s: float) -> ChangeJson:
         gain = step_s / self.predicted_s if self.predicted_s else None
-        return {**asdict(self), "gain": gain}
+        values: Any = {**asdict(self), "gain": gain}
+        return values  # type: ignore[no-any-return]
 
 
 def find_changes(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..._c.errors import ArgumentError
+from ..doctor_json import FindingJson
 from ..lint.check import check
 from ..rules.static import CHECKS
 from .line_costs import line_costs
@@ -15,13 +16,10 @@ if TYPE_CHECKING:
     from ..lint.finding import Finding
     from .verdict import Verdict
 
-_KEYS = ("file", "line", "check", "level", "text", "remedy", "page")
-
-
 MOST_FILES = 5
 
 
-def script_findings(command: list[str], loop: list[str]) -> list[dict[str, Any]]:
+def script_findings(command: list[str], loop: list[str]) -> list[FindingJson]:
     """Returns the findings of the command's script and of the user's files around the loop.
 
     Notes are omitted.
@@ -33,7 +31,16 @@ def script_findings(command: list[str], loop: list[str]) -> list[dict[str, Any]]
         except (ArgumentError, OSError):
             continue
     return [
-        {key: getattr(finding, key) for key in _KEYS}
+        {
+            "file": finding.file,
+            "line": finding.line,
+            "check": finding.check,
+            "level": finding.level,
+            "text": finding.text,
+            "remedy": finding.remedy,
+            "page": finding.page,
+            "seconds": None,
+        }
         for finding in found
         if finding.level in ("error", "warning")
     ]
@@ -59,7 +66,7 @@ def _script(command: list[str]) -> str:
     return ""
 
 
-def _for_this_run(findings: list[dict[str, Any]], verdict: Verdict) -> list[dict[str, Any]]:
+def _for_this_run(findings: list[FindingJson], verdict: Verdict) -> list[FindingJson]:
     """Adapts findings to this run.
 
     Omits findings that only cost time on a GPU if the run had none, and adds a note. Suggests as
@@ -86,11 +93,17 @@ def _for_this_run(findings: list[dict[str, Any]], verdict: Verdict) -> list[dict
     ]
 
 
+def _with_seconds(finding: FindingJson, seconds: float | None) -> FindingJson:
+    out = finding.copy()
+    out["seconds"] = seconds
+    return out
+
+
 def _is_only_for_gpus(name: str) -> bool:
     return name in CHECKS and CHECKS[name].only_gpu
 
 
-def with_costs(findings: list[dict[str, Any]], verdict: Verdict) -> list[dict[str, Any]]:
+def with_costs(findings: list[FindingJson], verdict: Verdict) -> list[FindingJson]:
     """Adds "seconds" per step to findings whose lines have enough samples; most expensive first."""
     costs: dict[tuple[str, int], float] = {}
     if verdict.figures is not None:
@@ -102,5 +115,6 @@ def with_costs(findings: list[dict[str, Any]], verdict: Verdict) -> list[dict[st
     for finding in _for_this_run(findings, verdict):
         file = finding["file"]
         seconds = costs.get((real_path(file), finding["line"])) if file else None
-        out.append({**finding, "seconds": finding.get("seconds") if seconds is None else seconds})
+        known = finding.get("seconds") if seconds is None else seconds
+        out.append(_with_seconds(finding, known))
     return sorted(out, key=lambda finding: -(finding["seconds"] or 0.0))

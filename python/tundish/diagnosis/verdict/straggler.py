@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from statistics import median
 
+from ..doctor_json import RankJson
 from ..probe.facts import Facts
 from .cause import Cause, loading_cause
 from .changes import Change
@@ -43,7 +44,7 @@ def judge_ranks(all_facts: list[Facts]) -> Verdict:
         if index != slow and verdict.figures
     ]
     lost = median(wait for index, wait in enumerate(waits) if index != slow) - waits[slow]
-    rows = [
+    rows: list[RankJson] = [
         {"rank": verdict.facts.rank, "step_s": verdict.figures.step_s, "waits_s": wait}
         for verdict, wait in zip(trained, waits)
         if verdict.figures

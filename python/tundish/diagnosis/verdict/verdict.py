@@ -7,9 +7,19 @@ import os
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ..doctor_json import (
+    AppliedJson,
+    FindingJson,
+    FindingWithCodeJson,
+    LineJson,
+    RankJson,
+    ReportJson,
+    StepJson,
+    TimelineJson,
+)
 from ..layers.layer_json import layers_json
-from ..probe.facts import NO_FACTS, Facts, StepFacts
-from ..report.excerpts import add_excerpts
+from ..probe.facts import NO_FACTS, Facts, LineFacts, StepFacts
+from ..report.excerpts import excerpt
 from ..report.step_tables import tables
 from ..rules.runtime import check_layers, check_run
 from .cause import CAUSES, Cause, find_cause
@@ -38,13 +48,11 @@ class Verdict:
     loading: Loading | None = None  # time of a batch by stage
     facts: Facts = NO_FACTS  # observations of the run
     notes: list[str] = field(default_factory=list)  # limitations of the verdict
-    ranks: list[dict[str, Any]] = field(
-        default_factory=list
-    )  # rank, step and waiting time of each rank
-    findings: list[dict[str, Any]] = field(default_factory=list)  # findings of the checks
-    applied: dict[str, Any] | None = None  # the change that was tried, and its measured step
+    ranks: list[RankJson] = field(default_factory=list)  # rank, step and waiting time of each rank
+    findings: list[FindingJson] = field(default_factory=list)  # findings of the checks
+    applied: AppliedJson | None = None  # the change that was tried, and its measured step
     table: str = ""  # table to print: "simple" or "advanced"
-    timeline: dict[str, Any] | None = None  # contents of the timeline file
+    timeline: TimelineJson | None = None  # contents of the timeline file
 
     def __str__(self) -> str:
         from ..report.verdict_text import verdict_text
@@ -69,38 +77,57 @@ class Verdict:
         with open(path, "w", encoding="utf-8", errors="replace") as file:
             file.write(text)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> ReportJson:
         facts, step = self.facts, self.figures.step_s if self.figures else 0.0
-        inside = None
+        inside: Any = None
         if self.loading is not None:
             inside = {**asdict(self.loading), "batch_s": self.loading.batch_s}
         return {
             "version": VERSION,
             "sentence": self.sentence,
-            "cause": None if self.cause is None else asdict(self.cause),
-            "figures": None if self.figures is None else asdict(self.figures),
+            "cause": _as_json(self.cause),
+            "figures": _as_json(self.figures),
             "changes": [change.as_json(step) for change in self.changes],
             "loading": inside,
             "loader": facts.loader.as_json() if facts.loader else None,
-            "lines": add_excerpts([asdict(line) for line in facts.lines]),
+            "lines": [_line_json(line) for line in facts.lines],
             "steps": [_step_json(step) for step in facts.steps],
             "overhead_s": facts.overhead_s,
             "phase": facts.phase or None,
-            "torch": asdict(facts.torch) if facts.torch else None,
-            "gpu": asdict(facts.gpu_profile) if facts.gpu_profile else None,
+            "torch": _as_json(facts.torch),
+            "gpu": _as_json(facts.gpu_profile),
             "layers": layers_json(facts.layers),
             "layers_why": facts.layers_why,
             "notes": self.notes,
             "ranks": self.ranks,
-            "findings": [{"seconds": None, **finding} for finding in add_excerpts(self.findings)],
+            "findings": [_finding_json(finding) for finding in self.findings],
             "applied": self.applied,
             "tables": tables(facts),
-            "memory": asdict(facts.recorded.memory) if facts.recorded.memory else None,
+            "memory": _as_json(facts.recorded.memory),
             "timeline": self.timeline,
         }
 
 
-def _step_json(step: StepFacts) -> dict[str, Any]:
+def _as_json(value: Any) -> Any:
+    return None if value is None else asdict(value)
+
+
+def _line_json(line: LineFacts) -> LineJson:
+    values: Any = {**asdict(line), "code": excerpt(line.file, line.line)}
+    return values  # type: ignore[no-any-return]
+
+
+def _finding_json(finding: FindingJson) -> FindingWithCodeJson:
+    code = excerpt(finding["file"], finding["line"])
+    values: Any = {
+        "seconds": None,
+        **finding,
+        "code": code,
+    }  # a check without a cost has no seconds
+    return values  # type: ignore[no-any-return]
+
+
+def _step_json(step: StepFacts) -> StepJson:
     """Returns a step without the doctor's work, with GPU times if known."""
     parts = step.gpu_seconds or step.seconds
     whole = sum(s for part, s in parts.items() if part != "own")

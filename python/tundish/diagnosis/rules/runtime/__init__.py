@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 from typing import Any
 
+from ...doctor_json import FindingJson
 from ...layers.measured_layers import MeasuredLayers
 from ...probe.facts import Facts
 from ...probe.layers.layer_facts import LayersFacts
@@ -28,12 +29,12 @@ CHECKS: dict[str, RunningCheck] = _checks(__name__, __path__)
 LAYER_CHECKS: dict[str, LayerCheck] = _checks(layers.__name__, layers.__path__)
 
 
-def check_layers(facts: LayersFacts | None) -> list[dict[str, Any]]:
+def check_layers(facts: LayersFacts | None) -> list[FindingJson]:
     """Returns the findings of the layer checks, most expensive first, notes last."""
     if not facts:
         return []
     measured = MeasuredLayers(facts)
-    found = [
+    found: list[FindingJson] = [
         {
             "file": "",
             "line": 0,
@@ -47,10 +48,10 @@ def check_layers(facts: LayersFacts | None) -> list[dict[str, Any]]:
         for check in LAYER_CHECKS.values()
         for finding in check.find(measured)
     ]
-    return sorted(found, key=lambda finding: -float(finding["seconds"] or 0.0))
+    return sorted(found, key=lambda finding: -(finding["seconds"] or 0.0))
 
 
-def check_run(facts: Facts) -> list[dict[str, Any]]:
+def check_run(facts: Facts) -> list[FindingJson]:
     """Returns the findings of the runtime checks for one process, as in the doctor's JSON."""
     if facts.observed is None:
         return []
@@ -63,6 +64,7 @@ def check_run(facts: Facts) -> list[dict[str, Any]]:
             "text": finding.text,
             "remedy": finding.remedy,
             "page": check.page,
+            "seconds": None,
         }
         for check in CHECKS.values()
         for finding in check.find(facts, facts.observed)
