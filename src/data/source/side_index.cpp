@@ -22,13 +22,13 @@
 namespace tundish {
 namespace {
 
-constexpr std::string_view kMagic = "TND sid2";
+constexpr std::string_view kMagic = "TND sid3";
 constexpr std::uint64_t kMaxIndexBytes = 1ull << 30;
 // Bound of a valid index: a record takes at least 16 bytes of data, and 24 bytes besides its name.
 constexpr std::uint64_t kIndexPerByte = 16, kIndexAtLeast = 1 << 20;
 // magic, version, bytes of the format's name, size, two times, bytes of the payload, hash of the
-// path
-constexpr std::size_t kHead = 8 + 4 + 4 + 8 + 8 + 8 + 8 + 8;
+// path, inode
+constexpr std::size_t kHead = 8 + 4 + 4 + 8 + 8 + 8 + 8 + 8 + 8;
 
 std::uint64_t most_bytes(const FileStamp& data) {
   return std::min(kMaxIndexBytes,
@@ -86,6 +86,7 @@ std::vector<std::byte> close_side_index(const std::string& path, const FileStamp
   store(out.data() + 32, std::uint64_t{payload.size()});
   store(out.data() + 40, hash_of(path));
   store(out.data() + 48, stamp.status_changed_ns);
+  store(out.data() + 56, stamp.inode);
   const Bytes name = std::as_bytes(std::span(format));
   out.insert(out.end(), name.begin(), name.end());
   out.insert(out.end(), payload.begin(), payload.end());
@@ -132,6 +133,7 @@ bool head_fits(Bytes file, std::uint64_t payload, const std::string& path, const
          load<std::uint64_t>(head + 32) == payload &&
          load<std::uint64_t>(head + 40) == hash_of(path) &&
          load<std::int64_t>(head + 48) == stamp.status_changed_ns &&
+         load<std::uint64_t>(head + 56) == stamp.inode &&
          std::memcmp(head + kHead, format.data(), format.size()) == 0;
 }
 
@@ -170,7 +172,8 @@ FileStamp stamp_of(const std::string& path) {
   constexpr std::chrono::nanoseconds kTick = kFileClockTick;
   const std::chrono::nanoseconds age(ns(now) - ns(status.st_ctim));
   if (age >= age.zero() && age < kTick) std::this_thread::sleep_for(kTick - age);
-  return {static_cast<std::uint64_t>(status.st_size), ns(status.st_mtim), ns(status.st_ctim)};
+  return {static_cast<std::uint64_t>(status.st_size), ns(status.st_mtim), ns(status.st_ctim),
+          static_cast<std::uint64_t>(status.st_ino)};
 }
 
 std::optional<std::vector<std::byte>> open_side_index(Bytes file, const std::string& path,

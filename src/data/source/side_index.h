@@ -1,8 +1,9 @@
 // Results of scanning a data file, stored so that the next opening need not scan the file.
 //
 // The index of DIR/NAME is the file DIR/.NAME.tndx, or, if the folder is not writable, a file in
-// $XDG_CACHE_HOME/tundish (~/.cache/tundish). It is used only if the data file still has the size
-// and the time of last change that it had during the scan, and only if its checksum is correct.
+// $XDG_CACHE_HOME/tundish (~/.cache/tundish). It is used only if the data file still has the size,
+// the times of change and the inode that it had during the scan, and only if its checksum is
+// correct.
 // Its content is never trusted: callers check every offset against the file.
 #pragma once
 
@@ -21,6 +22,7 @@ struct FileStamp {
   std::uint64_t size = 0;
   std::int64_t changed_ns = 0;         // st_mtim
   std::int64_t status_changed_ns = 0;  // st_ctim, which programs cannot set
+  std::uint64_t inode = 0;  // differs between two files that were written in one clock tick
   bool operator==(const FileStamp&) const = default;
 };
 // Waits until the last change is older than a tick of the file system's clock, so that any later

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
@@ -39,6 +40,9 @@ TEST_CASE("an index comes back for the file it was made of, and for no other") {
   CHECK_FALSE(load_side_index(path, other, "rec", 1));
   other = stamp;
   ++other.status_changed_ns;
+  CHECK_FALSE(load_side_index(path, other, "rec", 1));
+  other = stamp;
+  ++other.inode;
   CHECK_FALSE(load_side_index(path, other, "rec", 1));
   // A copy of the index, placed beside another file of the same size and time.
   std::vector<std::byte> index;
@@ -77,6 +81,20 @@ TEST_CASE("an index that every user may write is not used") {
   REQUIRE(load_side_index(path, stamp_of(path), "rec", 1));
   REQUIRE(::chmod((folder / ".a.rec.tndx").c_str(), 0666) == 0);
   CHECK_FALSE(load_side_index(path, stamp_of(path), "rec", 1));
+}
+
+TEST_CASE("an index of a user who owns neither the data nor the process is not used") {
+  if (::geteuid() != 0) return;  // only root can change the owner of a file
+  constexpr uid_t kOther = 12345;
+  const TemporaryFolder folder;
+  const std::string path = folder.write("a.rec", "some data");
+  save_side_index(path, stamp_of(path), "rec", 1, bytes_of("content"));
+  REQUIRE(::chown((folder / ".a.rec.tndx").c_str(), kOther, static_cast<gid_t>(-1)) == 0);
+  CHECK_FALSE(load_side_index(path, stamp_of(path), "rec", 1));
+  REQUIRE(::chown(path.c_str(), kOther, static_cast<gid_t>(-1)) == 0);
+  save_side_index(path, stamp_of(path), "rec", 1, bytes_of("content"));
+  REQUIRE(::chown((folder / ".a.rec.tndx").c_str(), kOther, static_cast<gid_t>(-1)) == 0);
+  CHECK(load_side_index(path, stamp_of(path), "rec", 1));  // both belong to that user
 }
 
 TEST_CASE("every changed bit and every cut of an index is noticed") {
