@@ -103,6 +103,8 @@ def main() -> int:
     parser.add_argument("--mib", type=int, default=512, help="memory that a file may take (512)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the tallies")
     options = parser.parse_args()
+    if not PROGRAM.exists():
+        parser.error(f"{PROGRAM} does not exist")  # every file would count as refused
     names = options.only or list(tiny_files.MAKERS)
     keep = Path(tempfile.mkdtemp(prefix="tundish-tiny-"))
     shown = Progress(options.files * len(names))

@@ -267,6 +267,24 @@ def make_n5(chance: random.Random, folder: Path) -> Path:
     return top
 
 
+def countable(shape: list[int]) -> tuple[int, ...]:
+    """Returns the shape with its last sides cut, so that libhdf5 can count the elements."""
+    left = 2**59  # of 8 bytes at most
+    out = []
+    for size in shape:
+        out.append(min(size, left))
+        left //= max(out[-1], 1)
+    return tuple(max(size, 1) if place else size for place, size in enumerate(out))
+
+
+def chunk_number(place: tuple[int, ...], shape: tuple[int, ...], chunks: tuple[int, ...]) -> int:
+    """Returns the index of the chunk that holds an element, in C order."""
+    number = 0
+    for at, size, side in zip(place, shape, chunks, strict=True):
+        number = number * -(-size // side) + at // side
+    return number
+
+
 def make_hdf5(chance: random.Random, folder: Path) -> Path:
     """Writes h5py datasets that are declared and mostly not written."""
     import h5py
@@ -275,29 +293,33 @@ def make_hdf5(chance: random.Random, folder: Path) -> Path:
     name = folder / "a.h5"
     with h5py.File(name, "w", libver=chance.choice(["earliest", "latest"])) as file:
         for array in ["image", "label", "c"][: chance.randint(1, 3)]:
-            shape = tuple(min(size, 2**62) for size in huge_shape(chance))
+            shape = countable(huge_shape(chance))
             kind = chance.choice(["chunked", "contiguous", "strings", "groups", "virtual"])
             if kind == "chunked":
                 chunks = tuple(chance.choice([1, min(max(size, 1), 1000)]) for size in shape)
-                growing = (None, *shape[1:]) if chance.random() < 0.5 else shape
+                growing = (None, *shape[1:]) if chance.random() < 0.5 or not shape[0] else shape
                 compression = chance.choice([None, "gzip"])
                 made = file.create_dataset(
                     array, shape, "u1", chunks=chunks, maxshape=growing, compression=compression
                 )
                 for _ in range(chance.randint(0, 20)):
-                    with_data = tuple(chance.randrange(max(size, 1)) for size in shape)
-                    if all(shape):
-                        made[with_data] = 1
+                    place = tuple(chance.randrange(max(size, 1)) for size in shape)
+                    if all(shape) and chunk_number(place, shape, chunks) < 2**32:
+                        made[place] = 1  # libhdf5's arrays of chunks have no larger indexes
             elif kind == "contiguous":
                 file.create_dataset(array, shape, chance.choice(["u1", "f8"]), track_times=False)
             elif kind == "strings":
-                file.create_dataset(
-                    array, (min(shape[0], 10**7),), h5py.vlen_dtype(np.uint8), chunks=(1000,)
-                )
+                count = min(max(shape[0], 1), 10**7)
+                chunks = (min(count, 1000),)
+                file.create_dataset(array, (count,), h5py.vlen_dtype(np.uint8), chunks=chunks)
             elif kind == "groups":
                 for number in range(chance.choice([10, 300])):
                     file.create_dataset(
-                        f"{array}{number}/x", shape, "u1", chunks=tuple(1 for _ in shape)
+                        f"{array}{number}/x",
+                        shape,
+                        "u1",
+                        maxshape=(None, *shape[1:]),
+                        chunks=tuple(1 for _ in shape),
                     )
             else:
                 length = min(max(shape[0], 1), 10**6)
