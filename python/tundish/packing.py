@@ -70,18 +70,26 @@ def pack(
     options |= {"shard_size": shard_size, "no_resume": not resume}
     if shard is not None:
         options["shard"] = f"{shard[0]}/{shard[1]}"
+    about = {"classes": classes, "identity": identity, "same_shape": same_shape}
     if isinstance(source, str | os.PathLike):
-        argv = source.argv() if isinstance(source, DataSource) else []
+        argv = _source_argv(source, {**about, "processes": processes})
         argv += [*_flags(options), "--output", os.fspath(output), "--", os.fspath(source)]
         result, code = _run_with_progress(argv, progress, {})
     else:
-        about = {"classes": classes, "identity": identity, "same_shape": same_shape}
         result, code = _pack_samples(source, output, progress, processes, about, options)
     if result["proof"] and result["proof"]["different"]:
         raise _disproof(result)
     if code != 0:
         raise _refusal(result)
     return result
+
+
+def _source_argv(source: Path, for_samples: dict[str, Any]) -> list[str]:
+    """Returns the options of a DataSource. Refuses options that only Python samples have."""
+    given = [name for name, value in for_samples.items() if value is not None]
+    if given:
+        raise ArgumentError(f"{given[0]}= is for samples from Python, and the source is a path")
+    return source.argv() if isinstance(source, DataSource) else []
 
 
 def _pack_samples(

@@ -94,7 +94,23 @@ def describe(
     if the_image < 0:
         _warn_of_float_pictures(fields, values)
     has_labels = any(field.type == LABEL or field.label_vector for field in fields)
+    if the_image >= 0 and not has_labels:
+        _warn_of_no_label(fields, values)
     return layout, list(classes) if has_labels else []
+
+
+def _warn_of_no_label(fields: Sequence[Field], values: Sequence[Any]) -> None:
+    """Warns if a value beside the image could have been meant as the label."""
+    for field, value in zip(fields, values, strict=True):
+        array = array_of(value) if field.type == ARRAY else None
+        is_whole = array is not None and array.data.size == 1 and array.data.dtype.kind in "biu"
+        if is_whole or (field.type != IMAGE and field.name.lower() in _LABEL_NAMES):
+            warnings.warn(
+                f"the samples have no label: '{field.name}' is {type_text(value)}. A label is an int "
+                "(int(value) for bool and for arrays of one element, classes.index(value) for a name)",
+                stacklevel=6,
+            )
+            return
 
 
 def _warn_of_float_pictures(fields: Sequence[Field], values: Sequence[Any]) -> None:

@@ -9,9 +9,11 @@ import numpy as np
 
 from .sample_values import (
     file_bytes,
+    has_masked_elements,
     is_array,
     is_bytes,
     is_file,
+    is_loaded,
     is_pil,
     npy_bytes,
     to_array,
@@ -20,6 +22,8 @@ from .sample_values import (
 
 # (H, W, C), (C, H, W), (H, W). The last layout also counts as `channels_last`.
 _CHANNELS = (1, 3, 4)
+# Formats of Pillow whose files the engine decodes. MPO is a JPEG with more images behind it.
+_DECODED_FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "BMP", "DIB", "GIF")
 # Modes that a PNG stores without loss; L and RGB are stored as arrays.
 _PNG_MODES = ("1", "P", "LA", "RGBA", "I;16")
 
@@ -55,7 +59,7 @@ def image_bytes(value: Any, axes: str) -> bytes:
     if is_pil(value):
         return _unchanged_file(value) or _pil_bytes(value)
     if is_array(value):
-        if len(value.shape) == len(axes) and image_axes(value):
+        if len(value.shape) == len(axes) and image_axes(value) and not has_masked_elements(value):
             array = to_array(value)
             assert array is not None
             data = array.data
@@ -102,11 +106,10 @@ def _unchanged_file(image: Any) -> bytes | None:
     """
     from PIL import Image, ImageFile
 
-    pixels = vars(image).get("_im", vars(image).get("im", image))  # "im" in older Pillow
-    if not isinstance(image, ImageFile.ImageFile) or pixels is not None:
+    if not isinstance(image, ImageFile.ImageFile) or is_loaded(image):
         return None
     file = getattr(image, "fp", None)
-    if file is None or getattr(file, "closed", False) or not image.format:
+    if file is None or getattr(file, "closed", False) or image.format not in _DECODED_FORMATS:
         return None
     try:
         place = file.tell()

@@ -12,6 +12,7 @@ from .images import WrongValue, image_bytes
 from .sample_values import (
     Array,
     file_bytes,
+    has_masked_elements,
     is_array,
     is_bytes,
     is_file,
@@ -58,6 +59,8 @@ def integer_of(value: Any) -> int | None:
     """Returns a whole number, or None. A bool is not a number here."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
+    if has_masked_elements(value):
+        return None
     if is_array(value) and value.ndim == 0 and "int" in str(value.dtype):
         return int(value)
     return None
@@ -66,6 +69,8 @@ def integer_of(value: Any) -> int | None:
 def float_of(value: Any) -> float | None:
     if isinstance(value, float):
         return value
+    if has_masked_elements(value):
+        return None
     if is_array(value) and value.ndim == 0 and "float" in str(value.dtype):
         return float(value)
     return None

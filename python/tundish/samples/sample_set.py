@@ -16,6 +16,7 @@ from .hugging_face import class_names, is_hugging_face, without_decoding
 from .images import WrongValue
 from .layout import Layout
 from .sample_fields import IMAGE, LABEL
+from .sample_values import snapshot
 from .serve import Answers, answers_by_number, answers_in_order, encoded, exception_text
 
 _PROBES = 16
@@ -66,7 +67,8 @@ class SampleSet:
 
     def _first_samples(self) -> list[tuple[int, Any]]:
         try:
-            taken = list(itertools.islice(self._samples, _PROBES))
+            # An iterator may yield the same array each time, with new contents.
+            taken = [snapshot(sample) for sample in itertools.islice(self._samples, _PROBES)]
         except Exception:
             raise _raised(0, exception_text()) from None
         if not taken:
@@ -110,7 +112,7 @@ def _spread_samples(dataset: Any, count: int) -> list[tuple[int, Any]]:
     probes = []
     for number in numbers:
         try:
-            probes.append((number, dataset[number]))
+            probes.append((number, snapshot(dataset[number])))
         except Exception:
             probes.append((number, _Failed(exception_text())))
     if all(isinstance(sample, _Failed) for _, sample in probes):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,6 +81,8 @@ def looks_like_image(data: bytes | bytearray | memoryview) -> bool:
 
 def type_text(value: object) -> str:
     """Describes a value for messages: "str", "uint8 (32, 32, 3)"."""
+    if has_masked_elements(value):
+        return "an array with masked elements (value.filled(0) makes a plain one)"
     if is_array(value):
         array: Any = value
         element = str(array.dtype).removeprefix("torch.")
@@ -90,9 +93,52 @@ def type_text(value: object) -> str:
     return "None" if value is None else type(value).__name__
 
 
+def has_masked_elements(value: object) -> bool:
+    """Returns whether an array of `numpy.ma`, or a list with one, hides elements behind its mask."""
+    if isinstance(value, list | tuple):
+        kinds = (list, tuple, np.ma.MaskedArray)
+        return any(has_masked_elements(each) for each in value if isinstance(each, kinds))
+    return isinstance(value, np.ma.MaskedArray) and bool(np.ma.getmaskarray(value).any())
+
+
+def snapshot(value: Any) -> Any:
+    """Copies what a dataset may overwrite for its next sample: containers, arrays, tensors, buffers."""
+    if isinstance(value, Mapping):
+        return {name: snapshot(each) for name, each in value.items()}
+    if isinstance(value, tuple | list):
+        copies = [snapshot(each) for each in value]
+        if isinstance(value, tuple) and hasattr(value, "_make"):
+            return value._make(copies)
+        return tuple(copies) if isinstance(value, tuple) else copies
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if is_tensor(value):
+        return value.detach().clone()
+    if is_pil(value) and is_loaded(value):
+        return value.copy()
+    return value
+
+
+def is_loaded(image: Any) -> bool:
+    """Returns whether a Pillow image holds pixels. An opened file holds none until its first use."""
+    return vars(image).get("_im", vars(image).get("im", image)) is not None  # older Pillow: "im"
+
+
+def _numpy_of(tensor: Any) -> Any:
+    """Returns the elements of a tensor as an array, or None for a layout that NumPy lacks."""
+    try:
+        return tensor.resolve_conj().resolve_neg().numpy()
+    except (RuntimeError, TypeError):  # sparse, nested or quantized tensors, float8
+        return None
+
+
 def to_array(value: Any) -> Array | None:
     """Converts arrays, tensors, numbers and lists of numbers. Returns None for other values."""
     element = ""
+    if has_masked_elements(value):
+        return None
     if is_tensor(value):
         torch = sys.modules["torch"]
         value = value.detach().cpu()
@@ -102,7 +148,9 @@ def to_array(value: Any) -> Array | None:
                 "bfloat16",
             )
         else:
-            value = value.numpy()
+            value = _numpy_of(value)
+            if value is None:
+                return None
     try:
         data = np.asarray(value)
     except (TypeError, ValueError, OverflowError):  # lists of different lengths
