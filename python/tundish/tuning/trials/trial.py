@@ -18,6 +18,7 @@ from ..tricks import Trick, in_order
 
 _START = "from tundish.tuning.trials.trial_process import main; main(int(sys.argv[1]))"
 SLOWEST_TURN_S = 120.0
+IN_TRIAL = "TUNDISH_TUNE_TRIAL"  # set in the environment of every trial and its children
 
 
 class TrialFailed(RuntimeError):
@@ -32,6 +33,11 @@ class TrialProcess:
     """A child process. send() and receive() are separate, so that several processes can be busy."""
 
     def __init__(self) -> None:
+        if IN_TRIAL in os.environ:  # without a check, trials would start trials without end
+            raise ArgumentError(
+                "a trial imports your script, and the script starts a tuning run of its own\n"
+                '  fix: put the call and what follows it below if __name__ == "__main__":'
+            )
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         own_end, child_end = Pipe()
         self._connection = own_end

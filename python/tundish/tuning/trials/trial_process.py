@@ -15,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import os
+import select
 import signal
 import sys
 import time
@@ -30,6 +31,7 @@ from ..job import Job, JobSource, set_seeds
 from ..step import Step
 from ..step_graph import CannotCapture
 from ..tricks import in_order, trick_from_json
+from .trial import IN_TRIAL
 
 _DIE_WITH_PARENT = 1  # prctl(PR_SET_PDEATHSIG, ...)
 
@@ -191,14 +193,24 @@ def failure(error: BaseException) -> dict[str, Any]:
     }
 
 
+def is_closed(connection: Connection) -> bool:
+    """Returns whether the parent's end is closed. A parent that ended before prctl() sends no signal."""
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLRDHUP)
+    return bool(poll.poll(0))
+
+
 def main(fd: int) -> None:
     ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    os.environ[IN_TRIAL] = "1"
     connection, trial = Connection(fd), Trial()
     while True:
         try:
             request = connection.recv()
         except EOFError:
+            return
+        if is_closed(connection):
             return
         try:
             reply = answer(trial, request)
