@@ -4,8 +4,8 @@
 
 For plans with every trick, 100 applied steps must give the weights of 100 plain steps within the
 grade, with a learning-rate scheduler, clipping and the scaler. Also covered: a batch of another
-shape in between; that graphs are really replayed; a state_dict() from which the plain loop resumes;
-undo(); naming the line that cannot be captured.
+shape in between; that graphs are really replayed, and captured again after changes of Python state;
+a state_dict() from which the plain loop resumes; undo(); naming the line that cannot be captured.
 """
 
 from __future__ import annotations
@@ -237,6 +237,57 @@ def check_options() -> bool:
     return all(torch.equal(a, b) for a, b in zip(before, model.parameters()))
 
 
+def move_weights(model: nn.Module) -> None:
+    for parameter in model.parameters():
+        parameter.data = parameter.data.clone() * 0.5
+
+
+CHANGES: dict[str, Callable[[nn.Module, torch.optim.Optimizer, Any], Any]] = {
+    "unfreeze": lambda model, optimizer, saved: model.features.requires_grad_(True),
+    "evaluation mode": lambda model, optimizer, saved: model.features.eval(),
+    "loaded state": lambda model, optimizer, saved: optimizer.load_state_dict(saved),
+    "cleared state": lambda model, optimizer, saved: optimizer.state.clear(),
+    "moved weights": lambda model, optimizer, saved: move_weights(model),
+}
+
+
+def change_halfway(change: str, tricks: list[Trick]) -> torch.Tensor:
+    """Returns the weights of a run in which Python state changes after the graph was captured."""
+    model, _ = make("SGD")
+    model.features.requires_grad_(change != "unfreeze")
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-3, eps=1e-4)
+    step = Step(model, optimizer, nn.CrossEntropyLoss())
+    for trick in tricks:
+        trick.apply(step)
+    data = [batch for batch in batches() if len(batch[0]) == 64]
+    for batch in data[:8]:
+        step(batch)
+    saved = copy.deepcopy(optimizer.state_dict())
+    for batch in data[8:16]:
+        step(batch)
+    CHANGES[change](model, optimizer, saved)
+    for batch in data[16:24]:
+        step(batch)
+    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+
+
+def check_changes() -> bool:
+    """Checks that steps under a graph follow changes of Python state as a plain loop does."""
+    flags = StrictFp32()
+    holder = Step(*make("SGD"), nn.CrossEntropyLoss())
+    flags.apply(holder)
+    ok = True
+    for change in CHANGES:
+        plain = change_halfway(change, [])
+        for tricks in ([TundishOptimizer()], [FusedOptimizer()], []):
+            found = change_halfway(change, [*tricks, CudaGraph()])
+            error = float((found - plain).norm() / plain.norm())
+            print("after a change:", change, [trick.name for trick in tricks], f"{error:.1e}")
+            ok = ok and error < 1e-4
+    flags.undo(holder)
+    return ok
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path)
@@ -244,6 +295,7 @@ def main() -> None:
     began = time.monotonic()
     rows = check_cases(lambda text: print(text, flush=True))
     checks = {"capture failure is named": check_capture_failure(), "options": check_options()}
+    checks["changes of Python state"] = check_changes()
     print(checks, f"{time.monotonic() - began:.0f} s")
     failed = [row for row in rows if not row["ok"]] + [
         name for name, ok in checks.items() if not ok

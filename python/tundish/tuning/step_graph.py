@@ -5,8 +5,9 @@ warm up what a capture may not do (handles, workspaces, optimizer state). The st
 runs nothing, and replayed from then on.
 
 The graph reads the learning rate from a tensor, which is filled when a scheduler changes the rate. Any
-other optimizer option is part of the graph, so changing one captures again. An optimizer that cannot be
-captured runs outside the graph, which then holds forward and backward pass.
+other optimizer option is part of the graph, so changing one captures again. So do frozen parameters, modules
+in evaluation mode and everything else in captured_state.py. An optimizer that cannot be captured runs outside
+the graph, which then holds forward and backward pass.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from .batch_structure import map_tensors, tensors_of
+from .captured_state import CapturedState
 
 if TYPE_CHECKING:
     from .step import Step
@@ -44,6 +46,7 @@ class StepGraph:
         self._loss: Any = None  # output of the graph
         self._gradients: list[tuple[Any, Any]] = []
         self._options: Any = None
+        self._captured: CapturedState | None = None
         self._rates: list[torch.Tensor] = []
         self._rates_filled: list[float] = []
         self.with_optimizer = can_capture(step)
@@ -51,6 +54,9 @@ class StepGraph:
     def __call__(self, batch: Any) -> torch.Tensor:
         if self._graph is not None and self._options != options_of(self._step.optimizer):
             self.release()
+        if self._captured is not None and not self._captured.is_current():
+            self.release()
+            self._warm = 0  # the optimizer may have to make its states again
         if self._graph is None:
             if self._warm < WARM_UP_STEPS:
                 self._warm += 1
@@ -74,7 +80,7 @@ class StepGraph:
         for parameter, gradient in self._gradients:
             if parameter.grad is gradient:
                 parameter.grad = None
-        self._graph = self._batch = self._loss = None
+        self._graph = self._batch = self._loss = self._captured = None
         self._gradients = []
 
     def _run_on_stream(self, batch: Any) -> torch.Tensor:
@@ -109,6 +115,7 @@ class StepGraph:
         self._graph = graph
         self._gradients = [(p, p.grad) for p in step.model.parameters() if p.grad is not None]
         self._options = options_of(step.optimizer)
+        self._captured = CapturedState(step, self.with_optimizer)
 
     @contextlib.contextmanager
     def _rates_as_tensors(self) -> Iterator[None]:
