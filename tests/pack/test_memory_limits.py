@@ -56,6 +56,22 @@ def test_chunks_of_all_arrays_and_threads_share_one_limit(tmp_path, arrays):
     assert peak_memory(*words) < 1280 * MIB + 100 * MIB
 
 
+def test_the_metadata_of_an_array_take_40_times_their_bytes_at_most(tmp_path):
+    """Empty objects take more memory per byte than other JSON values."""
+    array = tmp_path / "d.zarr" / "image"
+    array.mkdir(parents=True)
+    (tmp_path / "d.zarr" / ".zgroup").write_text('{"zarr_format": 2}')
+    objects = "{}," * ((16 * MIB - 1000) // 3) + "{}"
+    about = {"zarr_format": 2, "shape": [4, 4], "chunks": [1, 4], "dtype": "|u1", "order": "C"}
+    about |= {"compressor": None, "filters": None, "fill_value": 0}
+    text = json.dumps(about)[:-1] + f', "more": [{objects}]}}'
+    (array / ".zarray").write_text(text)
+    peak = peak_memory("info", tmp_path / "d.zarr", exit_codes=(0, 1))
+    assert peak < 40 * len(text) + 16 * MIB + 32 * MIB  # and the program itself
+    (array / ".zarray").write_text(" " * 16 * MIB + text)
+    assert peak_memory("info", tmp_path / "d.zarr", exit_codes=(1, 3)) < 64 * MIB
+
+
 @pytest.mark.parametrize("head", ["of something else", "that fits"])
 def test_a_huge_index_beside_a_small_file_is_not_read(tmp_path, head):
     source = tmp_path / "d.tfrecord"
