@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "base/stream_copy.h"
+#include "cuda/decode/stream_copy.h"
 #include "cuda/decode/tiles.h"
 
 namespace tundish::cuda {
