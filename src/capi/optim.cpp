@@ -67,7 +67,7 @@ int32_t tundish_optimizer_bind(tundish_optimizer* optimizer,
   return guarded<int32_t>(TUNDISH_ERROR, [&] {
     std::vector<TensorEntry> entries;
     for (const auto& tensor : std::span(tensors, count)) entries.push_back(entry_of(tensor));
-    optimizer->known.clear();
+    optimizer->parameters.clear();
     optimizer->cpu ? optimizer->cpu->bind(entries) : optimizer->gpu->bind(entries);
     optimizer->bound = std::move(entries);
     return TUNDISH_OK;

@@ -12,8 +12,8 @@ struct tundish_optimizer {
   std::unique_ptr<tundish::optim::Optimizer> cpu;  // either this or gpu
   std::unique_ptr<tundish::cuda::GpuOptimizer> gpu = nullptr;
   std::vector<tundish::optim::TensorEntry> bound = {};
-  std::vector<void*> gradients = {};                // of the bound tensors, for the following steps
-  std::vector<tundish::KnownParameter> known = {};  // empty: Python checks each tensor itself
+  std::vector<void*> gradients = {};  // of the bound tensors, for the following steps
+  std::vector<tundish::BoundParameter> parameters = {};  // empty: Python checks each tensor itself
 
   void use_gradients() {
     if (cpu) cpu->set_gradients(gradients);

@@ -46,26 +46,16 @@ inline const void* gradient_of(const TorchFunctions& torch, const void* object) 
 }
 
 // Properties of a parameter at the time of binding.
-struct KnownParameter {
+struct BoundParameter {
   const void* object;
   std::vector<std::int64_t> sizes, strides;
 };
 
 // A dictionary entry at the time when the optimizer's states were bound.
-struct KnownEntry {
+struct BoundEntry {
   const void* key;
   const void* tensor;  // a torch.Tensor; null: any object
   const void* data;    // its memory; null: any
 };
-
-// Returns an empty list if any object has no strided memory.
-std::vector<KnownParameter> know_parameters(const TorchFunctions& torch, void* list);
-
-// Whether a tensor has these sizes and this type, and elements in memory in this order. `data`
-// receives the address.
-bool is_like(const TorchFunctions& torch, const void* tensor, const KnownParameter& known,
-             optim::ElementType type, void*& data);
-
-bool is_on_same_device(const TorchFunctions& torch, const void* a, const void* b);
 
 }  // namespace tundish

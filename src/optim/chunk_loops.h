@@ -47,11 +47,15 @@ struct ChunkLoops {
   void (*leave)(const ChunkTask&);
 };
 
-const ChunkLoops& chunk_loops(Cpu set = cpu());
-
 // Defined in update_*.cpp. The baseline uses SSE2 and runs on every x86-64 CPU.
 extern const ChunkLoops kChunkLoopsBaseline;
 extern const ChunkLoops kChunkLoopsAvx2;
 extern const ChunkLoops kChunkLoopsAvx512;
+
+inline const ChunkLoops& chunk_loops(Cpu set = cpu()) {
+  if (set == Cpu::avx512) return kChunkLoopsAvx512;
+  if (set == Cpu::avx2) return kChunkLoopsAvx2;
+  return kChunkLoopsBaseline;
+}
 
 }  // namespace tundish::optim

@@ -4,9 +4,22 @@
 #include <span>
 #include <vector>
 
-#include "optim/one_step.h"
+#include "optim/chunk_loops.h"
+#include "optim/optimizer_kind.h"
+#include "optim/step_options.h"
+#include "optim/tensor_entry.h"
+#include "optim/worker_pool.h"
 
 namespace tundish::optim {
+
+// State that an Optimizer keeps between steps.
+struct BoundTensors {
+  OptimizerKind kind;
+  const ChunkLoops* loops;
+  std::vector<TensorEntry> tensors = {};
+  std::vector<Chunk> chunks = {};  // in the order of the tensors
+  std::uint64_t elements = 0;      // total over all tensors
+};
 
 // Not thread-safe. Invalid arguments throw Error (TND-601) before anything is changed.
 class Optimizer {

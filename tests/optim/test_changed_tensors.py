@@ -115,7 +115,7 @@ CHANGES = [
 def test_states_changed_externally_are_followed_like_in_torch(
     name: str, change: Any, table: Any, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("tundish.optim._binding.tensor_probe.TABLE", table)
+    monkeypatch.setattr("tundish.optim._binding.engine_calls.TABLE", table)
     ours, theirs = parameters(), parameters()
     optimizers = [
         getattr(module, name)(of, **EVERY[name])
@@ -196,7 +196,7 @@ def new_object(optimizer: Any) -> None:
     ],
 )
 def test_changed_groups_are_followed_as_in_torch(change: Any, table: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("tundish.optim._binding.tensor_probe.TABLE", table)
+    monkeypatch.setattr("tundish.optim._binding.engine_calls.TABLE", table)
     results = []
     for cls in (optim.SGD, torch.optim.SGD):
         torch.manual_seed(5)

@@ -7,7 +7,6 @@ from typing import Any
 from .._c.errors import ArgumentError
 from .._c.structs import OptimizerGroup
 from ._binding.engine_optimizer import EngineOptimizer
-from ._binding.learning_rates import rate_of
 from ._binding.ranges import check_at_least_0, check_betas
 from ._binding.step_options import refuse_variants
 
@@ -74,7 +73,6 @@ class LAMB(EngineOptimizer):
         return ("exp_avg", "exp_avg_sq")
 
     def _fill(self, out: OptimizerGroup, group: dict[str, Any]) -> None:
-        out.lr = rate_of(group)
         out.beta1, out.beta2 = map(float, group["betas"])
         out.eps = group["eps"]
         decoupled = group["decoupled_decay"]

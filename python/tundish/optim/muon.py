@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from .._c.errors import ArgumentError
-from ._binding.learning_rates import is_on_gpu
+from ._binding.engine_calls import is_on_gpu
 from ._binding.ranges import check_at_least_0
 from ._binding.saved_state import checked_load
 from ._binding.tensor_checks import check_gradient_place, fp32_number, name_of

@@ -10,7 +10,6 @@ from .._c.errors import ArgumentError
 from .._c.structs import OptimizerGroup
 from ._binding.engine_optimizer import EngineOptimizer
 from ._binding.foreign_states import add_group_norms
-from ._binding.learning_rates import rate_of
 from ._binding.ranges import check_at_least_0, check_betas
 from ._binding.step_options import refuse_variants
 from ._binding.tensor_checks import fp32_number
@@ -86,7 +85,6 @@ class NovoGrad(EngineOptimizer):
         return state["exp_avg_sq"]
 
     def _fill(self, out: OptimizerGroup, group: dict[str, Any]) -> None:
-        out.lr = rate_of(group)
         out.beta1, out.beta2 = map(float, group["betas"])
         out.eps = group["eps"]
         out.weight_decay = group["weight_decay"]

@@ -6,7 +6,6 @@ from typing import Any
 
 from .._c.structs import OptimizerGroup
 from ._binding.engine_optimizer import EngineOptimizer
-from ._binding.learning_rates import rate_of
 from ._binding.ranges import check_at_least_0
 from ._binding.step_options import refuse_variants
 
@@ -53,7 +52,6 @@ class SGD(EngineOptimizer):
         return ("momentum_buffer",) if group["momentum"] != 0 else ()
 
     def _fill(self, out: OptimizerGroup, group: dict[str, Any]) -> None:
-        out.lr = rate_of(group)
         out.momentum = group["momentum"]
         out.dampening = group["dampening"]
         out.weight_decay = group["weight_decay"]

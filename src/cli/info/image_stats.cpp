@@ -40,7 +40,7 @@ class Work {
         const std::uint64_t i = evenly_spaced(k, wanted_, source_.count());
         try {
           source_.read(sample, i, FieldSet{1} << field_);
-          look_at(i, sample, scratch);
+          measure_image(i, sample, scratch);
         } catch (const SampleError& error) {
           add_bad(error);
         }
@@ -71,7 +71,7 @@ class Work {
     source_.scan(
         [&](std::uint64_t i, Sample& sample) {
           if (is_wanted(i)) {
-            look_at(i, sample, scratch);
+            measure_image(i, sample, scratch);
             done_.fetch_add(1);
           }
           return go_on();
@@ -97,7 +97,7 @@ class Work {
   }
 
  private:
-  void look_at(std::uint64_t i, const Sample& sample, DecodeScratch& scratch) {
+  void measure_image(std::uint64_t i, const Sample& sample, DecodeScratch& scratch) {
     const Bytes bytes = sample.fields.at(static_cast<std::size_t>(field_));
     ImageHeader header;
     if (const auto fault = source_.read_header(header, i, bytes, Limits{})) {

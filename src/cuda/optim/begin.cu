@@ -42,7 +42,7 @@ __device__ double add_chunks(const GpuStep& step) {
 
 __device__ void decide(const GpuStep& step, double gradient_squares) {
   double factor = step.scale ? 1 / static_cast<double>(*step.scale) : 1;
-  if (step.look_at_norm) {
+  if (step.needs_norm) {
     const double norm = ::sqrt(gradient_squares) * factor;
     if (step.norm_out) *step.norm_out = static_cast<float>(norm);
     if (step.found_inf && step.check_finite && !::isfinite(gradient_squares)) *step.found_inf = 1;

@@ -86,7 +86,7 @@ struct GpuOptimizer::State {
   std::vector<std::unique_ptr<Tables>> recorded = {};
 
   GpuStep describe(const Tables& from, const StepOptions& options) const {
-    const bool look =
+    const bool needs_norm =
         options.max_norm > 0 || options.norm_out || (options.found_inf && options.check_finite);
     return {.tensors = from.tensors.as<TensorEntry>(),
             .gradients = from.gradients.as<void*>(),
@@ -105,7 +105,7 @@ struct GpuOptimizer::State {
             .seed = options.seed,
             .average = optim::make_lerp(1 - options.ema_decay),
             .check_finite = options.check_finite,
-            .look_at_norm = look,
+            .needs_norm = needs_norm,
             .keep_average = options.ema_decay > 0,
             .clear_gradients = options.clear_gradients,
             .stochastic_rounding = options.stochastic_rounding};
@@ -187,7 +187,7 @@ void GpuOptimizer::step(const StepOptions& options, void* stream_of_caller) {
   const GpuStep step = state_->describe(tables, options);
   const OptimizerKind kind = state_->kind;
   const bool of_tensors = kind == OptimizerKind::lars || kind == OptimizerKind::novograd;
-  const bool sums = step.look_at_norm || of_tensors;
+  const bool sums = step.needs_norm || of_tensors;
   if (sums) launch_sums(step, kind == OptimizerKind::lars, stream);
   state_->begin(step, options, sums, stream);
   if (kind == OptimizerKind::lamb) launch_lamb_moments(step, stream);

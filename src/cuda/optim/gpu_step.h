@@ -49,7 +49,7 @@ struct GpuStep {
   double max_norm;
   std::uint64_t seed;
   optim::Lerp average;
-  bool check_finite, look_at_norm, keep_average, clear_gradients, stochastic_rounding;
+  bool check_finite, needs_norm, keep_average, clear_gradients, stochastic_rounding;
 };
 
 // Groups passed to a kernel by value.

@@ -1,19 +1,94 @@
-"""Calls the C interface of optimizers. All other modules use this one."""
+"""Calls the C interface of optimizers. All other modules use this one.
+
+The functions that inspect tensors run in C++, so that no line of Python runs per tensor. Each has a Python fallback.
+"""
 
 from __future__ import annotations
 
 import ctypes
+from ctypes import c_int32, c_uint64, c_void_p, py_object
+from operator import attrgetter, is_
 from typing import Any
 
-from ..._c.errors import last_error
+import torch
+
+from ..._c.errors import ArgumentError, last_error
 from ..._c.functions import OK
 from ..._c.library import lib
 from ..._c.structs import OptimizerGroup, OptimizerStepOptions, OptimizerTensor
-from .tensor_probe import DIFFERENT, bump_versions, find_gradients, register_parameters
+from .torch_functions import PLAIN, TABLE
 
 # Indexed by the first argument of tundish_optimizer_new().
 KINDS = ("sgd", "adam", "adamw", "lion", "lars", "lamb", "novograd")
+UNCHANGED, MOVED, DIFFERENT = range(3)
+
+# PyDLL: the GIL is held during a call.
+_library = ctypes.PyDLL(None, handle=lib._handle)
 _FLOATS = ctypes.POINTER(ctypes.c_float)
+_gradient = attrgetter("grad")
+
+
+def _function(name: str, *arguments: Any) -> Any:
+    function = _library[name]
+    function.restype, function.argtypes = c_int32, arguments
+    return function
+
+
+_register = _function("tundish_optimizer_register", c_void_p, c_void_p, py_object)
+_find = _function("tundish_optimizer_find_gradients", c_void_p, c_void_p, py_object)
+_bump = _function("tundish_optimizer_bump_versions", c_void_p, c_void_p)
+_bump.restype = None
+_gradients_match = _function("tundish_gradients_match", c_void_p, py_object, py_object)
+_values_match = _function("tundish_values_match", c_void_p, py_object, py_object)
+
+_entries_match = _function("tundish_entries_match", c_void_p, py_object, c_void_p, c_uint64)
+
+
+def are_plain(tensors: list[Any]) -> bool:
+    """Returns whether the engine can read the tensors: it does not support subclasses of torch's classes."""
+    return TABLE is not None and all(type(tensor) in PLAIN for tensor in tensors)
+
+
+def gradients_match(parameters: list[Any], gradients: list[Any], plain: bool) -> bool:
+    """Returns whether the gradients of `parameters` are these objects. `plain`: are_plain() of both."""
+    if TABLE is not None and plain:
+        return bool(_gradients_match(TABLE, parameters, gradients))
+    return all(map(is_, map(_gradient, parameters), gradients))
+
+
+def values_match(dictionary: dict[Any, Any], objects: list[Any]) -> bool:
+    """Returns whether the values of a dictionary are these objects, in this order."""
+    if TABLE is not None:
+        return bool(_values_match(TABLE, dictionary, objects))
+    return len(dictionary) == len(objects) and all(map(is_, dictionary.values(), objects))
+
+
+def entries_match(dicts: list[dict[str, Any]], entries: Any, count: int) -> bool:
+    """Returns whether the dictionaries have these entries: an array of BoundEntry (src/capi/torch_tensors.h)."""
+    return bool(_entries_match(TABLE, dicts, entries, count))
+
+
+def is_on_gpu(rate: Any) -> bool:
+    return isinstance(rate, torch.Tensor) and rate.is_cuda
+
+
+def rate_of(group: dict[str, Any]) -> float:
+    """Returns the learning rate, or 0 for a tensor on a GPU, which the GPU reads itself."""
+    rate = group["lr"]
+    return 0.0 if is_on_gpu(rate) else float(rate)
+
+
+def rate_address(group: dict[str, Any]) -> int | None:
+    """Returns the address of a learning rate that the GPU reads, or None."""
+    rate = group["lr"]
+    if not is_on_gpu(rate):
+        return None
+    if rate.dtype != torch.float32 or rate.numel() != 1:
+        raise ArgumentError(
+            f"the learning rate is a tensor of {rate.numel()} {str(rate.dtype).removeprefix('torch.')}\n"
+            "  fix: use one float32: torch.tensor(0.1, device=...)"
+        )
+    return int(rate.data_ptr())
 
 
 def _float_at(tensor: Any) -> Any:
@@ -44,16 +119,26 @@ class Engine:
         self.options.group_count = groups
 
     def register_parameters(self, parameters: list[Any]) -> None:
-        """Registers the bound objects, in bound order, for find_gradients(). Keeps them alive."""
-        self._registered = parameters if register_parameters(self._handle, parameters) else None
+        """Registers the bound objects, in bound order, for find_gradients(). Keeps the list, which must not change."""
+        self._registered = None
+        if not are_plain(parameters) or any(map(torch.Tensor.is_inference, parameters)):
+            return  # torch would raise for inference tensors, because they have no version
+        if _register(self._handle, TABLE, parameters) == OK:
+            self._registered = parameters
 
     def find_gradients(self, parameters: list[Any]) -> int:
-        """Returns UNCHANGED, MOVED or DIFFERENT of tensor_probe.py."""
-        return DIFFERENT if self._registered is None else find_gradients(self._handle, parameters)
+        """Finds the gradients of the registered parameters.
+
+        Returns UNCHANGED; MOVED if only gradients moved, which the next steps use; DIFFERENT otherwise.
+        """
+        if self._registered is None:
+            return DIFFERENT
+        found: int = _find(self._handle, TABLE, parameters)
+        return found if found >= 0 else DIFFERENT
 
     def bump_versions(self) -> None:
-        """Increments autograd's version of parameters with a gradient. Call it after find_gradients()."""
-        bump_versions(self._handle)
+        """Tells autograd that registered parameters with a gradient were written. Call it after find_gradients()."""
+        _bump(self._handle, TABLE)
 
     def set_gradients(self, addresses: list[int]) -> None:
         """Sets the gradient addresses. 0 leaves a tensor out."""

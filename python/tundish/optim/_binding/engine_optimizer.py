@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain, compress
-from operator import attrgetter, is_, itemgetter
+from operator import attrgetter, itemgetter
 from threading import Lock
 from typing import Any
 
@@ -12,16 +12,14 @@ import torch
 from ..._c.errors import ArgumentError
 from ..._c.structs import OptimizerGroup
 from .averaged_weights import AveragedWeights
-from .bound_states import BoundStates
-from .engine_calls import Engine
+from .engine_calls import DIFFERENT, MOVED, Engine, is_on_gpu, rate_address, rate_of
 from .foreign_states import add_group_steps, read_group_states
-from .learning_rates import is_on_gpu, rate_address
 from .saved_state import checked_load, removed_after
 from .step_hooks import Stepping
 from .step_options import WithOptions, check_group, read_options
 from .tensor_checks import check_whole, fp32_number, name_of
-from .tensor_probe import DIFFERENT, MOVED
 from .tensor_table import (
+    BoundStates,
     Bucket,
     Table,
     check_rows,
@@ -78,7 +76,7 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
         raise NotImplementedError
 
     def _fill(self, out: OptimizerGroup, group: dict[str, Any]) -> None:
-        """Writes the hyperparameters of this step."""
+        """Writes the hyperparameters of this step, except the learning rate."""
         raise NotImplementedError
 
     def _saved_names(self, group: dict[str, Any]) -> set[str]:
@@ -168,18 +166,14 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
             parameters = groups[0]["params"]
         else:
             parameters = [*chain.from_iterable(map(_PARAMETERS, groups))]
-        table: Table | None = self._table
-        copies: list[Any] = []
-        is_bound = self._is_bound(table, parameters)
-        if not is_bound:
-            with torch.no_grad():
-                table, copies = self._rebind(parameters)
+        table, copies, is_kept = self._current_table(parameters)
         engine = self._engine
         if table is None or engine is None:
             return  # no parameter has a gradient
         if table.masters:
             refresh_masters(table)
         for out, bucket in zip(engine.groups, table.buckets):
+            out.lr = rate_of(bucket.group)
             self._fill(out, bucket.group)
             if table.on_gpu:  # the GPU counts steps, because only it knows whether one is skipped
                 out.lr_at = rate_address(bucket.group)
@@ -195,7 +189,7 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
                     bucket.step += 1
                     if bucket.count is not None:
                         bucket.count += 1
-            if is_bound:
+            if is_kept:
                 engine.bump_versions()
             else:
                 torch.autograd.graph.increment_version([*compress(parameters, table.present)])
@@ -224,64 +218,36 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
             self._norm = fp32_number(0.0, self._device)
         return engine.step(scale, found_inf, self._norm)
 
-    def _is_bound(self, table: Table | None, parameters: list[Any]) -> bool:
-        """Returns whether the engine has the addresses of all tensors, after finding moved gradients."""
-        if table is None or self._engine is None or not self._states_are_bound(table):
-            return False
-        if shape_of(self.param_groups) != table.groups:
-            return False
-        found = self._engine.find_gradients(parameters)
-        if found == MOVED:
-            table.gradients = []  # addresses unknown in Python
-        return found != DIFFERENT
+    def _current_table(self, parameters: list[Any]) -> tuple[Table | None, list[Any], bool]:
+        """Returns the table of this step, the gradients that were copied, and whether the table was kept.
 
-    def _states_are_bound(self, table: Table) -> bool:
-        return (
-            table.states is not None
-            and table.states.are_current(self.state)
-            and all(
-                bucket.has_current_count(table.on_gpu)
-                and (not bucket.active or bucket.names == self._state_names(bucket.group))
-                for bucket in table.buckets
-            )
+        Rebinds tensors if a group, a state, a parameter or the presence of a gradient changed.
+        """
+        table, engine = self._table, self._engine
+        has_states = table is not None and table.has_states(
+            self.param_groups, self.state, self._state_names
         )
-
-    def _are_in_place(self, table: Table, parameters: list[Any]) -> bool:
-        return (
-            shape_of(self.param_groups) == table.groups
-            and all(map(is_, parameters, table.parameters))
-            and list(map(layout_of, parameters)) == table.layouts
-            and self._states_are_bound(table)
-        )
-
-    def _rebind(self, parameters: list[Any]) -> tuple[Table | None, list[Any]]:
-        """Rebinds tensors that may have moved. Returns the table and the gradients that were copied."""
+        if has_states and table is not None and engine is not None:
+            found = engine.find_gradients(parameters)
+            if found == MOVED:
+                table.gradients = []  # addresses unknown in Python
+            if found != DIFFERENT:
+                return table, [], True
         gradients = list(map(_gradient, parameters))
-        try:
-            addresses = _addresses(gradients)
-            table = self._table_for(parameters, gradients, addresses)
-            copies = copy_reordered(parameters, gradients, addresses, table)
-        except (RuntimeError, NotImplementedError, TypeError):
-            check_rows(self.param_groups)  # names the parameter, if a parameter is the cause
-            raise
+        with torch.no_grad():
+            try:
+                addresses = _addresses(gradients)
+                if not (has_states and table is not None and table.fits(parameters, gradients)):
+                    table = self._bind() if any(g is not None for g in gradients) else None
+                    self._table = table
+                copies = copy_reordered(parameters, gradients, addresses, table)
+            except (RuntimeError, NotImplementedError, TypeError):
+                check_rows(self.param_groups)  # names the parameter, if a parameter is the cause
+                raise
         if table is not None and self._engine is not None and addresses != table.gradients:
             self._engine.set_gradients(addresses)
             table.gradients = addresses
-        return table, copies
-
-    def _table_for(
-        self, parameters: list[Any], gradients: list[Any], addresses: list[int]
-    ) -> Table | None:
-        """Returns the current table, or a new one if something moved."""
-        table = self._table
-        if table is not None and self._are_in_place(table, parameters):
-            # Compare objects, not addresses: an empty gradient has the address 0, like a missing one.
-            present = [gradient is not None for gradient in gradients]
-            dtypes = [None if gradient is None else gradient.dtype for gradient in gradients]
-            if present == table.present and dtypes == table.dtypes:
-                return table
-        self._table = self._bind() if any(g is not None for g in gradients) else None
-        return self._table
+        return table, copies, False
 
     # --- binding ------------------------------------------------------------------------------
 

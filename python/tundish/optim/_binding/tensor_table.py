@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
+from ctypes import c_uint64
 from dataclasses import dataclass, field
+from operator import is_
 from typing import Any
 
 import torch
 
 from ..._c.errors import ArgumentError
 from ..._c.structs import OptimizerTensor
-from .bound_states import BoundStates
+from .engine_calls import are_plain, entries_match, values_match
 from .step_options import Options
 from .tensor_checks import TYPES, check_gradient, check_parameter, name_of, same_order
+
+# Returns the names of the states of a group's parameters.
+StateNames = Callable[[dict[str, Any]], tuple[str, ...]]
 
 
 @dataclass
@@ -34,6 +40,49 @@ class Bucket:
         if not self.active or "step" not in self.first:
             return True
         return self.first["step"] is self.count and (on_gpu or self.count.item() == self.step)
+
+
+class BoundStates:
+    """A snapshot of the bound states: keys, and tensors with their addresses. Other values may change.
+
+    Users clear states, replace them, or move them to another device and back. Then the engine's addresses point to
+    freed or foreign memory, and the step must rebind.
+
+    The engine compares every entry. Weak references report tensors that died, because a new tensor may reuse their
+    ids. No tensor is kept alive: users can free its memory.
+    """
+
+    def __init__(self, state: dict[Any, dict[str, Any]]) -> None:
+        self._dicts = list(state.values())
+        # Kept alive, because keys are compared by id.
+        self._keys = [key for entries in self._dicts for key in entries]
+        values = [value for entries in self._dicts for value in entries.values()]
+        tensors = [value for value in values if isinstance(value, torch.Tensor)]
+        self._died: list[Any] = []
+        self._references = [weakref.ref(tensor, self._died.append) for tensor in tensors]
+        self._in_python = not (
+            are_plain(tensors) and all(tensor.layout == torch.strided for tensor in tensors)
+        )
+        self._numbers = [number for pair in zip(self._keys, values) for number in _numbers(*pair)]
+        self._entries = (c_uint64 * len(self._numbers))(*self._numbers)
+
+    def are_current(self, state: dict[Any, dict[str, Any]]) -> bool:
+        return not self._died and values_match(state, self._dicts) and self._entries_are_current()
+
+    def _entries_are_current(self) -> bool:
+        if not self._in_python:
+            return entries_match(self._dicts, self._entries, len(self._keys))
+        pairs = (pair for entries in self._dicts for pair in entries.items())
+        return [number for pair in pairs for number in _numbers(*pair)] == self._numbers
+
+
+def _numbers(key: Any, value: Any) -> tuple[int, int, int]:
+    """Returns the ids in the order of BoundEntry in src/capi/torch_tensors.h."""
+    if not isinstance(value, torch.Tensor):
+        return id(key), 0, 0
+    # Sparse tensors have no address. The step count is read through its object.
+    has_address = key != "step" and value.layout == torch.strided
+    return id(key), id(value), value.data_ptr() if has_address else 0
 
 
 @dataclass
@@ -61,6 +110,33 @@ class Table:
     # States made by this binding, with their names, until the first step is made. If a GradScaler skips the
     # first step, they are removed, because optimizers without step counts infer the first step from absent states.
     fresh: list[tuple[dict[str, Any], tuple[str, ...]]] = field(default_factory=list)
+
+    def has_states(
+        self, groups: list[dict[str, Any]], state: dict[Any, Any], names_of: StateNames
+    ) -> bool:
+        """Returns whether groups, states and step counts are those that were bound."""
+        return (
+            self.states is not None
+            and self.states.are_current(state)
+            and shape_of(groups) == self.groups
+            and all(
+                bucket.has_current_count(self.on_gpu)
+                and (not bucket.active or bucket.names == names_of(bucket.group))
+                for bucket in self.buckets
+            )
+        )
+
+    def fits(self, parameters: list[Any], gradients: list[Any]) -> bool:
+        """Returns whether parameters and gradients differ from the bound ones at most by gradient addresses."""
+        # Compare objects, not addresses: an empty gradient has the address 0, like a missing one.
+        present = [gradient is not None for gradient in gradients]
+        dtypes = [None if gradient is None else gradient.dtype for gradient in gradients]
+        return (
+            all(map(is_, parameters, self.parameters))
+            and list(map(layout_of, parameters)) == self.layouts
+            and present == self.present
+            and dtypes == self.dtypes
+        )
 
     def drop_fresh(self) -> bool:
         """Drops fresh states after a skipped step. Returns whether the table must be rebuilt."""

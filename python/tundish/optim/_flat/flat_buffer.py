@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import torch
 
 from ..._c.errors import ArgumentError
-from .._binding.tensor_probe import are_plain, gradients_are
+from .._binding.engine_calls import are_plain, gradients_match
 from .flat_choice import Choice
 
 # Tensors start at multiples of this many elements: 256 bytes of float32, 128 bytes of a 16-bit type. This is a
@@ -50,7 +50,7 @@ class Segment:
 
     def is_attached(self) -> bool:
         """Returns whether the gradient of every parameter is its view. Runs in every step."""
-        return gradients_are(self.parameters, self.views, self.plain)
+        return gradients_match(self.parameters, self.views, self.plain)
 
 
 def round_up(count: int) -> int:

@@ -57,7 +57,7 @@ const Field& schema_image(const Source& source) {
 }
 
 // Determines the kind and size of an image from its first bytes.
-void look_at_image(Prepared& out, Bytes image, const Source& source, const Limits& limits) {
+void measure_image(Prepared& out, Bytes image, const Source& source, const Limits& limits) {
   const Where where{.file = source.path(), .record = out.number, .key = out.key};
   if (image.empty()) {
     out.refusal = refusal(out.number, out.key, Error(ErrorCode::file_empty, where, ""));
@@ -198,7 +198,7 @@ void prepare(Prepared& out, const Source& source, const Limits& limits, Recoder&
     out.info = {.label = out.info.label};
   } else if (!out.refusal) {
     std::vector<std::byte>& bytes = out.sample.fields[static_cast<std::size_t>(image)];
-    look_at_image(out, bytes, source, limits);
+    measure_image(out, bytes, source, limits);
     change_image_within_budget(out, bytes, source, limits, recoder);
   }
   if (out.refusal) {

@@ -75,7 +75,7 @@ double number_of(const FilterClause& clause, const Source& source) {
 }
 
 // Gets codec, width and height of an image from its bytes; 0 if they cannot be read.
-void look_at(SampleInfo& info, const Source& source, std::uint64_t i, const Sample& sample) {
+void measure_image(SampleInfo& info, const Source& source, std::uint64_t i, const Sample& sample) {
   const auto field = static_cast<std::size_t>(source.schema().find(FieldType::image));
   ImageHeader header;
   Limits any_size;
@@ -180,7 +180,7 @@ bool Filter::needs(const Source& source, std::uint64_t i) const {
 
 bool Filter::takes(const Source& source, std::uint64_t i, const Sample* sample) const {
   SampleInfo info = source.info(i);
-  if (needs_size_ && info.width == 0 && sample) look_at(info, source, i, *sample);
+  if (needs_size_ && info.width == 0 && sample) measure_image(info, source, i, *sample);
   return std::all_of(tests_.begin(), tests_.end(),
                      [&](const Test& test) { return fits(test, source, i, sample, info); });
 }

@@ -1,4 +1,4 @@
-"""The engine and Python (tensor_probe.py) inspect tensors with the same results and same steps."""
+"""The engine and Python (engine_calls.py) inspect tensors with the same results and same steps."""
 
 import random
 import sys
@@ -6,8 +6,7 @@ import sys
 import pytest
 import torch
 from tundish import optim
-from tundish.optim._binding import tensor_probe as looking
-from tundish.optim._binding import torch_functions
+from tundish.optim._binding import engine_calls, torch_functions
 
 KINDS = {
     "sgd": lambda p: optim.SGD(p, 0.1, momentum=0.9),
@@ -63,15 +62,15 @@ def weights_after(kind, seed, steps=40):
 @pytest.mark.parametrize("kind", KINDS)
 def test_both_probes_give_the_same_weights(kind, monkeypatch):
     found = []
-    real = looking.find_gradients
+    real = engine_calls._find
     monkeypatch.setattr(
-        "tundish.optim._binding.engine_calls.find_gradients",
-        lambda handle, tensors: found.append(real(handle, tensors)) or found[-1],
+        "tundish.optim._binding.engine_calls._find",
+        lambda *arguments: found.append(real(*arguments)) or found[-1],
     )
     quick = [weights_after(kind, seed) for seed in range(12)]
-    assert set(found) == {looking.UNCHANGED, looking.MOVED, looking.DIFFERENT}
+    assert set(found) == {engine_calls.UNCHANGED, engine_calls.MOVED, engine_calls.DIFFERENT}
     count = len(found)
-    monkeypatch.setattr("tundish.optim._binding.tensor_probe.TABLE", None)
+    monkeypatch.setattr("tundish.optim._binding.engine_calls.TABLE", None)
     slow = [weights_after(kind, seed) for seed in range(12)]
     for one, other in zip(quick, slow):
         assert all(torch.equal(a, b) for a, b in zip(one, other))
@@ -90,31 +89,31 @@ def bound(shape=(6, 4), dtype=torch.float32):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 def test_the_probe_reports_differences(dtype):
     parameters, engine = bound(dtype=dtype)
-    assert engine.find_gradients(parameters) == looking.UNCHANGED
+    assert engine.find_gradients(parameters) == engine_calls.UNCHANGED
     kept = parameters[1].grad
     parameters[1].grad = kept.clone()
-    assert engine.find_gradients(parameters) == looking.MOVED
-    assert engine.find_gradients(parameters) == looking.UNCHANGED
+    assert engine.find_gradients(parameters) == engine_calls.MOVED
+    assert engine.find_gradients(parameters) == engine_calls.UNCHANGED
     parameters[1].grad = None
-    assert engine.find_gradients(parameters) == looking.DIFFERENT
+    assert engine.find_gradients(parameters) == engine_calls.DIFFERENT
     parameters[1].grad = kept.t().contiguous().t()
-    assert engine.find_gradients(parameters) == looking.DIFFERENT  # another memory order
+    assert engine.find_gradients(parameters) == engine_calls.DIFFERENT  # another memory order
     parameters[1].grad = kept
-    assert engine.find_gradients(parameters[:2]) == looking.DIFFERENT
-    assert engine.find_gradients([*parameters[:2], object()]) == looking.DIFFERENT
-    assert engine.find_gradients(parameters) == looking.MOVED
+    assert engine.find_gradients(parameters[:2]) == engine_calls.DIFFERENT
+    assert engine.find_gradients([*parameters[:2], object()]) == engine_calls.DIFFERENT
+    assert engine.find_gradients(parameters) == engine_calls.MOVED
     same = parameters[2].data
     parameters[2].data = same.view(4, 6)  # the same address and size
-    assert engine.find_gradients(parameters) == looking.DIFFERENT
+    assert engine.find_gradients(parameters) == engine_calls.DIFFERENT
     parameters[2].data = same.as_strided((6, 4), (1, 6))
-    assert engine.find_gradients(parameters) == looking.DIFFERENT
+    assert engine.find_gradients(parameters) == engine_calls.DIFFERENT
     parameters[2].data = same
-    assert engine.find_gradients(parameters) == looking.UNCHANGED
+    assert engine.find_gradients(parameters) == engine_calls.UNCHANGED
     twin = torch.nn.Parameter(same)
     twin.grad = parameters[2].grad
-    assert engine.find_gradients([*parameters[:2], twin]) == looking.DIFFERENT
+    assert engine.find_gradients([*parameters[:2], twin]) == engine_calls.DIFFERENT
     parameters[2].data = same[:2]  # the same address
-    assert engine.find_gradients(parameters) == looking.DIFFERENT
+    assert engine.find_gradients(parameters) == engine_calls.DIFFERENT
 
 
 def test_a_sparse_gradient_is_different_and_then_refused_by_name(capfd):
@@ -122,7 +121,7 @@ def test_a_sparse_gradient_is_different_and_then_refused_by_name(capfd):
     optimizer = optim.SGD([("first.weight", parameters[0])], 0.1)
     optimizer.step()
     parameters[0].grad = parameters[0].grad.to_sparse()
-    assert engine.find_gradients(parameters) == looking.DIFFERENT
+    assert engine.find_gradients(parameters) == engine_calls.DIFFERENT
     with pytest.raises(ValueError, match=r"first\.weight\) is sparse"):
         optimizer.step()
     assert capfd.readouterr().err == ""  # torch's functions print internal errors
@@ -145,7 +144,7 @@ def test_autograd_notices_a_step_between_forward_and_backward():
 
 @pytest.mark.parametrize("table", [torch_functions.TABLE, None])
 def test_parameters_without_gradients_keep_their_version(table, monkeypatch):
-    monkeypatch.setattr("tundish.optim._binding.tensor_probe.TABLE", table)
+    monkeypatch.setattr("tundish.optim._binding.engine_calls.TABLE", table)
     models = [torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)) for _ in range(2)]
     optimizer = optim.SGD([p for model in models for p in model.parameters()], 0.1)
     for _ in range(3):
@@ -167,7 +166,7 @@ def through_a_conjugate(parameter):
 @pytest.mark.parametrize("shape", [(), (1,), (4,)])
 @pytest.mark.parametrize("dense", [False, True])
 def test_negated_gradients_have_their_sign(shape, dense, table, monkeypatch):
-    monkeypatch.setattr("tundish.optim._binding.tensor_probe.TABLE", table)
+    monkeypatch.setattr("tundish.optim._binding.engine_calls.TABLE", table)
     parameter = torch.nn.Parameter(torch.ones(shape))
     optimizer = optim.SGD([parameter], 1.0)
     for number in range(4):
@@ -212,35 +211,35 @@ def test_parameter_subclasses_are_probed_in_python():
         parameter.grad = torch.ones(3)
         optimizer.step()
     assert parameter.tolist() == [-0.5] * 3
-    assert optimizer._engine.find_gradients([parameter]) == looking.DIFFERENT
+    assert optimizer._engine.find_gradients([parameter]) == engine_calls.DIFFERENT
 
 
 @pytest.mark.parametrize("table", [torch_functions.TABLE, None])
 def test_replaced_gradients_are_detected(table, monkeypatch):
-    monkeypatch.setattr("tundish.optim._binding.tensor_probe.TABLE", table)
+    monkeypatch.setattr("tundish.optim._binding.engine_calls.TABLE", table)
     parameters = [torch.nn.Parameter(torch.ones(n + 1)) for n in range(4)]
     views = [torch.zeros_like(parameter) for parameter in parameters]
     for parameter, view in zip(parameters, views):
-        assert not looking.gradients_are(parameters, views, plain=True)
+        assert not engine_calls.gradients_match(parameters, views, plain=True)
         parameter.grad = view
-    assert looking.gradients_are(parameters, views, plain=True)
+    assert engine_calls.gradients_match(parameters, views, plain=True)
     parameters[2].grad = parameters[2].grad.clone()
-    assert not looking.gradients_are(parameters, views, plain=True)
+    assert not engine_calls.gradients_match(parameters, views, plain=True)
     parameters[2].grad = None
-    assert not looking.gradients_are(parameters, views, plain=True)
+    assert not engine_calls.gradients_match(parameters, views, plain=True)
 
 
 @pytest.mark.parametrize("table", [torch_functions.TABLE, None])
 def test_replaced_values_are_detected(table, monkeypatch):
-    monkeypatch.setattr("tundish.optim._binding.tensor_probe.TABLE", table)
+    monkeypatch.setattr("tundish.optim._binding.engine_calls.TABLE", table)
     held = {name: {} for name in "abc"}
     values = list(held.values())
-    assert looking.values_are(held, values)
-    assert not looking.values_are(held, values[:2])
-    assert not looking.values_are({}, values)
-    assert not looking.values_are({**held, "d": {}}, values)
+    assert engine_calls.values_match(held, values)
+    assert not engine_calls.values_match(held, values[:2])
+    assert not engine_calls.values_match({}, values)
+    assert not engine_calls.values_match({**held, "d": {}}, values)
     held["b"] = {}  # equal but not identical
-    assert not looking.values_are(held, values)
+    assert not engine_calls.values_match(held, values)
 
 
 def test_an_incompatible_torch_disables_the_function_table(monkeypatch):
