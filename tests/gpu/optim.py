@@ -6,7 +6,7 @@ Every optimizer makes 200 steps on the GPU and on the CPU from the same gradient
 results without sums, within a few units in the last place with sums. Also covered: torch's fused
 kernels; a step captured in a CUDA graph with a changing learning rate; a GradScaler that skips;
 gradients that move; channels_last; 16-bit parameters; clipping and an average in the same step;
-states that move between CPU and GPU.
+states that move between CPU and GPU; a first step that a scaler skips.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import copy
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,28 @@ def scaled(make: Callable[..., Any], scaler_kind: Any) -> str:
     return f"{found:.1f} ulps, {skipped} of 20 steps skipped"
 
 
+def skipped_first(make: Callable[..., Any], between: str) -> str:
+    """A first step that a scaler skips does not count: the momentum starts without dampening."""
+    gpu, cpu = parameters("cuda"), parameters("cpu")
+    one, other = make(gpu), make(cpu)
+    scaler = optim.GradScaler("cuda", init_scale=2.0)
+    scaler.scale(torch.zeros((), device="cuda"))
+    set_gradients([gpu], 0, True)
+    scaler.step(one)
+    scaler.update()
+    if between == "load":
+        assert one.state_dict()["state"] == {}
+        one.load_state_dict(copy.deepcopy(one.state_dict()))
+    for step in range(1, 5):
+        set_gradients([gpu, cpu], step)
+        if between == "gradients" and step == 1:
+            gpu[-1].grad = cpu[-1].grad = None
+        one.step()
+        other.step()
+    assert farthest(gpu, cpu) <= 40, farthest(gpu, cpu)
+    return f"{farthest(gpu, cpu):.1f} ulps"
+
+
 def in_16_bits(dtype: torch.dtype, **more: Any) -> str:
     gpu, cpu = parameters("cuda", dtype), parameters("cpu", dtype)
     torch.manual_seed(5)  # for stochastic rounding
@@ -262,6 +285,12 @@ def checks() -> dict[str, Callable[[], str]]:
     out["adamw, recorded with clipping and an average"] = lambda: recorded(
         EXACT["adamw"], max_norm=1.0, ema_decay=0.9
     )
+    for between in ("nothing", "load", "gradients"):
+        for kind in (optim.SGD, optim.LARS):
+            make = partial(kind, lr=0.1, momentum=0.9, dampening=0.5)
+            out[f"{kind.__name__}, first step skipped, {between}"] = partial(
+                skipped_first, make, between
+            )
     out["adamw, torch's scaler"] = lambda: scaled(EXACT["adamw"], torch.amp.GradScaler)
     for kind in ("SGD", "Adam", "AdamW"):
         out[f"{kind} and torch's fused"] = lambda kind=kind: against_fused(kind)

@@ -21,6 +21,7 @@ from .tensor_checks import check_whole, fp32_number, name_of
 from .tensor_table import (
     BoundStates,
     Bucket,
+    FreshState,
     Table,
     check_rows,
     copy_reordered,
@@ -115,10 +116,16 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
 
     def state_dict(self) -> dict[str, Any]:
         """Returns torch's state_dict with a separate step count per parameter, and counts in the groups for timm and Apex."""
+        self._drop_fresh()
         first = self.register_state_dict_post_hook(type(self)._complete, prepend=True)
         with removed_after(first):
             out: dict[str, Any] = super().state_dict()
         return out
+
+    def _drop_fresh(self) -> None:
+        """Removes states that were made for a first step which a GradScaler skipped."""
+        if self._table is not None and self._table.drop_fresh():
+            self._table = None
 
     def _complete(self, saved: dict[str, Any]) -> None:
         """Completes a saved state before the user's hooks, which may change it."""
@@ -136,6 +143,7 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
         self._table = None
 
     def __getstate__(self) -> dict[str, Any]:
+        self._drop_fresh()
         return {**super().__getstate__(), "_options": self._options, "_seed": self._seed}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -180,10 +188,10 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
                 out.step_at = bucket.count.data_ptr() if bucket.active else None
             out.step = bucket.step + 1
         if not self._call(engine):
-            if table.drop_fresh():
-                self._table = None
+            self._drop_fresh()
         else:
-            table.fresh = []
+            if not table.on_gpu:
+                table.fresh = []
             for bucket in () if table.on_gpu else table.buckets:
                 if bucket.active:
                     bucket.step += 1
@@ -256,6 +264,7 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
         self._check_whole()
         rows = list(rows_of(self.param_groups))
         self._refuse_capture(rows[0][2])
+        self._drop_fresh()
         self._start_engine(rows[0][2].device)
         table = Table(
             groups=shape_of(self.param_groups),
@@ -290,7 +299,7 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
                 table.buckets.append(Bucket(group, done, active, names, count, state))
             bucket = table.buckets[buckets[key]]
             if states and not done and not self._counts_steps:
-                table.fresh.append((state, names))
+                table.fresh.append(FreshState(state, names, bucket))
             if self._counts_steps and active:
                 state["step"] = bucket.count
             extra = extra_states(parameter, state, self._options, name) if needed else {}

@@ -41,6 +41,19 @@ class Bucket:
             return True
         return self.first["step"] is self.count and (on_gpu or self.count.item() == self.step)
 
+    def steps_made(self, on_gpu: bool) -> int:
+        """Returns the step count. On a GPU, waits for the tensor."""
+        return int(self.count) if on_gpu else self.step
+
+
+@dataclass
+class FreshState:
+    """A parameter's state that holds zeros until the first step is made."""
+
+    state: dict[str, Any]
+    names: tuple[str, ...]
+    bucket: Bucket
+
 
 class BoundStates:
     """A snapshot of the bound states: keys, and tensors with their addresses. Other values may change.
@@ -107,9 +120,9 @@ class Table:
         default_factory=list
     )  # copies of gradients whose memory order differs
     states: BoundStates | None = None
-    # States made by this binding, with their names, until the first step is made. If a GradScaler skips the
-    # first step, they are removed, because optimizers without step counts infer the first step from absent states.
-    fresh: list[tuple[dict[str, Any], tuple[str, ...]]] = field(default_factory=list)
+    # States made by this binding, until a step is known to be made. If a GradScaler skips the first step, they
+    # are removed, because optimizers without step counts infer the first step from absent states.
+    fresh: list[FreshState] = field(default_factory=list)
 
     def has_states(
         self, groups: list[dict[str, Any]], state: dict[Any, Any], names_of: StateNames
@@ -139,11 +152,16 @@ class Table:
         )
 
     def drop_fresh(self) -> bool:
-        """Drops fresh states after a skipped step. Returns whether the table must be rebuilt."""
-        for state, names in self.fresh:
-            for name in names:
-                state.pop(name, None)
-        return bool(self.fresh)
+        """Removes fresh states of skipped steps. Returns whether the table must be rebuilt.
+
+        On a GPU, waits for the step count, because only the GPU knows whether a step is skipped.
+        """
+        unused = [fresh for fresh in self.fresh if not fresh.bucket.steps_made(self.on_gpu)]
+        for fresh in unused:
+            for name in fresh.names:
+                fresh.state.pop(name, None)
+        self.fresh = []
+        return bool(unused)
 
 
 def shape_of(groups: list[dict[str, Any]]) -> list[tuple[int, int]]:
