@@ -369,15 +369,12 @@ TUNDISH_API int32_t tundish_optimizer_gradients(tundish_optimizer* optimizer,
                                                 const uint64_t* addresses, uint64_t count);
 /* For Python, with the GIL held; documented in src/capi/torch_tensors.cpp. torch: TorchFunctions of
  * src/capi/torch_tensors.h. list: the bound objects, which must stay alive until the next call. */
-TUNDISH_API int32_t tundish_optimizer_register(tundish_optimizer* own, const void* torch,
-                                               void* list);
-TUNDISH_API int32_t tundish_optimizer_find_gradients(tundish_optimizer* own, const void* torch,
-                                                     void* list);
+TUNDISH_API int32_t tundish_optimizer_register(tundish_optimizer* o, const void* torch, void* list);
+TUNDISH_API int32_t tundish_optimizer_find(tundish_optimizer* own, const void* torch, void* list);
 TUNDISH_API void tundish_optimizer_bump_versions(tundish_optimizer* own, const void* torch);
 TUNDISH_API int32_t tundish_gradients_match(const void* torch, void* list, void* gradients);
 TUNDISH_API int32_t tundish_values_match(const void* torch, void* dict, void* list);
-TUNDISH_API int32_t tundish_entries_match(const void* torch, void* list, const void* own,
-                                          uint64_t n);
+TUNDISH_API int32_t tundish_entries_match(const void* torch, void* in, const void* own, uint64_t n);
 TUNDISH_API int32_t tundish_optimizer_step(tundish_optimizer* optimizer,
                                            tundish_optimizer_step_options* options);
 

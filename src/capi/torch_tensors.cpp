@@ -100,8 +100,8 @@ int32_t tundish_optimizer_register(tundish_optimizer* optimizer, const void* fun
 
 // Returns kUnchanged if nothing moved, or kMoved if only gradients moved: the following steps use
 // the new addresses. Returns kDifferent if anything else changed, which requires another binding.
-int32_t tundish_optimizer_find_gradients(tundish_optimizer* optimizer, const void* functions,
-                                         void* parameters) {
+int32_t tundish_optimizer_find(tundish_optimizer* optimizer, const void* functions,
+                               void* parameters) {
   return guarded<int32_t>(kFailed, [&]() -> int32_t {
     const TorchFunctions& torch = functions_at(functions);
     const std::vector<BoundParameter>& known = optimizer->parameters;

@@ -103,7 +103,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_optimizer_bind": (c_int32, [c_void_p, POINTER(OptimizerTensor), c_uint64]),
     "tundish_optimizer_gradients": (c_int32, [c_void_p, POINTER(c_uint64), c_uint64]),
     "tundish_optimizer_register": (c_int32, [c_void_p, c_void_p, c_void_p]),
-    "tundish_optimizer_find_gradients": (c_int32, [c_void_p, c_void_p, c_void_p]),
+    "tundish_optimizer_find": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "tundish_optimizer_bump_versions": (None, [c_void_p, c_void_p]),
     "tundish_gradients_match": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "tundish_values_match": (c_int32, [c_void_p, c_void_p, c_void_p]),

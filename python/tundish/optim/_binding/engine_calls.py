@@ -35,7 +35,7 @@ def _function(name: str, *arguments: Any) -> Any:
 
 
 _register = _function("tundish_optimizer_register", c_void_p, c_void_p, py_object)
-_find = _function("tundish_optimizer_find_gradients", c_void_p, c_void_p, py_object)
+_find = _function("tundish_optimizer_find", c_void_p, c_void_p, py_object)
 _bump = _function("tundish_optimizer_bump_versions", c_void_p, c_void_p)
 _bump.restype = None
 _gradients_match = _function("tundish_gradients_match", c_void_p, py_object, py_object)
