@@ -27,11 +27,10 @@ from ..process.command import CommandResult, resolve_command, run
 from ..report.report_file import origin
 from ..report.verdict_page import report_page
 from ..report.verdict_text import verdict_text
-from ..verdict.missing_sections import missing_notes
 from ..verdict.plan_prediction import add_plan
 from ..verdict.static_findings import script_findings, with_costs
 from ..verdict.straggler import judge_ranks
-from ..verdict.verdict import Verdict, judge
+from ..verdict.verdict import Verdict, judge, missing_notes
 from . import compare_verb as compare_cli
 from .doctor_options import ARGUMENTS, output_files
 from .recording_options import recorded_phases, set_recordings
@@ -110,7 +109,7 @@ def command_verdict(ended: CommandResult) -> Verdict:
         elif ended.interrupted:
             text = "No verdict: interrupted before PyTorch was imported."
         return Verdict(text, None, notes=_notes(ended, 0))
-    verdict = judge_ranks(trained) if trained else judge(ended.facts[0])
+    verdict = judge_ranks(trained) if len(trained) > 1 else judge((trained or ended.facts)[0])
     verdict.notes += _notes(ended, 0 if verdict.ranks else len(trained))
     return verdict
 

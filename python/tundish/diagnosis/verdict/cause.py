@@ -1,16 +1,24 @@
-"""Determines the part that bounds the step, by rules on the figures."""
+"""Determines the part that bounds the step, by rules on the figures.
+
+The GPU's own profile refines the cause. If the host waits for the GPU in every step (`.item()`), or
+launches kernels slower than they run, the GPU is idle between kernels. Otherwise the GPU is busy,
+and the model is the bound.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..probe.facts import Facts
+from ..probe.facts import Facts, GpuFacts
 from .figures import COMPUTE, Figures
 from .line_costs import location_text, longest_line
 from .loading import Loading
 
 # fraction of the step above which avoidable time is the cause, even if the model takes more
 NAMED = 0.25
+IDLE = 0.25  # of the step, beyond waiting for data; above this, the host is the bound
+EXPLAINED = 0.5  # of the idle time; least part that would vanish if the host did not wait
+SHORT_KERNEL_S = 20e-6  # a launch takes the host about 5 to 10 us
 CAUSES = {
     "storage": "reading the samples",
     "decode": "decoding the samples",
@@ -37,6 +45,11 @@ class Cause:
 
 
 def find_cause(facts: Facts, figures: Figures, inside: Loading | None) -> Cause:
+    """Returns what bounds the step."""
+    return _cause_on_gpu(facts, figures, _longest_part(facts, figures, inside))
+
+
+def _longest_part(facts: Facts, figures: Figures, inside: Loading | None) -> Cause:
     shares = {
         "data": figures.share("data"),
         "copy": figures.share("copy"),
@@ -53,6 +66,38 @@ def find_cause(facts: Facts, figures: Figures, inside: Loading | None) -> Cause:
     if worst == "host":
         return Cause("host", shares["host"], longest_line(facts, "other"))
     return Cause(worst, shares[worst])
+
+
+def _cause_on_gpu(facts: Facts, figures: Figures, found: Cause) -> Cause:
+    """Returns a more specific cause than `found` if the GPU profile shows one."""
+    seen = facts.gpu_profile
+    if seen is None:
+        return found
+    if found.name == "copy" and seen.pageable_copy_s > seen.pinned_copy_s:
+        return Cause("copy", found.share, "from pageable memory")
+    idle = _idle_share(seen, figures)
+    if found.name not in ("compute", "host") or idle < IDLE:
+        return found
+    if seen.waits >= 1 and saved_share(seen) >= EXPLAINED * idle:
+        return Cause("sync", idle, longest_line(facts, "other") or longest_line(facts, "torch"))
+    if found.name == "compute" or (seen.kernels and seen.kernel_s < SHORT_KERNEL_S):
+        count, mean = seen.kernels, seen.kernel_s * 1e6
+        return Cause("launch", idle, f"{count:.0f} kernels of {mean:.0f} us")
+    return found
+
+
+def _idle_share(seen: GpuFacts, figures: Figures) -> float:
+    """Returns the fraction of the profiled step in which the GPU neither works nor waits for data."""
+    whole = seen.wall_s
+    return max(0.0, 1 - seen.busy_s / whole - figures.share("data")) if whole else 0.0
+
+
+def saved_share(seen: GpuFacts) -> float:
+    """Returns the fraction of the step that is saved if the host does not wait for the GPU.
+
+    The longer one of GPU and host then bounds the step.
+    """
+    return 1 - max(seen.busy_s, seen.wall_s - seen.wait_s) / seen.wall_s
 
 
 def loading_cause(facts: Facts, figures: Figures, inside: Loading | None, share: float) -> Cause:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..doctor_json import ChangeJson
 from ..probe.facts import Facts, LoaderFacts
-from .cause import Cause, sufficient_workers
+from .cause import Cause, saved_share, sufficient_workers
 from .figures import COMPUTE, Figures
 from .line_costs import LEAST_SAMPLES, is_loop_header, line_costs, line_text, shown
 from .loading import Loading
@@ -16,6 +16,7 @@ from .phrases import count_text
 MOST_BLOCKED_WORKERS = 16
 MOST_UNMEASURED_WORKERS = 4
 LEAST_GAIN = 0.03  # of the step; smaller gains are not reported
+GRAPH_GAP_S = 1e-6  # between consecutive kernels of a CUDA graph
 EXACT = 0.10  # relative accuracy of predictions; a lower bound must be better by more than this
 
 
@@ -48,7 +49,7 @@ def find_changes(
         for change in found
         if change.predicted_s is None or change.predicted_s <= step * (1 - LEAST_GAIN)
     ]
-    return sort_changes(significant)
+    return sort_changes([*significant, *_gpu_changes(facts, figures, cause)])
 
 
 def sort_changes(changes: list[Change]) -> list[Change]:
@@ -201,5 +202,25 @@ def _model_changes(facts: Facts, figures: Figures) -> list[Change]:
             f"tundish tune {facts.script or 'train.py'}:build, where build() returns model, optimizer, "
             "loss and batch (docs/tune.md)",
             None,
+        )
+    ]
+
+
+def _gpu_changes(facts: Facts, figures: Figures, cause: Cause) -> list[Change]:
+    """Proposes changes for an idle GPU. The step cannot become shorter than the GPU's busy time."""
+    seen = facts.gpu_profile
+    if seen is None or cause.name not in ("sync", "launch"):
+        return []
+    if cause.name == "sync":
+        predicted = figures.step_s * (1 - saved_share(seen))
+        how = cause.detail or "tundish check train.py shows the lines"
+        what = "do not wait for the GPU in the loop: keep the tensor and read it every 50 steps"
+        return [Change(what, how, predicted, at_best=True)]
+    gaps = seen.kernels * GRAPH_GAP_S / seen.wall_s
+    predicted = figures.step_s * min(1.0, 1 - cause.share + gaps)
+    how = f"tundish tune {facts.script or 'train.py'}:build"
+    return [
+        Change(
+            "use fewer, longer kernels: torch.compile, a CUDA graph", how, predicted, at_best=True
         )
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -23,15 +24,18 @@ from ..report.excerpts import excerpt
 from ..report.step_tables import tables
 from ..rules.runtime import check_layers, check_run
 from .cause import CAUSES, Cause, find_cause
-from .changes import Change, find_changes, sort_changes
+from .changes import Change, find_changes
 from .figures import COMPUTE, Figures, figures
-from .gpu_cause import cause_on_gpu, changes_on_gpu
 from .loading import Loading, loading
-from .missing_sections import missing_notes
 from .phrases import count_text
 
 VERSION = 1
 UNEXPLAINED = 0.1  # of the step; time that cached batches save beyond waiting for data
+_MISSING_TEXTS = {
+    "timeline": "no timeline was written",
+    "functions": "the table of functions is missing",
+    "memory": "the memory of a step is missing",
+}
 
 
 @dataclass(repr=False)
@@ -141,13 +145,12 @@ def judge(facts: Facts, ended: str = "the script") -> Verdict:
     if found is None:
         return Verdict(_no_verdict_text(facts, ended), None, facts=facts, notes=missing)
     inside = loading(facts, found)
-    cause = cause_on_gpu(facts, found, find_cause(facts, found, inside))
-    changes = [*find_changes(facts, found, inside, cause), *changes_on_gpu(facts, found, cause)]
+    cause = find_cause(facts, found, inside)
     return Verdict(
         _sentence(facts, found, cause),
         cause,
         found,
-        sort_changes(changes),
+        find_changes(facts, found, inside, cause),
         inside,
         facts,
         [*_notes(facts, found), *missing],
@@ -234,4 +237,23 @@ def _notes(facts: Facts, found: Figures) -> list[str]:
         out.append(f"the loader could not be inspected: {facts.loader_failed}")
     if facts.loader is None:
         out.append("no known loader feeds the loop; waiting is estimated from samples")
+    return out
+
+
+def missing_notes(asked: Iterable[str], facts: Facts, ended: str) -> list[str]:
+    """Returns a note for each missing section.
+
+    `asked`: phases of recorders (probe/recorders.py). `ended`: what ended too early, such as "the
+    script".
+    """
+    recorded = facts.recorded
+    out = [f"{name}: recording failed: {why}" for name, why in recorded.failed.items()]
+    if facts.failed:
+        out.append(f"the watch failed, and the script ran on unwatched: {facts.failed}")
+    for name in asked:
+        if name not in recorded.failed and not recorded.steps_in(name):
+            out.append(
+                f"{_MISSING_TEXTS[name]}: {ended} ended before a step was recorded; recording follows "
+                "the measured steps"
+            )
     return out
