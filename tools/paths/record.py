@@ -1,9 +1,13 @@
-"""Records the functions and files that an image passes: ./dev paths
+"""Records the functions and files that an image, a verdict and a trial pass: ./dev paths
 
 A debugger stops a real run at the points below and records the stack, from our outermost function
 inwards. The result is docs/internals/paths.json. tests/project/test_paths.py compares the walks of
 docs/internals/follow-one-image.md with the result. The walk of a batch that a GPU decodes needs a
 machine with a GPU; on other machines, that part of the file stays unchanged.
+
+The walks of a verdict of `tundish doctor` and of a trial of `tundish tune` are Python alone: a
+profile function writes their stacks, also in the processes of the trials. They belong to
+docs/internals/follow-one-verdict.md. `--python` records only these.
 """
 
 from __future__ import annotations
@@ -51,6 +55,32 @@ POINTS = {
     ],
 }
 
+DOCTOR, TUNING = "python/tundish/diagnosis", "python/tundish/tuning"
+# Stops of the walks in Python: what happens there, file and function, and a caller above it.
+PYTHON_POINTS = {
+    "verdict": [
+        ("read", f"{DOCTOR}/process/facts_file.py", "parse_facts", ""),
+        ("figures", f"{DOCTOR}/verdict/figures.py", "_parts", ""),
+        ("loading", f"{DOCTOR}/verdict/loading.py", "_sampled", ""),
+        ("cause", f"{DOCTOR}/verdict/cause.py", "_cause_on_gpu", ""),
+        ("changes", f"{DOCTOR}/verdict/loading.py", "Loading.step_with", "find_changes"),
+        ("lines", f"{DOCTOR}/verdict/line_costs.py", "line_costs", "find_changes"),
+        ("checks", f"{DOCTOR}/rules/runtime/more_workers_than_cpus.py", "find", ""),
+        ("text", f"{DOCTOR}/report/verdict_text.py", "_changes", ""),
+        ("print", "python/tundish/_cli/terminal.py", "write_stderr", ""),
+    ],
+    "trial": [
+        ("start", "python/tundish/child_python.py", "child_command", "TrialPool.start"),
+        ("send", f"{TUNING}/trials/trial.py", "TrialProcess.send", "TrialPool.start"),
+        ("build", f"{TUNING}/job.py", "check_devices", "Trial.prepare"),
+        ("apply", f"{TUNING}/step.py", "Step.reset", "Trial.prepare"),
+        ("train", f"{TUNING}/batch_structure.py", "map_tensors", "Trial._one"),
+        ("receive", f"{TUNING}/trials/trial.py", "TrialProcess.receive", "TrialPool.outcome"),
+        ("ask", f"{TUNING}/trials/trial.py", "TrialProcess.ask", "TrialPool.measure"),
+        ("turn", f"{TUNING}/step.py", "Step.update", "Trial.turn"),
+    ],
+}
+
 
 def short(name: str) -> str:
     """Strips namespaces and template arguments: 'Ring::take'."""
@@ -94,7 +124,48 @@ def record(walk: str, command: list[str], environment: dict[str, str]) -> dict[s
     return steps
 
 
+def record_python(walk: str, script: str, *arguments: str) -> tuple[dict[str, Any], list[str]]:
+    """Returns the stacks by step, and all files whose functions ran."""
+    with tempfile.TemporaryDirectory() as folder:
+        stacks = Path(folder, "stacks")
+        more = {"STACKS": str(stacks), "POINTS": json.dumps(PYTHON_POINTS[walk])}
+        line = [sys.executable, str(TOOLS / script), *arguments]
+        environment = {**os.environ, **more, "PYTHONPATH": str(TOOLS)}
+        done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=500)
+        lines = lines_of(stacks)
+    found: dict[str, Any] = {}
+    for one in lines:
+        if "step" in one:
+            found.setdefault(one["step"], one["frames"])
+    steps = {step: found[step] for step, *_ in PYTHON_POINTS[walk] if step in found}
+    missing = [step for step, *_ in PYTHON_POINTS[walk] if step not in found]
+    if missing:
+        sys.exit(f"paths: {walk}: never came to {missing}\n{done.stdout}\n{done.stderr}")
+    return steps, sorted({one["file"] for one in lines if "file" in one})
+
+
+def record_python_walks(walks: dict[str, Any]) -> None:
+    walks["verdict"], ran = record_python("verdict", "one_verdict.py")
+    # A check is one file, and the static checks have their own walk, whatever their number is.
+    outside = (f"{DOCTOR}/rules/", f"{DOCTOR}/lint/")
+    walks["verdict files"] = [file for file in ran if not file.startswith(outside)]
+    with tempfile.TemporaryDirectory() as folder:
+        walks["trial"], _ = record_python("trial", "one_trial.py", folder)
+
+
 def main() -> None:
+    walks = json.loads(OUT.read_text()) if OUT.exists() else {}
+    if "--python" not in sys.argv:
+        record_image_walks(walks)
+    record_python_walks(walks)
+    OUT.write_text(json.dumps(walks, indent=1) + "\n")
+    for walk, steps in walks.items():
+        if isinstance(steps, dict):
+            files = {file for frames in steps.values() for _, file in frames}
+            print(f"{walk}: {len(files)} files at {len(steps)} points")
+
+
+def record_image_walks(walks: dict[str, Any]) -> None:
     pack, photos = Path(sys.argv[1]), Path(sys.argv[2])
     python = BUILD / "python"
     shutil.rmtree(python, ignore_errors=True)
@@ -102,17 +173,12 @@ def main() -> None:
     shutil.copy(BUILD / "libtundish.so", python / "tundish")
     loop = [sys.executable, str(TOOLS / "one_batch.py"), str(pack)]
     environment = {"PYTHONPATH": str(python)}
-    walks = json.loads(OUT.read_text()) if OUT.exists() else {}
     walks["cpu"] = record("cpu", loop, environment)
     if shutil.which("nvidia-smi") and "--no-gpu" not in sys.argv:
         walks["gpu"] = record("gpu", [*loop, "--gpu"], environment)
     with tempfile.TemporaryDirectory() as folder:
         program = [str(BUILD / "tundish"), "pack", str(photos), "-o", f"{folder}/x.tnd", "-j", "2"]
         walks["pack"] = record("pack", program, {})
-    OUT.write_text(json.dumps(walks, indent=1) + "\n")
-    for walk, steps in walks.items():
-        files = {file for frames in steps.values() for _, file in frames}
-        print(f"{walk}: {len(files)} files at {len(steps)} points")
 
 
 if __name__ == "__main__":
