@@ -6,6 +6,7 @@ import copy
 import gc
 import io
 import weakref
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -173,3 +174,52 @@ def test_fused_kernels_twice_leave_a_checkpoint_its_own_options() -> None:
         FusedOptimizer().apply(Step(*ours, LOSS))
     saved = ours[1].state_dict()["param_groups"]
     assert [{**group, "params": 0} for group in saved] == options
+
+
+def new_state(optimizer: Any) -> None:
+    """Starts over, as recipes with restarts do. timm's Lamb counts steps in its groups."""
+    optimizer.state = defaultdict(dict)
+    for group in optimizer.param_groups:
+        group.pop("step", None)
+
+
+def new_groups(optimizer: Any) -> None:
+    optimizer.param_groups = [{**group, "lr": 0.02} for group in optimizer.param_groups]
+
+
+def fewer_states(optimizer: Any) -> None:
+    kept = list(optimizer.state.items())[2:]
+    optimizer.state = defaultdict(dict, kept)
+
+
+ASSIGNMENTS = [
+    (kind, options, change)
+    for kind, options in KINDS
+    for change in (new_state, new_groups, fewer_states)
+    if (kind, change) != (timm.optim.Lamb, fewer_states)  # timm counts steps per group
+]
+
+
+@pytest.mark.parametrize("own_step", [False, True])
+@pytest.mark.parametrize(("kind", "options", "change"), ASSIGNMENTS)
+def test_assigned_groups_and_states_are_used(
+    kind: Any, options: dict[str, Any], change: Callable[[Any], None], own_step: bool
+) -> None:
+    ours, theirs = make(kind, options), make(kind, options)
+    step = Step(*ours, LOSS)
+    TRICK.apply(step)
+    tuned(step, range(3))
+    plain(theirs, range(3))
+    change(ours[1])
+    change(theirs[1])
+    if own_step:
+        plain(ours, range(3, 5))
+    else:
+        tuned(step, range(3, 5))
+    plain(theirs, range(3, 5))
+    assert_same(ours, theirs)
+    tuned(step, range(5, 7))
+    plain(theirs, range(5, 7))
+    assert_same(ours, theirs)
+    TRICK.undo(step)
+    assert_same(ours, theirs)

@@ -13,6 +13,7 @@ the graph, which then holds forward and backward pass.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import traceback
 from collections.abc import Iterator
@@ -102,6 +103,7 @@ class StepGraph:
         torch.cuda.synchronize(step.device)
         try:
             with (
+                _without_collection(),
                 self._rates_as_tensors(),
                 torch.cuda.graph(graph, stream=self._stream, capture_error_mode="thread_local"),
             ):
@@ -145,6 +147,19 @@ class StepGraph:
             if rate != self._rates_filled[i]:
                 self._rates[i].fill_(rate)
                 self._rates_filled[i] = rate
+
+
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    """Keeps the garbage collector from freeing the graph of an earlier step, which would end the capture."""
+    gc.collect()
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def can_capture(step: Step) -> bool:

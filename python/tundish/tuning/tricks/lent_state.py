@@ -35,9 +35,9 @@ class LentState:
 
     def lend(self, borrower: Any) -> None:
         """Shares groups and states, so that schedulers and checkpoints use the user's optimizer."""
-        self._borrowers.append(borrower)
         self.to_ours()
         self._share(borrower)
+        self._borrowers.append(borrower)
 
     def release(self, borrower: Any) -> None:
         """Ends the sharing with `borrower`. The last release restores the optimizer's format."""
@@ -52,22 +52,38 @@ class LentState:
 
     def to_ours(self) -> None:
         """Converts the states before a step of tundish.optim, or after the optimizer's own step raised."""
+        self._follow_replacement()
         if not self._is_ours:
             self._twin.to_ours(self._optimizer.param_groups, self._optimizer.state)
             self._is_ours = True
 
     def to_theirs(self) -> None:
+        self._follow_replacement()
         if self._is_ours:
             self._twin.to_theirs(self._optimizer.param_groups, self._optimizer.state)
             restore_state_types(self._optimizer.state)
             self._is_ours = False
 
+    def _follow_replacement(self) -> None:
+        """Shares other groups or another state that the user assigned to the optimizer."""
+        state = self._optimizer.state
+        for borrower in self._borrowers:
+            before = borrower.state
+            groups_are_same = borrower.param_groups is self._optimizer.param_groups
+            if before is state and groups_are_same:
+                continue
+            if before is not state:  # in the format of tundish.optim only if it reuses the entries
+                known = set(map(id, before.values()))
+                reused = all(id(entries) in known for entries in state.values())
+                self._is_ours = self._is_ours and reused and bool(state)
+            self._share(borrower)
+
     def _loaded(self) -> None:
         """Converts loaded groups and states, which torch creates in the optimizer's format."""
-        self._is_ours = False
-        self.to_ours()
         for borrower in self._borrowers:
             self._share(borrower)
+        self._is_ours = False
+        self.to_ours()
 
     def _share(self, borrower: Any) -> None:
         borrower.param_groups, borrower.state = self._optimizer.param_groups, self._optimizer.state
@@ -78,6 +94,7 @@ class LentState:
         """Returns a checkpoint in the format of the user's optimizer."""
         states = {key: dict(state) for key, state in saved["state"].items()}
         groups = [dict(group) for group in saved["param_groups"]]
+        self._follow_replacement()
         if self._is_ours:
             self._twin.to_theirs(groups, states)
         return {**saved, "state": states, "param_groups": groups}
