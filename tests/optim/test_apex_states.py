@@ -188,3 +188,27 @@ def test_steps_that_a_group_counted_alone_are_kept(name: str) -> None:
     optimizer.load_state_dict(saved)
     assert [int(optimizer.state[p]["step"]) for p in parameters] == [9, 8]
     assert int(optimizer.state_dict()["param_groups"][0]["step"]) == 9
+
+
+@pytest.mark.parametrize("name", ["Adam", "AdamW", "LAMB", "NovoGrad"])
+def test_counts_that_the_user_reset_stay_reset(name: str) -> None:
+    parameters = used()
+    optimizer = getattr(optim, name)(parameters, lr=1e-2)
+    run(optimizer, parameters, range(5))
+    saved = copy.deepcopy(optimizer.state_dict())
+    for state in saved["state"].values():
+        state["step"] = torch.zeros(())
+    optimizer.load_state_dict(saved)
+    assert {int(optimizer.state[p]["step"]) for p in parameters} == {0}
+
+
+def test_a_restart_in_torch_is_kept() -> None:
+    ours, theirs = used(), used()
+    optimizer = optim.AdamW(ours, lr=1e-2)
+    run(optimizer, ours, range(5))
+    other = torch.optim.AdamW(theirs, lr=1e-2)
+    other.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    other.state.clear()
+    run(other, theirs, range(2))
+    optimizer.load_state_dict(copy.deepcopy(other.state_dict()))
+    assert {int(optimizer.state[p]["step"]) for p in ours} == {2}

@@ -13,6 +13,9 @@ import torch
 from ..._c.errors import ArgumentError
 from .tensor_checks import fp32_number
 
+# A copy of a group's step. timm and Apex count on in "step" only; torch leaves both unchanged.
+WRITTEN_STEP = "written_step"
+
 
 def read_group_states(owner: str, saved: dict[str, Any]) -> dict[str, Any]:
     """Returns a saved state with all values in the states of the parameters."""
@@ -21,12 +24,13 @@ def read_group_states(owner: str, saved: dict[str, Any]) -> dict[str, Any]:
     for number, group in enumerate(saved["param_groups"]):
         group = dict(group)
         step, norms = group.pop("step", None), group.pop("exp_avg_sq", None)
+        written = group.pop(WRITTEN_STEP, None)
         # A parameter that only has an average was never updated.
         keys = [
             key for key in group["params"] if (states.get(key) or {}).keys() - {"ema", "master"}
         ]
         if step is not None:
-            states.update(with_steps(keys, states, float(step)))
+            states.update(with_steps(keys, states, float(step), written))
         if norms is not None and owner != "NovoGrad":
             raise ArgumentError(
                 f"{owner}: the saved state has norms in group {number}: it is the state of NovoGrad"
@@ -38,14 +42,21 @@ def read_group_states(owner: str, saved: dict[str, Any]) -> dict[str, Any]:
     return {**saved, "state": states, "param_groups": groups}
 
 
-def with_steps(keys: list[Any], states: dict[Any, Any], step: float) -> dict[Any, Any]:
+def with_steps(
+    keys: list[Any], states: dict[Any, Any], step: float, written: float | None = None
+) -> dict[Any, Any]:
     """Returns states with their own step counts. `step` is the count of their group.
 
-    timm and Apex leave the counts of a loaded state unchanged and continue counting in the group. If the group's
-    count is ahead of all its parameters, each parameter made the missing steps.
+    timm and Apex leave the counts of a loaded state unchanged and continue counting in the group. Then each
+    parameter made the steps by which the group's count is ahead.
+
+    written  the group's count when Tundish saved the state; None for other states, in which the largest count
+             of a parameter replaces it
     """
-    counts = [float(states[key]["step"]) for key in keys if "step" in states[key]]
-    missing = max(0.0, step - max(counts, default=step))
+    if written is None:
+        counts = [float(states[key]["step"]) for key in keys if "step" in states[key]]
+        written = max(counts, default=step)
+    missing = max(0.0, step - float(written))
     out = {}
     for key in keys:
         own = states[key].get("step")
@@ -79,6 +90,7 @@ def add_group_steps(saved: dict[str, Any]) -> None:
     for group in saved["param_groups"]:
         states = [saved["state"].get(key, {}) for key in group["params"]]
         group["step"] = max((int(state["step"]) for state in states if "step" in state), default=0)
+        group[WRITTEN_STEP] = group["step"]
 
 
 def add_group_norms(saved: dict[str, Any], groups: list[dict[str, Any]]) -> None:
