@@ -1,51 +1,104 @@
-"""Batches of any structure: tensors in tuples, lists and dictionaries."""
+"""Batches of any structure: tensors in tuples, lists, mappings and dataclasses."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import copy
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from dataclasses import fields, is_dataclass
 from itertools import pairwise
 from typing import Any
 
 import torch
+
+_PLAIN = (str, bytes, int, float, complex, type(None), torch.dtype, torch.device)
 
 
 def map_tensors(change: Callable[[torch.Tensor], Any], batch: Any) -> Any:
     """Returns a copy of the batch with `change` applied to every tensor. Other values are kept."""
     if isinstance(batch, torch.Tensor):
         return change(batch)
-    if isinstance(batch, dict):
+    if type(batch) is dict:
         return {key: map_tensors(change, value) for key, value in batch.items()}
     if isinstance(batch, tuple) and hasattr(batch, "_fields"):
         return type(batch)(*(map_tensors(change, value) for value in batch))
     if isinstance(batch, (tuple, list)):
         return type(batch)(map_tensors(change, value) for value in batch)
-    return batch
+    parts = parts_of(batch)
+    if parts is None:
+        return batch
+    out = copy.copy(batch)  # keeps the class and its attributes
+    for name, value in parts.items():
+        if isinstance(batch, MutableMapping):
+            out[name] = map_tensors(change, value)
+        else:
+            object.__setattr__(out, name, map_tensors(change, value))  # also if it is frozen
+    return out
+
+
+def parts_of(batch: Any) -> Mapping[Any, Any] | None:
+    """Returns the values of a mapping or a dataclass by name; None for other objects."""
+    if isinstance(batch, MutableMapping):
+        return batch
+    if is_dataclass(batch) and not isinstance(batch, type):
+        return {field.name: getattr(batch, field.name) for field in fields(batch)}
+    return None
 
 
 def tensors_of(batch: Any) -> Iterator[torch.Tensor]:
     """Yields every tensor of a batch, in order."""
     if isinstance(batch, torch.Tensor):
         yield batch
-    elif isinstance(batch, dict):
-        for value in batch.values():
-            yield from tensors_of(value)
     elif isinstance(batch, (tuple, list)):
         for value in batch:
+            yield from tensors_of(value)
+    elif (parts := parts_of(batch)) is not None:
+        for value in parts.values():
             yield from tensors_of(value)
 
 
 def signature(batch: Any) -> Any:
-    """Returns a key of structure, shapes, types and devices.
+    """Returns a hashable key of structure, shapes, types, devices, and values that are not tensors.
 
     Two batches with equal signatures can run through the same captured or compiled step.
     """
     if isinstance(batch, torch.Tensor):
         return (tuple(batch.shape), batch.dtype, batch.device)
-    if isinstance(batch, dict):
-        return tuple((key, signature(value)) for key, value in batch.items())
     if isinstance(batch, (tuple, list)):
         return (type(batch), *(signature(value) for value in batch))
-    return batch
+    if (parts := parts_of(batch)) is not None:
+        return (type(batch), *((key, signature(value)) for key, value in parts.items()))
+    if isinstance(batch, _PLAIN):
+        return (type(batch), batch)  # 1 and True are equal
+    if all(hasattr(batch, name) for name in ("tobytes", "shape", "dtype")):  # an array of NumPy
+        return (type(batch), tuple(batch.shape), str(batch.dtype), batch.tobytes())
+    return _Identity(batch)
+
+
+def only_values_differ(one: Any, other: Any) -> bool:
+    """Returns whether two different signatures have the same tensors."""
+    return list(_tensors_in(one)) == list(_tensors_in(other))
+
+
+def _tensors_in(key: Any) -> Iterator[Any]:
+    if isinstance(key, tuple):
+        if len(key) == 3 and isinstance(key[2], torch.device) and isinstance(key[1], torch.dtype):
+            yield key
+        else:
+            for part in key:
+                yield from _tensors_in(part)
+
+
+class _Identity:
+    """An object of unknown structure, equal to itself only. Keeps it alive, so that its id is not reused."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Identity) and other._value is self._value
+
+    def __hash__(self) -> int:
+        return id(self._value)
 
 
 def samples_of(batch: Any) -> int:

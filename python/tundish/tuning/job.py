@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from .._c.errors import ArgumentError
-from .batch_structure import signature, tensors_of
+from .batch_structure import parts_of, signature, tensors_of
 from .build_function import locate_function
 
 Build = Callable[[], Any]
@@ -151,7 +151,7 @@ def list_batches(batch: Any, where: str) -> list[Any]:
 
 
 def _first_batches(batch: Any, where: str) -> list[Any]:
-    if isinstance(batch, (torch.Tensor, dict, tuple)):
+    if isinstance(batch, (torch.Tensor, tuple)) or parts_of(batch) is not None:
         return [batch]
     if isinstance(batch, list) and any(isinstance(part, torch.Tensor) for part in batch):
         return [batch]  # as torch's default collate returns it: [inputs, targets]

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 
 from .._c.errors import ArgumentError
-from .batch_structure import map_tensors, signature, split_samples
+from .batch_structure import map_tensors, only_values_differ, signature, split_samples
 
 LossFunction = Callable[..., torch.Tensor]
 
@@ -96,10 +96,22 @@ class Step:
         if self.main_signature is None:
             self.main_signature = shape
         if shape != self.main_signature:  # the last batch of an epoch: not worth a compilation
+            self._warn_about_values(shape)
             return self.train_on(batch, self.loss_of)
         if self.capture:
             return self._replay(batch)
         return self.train_on(batch, self.compiled_loss_of)
+
+    def _warn_about_values(self, shape: Any) -> None:
+        """Warns if only values beside the tensors keep a batch from the graph or the compiled step."""
+        is_special = self.capture or self.compile_options is not None
+        if is_special and only_values_differ(shape, self.main_signature):
+            warnings.warn(
+                "the batch has values that are not tensors and differ from the first batch's: such a step runs "
+                "without the CUDA graph and without compilation\n"
+                "  fix: pass only tensors to the step, or the same values with every batch",
+                stacklevel=3,
+            )
 
     def _replay(self, batch: Any) -> torch.Tensor:
         from .step_graph import CannotCapture, StepGraph
