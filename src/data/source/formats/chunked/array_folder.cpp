@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 #include <system_error>
+#include <utility>
 
 #include "data/source/folder_entries.h"
 #include "data/source/format.h"
@@ -56,7 +58,39 @@ File open_part(const File& parent, const std::string& part, bool is_last, const 
   return File(descriptor, path);
 }
 
+// Counts the bytes of the files below a folder and of their names, up to `most`.
+std::uint64_t stored_bytes(const std::string& path, std::uint64_t most) {
+  constexpr std::uint64_t kEntryBytes = 16;
+  std::set<std::pair<dev_t, ino_t>> seen;  // a link may lead back
+  std::vector<std::string> open = {path};
+  std::uint64_t sum = 0;
+  while (!open.empty() && sum < most) {
+    const std::string folder = std::move(open.back());
+    open.pop_back();
+    struct stat status;
+    if (::stat(folder.c_str(), &status) != 0) continue;
+    if (!seen.emplace(status.st_dev, status.st_ino).second) continue;
+    visit_folder(folder, [&](const FolderEntry& entry) {
+      sum += kEntryBytes + (entry.is_file ? std::min(entry.bytes, most) : 0);
+      if (entry.is_folder) open.push_back(join_path(folder, entry.name));
+      return sum < most;
+    });
+  }
+  return std::min(sum, most);
+}
+
 }  // namespace
+
+void limit_samples(std::vector<NamedArray>& arrays, const std::string& path) {
+  constexpr std::uint64_t kAlways = 1'000'000, kPerByte = 8;  // as for HDF5
+  const auto claims_many = [](const NamedArray& named) {
+    return std::ranges::any_of(named.array->grid().shape,
+                               [](std::uint64_t side) { return side > kAlways; });
+  };
+  if (std::ranges::none_of(arrays, claims_many)) return;
+  const std::uint64_t bytes = stored_bytes(path, kMaxGridSamples / kPerByte);
+  for (NamedArray& named : arrays) named.max_samples = std::max(kAlways, bytes * kPerByte);
+}
 
 void walk_arrays(const std::string& path,
                  const std::function<bool(const std::string&, const std::string&)>& visit) {

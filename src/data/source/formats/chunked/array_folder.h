@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/file.h"
+#include "data/source/formats/chunked/chunked_array_source.h"
 
 namespace tundish {
 
@@ -41,5 +42,9 @@ File open_in_array(const std::string& folder, const std::string& name);
 // source_damaged if it has more than `most` bytes, and the errors of open_in_array().
 bool read_if_exists(std::vector<std::byte>& out, const std::string& folder, const std::string& name,
                     std::uint64_t most, const char* format);
+
+// Limits the number of samples in proportion to the stored bytes, because samples are numbered and
+// every label is read. The files below `path` are listed only if an array claims many samples.
+void limit_samples(std::vector<NamedArray>& arrays, const std::string& path);
 
 }  // namespace tundish

@@ -90,7 +90,7 @@ class ChunkedArraySource : public Source, public ReadMemory, public FileTimes {
     }
     if (columns.empty()) {
       throw Error(ErrorCode::source_empty, {.file = path_},
-                  warnings.empty() ? "it has no arrays" : warnings.front());
+                  warnings_.empty() ? "it has no arrays" : warnings_.front());
     }
     choose(std::move(columns), options);
     for (const NamedArray& named : arrays) {

@@ -136,6 +136,7 @@ std::shared_ptr<const Source> open_n5(const std::string& path, const SourceOptio
                           grid, std::make_unique<N5Loader>(folder, std::move(array)))});
     return true;
   });
+  limit_samples(arrays, path);
   return open_chunked_arrays("n5", path, std::move(arrays), options,
                              warnings_of_lost(lost_arrays, "attributes.json"));
 }

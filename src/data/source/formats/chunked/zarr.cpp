@@ -139,6 +139,7 @@ std::shared_ptr<const Source> open_zarr(const std::string& path, const SourceOpt
                           grid, std::make_unique<ZarrLoader>(folder, std::move(array)))});
     return true;
   });
+  limit_samples(arrays, path);
   return open_chunked_arrays("zarr", path, std::move(arrays), options,
                              warnings_of_lost(lost_arrays, ".zarray or zarr.json"));
 }
