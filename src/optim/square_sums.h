@@ -2,10 +2,12 @@
 // per instruction set.
 #pragma once
 
-#include "optim/block_elements.h"
+#include <cstddef>
 
 namespace tundish::optim {
 namespace {
+
+#define TUNDISH_INLINE inline __attribute__((always_inline))
 
 // The square of a float is exact in double. Uses two vectors of 8, which compilers keep in
 // registers of any width.

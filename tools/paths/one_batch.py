@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import tundish
@@ -20,15 +21,17 @@ PACKAGE = Path(tundish.__file__).resolve().parent
 STEPS = {"tundish_loader_next": "take", "tundish_device_enqueue": "enqueue"}
 
 
+def file_of(code: CodeType) -> str:
+    return str(Path("python/tundish") / Path(code.co_filename).resolve().relative_to(PACKAGE))
+
+
 def python_stack() -> list[list[str]]:
     """Returns function and file of each frame, starting at the loop."""
     out: list[list[str]] = []
     frame = sys._getframe(2)
     while frame is not None:
-        file = Path(frame.f_code.co_filename).resolve()
-        if file.is_relative_to(PACKAGE):
-            name = str(Path("python/tundish") / file.relative_to(PACKAGE))
-            out.append([frame.f_code.co_qualname, name])
+        if Path(frame.f_code.co_filename).resolve().is_relative_to(PACKAGE):
+            out.append([frame.f_code.co_qualname, file_of(frame.f_code)])
         frame = frame.f_back  # type: ignore[assignment]
     return out[::-1]
 

@@ -53,6 +53,11 @@ POINTS = {
         ("encode", "tundish::lanes::UnitEncoder::encode"),
         ("append", "tundish::ByteAppender::put"),
     ],
+    "step": [
+        ("states", "tundish_entries_match"),
+        ("gradients", "tundish::(anonymous namespace)::is_like"),
+        ("update", "tundish::optim::(anonymous namespace)::adam"),
+    ],
 }
 
 DOCTOR, TUNING = "python/tundish/diagnosis", "python/tundish/tuning"
@@ -121,7 +126,7 @@ def record(walk: str, command: list[str], environment: dict[str, str]) -> dict[s
     missing = {step for step, _ in POINTS[walk]} - steps.keys()
     if missing:
         sys.exit(f"paths: {walk}: never came to {sorted(missing)}\n{done.stdout}\n{done.stderr}")
-    return steps
+    return {**outer, **steps}  # with steps that do not call the engine, in the order of the walk
 
 
 def record_python(walk: str, script: str, *arguments: str) -> tuple[dict[str, Any], list[str]]:
@@ -176,6 +181,7 @@ def record_image_walks(walks: dict[str, Any]) -> None:
     walks["cpu"] = record("cpu", loop, environment)
     if shutil.which("nvidia-smi") and "--no-gpu" not in sys.argv:
         walks["gpu"] = record("gpu", [*loop, "--gpu"], environment)
+    walks["step"] = record("step", [sys.executable, str(TOOLS / "one_step.py")], environment)
     with tempfile.TemporaryDirectory() as folder:
         program = [str(BUILD / "tundish"), "pack", str(photos), "-o", f"{folder}/x.tnd", "-j", "2"]
         walks["pack"] = record("pack", program, {})
