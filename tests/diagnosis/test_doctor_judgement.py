@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 
 import pytest
-from tundish.diagnosis.probe import usable_cpus, users_code
+from tundish._process import code_origin, usable_cpus
 from tundish.diagnosis.probe.clocks.gpu_clock import gpu_seconds
 from tundish.diagnosis.probe.clocks.step_ledger import StepLedger
 from tundish.diagnosis.probe.facts import EngineFacts, LoaderFacts
@@ -244,7 +244,7 @@ def test_ranks_end_after_the_same_step_whatever_their_clocks_say():
 def test_a_framework_loop_is_reported_with_the_frameworks_function(monkeypatch):
     """The user's line is trainer.fit() for all of Lightning's work."""
     library = "/packages"
-    monkeypatch.setattr(users_code, "_LIBRARIES", (library,))
+    monkeypatch.setattr(code_origin, "_LIBRARIES", (library,))
     seen = []
     names = {
         "/packages/tqdm/std.py": "def refresh(seen, look): seen.append(look())",

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 import torch
+from tundish._process.code_origin import _OURS
 from tundish.diagnosis.probe.clocks.blocked_clock import BlockedClock
 from tundish.diagnosis.probe.loaders.dataset_profile import profile_dataset
 from tundish.diagnosis.probe.profiles.line_samples import LineSampler, _columns, _user_line
-from tundish.diagnosis.probe.users_code import _OURS
 from tundish.diagnosis.verdict.line_costs import LEAST_SAMPLES, shown
 from tundish.diagnosis.verdict.verdict import judge
 
@@ -96,7 +96,7 @@ def test_hooks_of_the_doctor_are_not_reported_as_called_functions():
     scope = {"look": lambda: seen.append(_user_line(sys._getframe(1)))}
     for file, text in {
         torch.__file__: "def backward(): look()",
-        f"{_OURS}/hooks.py": "def call(): backward()",
+        f"{_OURS[1]}/hooks.py": "def call(): backward()",
         "/home/train.py": "call()",
     }.items():
         exec(compile(text, file, "exec"), scope)

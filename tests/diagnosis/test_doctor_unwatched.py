@@ -192,7 +192,7 @@ def test_an_error_of_the_watch_ends_the_watch_and_not_the_script(owner, name, mo
 SCRIPT = """
 import torch
 from torch.utils.data import DataLoader
-from tundish_doctor_watch.watch import Watch
+from tundish_doctor_watch.diagnosis.probe.watch import Watch
 def fails(*ignored): raise ZeroDivisionError("of the watch")
 Watch.next_ended = fails
 model = torch.nn.Linear(8, 4)

@@ -102,6 +102,7 @@ def test_no_folder_of_the_sources_is_too_large():
 # public names: later parts use the library as a user does.
 PARTS = [
     "_lazy",
+    "_process",
     "_c",
     "_cli",
     "transforms",

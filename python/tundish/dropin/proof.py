@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import random
 from collections.abc import Iterator
 from typing import Any
 
+from .._process.random_state import RandomState
 from ..data.loader import Loader
 from ..data.open_source import Source
 from ..transforms.transform import Transform
@@ -27,16 +27,11 @@ _HERE |= {"cache_dir": None, "cache_dir_limit": None}
 @contextlib.contextmanager
 def untouched_random_numbers() -> Iterator[None]:
     """Restores the random generators after the block."""
-    import numpy as np
-    import torch
-
-    python, numpy = random.getstate(), np.random.get_state()
+    state = RandomState(gpus=False)
     try:
-        with torch.random.fork_rng(devices=[]):
-            yield
+        yield
     finally:
-        random.setstate(python)
-        np.random.set_state(numpy)
+        state.restore()
 
 
 def allowed_difference(transforms: list[Transform]) -> float | None:

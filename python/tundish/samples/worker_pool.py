@@ -14,6 +14,7 @@ import time
 from typing import IO, Any
 
 from .._c.errors import ArgumentError
+from .._process.usable_cpus import usable_cpus
 from ..child_python import child_command
 from . import worker_process as worker
 from .sample_set import SampleSet
@@ -158,7 +159,7 @@ def _plan(samples: SampleSet, processes: int | None) -> tuple[int, str, _Pickled
     if processes is None:
         if samples.count * samples.seconds_each < _WORTH_SECONDS:
             return 0, "its samples are read quickly", None
-        processes = len(os.sched_getaffinity(0))
+        processes = usable_cpus()
         chosen = False
     else:
         chosen = True

@@ -13,7 +13,8 @@ from typing import Any
 import torch
 
 from .._c.errors import ArgumentError
-from .numerics.preserved_state import RandomState
+from .._process.random_state import RandomState
+from .._process.ranks import rank_and_world
 
 LARGEST_SEED = 2**32 - 1  # limit of NumPy and PYTHONHASHSEED
 _WORKSPACES = (":4096:8", ":16:8")  # settings with which cuBLAS is deterministic
@@ -77,7 +78,7 @@ def seed_everything(seed: int, deterministic: bool | str = False) -> Seeds:
         seed,
         deterministic,
         torch.Generator().manual_seed(seed),
-        WorkerSeeds(_rank()),
+        WorkerSeeds(rank_and_world()[0]),
         RandomState(),
         _flags(),
         {name: os.environ.get(name) for name in environment},
@@ -147,15 +148,6 @@ def _set_flags(flags: dict[str, Any]) -> None:
     torch.use_deterministic_algorithms(enabled, warn_only=warn_only)
     torch.backends.cudnn.deterministic = flags["cudnn_deterministic"]
     torch.backends.cudnn.benchmark = flags["cudnn_benchmark"]
-
-
-def _rank() -> int:
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        return int(torch.distributed.get_rank())
-    for name in ("RANK", "SLURM_PROCID"):
-        if os.environ.get(name, "").isdigit():
-            return int(os.environ[name])
-    return 0
 
 
 def _numpy() -> Any:

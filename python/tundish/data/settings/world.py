@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import NoReturn
 
+from ..._process.ranks import torch_rank
 from . import argument_checks as checks
 
 
@@ -27,15 +27,6 @@ def _from_environment(rank: str, world_size: str) -> tuple[int, int] | None:
         ) from None
 
 
-def _from_torch() -> tuple[int, int] | None:
-    torch = sys.modules.get("torch")  # a program that uses torch has imported it
-    if torch is None or not torch.distributed.is_available():
-        return None
-    if not torch.distributed.is_initialized():
-        return None
-    return torch.distributed.get_rank(), torch.distributed.get_world_size()
-
-
 def _from_slurm() -> tuple[int, int] | None:
     # srun sets both variables. A batch script also has SLURM_PROCID=0 and SLURM_NTASKS, but runs alone.
     if "SLURM_STEP_NUM_TASKS" not in os.environ:
@@ -52,7 +43,7 @@ def rank_and_world_size(rank: int | None, world_size: int | None) -> tuple[int, 
         if rank is None or world_size is None:
             raise ValueError("pass both rank and world_size, or neither")
         return checks.whole(rank, "rank"), checks.whole(world_size, "world_size")
-    torch = _from_torch()
+    torch = torch_rank()
     # Lightning's own launcher sets only WORLD_SIZE; torch.distributed has both.
     half = ("RANK" in os.environ) != ("WORLD_SIZE" in os.environ)
     torchrun = None if torch and half else _from_environment("RANK", "WORLD_SIZE")

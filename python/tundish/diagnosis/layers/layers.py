@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from ..._c.errors import ArgumentError
+from ...tuning.numerics.preserved_state import unchanged
 from ..doctor_json import FindingJson, LayerJson, LayersJson, LayersReportJson, RoofJson
 from ..probe.layers.autograd_nodes import tensors_in
 from ..probe.layers.profile import measure_layers
@@ -20,7 +21,6 @@ from ..rules.runtime import check_layers
 from ..verdict.phrases import count_text
 from .layer_json import layers_json
 from .layer_text import LONG, layers_text
-from .preserved_model import preserved
 
 Loss = Callable[[Any], Any]
 
@@ -96,7 +96,7 @@ def layers(
         for parameter in model.parameters():
             parameter.grad = None
 
-    with preserved(model), torch.enable_grad():
+    with unchanged(model), torch.enable_grad():
         step()
         begin = time.perf_counter()
         step()

@@ -6,9 +6,9 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ..._process.code_origin import is_user_file
 from ...tuning.memory.source_lines import Line
 from ...tuning.memory.source_lines import is_users as is_outside_torch
-from ..probe.users_code import is_user_file
 
 NOWHERE = Line()
 

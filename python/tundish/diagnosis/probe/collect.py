@@ -11,12 +11,12 @@ import time
 from dataclasses import replace
 from typing import Any
 
+from ..._process.usable_cpus import usable_cpus
 from .applied.loader_change import Applied
 from .applied.plan_change import AppliedPlan
 from .facts import AppliedFacts, Facts, LoaderFacts, PlaceFacts, StepFacts, TorchFacts
 from .loaders.loader_facts import loader_facts
 from .profiles.recorded_facts import RecordedFacts
-from .usable_cpus import usable_cpus
 from .watch import Watch
 
 _LIMIT_S = 10.0  # time for some samples, plus ten times what they may take

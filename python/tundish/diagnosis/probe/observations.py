@@ -11,8 +11,8 @@ import weakref
 from types import FrameType
 from typing import Any
 
+from ..._process.code_origin import user_line
 from .facts import CallFacts, ObservedFacts
-from .users_code import user_line
 
 MOST_SHAPES = 50
 MOST_NAMES = 20

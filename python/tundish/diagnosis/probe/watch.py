@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
+from ..._process.code_origin import user_files, user_line
+from ..._process.ranks import rank_and_world
 from .clocks.gpu_clock import gpu_seconds, make_event_recorder, synchronize
 from .clocks.step_ledger import Mark, StepLedger
 from .layers.profile import LayerProfile
@@ -26,10 +28,8 @@ from .loaders.loader_facts import loader_length, prefetched, wait_until_filled
 from .observations import Observations
 from .profiles.gpu_profile import GpuProfile
 from .profiles.line_samples import LineSampler
-from .ranks import rank_and_world
 from .recorders import make_recorders
 from .settings import Settings
-from .users_code import user_files, user_line
 
 RECORDED_PHASES = ("timeline", "functions", "memory")  # only if requested; see recorders.py
 PHASES = ("warm-up", "measure", "profile", *RECORDED_PHASES, "replay", "layers", "done")

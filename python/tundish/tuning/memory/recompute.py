@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from ..._c.errors import ArgumentError
+from ..._process.random_state import RandomState
 from ..batch_structure import tensors_of
 from ..job import Job, JobSource
 from ..numerics.preserved_state import write_values
@@ -189,7 +190,7 @@ def measure_blocks(
     """Returns the bytes that autograd keeps in a step, and the blocks that could free memory."""
     step = Step(job.model, job.optimizer, job.loss_fn)
     batch = job.batches[0]
-    state = _random_state(step.device)
+    state = RandomState()
     buffers = [(buffer, buffer.clone()) for buffer in job.model.buffers()]
     try:
         times = [_record_forward(step, batch, clock).seconds for _ in range(TIMED_PASSES)]
@@ -197,7 +198,7 @@ def measure_blocks(
     finally:
         for buffer, before in buffers:
             write_values(buffer, before)
-        _set_random_state(step.device, state)
+        state.restore()
     blocks = []
     for name in recorded.inputs:
         seconds = min(pass_seconds.get(name, 0.0) for pass_seconds in [*times, recorded.seconds])
@@ -293,14 +294,3 @@ def _record_forward(step: Step, batch: Any, clock: Clock) -> _ForwardRecorder:
         for hook in hooks:
             hook.remove()
     return recorder
-
-
-def _random_state(device: torch.device) -> Any:
-    on_gpu = torch.cuda.get_rng_state(device) if device.type == "cuda" else None
-    return torch.get_rng_state(), on_gpu
-
-
-def _set_random_state(device: torch.device, state: Any) -> None:
-    torch.set_rng_state(state[0])
-    if state[1] is not None:
-        torch.cuda.set_rng_state(state[1], device)

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import random
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +16,7 @@ import torch
 from torch.utils.checkpoint import checkpoint
 
 from ..._c.errors import ArgumentError
+from ..._process.random_state import PythonRandomState
 from ..batch_structure import tensors_of
 
 _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
@@ -66,7 +65,7 @@ class RecomputedForward:
 
     def _contexts(self) -> tuple[Any, Any]:
         """Returns the contexts of the forward pass and of the repeated pass."""
-        return contextlib.nullcontext(), _repeating(self.module, _python_generators())
+        return contextlib.nullcontext(), _repeating(self.module, PythonRandomState())
 
     def _refuse_changes(self, versions: list[Any], buffers: list[Any]) -> None:
         if any(tensor._version != version for tensor, version in versions):
@@ -99,7 +98,7 @@ def changing_buffers(module: torch.nn.Module) -> list[tuple[str, torch.Tensor, i
 
 
 @contextlib.contextmanager
-def _repeating(module: torch.nn.Module, generators: Any) -> Iterator[None]:
+def _repeating(module: torch.nn.Module, generators: PythonRandomState) -> Iterator[None]:
     """Context of the second pass: writes running statistics to copies and repeats the first pass's random numbers."""
     kept = [
         (norm, key, norm._buffers[key])
@@ -107,24 +106,13 @@ def _repeating(module: torch.nn.Module, generators: Any) -> Iterator[None]:
         for key in _STATISTICS
         if norm.training and norm._buffers.get(key) is not None
     ]
-    now = _python_generators()
+    now = PythonRandomState()
     for norm, key, buffer in kept:
         norm._buffers[key] = buffer.clone()
-    _set_python_generators(generators)
+    generators.restore()
     try:
         yield
     finally:
-        _set_python_generators(now)
+        now.restore()
         for norm, key, buffer in kept:
             norm._buffers[key] = buffer
-
-
-def _python_generators() -> Any:
-    numpy = sys.modules.get("numpy")
-    return random.getstate(), numpy.random.get_state() if numpy is not None else None
-
-
-def _set_python_generators(states: Any) -> None:
-    random.setstate(states[0])
-    if states[1] is not None:
-        sys.modules["numpy"].random.set_state(states[1])

@@ -3,41 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import random
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 
-
-@dataclass
-class RandomState:
-    """A snapshot of the generators of Python, NumPy and torch."""
-
-    python: Any = field(default_factory=random.getstate)
-    numpy: Any = field(default_factory=lambda: _numpy_state())
-    cpu: Any = field(default_factory=torch.get_rng_state)
-    gpus: Any = field(default_factory=lambda: _gpu_states())
-
-    def restore(self) -> None:
-        random.setstate(self.python)
-        if self.numpy is not None:
-            sys.modules["numpy"].random.set_state(self.numpy)
-        torch.set_rng_state(self.cpu)
-        if self.gpus is not None:
-            torch.cuda.set_rng_state_all(self.gpus)
-
-
-def _numpy_state() -> Any:
-    numpy = sys.modules.get("numpy")
-    return None if numpy is None else numpy.random.get_state()
-
-
-def _gpu_states() -> Any:
-    """Returns the states, or None before the first use of CUDA: reading them would initialize CUDA."""
-    return torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
+from ..._process.random_state import RandomState
 
 
 def write_values(tensor: torch.Tensor, values: torch.Tensor) -> None:

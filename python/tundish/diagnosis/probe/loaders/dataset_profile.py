@@ -15,10 +15,10 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from ...._process.code_origin import is_user_file
+from ...._process.random_state import loader_random_state
 from ..clocks.blocked_clock import BlockedClock
 from ..facts import Kind, SampleFacts, SampleRow
-from ..random_states import random_states
-from ..users_code import is_user_file
 from .row_kinds import classify_call
 
 MOST_SAMPLES = 32
@@ -119,7 +119,7 @@ def profile_dataset(loader: Any, most_s: float) -> SampleFacts:
     imports modules and opens files, which workers have already done.
     """
     dataset = copy.copy(loader.dataset)
-    restore = random_states(loader)
+    state = loader_random_state(loader)
     clock = BlockedClock()
     try:
         size = loader.batch_size or 1
@@ -133,7 +133,7 @@ def profile_dataset(loader: Any, most_s: float) -> SampleFacts:
         end = clock.own()
     finally:
         clock.close()
-        restore()
+        state.restore()
     count = len(samples)
     # Profiling slows Python down, so the total comes from the samples without profiling.
     sample_s = min(plain[0] / count, profiled[0] / len(again))

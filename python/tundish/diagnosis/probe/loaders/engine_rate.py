@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ...._process.random_state import loader_random_state
 from ..facts import EngineFacts
-from ..random_states import random_states
 
 MOST_BATCHES = 40  # batches to time
 
@@ -21,7 +21,7 @@ def engine_rate(loader: Any, most_s: float) -> EngineFacts | None:
         return None
     from tundish.dropin.accelerate import accelerate  # the script's tundish package, not this one
 
-    restore = random_states(loader)
+    state = loader_random_state(loader)
     try:
         with _silent():
             ours = accelerate(loader)
@@ -30,7 +30,7 @@ def engine_rate(loader: Any, most_s: float) -> EngineFacts | None:
             batch_s = _batch_s(ours, most_s)
             ours.close()
     finally:
-        restore()
+        state.restore()
     return EngineFacts(native=True, text=str(ours.report), batch_s=batch_s)
 
 

@@ -7,7 +7,7 @@ import hashlib
 from types import FrameType
 from typing import Any
 
-from ..users_code import is_own_file
+from ...._process.code_origin import is_own_file
 from .loader_facts import dataset_name
 
 

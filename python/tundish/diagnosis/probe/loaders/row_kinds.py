@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 from types import FrameType
 from typing import Any
 
+from ...._process.code_origin import is_own_file
 from ..facts import Kind
 
 # Patterns for lower-case function names as commonly used in datasets.
@@ -21,7 +21,6 @@ _FILES: dict[Kind, tuple[str, ...]] = {
     "read": ("fsspec", "boto", "requests", "urllib", "h5py", "lmdb", "s3fs", "gcsfs"),
 }
 # Functions that only delegate: the functions they call become rows.
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _DELEGATING = {"default_loader", "pil_loader", "accimage_loader", "__getitems__"}
 
 
@@ -37,7 +36,7 @@ def classify_call(frame: FrameType, function: Any) -> tuple[str, Kind, bool]:
     name = re.sub(r"\.<locals>\.<\w+>$", "", name)  # attributes a comprehension to its function
     owner = frame.f_locals.get("self")
     simple = code.co_name
-    if code.co_filename.startswith(_OURS):  # hook around a module's call
+    if is_own_file(code.co_filename):  # hook around a module's call
         return name, "other", True
     if simple in _DELEGATING or (simple == "__getitem__" and owner is not None):
         return name, "other", True

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import cProfile
-import os
 import threading
 from typing import Any
 
+from ...._process.code_origin import is_own_file
 from .recorded_facts import FunctionRow, FunctionsFacts
 
 MOST_ROWS = 60
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 class FunctionTimes:
@@ -42,7 +41,7 @@ class FunctionTimes:
             return
         profile.disable()
         rows = [_row(entry, max(1, self._seen)) for entry in profile.getstats()]
-        self._rows = slowest([row for row in rows if not row.file.startswith(_OURS)])
+        self._rows = slowest([row for row in rows if not is_own_file(row.file)])
 
     def facts(self) -> FunctionsFacts | None:
         return FunctionsFacts(self._seen, self._rows) if self._rows else None

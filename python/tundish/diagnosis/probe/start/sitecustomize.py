@@ -22,19 +22,19 @@ def _begin() -> None:
     text = os.environ.get("TUNDISH_DOCTOR")
     if not text:
         return
-    import importlib.util
+    import importlib
+    import types
 
-    folder = os.path.dirname(_HERE)
-    spec = importlib.util.spec_from_file_location(
-        _NAME, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    package = importlib.util.module_from_spec(spec)
-    sys.modules[_NAME] = package
-    spec.loader.exec_module(package)
-    session = importlib.import_module(f"{_NAME}.session")
-    settings = importlib.import_module(f"{_NAME}.settings")
+    probe = os.path.dirname(_HERE)
+    diagnosis = os.path.dirname(probe)
+    # Parents without their own code: that of tundish needs NumPy, which the script's Python may lack.
+    parents = {_NAME: os.path.dirname(diagnosis), f"{_NAME}.diagnosis": diagnosis}
+    for name, folder in parents.items():
+        package = types.ModuleType(name)
+        package.__path__ = [folder]
+        sys.modules[name] = package
+    session = importlib.import_module(f"{_NAME}.diagnosis.probe.session")
+    settings = importlib.import_module(f"{_NAME}.diagnosis.probe.settings")
     session.begin_in_script(*settings.from_variable(text))
 
 

@@ -9,11 +9,13 @@ from types import FrameType
 _LIBRARIES = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")})
 # frameworks that run the training loop themselves
 _FRAMEWORKS = ("lightning", "pytorch_lightning", "accelerate", "transformers", "composer", "fastai")
-_OURS = os.path.dirname(os.path.abspath(__file__))
+_HERE = os.path.dirname(os.path.abspath(__file__))
+# folders of the doctor's probe
+_OURS = (_HERE, os.path.join(os.path.dirname(_HERE), "diagnosis", "probe"))
 
 
 def is_user_file(file: str) -> bool:
-    return not file.startswith((*_LIBRARIES, _OURS, "<")) or file.startswith("<ipython")
+    return not file.startswith((*_LIBRARIES, *_OURS, "<")) or file.startswith("<ipython")
 
 
 def is_own_file(file: str) -> bool:

@@ -1,0 +1,33 @@
+"""Determines the rank of this process in a distributed run."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def rank_and_world() -> tuple[int, int]:
+    """Returns rank and world size by torch.distributed, else by torchrun or Slurm, else (0, 1).
+
+    Ignores variables that are not numbers. data/settings/world.py refuses contradictions.
+    """
+    found = torch_rank()
+    if found is not None:
+        return found
+    if "RANK" not in os.environ and "SLURM_STEP_NUM_TASKS" in os.environ:  # set by srun
+        return _number("SLURM_PROCID", 0), _number("SLURM_STEP_NUM_TASKS", 1)
+    return _number("RANK", 0), _number("WORLD_SIZE", 1)
+
+
+def torch_rank() -> tuple[int, int] | None:
+    """Returns rank and world size by torch.distributed, or None before its initialization."""
+    torch = sys.modules.get("torch")  # a program that uses torch has imported it
+    group = getattr(torch, "distributed", None)
+    if group is None or not group.is_available() or not group.is_initialized():
+        return None
+    return int(group.get_rank()), int(group.get_world_size())
+
+
+def _number(name: str, default: int) -> int:
+    text = os.environ.get(name, "")
+    return int(text) if text.isdigit() else default
