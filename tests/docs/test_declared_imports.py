@@ -10,6 +10,7 @@ DOCUMENTS = [
     *(page for page in sorted(ROOT.glob("docs/**/*.md")) if "internals" not in page.parts),
     *sorted(ROOT.glob("docs/*.py")),
     *sorted(ROOT.glob("examples/**/*.py")),
+    *sorted(ROOT.glob("tests/examples/programs/*.py")),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Runs examples/drop_in_*.py: scripts for torch's DataLoader with one line changed.
+"""Runs drop_in_*.py of examples/ and tests/examples/programs/: torch's DataLoader, one line changed.
 
 Each script runs through two epochs. A second run is killed in the second epoch and resumes with
 exactly the batches that are missing.
@@ -15,6 +15,8 @@ from tests.helpers.program import ROOT
 from tests.helpers.small_set import image
 
 COUNT = 51  # one class per sample, so that labels identify samples
+FOLDERS = (ROOT / "examples", ROOT / "tests" / "examples" / "programs")
+PROGRAMS = sorted(file for folder in FOLDERS for file in folder.glob("*.py"))
 KILLED_AFTER = 11  # batches: in the second epoch
 LAUNCHERS = {  # example: command line, ranks, steps per epoch
     "drop_in_plain": (PYTHON, 1, 7),
@@ -40,7 +42,7 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize("name", LAUNCHERS)
 def test_a_killed_example_resumes_with_exactly_the_missing_batches(name, folder, tmp_path):
     launcher, ranks, steps = LAUNCHERS[name]
-    program = ROOT / "examples" / f"{name}.py"
+    (program,) = [file for file in PROGRAMS if file.stem == name]
     assert len(program.read_text().splitlines()) < 40
     whole = start(launcher, program, tmp_path / "whole", folder, tmp_path / "whole_saved")
     stop = {"STOP_AFTER": str(KILLED_AFTER)}
@@ -77,7 +79,7 @@ def fixed_numbers_of_classes(text):
     return [ast.unparse(value) for value in given if isinstance(value, ast.Constant)]
 
 
-@pytest.mark.parametrize("program", sorted((ROOT / "examples").glob("*.py")), ids=lambda f: f.stem)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.stem)
 def test_an_example_takes_the_number_of_classes_from_the_data(program):
     assert fixed_numbers_of_classes(program.read_text()) == []
 

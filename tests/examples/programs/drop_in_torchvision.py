@@ -1,4 +1,4 @@
-"""Trains like torchvision: python examples/drop_in_torchvision.py photos/ checkpoint.pth"""
+"""Trains like torchvision: python tests/examples/programs/drop_in_torchvision.py photos/ checkpoint.pth"""
 
 import os
 import sys

@@ -1,6 +1,6 @@
 """Trains with Lightning: an accelerated DataLoader in a DataModule, resumed in mid-epoch.
 
-python examples/drop_in_lightning.py photos/ checkpoints/
+python tests/examples/programs/drop_in_lightning.py photos/ checkpoints/
 """
 
 import sys

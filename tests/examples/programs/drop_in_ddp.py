@@ -1,6 +1,6 @@
 """Trains with DistributedDataParallel, torch's DataLoader and DistributedSampler; one line changed.
 
-torchrun --nproc-per-node 2 examples/drop_in_ddp.py photos/ checkpoint.pt
+torchrun --nproc-per-node 2 tests/examples/programs/drop_in_ddp.py photos/ checkpoint.pt
 """
 
 import os

@@ -1,6 +1,6 @@
 """Trains with Hugging Face's Accelerate; tundish.accelerate replaces prepare() for the DataLoader.
 
-accelerate launch examples/drop_in_accelerate.py photos/ checkpoint/
+accelerate launch tests/examples/programs/drop_in_accelerate.py photos/ checkpoint/
 """
 
 import os
