@@ -9,11 +9,14 @@ from xml.etree import ElementTree
 
 import pytest
 from PIL import Image
+from tundish.diagnosis.layers.layer_text import big
 from tundish.diagnosis.probe.facts import GpuFacts, LineFacts
 from tundish.diagnosis.probe.layers.layer_facts import LayerFacts, LayersFacts, RoofFacts
 from tundish.diagnosis.report.comparison import read_report
 from tundish.diagnosis.report.environment import environment
 from tundish.diagnosis.report.excerpts import excerpt
+from tundish.diagnosis.report.layer_section import SHOWN_ROWS
+from tundish.diagnosis.report.step_chart import steps_chart
 from tundish.diagnosis.report.verdict_page import report_page
 from tundish.diagnosis.verdict.straggler import judge_ranks
 from tundish.diagnosis.verdict.verdict import judge
@@ -191,6 +194,66 @@ def test_pages_are_complete_with_few_facts():
         Tags(report_page(judge(one).as_json()))
     ranks = [facts([step(communication=0.1)] * 9, world=2), facts([step(other=0.1)] * 9, world=2)]
     assert "rank 0" in report_page(judge_ranks(ranks).as_json())
+
+
+ORANGE = "#c2410c"
+
+
+def fills(chart):
+    """Returns the colors of the bars of a step chart, from the bottom to the top."""
+    return re.findall(r"<rect x=[^>]*fill='(#\w+)'/>", chart)
+
+
+def test_orange_marks_the_cause_in_the_chart_of_steps():
+    steps = [{"phase": "measure", "s": 0.3, "data_s": 0.1}] * 3
+    assert fills(steps_chart(steps))[:2] == ["#94a3b8", ORANGE]
+    work, waiting = fills(steps_chart(steps, waiting_is_cause=False))[:2]
+    assert work == ORANGE != waiting
+
+
+def test_orange_marks_the_model_if_it_is_the_cause():
+    verdict = judge(facts([step("warm-up", True), *[step(data=0.001)] * 40, *[step("replay")] * 9]))
+    assert verdict.cause.name == "compute"
+    text = report_page(verdict.as_json())
+    assert "class='name ours'>backward</div>" in text
+    assert "class='name ours'>waiting for data</div>" not in text
+    assert "waiting for data, which is not the cause" in text
+    assert "class='name ours'>waiting for data</div>" in report_page(values())
+
+
+@pytest.mark.parametrize("seconds", [1e-4, 0.02, 0.9, 7.0, 1234.0])
+def test_labels_of_the_step_axis_are_plain_numbers_and_fit(seconds):
+    chart = steps_chart([{"phase": "measure", "s": seconds, "data_s": 0.0}] * 3)
+    labels = re.findall(r"text-anchor='end'>([^<]*(?:ms|s|0))<", chart)
+    assert len(labels) == 4  # three of the axis, and the number of steps
+    assert not [label for label in labels if "e+" in label]
+    assert max(len(label) for label in labels[:3]) <= 9
+
+
+def test_names_of_phases_do_not_overlap():
+    steps = [{"phase": "warm-up", "s": 1.0, "data_s": 0.0}]
+    steps += [{"phase": "measure", "s": 1.0, "data_s": 0.0}] * 99
+    chart = steps_chart(steps)
+    places = [float(x) for x in re.findall(r"<text x='([\d.]+)' y='12.0'", chart)]
+    assert places[1] - places[0] > 40
+
+
+def test_a_layer_above_its_roof_is_explained():
+    found = values()
+    found["layers"]["rows"][0]["of_roof"] = 2.5
+    text = report_page(found)
+    assert "<td style='white-space: nowrap'>&gt;100%</td>" in text
+    assert "the layer&#x27;s data stay in a cache" in text
+    assert "250%" not in text
+    assert big(1e16) == "10 P"
+
+
+def test_most_layers_are_folded():
+    text = report_page(values())
+    before, folded = text.split("<details>", 1)
+    assert before.count("<td>layer") == SHOWN_ROWS
+    assert "32 more layers, slowest first" in folded
+    assert folded.split("</details>")[0].count("<td>layer") == 32
 
 
 def test_a_report_without_layers_says_why():

@@ -22,7 +22,13 @@ svg { display: block; width: 100%; height: auto; }
 pre { background: var(--code); color: var(--code-ink); border-radius: 10px; padding: 16px 20px; overflow-x: auto;
       font: 13.5px/1.5 ui-monospace, "DejaVu Sans Mono", monospace; }
 pre b { color: #fdba74; }
-.wide { overflow-x: auto; }
+.wide { overflow-x: auto; --shade: rgba(100, 116, 139, .45);
+        background: linear-gradient(to right, var(--back) 40%, transparent) 0 0 / 28px 100% no-repeat local,
+                    linear-gradient(to left, var(--back) 40%, transparent) 100% 0 / 28px 100% no-repeat local,
+                    linear-gradient(to right, var(--shade), transparent) 0 0 / 12px 100% no-repeat scroll,
+                    linear-gradient(to left, var(--shade), transparent) 100% 0 / 12px 100% no-repeat scroll; }
+.card.wide { background: var(--card); }
+summary { cursor: pointer; color: var(--soft); font-size: 14px; margin: 8px 0; }
 .wide > svg { min-width: 640px; }
 table { border-collapse: collapse; font-size: 14px; width: 100%; }
 td, th { padding: 5px 12px 5px 0; vertical-align: top; border-bottom: 1px solid var(--line); text-align: left; }
@@ -44,6 +50,8 @@ td:first-child { color: var(--soft); white-space: nowrap; }
   .bars .track { grid-column: 1 / -1; margin-bottom: 8px; }
   .bars .value { grid-column: 2; }
   td:first-child { white-space: normal; }
+  .card.wide::before { content: "scroll sideways \\2192"; display: block; position: sticky; left: 0; width: max-content;
+                  color: var(--soft); font-size: 12px; }
 }
 @media (prefers-color-scheme: dark) {
   :root { --back: #0f172a; --ink: #e2e8f0; --soft: #94a3b8; --card: #1e293b; --line: #334155; --ours: #fb923c;
@@ -124,6 +132,11 @@ def grid(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     head = "".join(f"<th>{escape(title)}</th>" for title in heads)
     body = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in rows)
     return f"<div class='wide' tabindex='0'><table><tr>{head}</tr>{body}</table></div>"
+
+
+def folded(title: str, body: str) -> str:
+    """Returns HTML that is hidden until the reader opens it. `title` is text, `body` HTML."""
+    return f"<details><summary>{escape(title)}</summary>{body}</details>"
 
 
 def _cell(text: str) -> str:

@@ -7,6 +7,7 @@ from ..verdict.phrases import count_text
 
 SHORT, LONG = 5, 40
 _NAME = 30
+CACHE_NOTE = ">100%: the layer's data stay in a cache, which is faster than the measured copies"
 
 
 def layers_text(layers: LayersJson, most: int = SHORT) -> list[str]:
@@ -18,7 +19,7 @@ def layers_text(layers: LayersJson, most: int = SHORT) -> list[str]:
     rows = layers["rows"][:most]
     for row in rows:
         flops = "?" if row["flops"] is None else f"{row['flops'] / 1e9:.2f}"
-        reached = "" if row["of_roof"] is None else f"{row['of_roof']:.0%}"
+        reached = reached_text(row["of_roof"])
         lines.append(
             f"  {_short(row):<{_NAME}}{ms(row['forward_s']):>10}{ms(row['backward_s']):>10}{row['share']:>7.0%}"
             f"{flops:>9}{row['bytes'] / 1e6:>9.1f}{row['intensity']:>8.1f}{reached:>9}"
@@ -28,7 +29,16 @@ def layers_text(layers: LayersJson, most: int = SHORT) -> list[str]:
         count = len(rest) + layers["left_out"]
         lines.append(f"  and {count} more, {sum(row['share'] for row in rest):.0%} of the time")
     lines.append("  " + roof_text(layers["roof"]))
+    if any((row["of_roof"] or 0) > 1 for row in rows):
+        lines.append("  " + CACHE_NOTE)
     return lines
+
+
+def reached_text(of_roof: float | None) -> str:
+    """Returns the share of the roof. A share above 1 is shown as a limit, see CACHE_NOTE."""
+    if of_roof is None:
+        return ""
+    return f"{of_roof:.0%}" if of_roof <= 1 else ">100%"
 
 
 def roof_text(roof: RoofJson) -> str:
@@ -41,7 +51,7 @@ def roof_text(roof: RoofJson) -> str:
 
 
 def big(value: float) -> str:
-    for size, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M")):
+    for size, prefix in ((1e18, "E"), (1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M")):
         if value >= size:
             return f"{value / size:.3g} {prefix}"
     return f"{value:.3g} "

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...report.chart import INK, OTHERS, OURS, SOFT, line, svg, text
 from ..doctor_json import LayerJson, LayersJson
-from .layer_text import big
+from .layer_text import big, reached_text
 
 MOST_POINTS = 80
 NAMED = 5
@@ -90,7 +90,7 @@ def _roof(name: str, rate: float, copied: float, ends: Any, at_x: Any, at_y: Any
 
 def _point(x: float, y: float, row: LayerJson, most: float, ours: bool) -> str:
     radius = 3 + 7 * math.sqrt(row["share"] / most) if most else 3
-    title = f"{row['name']} ({row['type']}), {row['share']:.0%} of the time, {row['of_roof']:.0%} of its roof"
+    title = f"{row['name']} ({row['type']}), {row['share']:.0%} of the time, {reached_text(row['of_roof'])} of its roof"
     return (
         f"<g><title>{escape(title)}</title><circle cx='{x:.1f}' cy='{y:.1f}' r='{radius:.1f}' "
         f"fill='{OURS if ours else OTHERS}' fill-opacity='0.75'/></g>"

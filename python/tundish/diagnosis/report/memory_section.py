@@ -12,7 +12,6 @@ from .section_text import kind_name, location_text, size_text
 from .verdict_text import NAMES, ms
 
 LEFT, TOP, BOTTOM, WIDTH, HEIGHT = 76, 24, 30, 760, 250
-LEGEND = 85  # width of a name in the legend
 COLORS = {
     "parameters": "#475569",
     "buffers": "#64748b",
@@ -67,10 +66,12 @@ def memory_chart(curve: CurveJson) -> str:
             body.append(text(x, 12, NAMES.get(part, part).split()[0], INK, 12))
             last = x
         number += count
-    for number, kind in enumerate(kinds):
-        x, color = LEFT + number * LEGEND, COLORS.get(kind, "#a8a29e")
+    x = float(LEFT)
+    for kind in kinds:
+        color = COLORS.get(kind, "#a8a29e")
         body.append(f"<rect x='{x}' y='{HEIGHT - 14}' width='10' height='10' fill='{color}'/>")
         body.append(text(x + 14, HEIGHT - 5, kind, INK, 12))
+        x += 26 + 7 * len(kind)
     label = f"memory over a step, by kind; the peak is {size_text(max(totals))}"
     return svg(WIDTH, HEIGHT, label, body)
 

@@ -6,13 +6,17 @@ from itertools import groupby
 
 from ...report.chart import INK, OTHERS, OURS, SOFT, line, svg, text
 from ..doctor_json import StepJson
+from .verdict_text import ms
 
 MOST = 400  # largest number of bars
-LEFT, TOP, BOTTOM, WIDTH, HEIGHT = 56, 24, 24, 760, 200
+LEFT, TOP, BOTTOM, WIDTH, HEIGHT = 64, 24, 24, 760, 200
 
 
-def steps_chart(steps: list[StepJson]) -> str:
-    """Draws the chart, or returns "" for fewer than two steps. `steps` have phase, s and data_s."""
+def steps_chart(steps: list[StepJson], waiting_is_cause: bool = True) -> str:
+    """Draws the chart, or returns "" for fewer than two steps. `steps` have phase, s and data_s.
+
+    Orange marks the waiting if it is the cause, otherwise the rest of the step.
+    """
     shown = steps[-MOST:]
     if len(shown) < 2:
         return ""
@@ -25,19 +29,28 @@ def steps_chart(steps: list[StepJson]) -> str:
     for share in (0.0, 0.5, 1.0):
         y = TOP + inner * (1 - share)
         body.append(line(LEFT, WIDTH, y, y))
-        body.append(text(LEFT - 8, y + 4, f"{most * share * 1e3:.3g} ms", SOFT, 12, anchor="end"))
+        body.append(text(LEFT - 8, y + 4, _label(most * share), SOFT, 12, anchor="end"))
+    work, waiting = (OTHERS, OURS) if waiting_is_cause else (OURS, SOFT)
     for number, step in enumerate(shown):
         x, rest = LEFT + number * width, max(0.0, step["s"] - step["data_s"])
-        body.append(_bar(x, width, 0.0, min(rest, most) / most * inner, OTHERS))
+        body.append(_bar(x, width, 0.0, min(rest, most) / most * inner, work))
         top = min(step["s"], most)
-        body.append(_bar(x, width, min(rest, most) / most * inner, top / most * inner, OURS))
-    number = 0
+        body.append(_bar(x, width, min(rest, most) / most * inner, top / most * inner, waiting))
+    number, end = 0, 0.0
     for phase, group in groupby(shown, key=lambda step: step["phase"]):
         x = LEFT + number * width
+        x = max(x, end)  # a name begins after the previous one
         body.append(text(x, 12, phase, INK, 12))
+        end = x + 7.5 * (len(phase) + 1)
         number += len(list(group))
     body.append(text(WIDTH, HEIGHT - 4, f"{len(shown)} steps", SOFT, 12, anchor="end"))
-    return svg(WIDTH, HEIGHT, f"seconds of {len(shown)} steps, by phase", body)
+    return svg(WIDTH, HEIGHT, f"duration of {len(shown)} steps, by phase", body)
+
+
+def _label(seconds: float) -> str:
+    if seconds == 0:
+        return "0"
+    return f"{seconds:,.0f} s" if seconds >= 10 else ms(seconds)
 
 
 def _bar(x: float, width: float, low: float, high: float, color: str) -> str:

@@ -22,6 +22,17 @@ from .memory_section import extra_parts
 from .step_chart import steps_chart
 from .verdict_text import NAMES, ms
 
+WAITING = frozenset(("storage", "decode", "transform", "dataset", "collate", "workers", "loader"))
+MODEL = frozenset(("forward", "backward", "optimizer"))
+# Parts of a step that a cause takes, if it is not waiting for data.
+PARTS = {
+    "copy": frozenset(("copy",)),
+    "communication": frozenset(("communication",)),
+    "straggler": frozenset(("communication",)),
+    "host": frozenset(("other",)),
+    "launch": MODEL,
+    "compute": MODEL,
+}
 MOST_LINES = 8
 MOST_FINDINGS = 40
 
@@ -34,8 +45,8 @@ def report_page(values: ReportJson) -> str:
     if figures is not None:
         parts += [
             *_predictions(values, figures),
-            *_waterfall(figures),
-            *_gpu(values.get("gpu")),
+            *_waterfall(figures, _cause(values)),
+            *_gpu(values.get("gpu"), _cause(values)),
             *layer_parts(values.get("layers"), values.get("layers_why", "")),
             *_steps(values),
             *_ranks(values["ranks"]),
@@ -58,6 +69,10 @@ def _subtitles(values: ReportJson) -> list[str]:
     return out
 
 
+def _cause(values: ReportJson) -> str:
+    return values["cause"]["name"] if values["cause"] is not None else ""
+
+
 def _predictions(values: ReportJson, found: FiguresJson) -> list[str]:
     """Shows the step now, without loading, and after each change."""
     step = found["step_s"]
@@ -76,6 +91,8 @@ def _predictions(values: ReportJson, found: FiguresJson) -> list[str]:
             rows.append(html.BarRow(f"change {number}", 0, width, text, number == 1))
         table.append((str(number), change["what"], text, change["how"]))
     out = ["<h2>The step, and what it could be</h2>"]
+    if table:
+        out.append("<p class='soft'>Orange: the best change.</p>")
     out.append(html.bars(rows, "milliseconds of a step: " + _accessible_text(rows)))
     if table:
         out += ["<h2>What to change, best first</h2>"]
@@ -83,28 +100,38 @@ def _predictions(values: ReportJson, found: FiguresJson) -> list[str]:
     return out
 
 
-def _waterfall(found: FiguresJson) -> list[str]:
+def _waterfall(found: FiguresJson, cause: str) -> list[str]:
     """Shows the parts of a step. Each part begins where the previous one ends."""
+    marked = frozenset(("data",)) if cause in WAITING else PARTS.get(cause, frozenset())
     step, begin, rows = found["step_s"], 0.0, []
     for part, seconds in found["parts"].items():
         share = _share(seconds, step)
         if share >= 0.005:
             text = f"{ms(seconds)}  {share:.0%}"
-            rows.append(html.BarRow(NAMES.get(part, part), begin, share, text, part == "data"))
+            rows.append(html.BarRow(NAMES.get(part, part), begin, share, text, part in marked))
         begin = min(1.0, begin + share)
     clock = "the GPU's clock" if found["clock"] == "gpu" else "the host's clock"
-    out = ["<h2>Where the time of a step goes</h2>", f"<p class='soft'>By {clock}.</p>"]
+    out = [
+        "<h2>Where the time of a step goes</h2>",
+        f"<p class='soft'>By {clock}. {_legend(rows, 'the cause')}</p>",
+    ]
     return [*out, html.bars(rows, "parts of a step: " + _accessible_text(rows))]
 
 
-def _gpu(seen: GpuJson | None) -> list[str]:
+def _legend(rows: list[html.BarRow], meaning: str) -> str:
+    return f"Orange: {meaning}." if any(row.ours for row in rows) else ""
+
+
+def _gpu(seen: GpuJson | None, cause: str) -> list[str]:
     """Shows how busy the GPU is in a profiled step."""
     if not seen or not seen["wall_s"]:
         return []
     whole, busy = seen["wall_s"], seen["busy_s"]
     copies = seen["pageable_copy_s"] + seen["pinned_copy_s"]
     rows = [
-        html.BarRow("busy", 0, _share(busy, whole), f"{ms(busy)}  {busy / whole:.0%}", True),
+        html.BarRow(
+            "busy", 0, _share(busy, whole), f"{ms(busy)}  {busy / whole:.0%}", cause == "compute"
+        ),
         html.BarRow("copies to the GPU", 0, _share(copies, whole), ms(copies)),
         html.BarRow("host waits for the GPU", 0, _share(seen["wait_s"], whole), ms(seen["wait_s"])),
     ]
@@ -114,10 +141,13 @@ def _gpu(seen: GpuJson | None) -> list[str]:
 
 
 def _steps(values: ReportJson) -> list[str]:
-    chart = steps_chart(values["steps"])
+    waiting_is_cause = _cause(values) in WAITING
+    chart = steps_chart(values["steps"], waiting_is_cause)
     if not chart:
         return []
     about = "Gray: the step without waiting. Orange: waiting for data."
+    if not waiting_is_cause:
+        about = "Orange: the step without waiting. Gray: waiting for data, which is not the cause."
     return [
         "<h2>Step by step</h2>",
         f"<p class='soft'>{about}</p>",
@@ -150,7 +180,7 @@ def _stages(values: ReportJson) -> list[str]:
             text = f"{ms(seconds)}  {share:.0%}"
             rows.append(html.BarRow(stage, 0, share, text, stage == slowest))
     out = ["<h2>Inside the loader</h2>"]
-    about = f"One process needs {ms(whole)} per batch and is blocked for {ms(inside['blocked_s'])} of this time."
+    about = f"One process needs {ms(whole)} per batch and is blocked for {ms(inside['blocked_s'])} of this time. Orange: the longest stage."
     out += [
         f"<p class='soft'>{escape(about)}</p>",
         html.bars(rows, "stages: " + _accessible_text(rows)),

@@ -60,7 +60,7 @@ def report_page(report: Report, plan: Plan | None = None, file: str = "plan.json
         parts.append("<p><b>The run ended early: this is the best plan so far.</b></p>")
     bars = waterfall_bars(report)
     if bars:
-        parts.append(html.card(waterfall(bars, title)))
+        parts.append(html.card(waterfall(bars, title), scrolls=True))
     parts += [*_gains(report), *_memory(report), *_rows(report), *_use(report, plan, file)]
     parts += ["<h2>How it was measured</h2>", html.table(_measured(report))]
     return html.page(f"tundish tune {report.job}", parts)
@@ -98,7 +98,7 @@ def _memory(report: Report) -> list[str]:
         return []
     return [
         "<h2>Memory</h2>",
-        html.card(bar_chart([("peak", bars)], "peak memory by variant", left=LEFT)),
+        html.card(bar_chart([("peak", bars)], "peak memory by variant", left=LEFT), scrolls=True),
     ]
 
 

@@ -56,7 +56,7 @@ def waterfall(bars: list[WaterfallBar], label: str, width: int = 760, left: int 
     right = 215
     longest = max((bar.before for bar in bars), default=0) or 1
     scale = (width - left - right) / longest
-    body, y = [text(0, 14, "ms per step, shorter is better", SOFT, 14, bold=True)], 30
+    body, y = [text(0, 14, "ms per step, shorter is better", SOFT, 14, bold=True), *_legend()], 30
     for bar in bars:
         color = OURS if bar.ours else OTHERS
         body.append(text(left - 12, y + 18, _cut(bar.name), INK, 14, anchor="end", bold=bar.ours))
@@ -70,6 +70,17 @@ def waterfall(bars: list[WaterfallBar], label: str, width: int = 760, left: int 
         body.append(text(end + 8, y + 18, bar.text, INK, 14, bold=bar.ours))
         y += _BAR + _GAP
     return svg(width, y, label, body)
+
+
+def _legend() -> list[str]:
+    """Explains the colors and the thin line, to the right of the title."""
+    out, x = [], 250.0
+    meanings = ((OTHERS, "a step"), (_SAVED, "saved by the trick"), (OURS, "the plan"))
+    for color, meaning in meanings:
+        out.append(f"<rect x='{x:.1f}' y='4' width='11' height='11' fill='{color}'/>")
+        out.append(text(x + 16, 14, meaning, SOFT, 13))
+        x += 36 + 7 * len(meaning)
+    return [*out, text(x, 14, "line: 95 % interval", SOFT, 13)]
 
 
 def _rect(x: float, y: float, width: float, color: str) -> str:
