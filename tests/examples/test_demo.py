@@ -149,7 +149,7 @@ def test_the_module_runs_the_program():
 @needs_program
 def test_the_example_script_trains(work):
     words = [work / "demo.tnd", "--epochs", "2", "--size", "32"]
-    done = python(ROOT / "examples" / "train_sample.py", *words)
+    done = python(ROOT / "tests" / "examples" / "programs" / "train_sample.py", *words)
     losses = [float(text) for text in re.findall(r"loss ([\d.]+)", done.stdout)]
     assert len(losses) == 2
     assert losses[1] < losses[0]
