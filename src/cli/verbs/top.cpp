@@ -96,7 +96,7 @@ int print_snapshots(const TopArguments& arguments, Sampler& sampler, const Shell
   }
 }
 
-int show_live(const TopArguments& arguments, Sampler& sampler) {
+int show_live(const TopArguments& arguments, Sampler& sampler, bool color) {
   const FullScreen screen;
   const bool blocks = has_blocks();
   sampler.take();
@@ -106,6 +106,7 @@ int show_live(const TopArguments& arguments, Sampler& sampler) {
     if (done > 0 && done == arguments.count) return kOk;
     std::vector<std::string> lines =
         frame_lines(sampler.take(), {.width = screen.size().width, .blocks = blocks});
+    if (color) std::transform(lines.begin(), lines.end(), lines.begin(), in_color);
     lines.emplace_back();
     lines.push_back(cut_to_width("q: end", screen.size().width));
     screen.draw(lines);
@@ -150,7 +151,8 @@ int run_top(const Words& words, Shell& shell) {
   if (arguments.serve) return serve(arguments, sampler, shell);
   const bool live =
       !shell.json && !shell.quiet && ::isatty(STDOUT_FILENO) && ::isatty(STDIN_FILENO);
-  return live ? show_live(arguments, sampler) : print_snapshots(arguments, sampler, shell);
+  return live ? show_live(arguments, sampler, shell.out_color)
+              : print_snapshots(arguments, sampler, shell);
 }
 
 }  // namespace tundish::cli

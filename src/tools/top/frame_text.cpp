@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "base/error.h"
 
@@ -114,7 +115,50 @@ std::string loader_line(const LoaderRate& rate) {
                      cached ? percent(rate.hits) : "-", stats.ready_batches, stats.slots, place);
 }
 
+constexpr std::size_t kWaitAt = 57, kWaitWidth = 6;  // the column `wait`, in characters
+
+std::string painted(const char* code, const std::string& text) {
+  return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
+}
+
+// Paints the first occurrence of `part`, if there is one.
+void paint_part(std::string& line, const std::string& part, const char* code) {
+  const std::size_t at = line.find(part);
+  if (at != line.npos && !part.empty()) line.replace(at, part.size(), painted(code, part));
+}
+
+void paint_wait(std::string& line) {
+  const std::size_t begin = cut_to_width(line, kWaitAt).size();
+  const std::size_t end = cut_to_width(line, kWaitAt + kWaitWidth).size();
+  const std::string cell = line.substr(begin, end - begin);
+  const int share = std::atoi(cell.c_str());
+  if (share >= 10) line.replace(begin, cell.size(), painted(share >= 50 ? "31" : "33", cell));
+}
+
 }  // namespace
+
+std::string in_color(const std::string& line) {
+  std::string out = line;
+  if (out.starts_with("  process")) return painted("1", out);
+  if (out.starts_with("  ")) {
+    paint_part(out, "no batch for", "31");
+    paint_wait(out);
+    return out;
+  }
+  const std::size_t open = out.find('['), close = out.find(']');
+  if (open != out.npos && close != out.npos && open < close) {
+    const std::size_t full = out.find_first_of("\xc2 ", open);  // the first empty cell
+    const std::size_t end = std::min(full, close);
+    if (end > open + 1) {
+      out.replace(open + 1, end - open - 1, painted("36", out.substr(open + 1, end - open - 1)));
+    }
+  }
+  paint_part(out, "THROTTLED", "31");
+  for (const char* name : {"gpu", "cpu", "group", "disk"}) {
+    if (out.starts_with(name)) paint_part(out, name, "1");
+  }
+  return out;
+}
 
 std::string cut_to_width(const std::string& text, std::size_t width) {
   std::size_t at = 0;

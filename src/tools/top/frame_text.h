@@ -19,4 +19,8 @@ std::vector<std::string> frame_lines(const Snapshot& snapshot, const FrameStyle&
 // Returns the first `width` characters of UTF-8 text.
 std::string cut_to_width(const std::string& text, std::size_t width);
 
+// Returns a line of a frame with terminal colors: bold names, bars, red warnings, and the share of
+// the time that training waits for data (yellow from 10 %, red from 50 %).
+std::string in_color(const std::string& line);
+
 }  // namespace tundish

@@ -50,6 +50,34 @@ TEST_CASE("a frame shows GPUs, host, group, disks and loaders") {
   }
 }
 
+TEST_CASE("colors mark names, bars, warnings and waiting, and change no text") {
+  for (const bool blocks : {false, true}) {
+    for (const double waiting : {0.05, 0.12, 0.7}) {
+      Snapshot snapshot = busy_machine();
+      snapshot.loaders[0].waiting = waiting;
+      std::string all;
+      for (const std::string& line : frame_lines(snapshot, {.width = 200, .blocks = blocks})) {
+        const std::string colored = in_color(line);
+        all += colored + '\n';
+        std::string plain;
+        for (std::size_t i = 0; i < colored.size(); ++i) {
+          if (colored[i] == '\x1b')
+            i = colored.find('m', i);
+          else
+            plain += colored[i];
+        }
+        CHECK(plain == line);
+      }
+      for (const char* part : {"\x1b[1mgpu\x1b[0m", "\x1b[1mcpu\x1b[0m", "\x1b[31mTHROTTLED\x1b[0m",
+                               "[\x1b[36m", "\x1b[31mno batch for\x1b[0m"}) {
+        CHECK_MESSAGE(all.find(part) != all.npos, part);
+      }
+      CHECK((all.find("\x1b[33m  12 %\x1b[0m") != all.npos) == (waiting == 0.12));
+      CHECK((all.find("\x1b[31m  70 %\x1b[0m") != all.npos) == (waiting == 0.7));
+    }
+  }
+}
+
 TEST_CASE("no line is wider than the screen, and none has a control character") {
   for (const std::size_t width : {0u, 1u, 10u, 40u, 80u, 200u}) {
     for (const bool blocks : {false, true}) {

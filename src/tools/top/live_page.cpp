@@ -16,7 +16,10 @@ h1 { font-size: 1.2rem; margin: 0 0 .25rem; } h2 { font-size: 1rem; margin: 1.5r
 figure { margin: 0; border: 1px solid var(--line); border-radius: 6px; padding: .5rem .75rem; }
 figcaption { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; }
 figcaption span:last-child { font-variant-numeric: tabular-nums; white-space: nowrap; }
-svg { width: 100%; height: 90px; display: block; } polyline { fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; }
+.plot { display: grid; grid-template-columns: max-content 1fr; gap: 0 .4rem; color: var(--soft); font-size: 12px; }
+.ends { display: flex; flex-direction: column; justify-content: space-between; text-align: right; min-width: 3.5em; }
+.times { grid-column: 2; display: flex; justify-content: space-between; }
+svg { width: 100%; height: 90px; display: block; border-left: 1px solid var(--line); border-bottom: 1px solid var(--line); } polyline { fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .25rem .6rem; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th:nth-child(2), td:nth-child(2) { text-align: left; }
@@ -38,12 +41,15 @@ function chart(key, title) {
   const figure = element("figure"), caption = element("figcaption"), label = element("span", title), value = element("span");
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", "0 0 " + (KEPT - 1) + " 100"); svg.setAttribute("preserveAspectRatio", "none");
-  svg.setAttribute("role", "img"); caption.append(label, value); figure.append(caption, svg);
+  const plot = element("div"), ends = element("div"), times = element("div"), high = element("span");
+  plot.className = "plot"; ends.className = "ends"; times.className = "times";
+  ends.append(high, element("span", "0")); times.append(element("span", "2 min ago"), element("span", "now"));
+  svg.setAttribute("role", "img"); caption.append(label, value); plot.append(ends, svg, times); figure.append(caption, plot);
   document.getElementById("charts").append(figure);
-  const made = { figure, svg, value, title, lines: [], seen: 0 };
+  const made = { figure, svg, value, high, title, lines: [], seen: 0 };
   charts.set(key, made); return made;
 }
-function draw(key, title, values, top, text, tick) {
+function draw(key, title, values, top, unit, text, tick) {
   const c = chart(key, title); c.seen = tick; c.value.textContent = text;
   c.svg.setAttribute("aria-label", title + ": " + text);
   values.forEach((v, i) => {
@@ -54,26 +60,27 @@ function draw(key, title, values, top, text, tick) {
     const kept = c.lines[i].kept; kept.push(v === null ? 0 : v); if (kept.length > KEPT) kept.shift();
   });
   const most = top || Math.max(1e-9, ...c.lines.flatMap(l => l.kept)) * 1.1;
+  c.high.textContent = unit(most);
   for (const { line, kept } of c.lines) {
     line.setAttribute("points", kept.map((v, i) => (KEPT - kept.length + i) + "," + (98 - 96 * Math.min(1, v / most)).toFixed(1)).join(" "));
   }
 }
 function show(s, tick) {
   for (const g of s.gpus) {
-    draw("gpu" + g.number, "GPU " + g.number + " " + g.name, [(g.busy_percent || 0) / 100, g.memory_total ? g.memory_used / g.memory_total : 0], 1,
+    draw("gpu" + g.number, "GPU " + g.number + " " + g.name, [(g.busy_percent || 0) / 100, g.memory_total ? g.memory_used / g.memory_total : 0], 1, percent,
       (g.busy_percent === null ? "-" : g.busy_percent + " %") + ", memory " + (g.memory_total ? bytes(g.memory_used) : "-") +
       (g.power_watts === null ? "" : ", " + Math.round(g.power_watts) + " W"), tick);
   }
   const h = s.host;
-  draw("cpu", "CPUs busy", [h.cpu_busy, h.cpu_waiting], 1, percent(h.cpu_busy) + ", " + percent(h.cpu_waiting) + " idle for disks", tick);
-  if (h.memory_total) draw("memory", "Memory", [1 - h.memory_available / h.memory_total], 1, bytes(h.memory_available) + " of " + bytes(h.memory_total) + " available", tick);
-  if (s.group.cpus !== null) draw("group", "Control group", [s.group.cpus], s.group.quota || 0, s.group.cpus.toFixed(2) + (s.group.quota ? " of " + s.group.quota : "") + " CPUs", tick);
-  for (const d of s.disks) draw("disk" + d.name, "Disk " + d.name, [d.read_bytes_per_second, d.written_bytes_per_second], 0, bytes(d.read_bytes_per_second) + "/s read, " + bytes(d.written_bytes_per_second) + "/s written, " + percent(d.busy) + " busy", tick);
+  draw("cpu", "CPUs busy", [h.cpu_busy, h.cpu_waiting], 1, percent, percent(h.cpu_busy) + ", " + percent(h.cpu_waiting) + " idle for disks", tick);
+  if (h.memory_total) draw("memory", "Memory", [1 - h.memory_available / h.memory_total], 1, percent, bytes(h.memory_available) + " of " + bytes(h.memory_total) + " available", tick);
+  if (s.group.cpus !== null) draw("group", "Control group", [s.group.cpus], s.group.quota || 0, v => v.toFixed(1), s.group.cpus.toFixed(2) + (s.group.quota ? " of " + s.group.quota : "") + " CPUs", tick);
+  for (const d of s.disks) draw("disk" + d.name, "Disk " + d.name, [d.read_bytes_per_second, d.written_bytes_per_second], 0, v => bytes(v) + "/s", bytes(d.read_bytes_per_second) + "/s read, " + bytes(d.written_bytes_per_second) + "/s written, " + percent(d.busy) + " busy", tick);
   const rows = [];
   for (const l of s.loaders) {
     const key = l.process + ":" + l.source + ":" + l.rank;
-    draw("rate" + key, "Images/s, process " + l.process, [l.samples_per_second], 0, count(l.samples_per_second), tick);
-    draw("wait" + key, "Trainer waits, process " + l.process, [l.waiting], 1, percent(l.waiting), tick);
+    draw("rate" + key, "Images/s, process " + l.process, [l.samples_per_second], 0, count, count(l.samples_per_second), tick);
+    draw("wait" + key, "Training waits, process " + l.process, [l.waiting], 1, percent, percent(l.waiting), tick);
     const row = element("tr");
     const cells = [l.process, l.source, count(l.samples_per_second), bytes(l.bytes_per_second), percent(l.waiting), percent(l.reading), percent(l.decoding),
       percent(l.augmenting), l.stats.cache_hits + l.stats.cache_misses ? percent(l.cache_hits) : "-", l.stats.ready_batches + " of " + l.stats.slots,
