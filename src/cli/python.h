@@ -9,7 +9,7 @@
 namespace tundish::cli {
 
 // Returns interpreters that may have tundish, best first: from this program's environment, from
-// $VIRTUAL_ENV, and python3 from the PATH (without a folder). Runs none of them.
+// $VIRTUAL_ENV, and python3 from the PATH (without a folder). Runs no Python.
 std::vector<std::string> python_candidates(const Shell& shell);
 
 // Wraps `code` for `python -c` so that it does not import modules of the current folder. Python

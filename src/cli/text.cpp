@@ -37,6 +37,11 @@ std::string rate_text(double per_second) {
   return with_commas(static_cast<std::uint64_t>(std::llround(per_second)));
 }
 
+std::string counted(std::uint64_t count, std::string_view noun) {
+  const char* ending = count == 1 ? "" : noun.ends_with("s") ? "es" : "s";
+  return fmt::format("{} {}{}", with_commas(count), noun, ending);
+}
+
 std::string quoted_for_shell(std::string_view word) {
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

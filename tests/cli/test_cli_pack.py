@@ -18,6 +18,19 @@ def test_pack_prints_what_it_reads_and_what_it_made(three_photos, tmp_path):
     assert left_behind(tmp_path, "photos", "train.tnd") == []
 
 
+def test_one_sample_of_one_class_is_counted_in_the_singular(tmp_path):
+    write(tmp_path / "photos/cat/1.jpg", jpeg())
+    result = tundish("pack", tmp_path / "photos", "-o", tmp_path / "train.tnd")
+    assert re.search(r"^  reading +image folder, 1 class, 1 sample, ", err(result), re.M)
+    assert re.search(r"^  done +.*, 1 sample \(1 lanes\) in ", out(result), re.M)
+    assert re.search(r"^  lanes +1 JPEG re-coded to ", out(result), re.M)
+    text = out(tundish("verify", tmp_path / "train.tnd", "--pixels"))
+    assert "  1 record, " in text
+    assert "; 1 image decoded" in text
+    text = out(tundish("unpack", tmp_path / "train.tnd", "-o", tmp_path / "again"))
+    assert "  1 file, " in text
+
+
 def test_pack_prints_the_documented_keys(three_photos, tmp_path):
     report = result_json("pack", three_photos, "-o", tmp_path / "train.tnd")
     assert set(report) == documented_keys("pack")

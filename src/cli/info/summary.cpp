@@ -147,8 +147,8 @@ void print_lanes(const Pack& pack, const Shell& shell) {
                                        number_after(json, "\"restore_bytes\":"));
   if (images == 0 || before == 0) return;
   std::string text =
-      fmt::format("{} JPEGs in {:.3f}x their bytes, {} tables", with_commas(images), now / before,
-                  number_after(json, "\"trained_on\":") > 0 ? "trained" : "built-in");
+      fmt::format("{} in {:.3f}x the original bytes, {} tables", counted(images, "JPEG"),
+                  now / before, number_after(json, "\"trained_on\":") > 0 ? "trained" : "built-in");
   for (std::size_t i = 1; i < lanes::kUnfits; ++i) {
     const char* reason = lanes::unfit_name(static_cast<lanes::Unfit>(i));
     const std::uint64_t kept = number_after(json, fmt::format("\"{}\":", reason));

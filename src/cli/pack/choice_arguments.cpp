@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/progress.h"
+#include "cli/text.h"
 
 namespace tundish::cli {
 namespace {
@@ -67,9 +68,9 @@ Chosen choose_samples(const std::shared_ptr<const Source>& source, const Choice&
   line.wipe();
   name_duplicates(choice, out, *source, shell);
   std::string text =
-      fmt::format("{} of {} samples", with_commas(out.source->count()), with_commas(out.of));
+      fmt::format("{} of {}", with_commas(out.source->count()), counted(out.of, "sample"));
   if (choice.duplicates != Duplicates::keep) {
-    text += fmt::format(", {} duplicates", with_commas(out.duplicates.size()));
+    text += ", " + counted(out.duplicates.size(), "duplicate");
   }
   shell.message("chosen", text);
   return out;

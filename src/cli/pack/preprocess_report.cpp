@@ -48,7 +48,7 @@ Json preprocess_report_json(const Preprocessor& preprocessor, const PreprocessRe
 }
 
 std::string preprocess_text(const PreprocessReport& report) {
-  std::string out = fmt::format("{} images changed", with_commas(report.changed()));
+  std::string out = counted(report.changed(), "image") + " changed";
   if (report.changed() > 0) {
     out += fmt::format(", {} became {}", bytes_text(static_cast<double>(report.bytes_before)),
                        bytes_text(static_cast<double>(report.bytes_after)));

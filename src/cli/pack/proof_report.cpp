@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/text.h"
+
 namespace tundish::cli {
 
 Json proof_json(const Proof& proof) {
@@ -21,15 +23,15 @@ Json proof_json(const Proof& proof) {
 }
 
 void print_proof(const Proof& proof, const Shell& shell) {
-  std::string text = fmt::format("{} records: {} kept as they came", with_commas(proof.records),
+  std::string text = fmt::format("{}: {} kept as they came", counted(proof.records, "record"),
                                  with_commas(proof.kept));
   if (proof.equal > 0) {
     text +=
         fmt::format(", {} equal to the same work on line, every pixel", with_commas(proof.equal));
   }
   if (proof.psnr_min && proof.psnr_median) {
-    text += fmt::format(", {} JPEGs with a PSNR of {:.1f} dB (median) and {:.1f} dB (least)",
-                        with_commas(proof.lossy), *proof.psnr_median, *proof.psnr_min);
+    text += fmt::format(", {} with a PSNR of {:.1f} dB (median) and {:.1f} dB (least)",
+                        counted(proof.lossy, "JPEG"), *proof.psnr_median, *proof.psnr_min);
   }
   if (!proof.different.empty()) {
     text += fmt::format(", {} DIFFERENT, the first is {}", with_commas(proof.different.size()),

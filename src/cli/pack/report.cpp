@@ -71,8 +71,8 @@ std::string lanes_text(const LanesReport& report, bool stripped) {
   std::string out;
   if (report.images > 0) {
     const auto now = static_cast<double>(report.record_bytes + report.restore_bytes);
-    out = fmt::format("{} JPEGs re-coded to {:.3f}x their bytes, {}", with_commas(report.images),
-                      now / static_cast<double>(report.jpeg_bytes),
+    out = fmt::format("{} re-coded to {:.3f}x the original bytes, {}",
+                      counted(report.images, "JPEG"), now / static_cast<double>(report.jpeg_bytes),
                       stripped ? "without their metadata" : "every file restores byte for byte");
   }
   std::string kept;
@@ -111,11 +111,10 @@ std::string describe_source(const Source& source, std::uint64_t bytes) {
   const Schema& schema = source.schema();
   std::string out = printable(schema.source);
   if (!schema.classes.empty())
-    out += fmt::format(", {} classes", with_commas(schema.classes.size()));
+    out += ", " + counted(schema.classes.size(), "class");
   else if (std::none_of(schema.fields.begin(), schema.fields.end(), is_label))
     out += ", no labels";
-  if (count_known(source) && source.count() > 0)
-    out += fmt::format(", {} samples", with_commas(source.count()));
+  if (count_known(source) && source.count() > 0) out += ", " + counted(source.count(), "sample");
   if (bytes > 0) out += fmt::format(", {}", bytes_text(static_cast<double>(bytes)));
   return out;
 }
@@ -176,10 +175,10 @@ Json report_json(const std::string& target, const Source& source, const PackRepo
 
 void print_summary(const std::string& target, const PackReport& report, bool stripped,
                    double seconds, const std::string& log, const Shell& shell) {
-  shell.line("done",
-             fmt::format("{}  {}, {} samples ({}) in {}", printable(target),
-                         bytes_text(static_cast<double>(report.file_bytes)),
-                         with_commas(report.samples), codecs_text(report), duration_text(seconds)));
+  shell.line("done", fmt::format("{}  {}, {} ({}) in {}", printable(target),
+                                 bytes_text(static_cast<double>(report.file_bytes)),
+                                 counted(report.samples, "sample"), codecs_text(report),
+                                 duration_text(seconds)));
   if (target.ends_with(".tnds")) {
     shell.line("shards",
                fmt::format("{}: {} to {}", with_commas(report.files.size()),

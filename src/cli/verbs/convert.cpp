@@ -30,8 +30,9 @@ SRC is a pack or anything that tundish pack takes. Encoded images keep their
 bytes: those that a pack re-coded ("lanes") are the original JPEGs again. Arrays
 keep their values. The same input gives the same bytes. FORMAT is one of
 
-  folder    the files, under their names; labels that do not follow from the
-            folders in list.csv (the same as tundish unpack)
+  folder    the files, in a folder for each class if every sample has a named
+            class, as torchvision's ImageFolder reads them; list.csv has the
+            labels that a program reading the source's own folders would not get
   tar       NAME.jpg, NAME.cls, NAME.FIELD: as WebDataset reads them
   tfrecord  tf.train.Example: image/encoded, image/class/label, ...
   lmdb      TARGET/data.mdb: Caffe's Datum with the label; plain images without
@@ -149,15 +150,16 @@ void print_as_json(const ConvertReport& done, const ConvertArguments& arguments,
 
 void print_text(const ConvertReport& done, const ConvertArguments& arguments, double seconds,
                 const Shell& shell) {
-  std::string text = fmt::format(
-      "{}  {} samples, {} files, {} in {}", printable(arguments.target), with_commas(done.samples),
-      with_commas(done.files), bytes_text(static_cast<double>(done.bytes)), duration_text(seconds));
+  std::string text =
+      fmt::format("{}  {}, {}, {} in {}", printable(arguments.target),
+                  counted(done.samples, "sample"), counted(done.files, "file"),
+                  bytes_text(static_cast<double>(done.bytes)), duration_text(seconds));
   if (done.unchanged > 0) {
     text += fmt::format(", {} unchanged", with_commas(done.unchanged));
   }
   shell.line("done", text);
   if (!done.refused.empty()) {
-    shell.line("refused", fmt::format("{} samples left out", with_commas(done.refused.size())));
+    shell.line("refused", counted(done.refused.size(), "sample") + " left out");
   }
 }
 

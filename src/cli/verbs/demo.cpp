@@ -93,10 +93,9 @@ std::shared_ptr<const Pack> pack_and_verify(Demo& demo, Shell& shell) {
     shell.warn(fmt::format("some files were refused; {}.log names them", printable(demo.pack)));
   }
   std::shared_ptr<const Pack> pack = Pack::open(demo.pack);
-  print_step(
-      demo, shell, "packed",
-      fmt::format("{}  {} samples, {} in {}", printable(demo.pack), with_commas(pack->count()),
-                  bytes_text(static_cast<double>(pack->file_bytes())), since(packing)));
+  print_step(demo, shell, "packed",
+             fmt::format("{}  {}, {} in {}", printable(demo.pack), counted(pack->count(), "sample"),
+                         bytes_text(static_cast<double>(pack->file_bytes())), since(packing)));
   const auto verifying = std::chrono::steady_clock::now();
   const bool ok = quietly(run_verify, {demo.pack, "--pixels"}, shell);
   print_step(demo, shell, "verified",

@@ -66,9 +66,9 @@ std::uint64_t kept_as_jpeg(const PackReport& report) {
 }
 
 std::string summary(const std::string& target, const PackReport& report, const Merge& merge) {
-  std::string out = fmt::format("{}  {}, {} samples, {} copied", printable(target),
+  std::string out = fmt::format("{}  {}, {}, {} copied", printable(target),
                                 bytes_text(static_cast<double>(report.file_bytes)),
-                                with_commas(report.samples), with_commas(report.copied));
+                                counted(report.samples, "sample"), with_commas(report.copied));
   if (report.lanes.images > 0) {
     out += fmt::format(", {} coded again", with_commas(report.lanes.images));
   }

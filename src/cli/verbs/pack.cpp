@@ -67,9 +67,10 @@ int run_manifest(const PackArguments& arguments, Shell& shell) {
     records += shard.records;
     bytes += shard.bytes;
   }
-  shell.line("done", fmt::format("{}  {} shards, {}, {} samples", printable(arguments.target),
-                                 with_commas(manifest.shards.size()),
-                                 bytes_text(static_cast<double>(bytes)), with_commas(records)));
+  shell.line("done",
+             fmt::format("{}  {}, {}, {}", printable(arguments.target),
+                         counted(manifest.shards.size(), "shard"),
+                         bytes_text(static_cast<double>(bytes)), counted(records, "sample")));
   return kOk;
 }
 

@@ -127,13 +127,12 @@ void print_as_json(const std::vector<WrittenPart>& parts, const SplitArguments& 
 void print_parts(const std::vector<WrittenPart>& parts, std::uint64_t samples, const Shell& shell) {
   constexpr std::size_t kClassesShown = 20;
   for (const WrittenPart& part : parts) {
-    shell.line(
-        "done",
-        fmt::format("{}  {}, {} samples ({:.2f}%), {} copied", printable(part.output),
-                    bytes_text(static_cast<double>(part.report.file_bytes)),
-                    with_commas(part.report.samples),
-                    100.0 * static_cast<double>(part.report.samples) / static_cast<double>(samples),
-                    with_commas(part.report.copied)));
+    shell.line("done", fmt::format("{}  {}, {} ({:.2f}%), {} copied", printable(part.output),
+                                   bytes_text(static_cast<double>(part.report.file_bytes)),
+                                   counted(part.report.samples, "sample"),
+                                   100.0 * static_cast<double>(part.report.samples) /
+                                       static_cast<double>(samples),
+                                   with_commas(part.report.copied)));
     std::string classes;
     for (std::size_t n = 0; n < part.classes.size() && n < kClassesShown; ++n) {
       classes += fmt::format("{}{} {}", n == 0 ? "" : ", ", printable(part.classes[n].first),

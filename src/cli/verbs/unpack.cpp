@@ -59,7 +59,7 @@ void print_as_json(const ConvertReport& done, const std::string& target, double 
 void print_text(const ConvertReport& done, const std::string& target, double seconds,
                 const Shell& shell) {
   std::string text =
-      fmt::format("{}  {} files, {} in {}", printable(target), with_commas(done.files),
+      fmt::format("{}  {}, {} in {}", printable(target), counted(done.files, "file"),
                   bytes_text(static_cast<double>(done.bytes)), duration_text(seconds));
   if (done.unchanged) {
     text += fmt::format(", {} unchanged", with_commas(done.unchanged));
@@ -111,8 +111,9 @@ int unpack_all(const UnpackArguments& arguments, const Source& source, const She
                    .bytes = so_far.bytes,
                    .bytes_total = total});
   };
-  const ConvertReport done = convert(arguments.target, *find_target_format("folder"), source,
-                                     {.replace = arguments.force, .progress = show});
+  const ConvertReport done =
+      convert(arguments.target, *find_target_format("folder"), source,
+              {.replace = arguments.force, .class_folders = false, .progress = show});
   progress.wipe();
 
   warn_of_errors(done.refused, true, shell);

@@ -133,14 +133,15 @@ void print_errors(const PixelCheck& found, const std::string& file, const Shell&
 void print_ok(const PixelCheck& found, const std::string& file, const Packs& packs, bool pixels,
               double seconds, const Shell& shell) {
   const auto bytes = static_cast<double>(bytes_of(packs));
-  std::string text = fmt::format("{}  {} records, {}, every checksum is right ({}, {:.0f} MB/s)",
-                                 printable(file), with_commas(records_of(packs)), bytes_text(bytes),
-                                 duration_text(seconds), bytes / 1e6 / std::max(seconds, 1e-9));
-  if (pixels) text += fmt::format("; {} images decoded", with_commas(found.decoded));
+  std::string text =
+      fmt::format("{}  {}, {}, every checksum is right ({}, {:.0f} MB/s)", printable(file),
+                  counted(records_of(packs), "record"), bytes_text(bytes), duration_text(seconds),
+                  bytes / 1e6 / std::max(seconds, 1e-9));
+  if (pixels) text += fmt::format("; {} decoded", counted(found.decoded, "image"));
   if (found.not_decodable > 0) {
     text += fmt::format(", {} kept as they came", with_commas(found.not_decodable));
   }
-  if (is_manifest(file)) text += fmt::format("; {} shards", with_commas(packs.size()));
+  if (is_manifest(file)) text += "; " + counted(packs.size(), "shard");
   shell.line("ok", text);
 }
 

@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "cli/samples/sheet.h"
 #include "cli/source_words.h"
+#include "cli/text.h"
 #include "cli/verbs.h"
 #include "cli/view/html_sheet.h"
 #include "cli/view/recipe_file.h"
@@ -231,9 +232,9 @@ int draw_sheet(const ViewArguments& arguments, const Shell& shell) {
   if (shell.json) {
     print_json(shell, report_json(drawn, options, arguments));
   } else if (!drawn.samples.empty()) {
-    shell.line("wrote",
-               fmt::format("{}: {} samples, {} draws of each", printable(arguments.target()),
-                           drawn.samples.size(), options.draws));
+    shell.line("wrote", fmt::format("{}: {}, {} of each", printable(arguments.target()),
+                                    counted(drawn.samples.size(), "sample"),
+                                    counted(options.draws, "draw")));
   }
   for (const Error& error : drawn.bad) shell.warn(error.what());
   return drawn.samples.empty() ? kDamaged : kOk;

@@ -55,9 +55,9 @@ void print_result(const std::string& target, const PackReport& report, const Fou
   }
   std::uint64_t records = 0;
   for (const LostRecords& part : lost) records += part.count;
-  std::string text =
-      fmt::format("{}  {}, {} records", printable(target),
-                  bytes_text(static_cast<double>(report.file_bytes)), with_commas(report.samples));
+  std::string text = fmt::format("{}  {}, {}", printable(target),
+                                 bytes_text(static_cast<double>(report.file_bytes)),
+                                 counted(report.samples, "record"));
   const bool known =
       found.salvage.count || records > 0 || found.salvage.method == SalvageMethod::journal;
   text +=
