@@ -130,8 +130,9 @@ def test_a_wrong_argument_is_refused_with_a_helpful_message(photos, options, kin
     ],
 )
 def test_a_transform_that_does_not_exist_says_what_to_do(name, text):
-    with pytest.raises(AttributeError, match=f"no transform {name}: .*{text}.*It has: .*Resize"):
+    with pytest.raises(AttributeError, match=f"no transform {name}: .*{text}") as error:
         getattr(T, name)
+    assert "TrivialAugmentWide" not in str(error.value)  # not every name
     assert not hasattr(T, name)
 
 
@@ -139,7 +140,7 @@ def test_a_transform_that_does_not_exist_says_what_to_do(name, text):
     ("name", "text"),
     [
         ("RandomResizeCrop", "tundish has no transform RandomResizeCrop: did you mean RandomResizedCrop?"),
-        ("ColourJitter", "did you mean ColorJitter? It has: "),
+        ("ColourJitter", "did you mean ColorJitter?"),
         ("Cutmix", "did you mean CutMix?"),
         ("Shedule", "did you mean Schedule?"),
         ("from_torchvison", "no attribute 'from_torchvison': did you mean from_torchvision?"),

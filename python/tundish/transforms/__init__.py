@@ -338,7 +338,7 @@ def __getattr__(name: str) -> Any:
     if name[:1].isupper():  # perhaps a transform of torchvision
         have = [kind.__name__ for kind in Transform.__subclasses__()]
         advice = meant_or_instead(name, [*have, "Schedule"])
-        text = f"tundish has no transform {name}: {advice}{'' if advice.endswith('?') else '.'} It has: {', '.join(have)}"
+        text = f"tundish has no transform {name}: {advice}"
     elif not name.startswith("_") and (close := close_name(name, __all__)):
         text += f": did you mean {close}?"
     raise AttributeError(text, name=name)
