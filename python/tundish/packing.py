@@ -70,6 +70,8 @@ def pack(
     options |= {"shard_size": shard_size, "no_resume": not resume}
     if shard is not None:
         options["shard"] = f"{shard[0]}/{shard[1]}"
+    if isinstance(source, str | os.PathLike) and _is_saved_dataset(source):
+        source = _load_saved_dataset(source)
     about = {"classes": classes, "identity": identity, "same_shape": same_shape}
     if isinstance(source, str | os.PathLike):
         argv = _source_argv(source, {**about, "processes": processes})
@@ -90,6 +92,20 @@ def _source_argv(source: Path, for_samples: dict[str, Any]) -> list[str]:
     if given:
         raise ArgumentError(f"{given[0]}= is for samples from Python, and the source is a path")
     return source.argv() if isinstance(source, DataSource) else []
+
+
+def _is_saved_dataset(folder: str | os.PathLike[str]) -> bool:
+    """Returns whether Hugging Face's Dataset.save_to_disk() wrote the folder."""
+    names = ("state.json", "dataset_info.json")
+    return all(os.path.isfile(os.path.join(folder, name)) for name in names)
+
+
+def _load_saved_dataset(folder: str | os.PathLike[str]) -> Any:
+    try:
+        from datasets import load_from_disk
+    except ImportError:
+        return folder  # the program names the remedy
+    return load_from_disk(os.fspath(folder))
 
 
 def _pack_samples(

@@ -114,7 +114,7 @@ constexpr std::array kTable = {
                "make the archive again with distinct names"},
     ErrorEntry{ErrorCode::csv_damaged, "is a list that cannot be read",
                "A row has another number of columns than the first line, or a quote does not end.",
-               "correct the row; the first line names the columns, one of them 'path'"},
+               "correct the row; the first line names the columns, including 'path'"},
     ErrorEntry{ErrorCode::no_random_access, "can only be read from the beginning",
                "A compressed tar has no random access, so nothing can be trained from it directly.",
                "pack it first: tundish pack {file} -o OUT.tnd"},
@@ -136,7 +136,7 @@ constexpr std::array kTable = {
         "fetch the file again, or write it again with the program that made it"},
     ErrorEntry{
         ErrorCode::format_unsupported, "uses a part of its format that is not read",
-        "The file may be valid. The reason names the format and what of it is not read.",
+        "The file may be valid. The reason names the format and the part that is not read.",
         "do as the reason says, or write the file without that part; docs/formats/ lists what is "
         "read of each format"},
     ErrorEntry{ErrorCode::format_not_built, "needs a library that this build does not have",
@@ -149,8 +149,8 @@ constexpr std::array kTable = {
                "damaged, made to do harm, or very large.",
                "test the file with the program that made it; write it again"},
     ErrorEntry{ErrorCode::field_unclear, "does not say which part is the image or the label",
-               "The file has several arrays or features, and none, or more than one, has a name "
-               "that tells what it is.",
+               "The file has several arrays or features, and none, or more than one, has a "
+               "name that shows its meaning.",
                "do as the reason says, or name them: --image NAME --label NAME, in Python "
                "tundish.DataSource(\"{file}\", image=..., label=...)"},
     ErrorEntry{ErrorCode::sample_raised, "raised an exception for a sample",
@@ -163,21 +163,25 @@ constexpr std::array kTable = {
                "make all samples alike; same_shape=False lets the shapes of arrays vary; "
                "skip_bad=True leaves such samples out"},
     ErrorEntry{ErrorCode::worker_ended, "lost a process that reads its samples",
-               "The samples of a Python data set are read by Python processes. One of them ended, "
+               "The samples of a Python data set are read by Python processes. A process ended, "
                "was killed (out of memory?) or sent what cannot be a sample.",
-               "read what the process printed; fewer of them need less memory: processes=1; "
+               "read what the process printed; fewer processes need less memory: processes=1; "
                "processes=0 reads the samples in the calling process"},
     ErrorEntry{ErrorCode::nothing_chosen, "has no sample that is chosen",
                "The data set has samples, but the filter, the sample or a part of the split takes "
-               "none of them.",
+               "no sample.",
                "change the filter, the sample, the share or --seed; tundish info {file} --list "
                "shows keys and labels"},
     ErrorEntry{
         ErrorCode::all_refused, "has no sample that can be packed",
-        "Every sample was refused, each for a reason of its own; the message has the first "
-        "one. Nothing was written.",
-        "mend the samples, or give another source; tundish explain CODE says what to do about "
+        "Every sample was refused. The message has the reason for the first sample. Nothing was "
+        "written.",
+        "fix the samples, or give another source; tundish explain CODE says what to do about "
         "the code of a sample"},
+    ErrorEntry{ErrorCode::source_remote, "is the address of remote data",
+               "Only local files and folders are read: no object store and no web server.",
+               "download the data, for example with aws s3 sync, or mount the store as a file "
+               "system; Loader(cache_dir=...) keeps samples of a slow mount on a local disk"},
 
     ErrorEntry{ErrorCode::not_an_image, "is not an image",
                "Its first bytes belong to no image format (an error page saved as .jpg?).",
@@ -223,7 +227,9 @@ constexpr std::array kTable = {
         ErrorCode::disk_full, "does not fit on the disk",
         "There is not enough space (or quota). Nothing half-written has the name of the target; "
         "tundish pack keeps what it has packed under a hidden name.",
-        "free some space and run the same command again, or write to another disk"},
+        "free some space, or lift the limit that the reason names, and run the same command again; "
+        "or "
+        "write to another disk"},
     ErrorEntry{ErrorCode::no_permission, "cannot be accessed", "The permissions do not allow it.",
                "change the permissions, or use another place"},
     ErrorEntry{ErrorCode::no_memory, "needs more memory than there is", "An allocation failed.",
@@ -233,9 +239,9 @@ constexpr std::array kTable = {
     ErrorEntry{
         ErrorCode::interrupted, "was interrupted",
         "No half-written file has the name of the target, and an older file of that name is as "
-        "it was. pack, split and merge keep what they have packed under hidden names.",
-        "run the same command again; pack, split and merge go on where they stopped, other "
-        "commands start over"},
+        "it was. pack, split and merge keep the samples they have packed under hidden names.",
+        "run the same command again; it continues with the samples that are kept, and starts over "
+        "if none are"},
     ErrorEntry{ErrorCode::thread_stuck, "has a thread that is stuck",
                "A loader was ended while a thread was reading or decoding, and the thread did not "
                "return within 0.9 seconds. It is left behind with all that it uses; nothing else "
@@ -262,7 +268,7 @@ constexpr std::array kTable = {
         "build the loader as it was when the state was saved, with what the reason names; or begin "
         "an epoch again with set_epoch()"},
     ErrorEntry{ErrorCode::used_after_fork, "was made before a fork",
-               "The loader's threads live in the parent process only.",
+               "The loader's threads exist in the parent process only.",
                "make the loader in the child process"},
     ErrorEntry{
         ErrorCode::too_many_bad, "has too many bad samples",

@@ -34,8 +34,11 @@ ErrorCode code_of_errno(int number, bool writing) {
 
 void throw_errno(const std::string& path, const char* doing, bool writing) {
   const int number = errno;
+  const char* limit = number == EFBIG ? " for the limit of this shell (ulimit -f unlimited lifts "
+                                        "it) or of the file system"
+                                      : "";
   throw Error(code_of_errno(number, writing), {.file = path},
-              fmt::format("{}: {}", doing, std::strerror(number)));
+              fmt::format("{}: {}{}", doing, std::strerror(number), limit));
 }
 
 File::File(File&& other) noexcept

@@ -31,10 +31,10 @@ PACKAGE = ROOT / "python" / "tundish"
 MODULES = (check, doctor, compare_cli, launch, tune, remeasure_cli, batch_size_cli, demo)
 VERBS = {module.ARGUMENTS.verb: module.ARGUMENTS for module in MODULES}
 PAGE = VerbHelp(
-    verb="mend",
+    verb="glue",
     usage="FILE...\nsole SHOE",
-    examples="tundish mend a.py\ntundish mend sole left",
-    text="Mends files.\nTwice.\n\n  as.it(stands)   here",
+    examples="tundish glue a.py\ntundish glue sole left",
+    text="Glues files.\nTwice.\n\n  as.it(stands)   here",
     json="{files}",
     exit_codes="0 done",
 )
@@ -59,13 +59,13 @@ def with_words(**more):
 
 HELP = """\
 examples:
-  tundish mend a.py
-  tundish mend sole left
+  tundish glue a.py
+  tundish glue sole left
 
-usage: tundish mend FILE...
-       tundish mend sole SHOE
+usage: tundish glue FILE...
+       tundish glue sole SHOE
 
-Mends files. Twice.
+Glues files. Twice.
 
   as.it(stands)   here
 
@@ -134,7 +134,7 @@ def test_options_mix_with_arguments_and_two_dashes_end_the_options():
     assert (options.wet, options.times, options.output) == (True, 1, "")
     assert getattr(options, "with") == ["x", "y"]
     assert (options.select, options.ignore) == (None, [])
-    assert options.argv[:3] == ["tundish", "mend", "a"]
+    assert options.argv[:3] == ["tundish", "glue", "a"]
 
 
 def test_a_default_list_is_not_shared_between_parses():
@@ -146,7 +146,7 @@ def test_a_default_list_is_not_shared_between_parses():
 def test_a_command_follows_two_dashes():
     options = make(command_after_dashes=True).parse(["-w", "--", "python", "--times", "x"])
     assert options.command == ["python", "--times", "x"]
-    with pytest.raises(UsageError, match=r"what is 'a.py'\?\n  fix: tundish mend -- a.py b"):
+    with pytest.raises(UsageError, match=r"what is 'a.py'\?\n  fix: tundish glue -- a.py b"):
         make(command_after_dashes=True).parse(["a.py", "b"])
 
 
@@ -223,7 +223,7 @@ def test_a_renamed_option_suggests_an_existing_option(capsys):
 @pytest.mark.parametrize(
     ("raised", "code", "message"),
     [
-        (UsageError("no"), 2, "no\n  see: tundish help mend"),
+        (UsageError("no"), 2, "no\n  see: tundish help glue"),
         (values.ArgumentTypeError("x"), None, ""),
         (OSError(2, "gone", "f"), 1, "[Errno 2] gone: 'f'"),
         (KeyboardInterrupt(), 130, "stopped"),

@@ -92,6 +92,7 @@ def test_a_limit_on_file_sizes_is_a_full_disk(source, limit, tmp_path, request):
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
     )
     assert_refused(result, 503)
+    assert "ulimit -f" in result.stderr.decode()
     assert os.listdir(tmp_path) == []
 
 

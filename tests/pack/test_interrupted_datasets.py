@@ -19,7 +19,7 @@ class Blocks(Arrays):
     def __getitem__(self, number):
         if threading.current_thread() is not threading.main_thread() and number == 30:
             Path(sys.argv[1]).touch()
-            threading.Event().wait()  # for ever, as a read from a dead network disk
+            threading.Event().wait()  # never returns, like a read from a dead network disk
         return super().__getitem__(number)
 
 try:

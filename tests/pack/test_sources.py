@@ -4,8 +4,10 @@ import json
 import subprocess
 
 import pytest
+import tundish
 
 from tests.helpers.program import PROGRAM, needs_program
+from tests.helpers.program import tundish as program
 from tests.helpers.small_set import SHIM
 
 pytestmark = needs_program
@@ -34,6 +36,17 @@ def test_unsupported_sources_are_refused(name, data, code, tmp_path):
     )
     assert result["error"]["code"] == code
     assert not (tmp_path / "out.tnd").exists()
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/photos", "https://example.org/train.tnd"])
+def test_the_address_of_remote_data_is_refused_with_the_remedy(address, tmp_path):
+    with pytest.raises(tundish.Error) as error:
+        tundish.Loader(address, 4)
+    assert error.value.code == "TND-324"
+    assert "download the data" in str(error.value)
+    assert "spelling" not in str(error.value)
+    words = ["pack", address, "-o", tmp_path / "out.tnd"]
+    assert "TND-324" in program(*words).stderr.decode()
 
 
 @pytest.mark.skipif(not SHIM.exists(), reason="./dev build makes it")

@@ -1,4 +1,4 @@
-// The CPUs of the machine, and the part of them that this process may use.
+// The CPUs of the machine, and the CPUs that this process may use.
 #pragma once
 
 #include <cstdint>

@@ -7,6 +7,7 @@
 
 #include "data/pack/manifest.h"
 #include "data/pack/reader.h"
+#include "data/source/address.h"
 #include "data/source/open.h"
 
 namespace tundish {
@@ -14,7 +15,10 @@ namespace {
 
 bool is_pack(const std::string& path) {
   struct stat status;
-  if (::stat(path.c_str(), &status) != 0) return path.ends_with(".tnd");
+  if (::stat(path.c_str(), &status) != 0) {
+    refuse_address(path);
+    return path.ends_with(".tnd");
+  }
   if (!S_ISREG(status.st_mode)) return false;
   if (path.ends_with(".tnd")) return true;
   std::array<std::byte, kHeadMagic.size()> first{};

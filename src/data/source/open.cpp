@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/file.h"
+#include "data/source/address.h"
 #include "data/source/format.h"
 #include "data/source/names.h"
 #include "data/source/views/opened_with.h"
@@ -81,7 +82,10 @@ const Format& format_of(const std::string& path, const struct stat& status) {
 
 const Format& format_for(const std::string& path, const SourceOptions& options) {
   struct stat status;
-  if (::stat(path.c_str(), &status) != 0) throw_errno(path, "stat", false);
+  if (::stat(path.c_str(), &status) != 0) {
+    refuse_address(path);
+    throw_errno(path, "stat", false);
+  }
   return options.format.empty() ? format_of(path, status) : named_format(path, options.format);
 }
 

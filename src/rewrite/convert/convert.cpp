@@ -23,7 +23,8 @@ class Converter {
       : source_(source),
         path_(source.path()),
         options_(options),
-        writer_(format.make({source, target, options.replace, options.shards, report_})) {
+        writer_(format.make(
+            {source, target, options.replace, options.shards, options.class_folders, report_})) {
     const std::vector<std::string>& classes = source.schema().classes;
     // The list of a folder already contains the names, as columns.
     const bool has_list = std::string_view(format.name) == "folder";

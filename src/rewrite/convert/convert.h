@@ -11,6 +11,7 @@ namespace tundish {
 struct ConvertOptions {
   bool replace = false;
   std::uint64_t shards = 1;
+  bool class_folders = true;  // false: a folder has the names of the source
   std::function<void(const ConvertReport& so_far)> progress = {};  // called after every sample
 };
 

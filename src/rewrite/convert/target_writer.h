@@ -28,8 +28,9 @@ struct ConvertReport {
 struct Conversion {
   const Source& source;
   std::string target;
-  bool replace = false;      // replace existing files
-  std::uint64_t shards = 1;  // number of files that divide the samples
+  bool replace = false;       // replace existing files
+  std::uint64_t shards = 1;   // number of files that divide the samples
+  bool class_folders = true;  // a folder has CLASS/NAME if every sample has a named class
   ConvertReport& report;
 };
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <bit>
 #include <filesystem>
 #include <unordered_set>
@@ -161,14 +162,33 @@ class FileList : public Source, public FileTimes {
   // Lists without labels are valid, but a misnamed label column would silently be lost.
   void warn_about_labels() {
     if (list_.schema.find(FieldType::label) >= 0 || vector_field_ >= 0) return;
-    for (const Field& field : list_.schema.fields) {
-      if (!may_mean_label(lower(field.name))) continue;
-      warnings_.push_back(fmt::format(
-          "{}: its samples have no label, because no column is named 'label', 'class' or "
-          "'label:NAME'; column '{}' is a field: did you mean 'label'?",
-          printable(path_), printable(field.name)));
-      return;
+    const std::vector<Field>& fields = list_.schema.fields;
+    const auto named = std::find_if(fields.begin(), fields.end(), [](const Field& field) {
+      return may_mean_label(lower(field.name));
+    });
+    const std::string name = named != fields.end() ? named->name : column_of_classes();
+    if (name.empty()) return;
+    warnings_.push_back(
+        fmt::format("{}: its samples have no label, because no column is named 'label', 'class' or "
+                    "'label:NAME'; column '{}' is a field: did you mean 'label'?",
+                    printable(path_), printable(name)));
+  }
+
+  // Returns the first column whose values repeat like classes: two or more values, each in two
+  // rows on average. Empty if there is none.
+  std::string column_of_classes() const {
+    for (std::size_t c = 0; c < list_.columns.size(); ++c) {
+      std::unordered_set<std::string_view> values;
+      const StringTable& column = list_.columns[c];
+      for (std::size_t i = 0; i < column.size() && 2 * values.size() <= column.size(); ++i) {
+        check_stop(path_);
+        values.insert(column[i]);
+      }
+      if (values.size() >= 2 && 2 * values.size() <= column.size()) {
+        return list_.schema.fields[field_of(c)].name;
+      }
     }
+    return "";
   }
 
   std::string path_;

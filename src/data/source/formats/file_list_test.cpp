@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <filesystem>
 
@@ -290,6 +291,25 @@ TEST_CASE("a column that looks like a label, in a list without labels, is warned
   CHECK(warned("path,label,labels", "a.jpg,1,1").empty());
   CHECK(warned("path,label:cat,labels", "a.jpg,1,1").empty());
   CHECK(warned("path,weight", "a.jpg,1").empty());
+}
+
+TEST_CASE("a column whose values repeat, in a list without labels, is warned about") {
+  const TemporaryFolder folder;
+  folder.write("a.jpg", "image");
+  const auto warned = [&](const std::string& column, const std::vector<std::string>& values) {
+    std::string text = "path," + column + '\n';
+    for (const std::string& value : values) text += "a.jpg," + value + '\n';
+    const auto source = open_loose(folder.write("list.csv", text));
+    const std::vector<std::string>& all = source->warnings();
+    return std::any_of(all.begin(), all.end(), [&](const std::string& one) {
+      return one.ends_with("column '" + column + "' is a field: did you mean 'label'?");
+    });
+  };
+  CHECK(warned("klass", {"ant", "bee", "ant", "bee"}));
+  CHECK(warned("species", {"1", "2", "1", "2", "2"}));
+  CHECK_FALSE(warned("caption", {"an ant", "a bee", "a cat", "a dog"}));
+  CHECK_FALSE(warned("origin", {"camera", "camera", "camera"}));
+  CHECK_FALSE(warned("label", {"ant", "bee", "ant", "bee"}));
 }
 
 TEST_CASE("an empty list is refused") {

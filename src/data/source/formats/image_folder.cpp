@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -227,13 +228,30 @@ class ImageFolder : public Source, public FileTimes {
 
  private:
   [[noreturn]] void refuse_empty(const Listing& root) const {
-    std::string reason = arrays_below(path_, root, 3);
+    std::string reason = saved_by_datasets();
+    if (reason.empty()) reason = arrays_below(path_, root, 3);
     const std::uint64_t files = left_out_ + root.left_out;
     if (reason.empty() && files > 0) {
       reason = fmt::format("of {} files in it, none has a name that ends as an image's",
                            with_commas(files));
     }
     throw Error(ErrorCode::source_empty, {.file = path_}, reason);
+  }
+
+  // Names the remedy for a folder that Hugging Face's save_to_disk() wrote; otherwise empty.
+  std::string saved_by_datasets() const {
+    std::error_code failed;
+    for (const char* name : {"state.json", "dataset_dict.json"}) {
+      if (!std::filesystem::exists(join_path(path_, name), failed)) continue;
+      return fmt::format(
+          "it is a Hugging Face dataset of save_to_disk(), which only Python reads: "
+          "tundish.pack(datasets.load_from_disk('{}'), 'train.tnd'){}",
+          printable(path_),
+          std::string_view(name) == "state.json"
+              ? ""
+              : "; choose a split: load_from_disk(...)['train']");
+    }
+    return "";
   }
 
   struct Entry {

@@ -5,6 +5,8 @@
 #include <optional>
 #include <set>
 
+#include "base/interruption.h"
+#include "data/source/labels.h"
 #include "rewrite/convert/list_csv.h"
 #include "rewrite/convert/output_folder.h"
 #include "rewrite/convert/sample_files.h"
@@ -19,19 +21,43 @@ std::string free_list_name(const std::set<std::string>& taken) {
   return name;
 }
 
+// Returns true if the name of a class can be the name of its folder.
+bool is_folder_name(const std::string& name) {
+  constexpr std::size_t kLongest = 255;  // bytes, on the usual file systems
+  return !name.empty() && name.size() <= kLongest && name.front() != '.' &&
+         name.find('/') == name.npos && name.find('\0') == name.npos;
+}
+
+// Returns true if every sample has a named class and some sample is not in the folder of its class.
+bool needs_class_folders(const Source& source) {
+  const Schema& schema = source.schema();
+  if (schema.find(FieldType::label) < 0 || !source.labels_known()) return false;
+  bool all_inside = true;
+  for (std::uint64_t i = 0; i < source.count(); ++i) {
+    check_stop(source.path());
+    const std::string folder = class_name(schema, source.info(i).label);
+    if (!is_folder_name(folder)) return false;
+    all_inside = all_inside && source.key_or_nothing(i).starts_with(folder + '/');
+  }
+  return !all_inside;
+}
+
 class FolderWriter : public TargetWriter {
  public:
   explicit FolderWriter(const Conversion& conversion)
       : report_(conversion.report),
         schema_(conversion.source.schema()),
         folder_(conversion.target, conversion.replace),
-        files_(schema_, FileNames::of_source) {
+        files_(schema_, FileNames::of_source),
+        class_folders_(conversion.class_folders && needs_class_folders(conversion.source)) {
     if (needs_list(schema_) || schema_.find(FieldType::label) >= 0) list_.emplace(schema_);
   }
 
   void add(const ConvertSample& sample) override {
-    for (const SampleFile& file : files_.of(sample)) write(file);
-    if (list_) list_->add(sample, files_.main_name());
+    const std::string folder =
+        class_folders_ ? class_name(schema_, sample.info.label) + '/' : std::string();
+    for (const SampleFile& file : files_.of(sample)) write(folder + file.name, file.content);
+    if (list_) list_->add(sample, folder + files_.main_name());
   }
 
   void finish() override {
@@ -40,22 +66,29 @@ class FolderWriter : public TargetWriter {
       const std::string text = list_->text();
       folder_.write(report_.list, std::as_bytes(std::span(text)));
     }
+    if (class_folders_ && !list_->follows_from_folders()) {
+      report_.warnings.push_back(
+          "the classes are not in the order of their names, or some have no sample: programs that "
+          "number the folders by name, such as torchvision's ImageFolder, give other labels than " +
+          report_.list);
+    }
     folder_.sync();
   }
 
  private:
-  void write(const SampleFile& file) {
-    if (!folder_.write(file.name, file.content)) ++report_.unchanged;
-    const std::string top = file.name.substr(0, file.name.find('/'));  // or a folder's name
+  void write(const std::string& name, Bytes content) {
+    if (!folder_.write(name, content)) ++report_.unchanged;
+    const std::string top = name.substr(0, name.find('/'));  // or a folder's name
     if (top.starts_with("list") && top.ends_with(".csv")) like_lists_.insert(top);
     ++report_.files;
-    report_.bytes += file.content.size();
+    report_.bytes += content.size();
   }
 
   ConvertReport& report_;
   const Schema& schema_;
   OutputFolder folder_;
   SampleFiles files_;
+  const bool class_folders_;
   std::optional<ListText> list_;      // empty if no list can be needed
   std::set<std::string> like_lists_;  // names that may collide with the list
 };
