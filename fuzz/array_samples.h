@@ -1,5 +1,5 @@
 // What every fuzz target of array files asks of a set that was opened: samples can be read, or
-// their errors have a code. Few of them, so that large counts take no time.
+// their errors have a code. Few samples, so that large counts take no time.
 #pragma once
 
 #include <cstdlib>

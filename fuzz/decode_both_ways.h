@@ -1,5 +1,5 @@
 // What every decoder promises for any bytes: a picture or a fault, and of a picture the same
-// pixels whether the whole of it is decoded or a window.
+// pixels whether the whole image is decoded or a window.
 #pragma once
 
 #include <cstdlib>

@@ -60,7 +60,7 @@ pages of `docs/` show how to use it, task by task.
 - [accelerate](#accelerate)
 - [Dataset](#dataset), [DataSource](#datasource)
 - [Orders](#orders)
-- [Transforms](#transforms), and [functions](#functions-of-transforms) on lists of them
+- [Transforms](#transforms), and [functions](#functions-of-transforms) on lists of transforms
 - [Tuning](#tuning)
 - [Launching](#launching)
 - [Checking](#checking)

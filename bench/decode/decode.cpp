@@ -1,6 +1,6 @@
 // Three ways from the bytes of a JPEG to the pixels of a crop, on one thread:
 //
-//   turbo_full    libjpeg-turbo decodes the whole image; the crop is a part of it
+//   turbo_full    libjpeg-turbo decodes the whole image; then it is cropped
 //   turbo_region  libjpeg-turbo's jpeg_crop_scanline and jpeg_skip_scanlines, used as its
 //                 documentation shows: columns at the edge of the crop may be wrong
 //   tundish       decode(), whose pixels must equal turbo_full's

@@ -42,7 +42,7 @@ from .step import Training
 class Model:
     steps: int  # per turn
     threads: int  # for decoding on the CPU
-    share: float  # share of the time; compiling takes most of it
+    share: float  # share of the time, mostly for compiling
 
 
 # The model with the shortest step is last: it also runs the loader starts and counts waits.

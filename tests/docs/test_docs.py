@@ -129,6 +129,12 @@ def test_every_page_for_users_is_in_the_index():
     assert re.findall(r"^## .*", index, re.MULTILINE) == parts
 
 
+def test_a_new_subject_becomes_a_section_before_it_becomes_a_page():
+    """28 pages with the index: a reader finds a page by its name."""
+    pages = [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/formats/*.md")]
+    assert len(pages) <= 28
+
+
 def python_blocks(document, kind="python"):
     return re.findall(rf"^```{kind}\n(.*?)^```", document.read_text(), re.MULTILINE | re.DOTALL)
 

@@ -211,7 +211,7 @@ torch.manual_seed(5)
 images, targets = torch.randn(8, 4, dtype=torch.float64), torch.randn(8, 2, dtype=torch.float64)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 for _ in range(3):
-    mine = slice(RANK * 4, RANK * 4 + 4)  # the global batch is that of one process
+    mine = slice(RANK * 4, RANK * 4 + 4)  # the global batch is the batch of one process
     optimizer.zero_grad()
     nn.functional.mse_loss(model(images[mine]), targets[mine]).backward()
     optimizer.step()

@@ -32,7 +32,7 @@ _WITHOUT_LABELS = "have no labels"  # part of every such warning in src/data/sou
 
 
 class Loader:
-    """Yields batches of a pack (or of a folder, list or tar) for training.
+    """Yields batches of a pack, or of other data that trains directly, for training.
 
     Yields (images, labels), with return_index also the sample numbers, with return_sizes then the sizes
     of the images. Batches are torch tensors if torch can be imported, otherwise NumPy arrays. Images are

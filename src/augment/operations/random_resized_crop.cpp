@@ -36,7 +36,7 @@ Window choose(Size image, const RandomResizedCrop& op, Random& random) {
     const int x = draw(image.width - width);
     return {x, y, width, height};
   }
-  // No random window fits: takes the largest central part with an allowed ratio.
+  // No random window fits: takes the largest central window with an allowed ratio.
   const double ratio = static_cast<double>(image.width) / image.height;
   if (ratio < op.ratio[0]) return center(image, image.width, rounded(image.width / op.ratio[0]));
   if (ratio > op.ratio[1]) return center(image, rounded(image.height * op.ratio[1]), image.height);

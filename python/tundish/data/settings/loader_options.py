@@ -1,6 +1,6 @@
 """The arguments of tundish.Loader, with their defaults.
 
-The engine checks most of them (src/loader/state/loader_options.h has the same names). Options that only Python can
+The engine checks most options (src/loader/state/loader_options.h has the same names). Options that only Python can
 resolve, such as torch objects, paths and ranks, are resolved here.
 """
 
