@@ -178,10 +178,6 @@ constexpr std::array kTable = {
         "written.",
         "fix the samples, or give another source; tundish explain CODE says what to do about "
         "the code of a sample"},
-    ErrorEntry{ErrorCode::source_remote, "is the address of remote data",
-               "Only local files and folders are read: no object store and no web server.",
-               "download the data, for example with aws s3 sync, or mount the store as a file "
-               "system; Loader(cache_dir=...) keeps samples of a slow mount on a local disk"},
 
     ErrorEntry{ErrorCode::not_an_image, "is not an image",
                "Its first bytes belong to no image format (an error page saved as .jpg?).",

@@ -59,7 +59,6 @@ enum class ErrorCode : int {
   worker_ended = 321,
   nothing_chosen = 322,
   all_refused = 323,
-  source_remote = 324,
   // 4xx: images
   not_an_image = 401,
   codec_unsupported = 402,

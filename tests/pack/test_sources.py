@@ -42,11 +42,11 @@ def test_unsupported_sources_are_refused(name, data, code, tmp_path):
 def test_the_address_of_remote_data_is_refused_with_the_remedy(address, tmp_path):
     with pytest.raises(tundish.Error) as error:
         tundish.Loader(address, 4)
-    assert error.value.code == "TND-324"
+    assert error.value.code == "TND-304"
     assert "download the data" in str(error.value)
     assert "spelling" not in str(error.value)
     words = ["pack", address, "-o", tmp_path / "out.tnd"]
-    assert "TND-324" in program(*words).stderr.decode()
+    assert "TND-304" in program(*words).stderr.decode()
 
 
 @pytest.mark.skipif(not SHIM.exists(), reason="./dev build makes it")

@@ -15,7 +15,11 @@ void refuse_address(const std::string& path) {
   const bool is_scheme = std::all_of(path.begin(), end, [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '+' || c == '-';
   });
-  if (is_scheme) throw Error(ErrorCode::source_remote, {.file = path}, "");
+  if (!is_scheme) return;
+  throw Error(
+      ErrorCode::source_unknown, {.file = path},
+      "it is an address, and only local files are read: download the data (aws s3 sync), or "
+      "mount the store as a file system (docs/limits.md)");
 }
 
 }  // namespace tundish
