@@ -68,10 +68,8 @@ def pack(
     if progress is None:
         progress = os.isatty(2) or in_notebook()
     options |= {"shard_size": shard_size, "no_resume": not resume}
-    if shard is not None:
-        options["shard"] = f"{shard[0]}/{shard[1]}"
-    if isinstance(source, str | os.PathLike) and _is_saved_dataset(source):
-        source = _load_saved_dataset(source)
+    options |= {} if shard is None else {"shard": f"{shard[0]}/{shard[1]}"}
+    source = _load_saved_dataset(source)
     about = {"classes": classes, "identity": identity, "same_shape": same_shape}
     if isinstance(source, str | os.PathLike):
         argv = _source_argv(source, {**about, "processes": processes})
@@ -94,18 +92,18 @@ def _source_argv(source: Path, for_samples: dict[str, Any]) -> list[str]:
     return source.argv() if isinstance(source, DataSource) else []
 
 
-def _is_saved_dataset(folder: str | os.PathLike[str]) -> bool:
-    """Returns whether Hugging Face's Dataset.save_to_disk() wrote the folder."""
+def _load_saved_dataset(source: Any) -> Any:
+    """Loads a folder that Hugging Face's Dataset.save_to_disk() wrote. Returns any other source."""
     names = ("state.json", "dataset_info.json")
-    return all(os.path.isfile(os.path.join(folder, name)) for name in names)
-
-
-def _load_saved_dataset(folder: str | os.PathLike[str]) -> Any:
+    if not isinstance(source, str | os.PathLike):
+        return source
+    if not all(os.path.isfile(os.path.join(source, name)) for name in names):
+        return source
     try:
         from datasets import load_from_disk
     except ImportError:
-        return folder  # the program names the remedy
-    return load_from_disk(os.fspath(folder))
+        return source  # the program names the remedy
+    return load_from_disk(os.fspath(source))
 
 
 def _pack_samples(

@@ -7,8 +7,8 @@
 
 #include "data/pack/manifest.h"
 #include "data/pack/reader.h"
-#include "data/source/address.h"
 #include "data/source/open.h"
+#include "data/source/views/address.h"
 
 namespace tundish {
 namespace {

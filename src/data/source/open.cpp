@@ -8,9 +8,9 @@
 #include <cerrno>
 
 #include "base/file.h"
-#include "data/source/address.h"
 #include "data/source/format.h"
 #include "data/source/names.h"
+#include "data/source/views/address.h"
 #include "data/source/views/opened_with.h"
 #include "data/source/views/pattern.h"
 

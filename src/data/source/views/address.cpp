@@ -1,4 +1,4 @@
-#include "data/source/address.h"
+#include "data/source/views/address.h"
 
 #include <algorithm>
 #include <cctype>
