@@ -37,7 +37,7 @@ def open_with_tundish(file: Path) -> tuple[int, float]:
     begin = time.perf_counter()
     line = [str(TUNDISH), "info", str(file), "--json"]
     done = subprocess.run(line, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)["count"], time.perf_counter() - begin
+    return json.loads(done.stdout)["records"], time.perf_counter() - begin
 
 
 def open_with_h5py(file: Path) -> tuple[int, float]:
