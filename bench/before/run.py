@@ -1,6 +1,6 @@
 """Is this commit slower than another one? Both are measured in turn; ratios are within a round.
 
-    ./dev bench before --before CHECKOUT [--data photos/] [--out FILE]      the loader and lanes
+    ./dev bench before --before CHECKOUT [--data photos/] [--out FILE]      on the CPU
     python -m bench.before.run --before FOLDER --pack FILE.tnd --parts gpu_decode gpu_feed
 
 CHECKOUT is another built checkout (./dev build). On a machine with a GPU it is a folder with the
@@ -16,6 +16,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -83,6 +84,24 @@ def lanes(root: Path, pack: Path) -> Speeds:
     return out | {"re-coding": result["images"] / result["pack_seconds"]}
 
 
+def optim(root: Path, pack: Path) -> Speeds:
+    """Returns steps per second of optimizers on one thread."""
+    child = Path(__file__).with_name("one_optimizer.py")
+    speeds: Speeds = json.loads(printed(root, sys.executable, child, "1", pin=True))
+    return speeds
+
+
+def packing(root: Path, pack: Path) -> Speeds:
+    """Returns images per second of `tundish pack` on one thread, including the start."""
+    images = pack.with_name("images") / "copy0000"
+    with tempfile.TemporaryDirectory(dir=pack.parent) as folder:
+        target = Path(folder, "new.tnd")
+        begin = time.perf_counter()
+        printed(root, program(root, "tundish"), "pack", images, "-o", target, "-j", "1", pin=True)
+        seconds = time.perf_counter() - begin
+    return {"tundish pack, one thread": len(list(images.iterdir())) / seconds}
+
+
 def gpu_decode(root: Path, pack: Path) -> Speeds:
     """Returns images per second, and the speed of each part of the host's work."""
     out = {}
@@ -117,15 +136,20 @@ def gpu_feed(root: Path, pack: Path) -> Speeds:
 PARTS: dict[str, Callable[[Path, Path], Speeds]] = {
     "load": load,
     "lanes": lanes,
+    "optim": optim,
+    "pack": packing,
     "gpu_decode": gpu_decode,
     "gpu_feed": gpu_feed,
 }
 
 
+CPU_PARTS = ("load", "lanes", "optim", "pack")
+
+
 def main() -> None:
     parser = arguments(__doc__.splitlines()[0], rounds=12)
     parser.add_argument("--before", type=Path, required=True, help="the other, built checkout")
-    parser.add_argument("--parts", nargs="+", choices=PARTS, default=["load", "lanes"])
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(CPU_PARTS))
     parser.add_argument("--pack", type=Path, help="instead of data: a pack, for the GPU's parts")
     parser.add_argument(
         "--milliseconds", type=int, default=1500, help="of `tundish bench`, for load (1500)"
