@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import tundish
+from tundish.tuning import Accumulate
 
 from tests.helpers import tuning_reports as examples
 
@@ -131,6 +132,13 @@ def test_a_valid_plan_survives_saving(tmp_path):
     assert sorted(map(str, loaded.tricks)) == sorted(map(str, before.tricks))
     assert loaded.report == before.report
     assert loaded.fingerprint == before.fingerprint
+
+
+def test_a_whole_number_may_have_a_decimal_point(tmp_path):
+    trick = {"name": "accumulate", "parts": 2.0}
+    plan = tundish.load_plan(saved(tmp_path, set_at("tricks", to=[trick])))
+    assert plan.tricks == [Accumulate(2)]
+    assert isinstance(plan.tricks[0].parts, int)
 
 
 def test_own_may_be_a_single_string(tmp_path):

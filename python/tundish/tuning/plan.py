@@ -123,11 +123,8 @@ def load_plan(path: str | os.PathLike[str], own: Sequence[str] = ()) -> Plan:
     name = os.fspath(path)
     own = [own] if isinstance(own, str) else own
     try:
-        values = read_plan(name)
-        tricks = part(values, "tricks")
-        check_value(list[dict[str, Any]], tricks, "tricks")
-        check_object(Fingerprint, part(values, "fingerprint"), "fingerprint")
-        check_report(part(values, "report"))
+        values = read_checked(name)
+        tricks = values["tricks"]
         made = [trick_of(one, f"tricks[{i}]", own, name) for i, one in enumerate(tricks)]
         check_once(made)
         return Plan(
@@ -139,6 +136,15 @@ def load_plan(path: str | os.PathLike[str], own: Sequence[str] = ()) -> Plan:
         raise ArgumentError(
             f"{name} is not a plan: {error}\n  fix: make it again: tundish tune FILE:FUNCTION -o {name}"
         ) from None
+
+
+def read_checked(name: str) -> dict[str, Any]:
+    """Returns the values of a plan file, all checked but the tricks, which may be the user's own."""
+    values = read_plan(name)
+    check_value(list[dict[str, Any]], part(values, "tricks"), "tricks")
+    check_object(Fingerprint, part(values, "fingerprint"), "fingerprint")
+    check_report(part(values, "report"))
+    return values
 
 
 def trick_of(values: dict[str, Any], where: str, own: Sequence[str], name: str) -> Trick:

@@ -36,7 +36,7 @@ def _tune(options: Options) -> int:
     tuner = import_tuner("tundish.tuning.tune")
     output = options.output or "plan.json"
     check_tricks([*(options.select or []), *options.ignore], trick_names())
-    _check_output(output, options.own)
+    _check_output(output)
     minutes = limit_of(options.minutes, options.quick)
     with noted_interrupts() as interrupts, shown_progress(options, minutes) as progress:
         plan = tuner.tune(
@@ -68,15 +68,21 @@ def _tune(options: Options) -> int:
     return INTERRUPTED if interrupts else OK
 
 
-def _check_output(path: str, own: list[str]) -> None:
-    """Raises ArgumentError if the file exists and is not a plan, before minutes are spent."""
+def _check_output(path: str) -> None:
+    """Raises ArgumentError if the file is not a plan or cannot be written, before minutes are spent."""
+    from ..plan import read_checked
+    from ..plan_file import BadField
+
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ArgumentError(
+            f"{path}: no file can be made in {folder}\n  fix: choose another name with -o"
+        )
     if not os.path.exists(path):
         return
-    from ..plan import load_plan
-
     try:
-        load_plan(path, own)
-    except (ArgumentError, OSError):
+        read_checked(path)
+    except (ArgumentError, BadField, OSError):
         fix = "choose another name with -o"
         text = f"{path} exists and is not a plan; it is not overwritten\n  fix: {fix}"
         raise ArgumentError(text) from None

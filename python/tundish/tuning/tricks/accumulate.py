@@ -29,6 +29,9 @@ class Accumulate(Trick):
     title = "gradient accumulation"
     grade = Grade.REASSOCIATION
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", int(self.parts))  # JSON may hold 2.0
+
     def obstacle(self, step: Step) -> str:
         if self.parts < 1:
             return f"parts must be at least 1, not {self.parts}"
