@@ -8,7 +8,7 @@ import torch
 import tundish
 from tundish import transforms as T
 from tundish.data import loader_run as run
-from tundish.data.gpu.gpu_pending import PendingGpuBatches
+from tundish.data.batch.pending_gpu_batches import PendingGpuBatches
 
 from tests.helpers.fake_gpu import FakeGpu
 from tests.helpers.small_set import make_folder

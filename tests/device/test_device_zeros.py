@@ -120,7 +120,7 @@ def test_undecodable_images_of_an_abandoned_iteration_are_counted_not_raised(hos
 
 
 def test_ctrl_c_before_a_bad_sample_is_recorded_loses_nothing(hostile, gpu, monkeypatch):
-    from tundish.data.gpu import gpu_pending as pending
+    from tundish.data.batch import pending_gpu_batches as pending
 
     def pressed(*_):
         raise KeyboardInterrupt

@@ -9,8 +9,8 @@ from tundish._c.handles import DeviceHandle
 from tundish._c.library import lib
 from tundish._c.structs import Refused, TensorInfo
 from tundish._c.tensor import Tensor
+from tundish.data.batch import pending_gpu_batches as pending
 from tundish.data.gpu import device
-from tundish.data.gpu import gpu_pending as pending
 
 
 class Nothing:

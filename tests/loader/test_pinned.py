@@ -99,21 +99,21 @@ def test_batches_without_an_image_are_empty_tensors(make, tmp_path, pieces):
 def test_ctrl_c_during_delivery_leaks_no_piece(photos, pieces, digest, monkeypatch):
     import signal
 
-    from tundish.data.batch import assemble
+    from tundish.data.batch import pending_batch
 
     loader, plain = opened(photos.pack, pin_memory=True), opened(photos.pack)
     list(loader), list(plain)
-    labels = assemble.lib.tundish_batch_tensor
+    labels = pending_batch.lib.tundish_batch_tensor
 
     def pressed(*arguments):
         signal.raise_signal(signal.SIGINT)
 
     for _ in range(8):  # more often than there are pieces
         iterator, ours = iter(loader), []
-        monkeypatch.setattr(assemble.lib, "tundish_batch_tensor", pressed)
+        monkeypatch.setattr(pending_batch.lib, "tundish_batch_tensor", pressed)
         with pytest.raises(KeyboardInterrupt):
             next(iterator)
-        monkeypatch.setattr(assemble.lib, "tundish_batch_tensor", labels)
+        monkeypatch.setattr(pending_batch.lib, "tundish_batch_tensor", labels)
         ours = list(iterator)
         assert digest(ours) == digest(list(plain))
     there = [piece for piece in pieces if piece.data_ptr() in loader._setup.pinned._lent]

@@ -6,6 +6,7 @@ import copy
 import ctypes
 import json
 import os
+import threading
 import warnings
 import weakref
 from typing import Any
@@ -23,10 +24,22 @@ from .setup import Setup
 
 
 class Engine:
-    """Owns the engine's handle. The threads end with end(), or when this object is collected."""
+    """Owns the engine's handle and serializes the calls that fetch a batch or start an iteration.
+
+    The threads end with end(), or when this object is collected.
+
+    The lock is fair: a thread waiting for a batch releases it between short polls, and with a plain lock it
+    would win every re-acquire. So each acquire() first passes through a second lock, the queue. The lock is
+    reentrant, because a signal handler may run in the owning thread.
+
+        engine.acquire()
+        try: ...
+        finally: engine.release()
+    """
 
     def __init__(self, setup: Setup, source: Source, replays: bool) -> None:
         """`replays`: a batch of an earlier run is made again."""
+        self._reset_lock()
         settled, lists = _engine_arguments(setup, source, replays)
         self._trace = traces.new_trace(setup.options.trace, setup.rank)
         lists.trace = self._trace.file
@@ -75,6 +88,29 @@ class Engine:
             self._end()
         finally:
             self.handle = None  # freed when no other thread is in a call with the handle
+
+    # --- the lock -------------------------------------------------------------------------------
+
+    def _reset_lock(self) -> None:
+        self._lock_process = os.getpid()
+        self._queue = threading.RLock()
+        self._lock = threading.RLock()
+        # Bound C method: a Python function could be interrupted by Ctrl-C before its first line.
+        self.release = self._lock.release
+
+    def acquire(self) -> None:
+        """Waits for this thread's turn. Also works for a loader that is closed, or made before a fork."""
+        if os.getpid() != self._lock_process:  # the owning thread does not exist here
+            self._reset_lock()
+        lock = self._lock
+        owned_before = lock._is_owned()  # type: ignore[attr-defined]
+        try:
+            with self._queue:
+                lock.acquire()
+        except BaseException:  # Ctrl-C, either before or after the acquire succeeded
+            if not owned_before and lock._is_owned():  # type: ignore[attr-defined]
+                lock.release()
+            raise
 
     # --- position in the run --------------------------------------------------------------------
 

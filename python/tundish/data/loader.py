@@ -10,17 +10,18 @@ from typing import Any
 
 from .._c.library import lib
 from . import monitoring
-from .batch.assemble import Assembler
+from .batch.batch_form import BatchForm
 from .batch.batch_transform import BatchTransform
 from .batch.pending_batch import PendingBatch
+from .batch.pending_gpu_batches import PendingGpuBatches
 from .batch.untransformed_fields import check_fields
 from .dataset import Dataset
 from .engine import Engine
-from .gpu.device import pending_on_gpu
-from .iterator import LoaderIterator, Sampler
-from .loader_run import Run
+from .gpu.resident import make_resident
+from .loader_run import LoaderIterator, Run
 from .open_source import Paths, as_source, plain_paths
 from .replay import Replayed, replay
+from .sampler import Sampler
 from .settings import argument_checks as checks
 from .settings import memory_budget
 from .settings.disk_cache import cached_on_disk, disk_stats
@@ -71,7 +72,7 @@ class Loader:
         for text in source.warnings:
             if options_.labels is None or _WITHOUT_LABELS not in text:
                 warnings.warn(text, stacklevel=2)
-        assembler = Assembler(
+        form = BatchForm(
             fields=source.fields,
             arrays=source.arrays,
             from_tensor=setup.from_tensor,
@@ -85,13 +86,14 @@ class Loader:
             label_vectors=source.label_vectors,
         )
         self._engine = engine = Engine(setup, source, self._replays)
-        pending: Any = PendingBatch(setup.pinned)
+        pending = PendingBatch(form)
         if self.device is not None:
-            pending = pending_on_gpu(engine.open(), source.handle, self.path, self.device, options_)
+            resident = None
+            if options_.resident:
+                resident = make_resident(source.handle, self.path, self.device)
+            pending = PendingGpuBatches(form, engine.open(), self.device, resident)
         tuning = TuningLog(engine, setup.tunes_threads)
-        self._run = Run(
-            engine, assembler, pending, setup.pinned, setup.hang_ms, batch_transform, tuning
-        )
+        self._run = Run(engine, pending, setup.hang_ms, batch_transform, tuning)
         self.sampler = Sampler(self)
         memory_budget.reserve(
             self
@@ -226,7 +228,7 @@ class Loader:
             self._engine.end()
         finally:
             # Freed, with its GPU memory, when no other thread is in a call with it.
-            self._run.pending = PendingBatch(None, self.decoding)
+            self._run.pending = PendingBatch(self._run.pending.form, self.decoding)
 
     def __enter__(self) -> Loader:
         return self

@@ -1,54 +1,66 @@
-"""The run of a loader: its position, and the next batch."""
+"""The run of a loader: its position, the next batch, and the iterator that returns it."""
 
 from __future__ import annotations
 
 import ctypes
 import sys
 import warnings
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._c.errors import last_error
 from .._c.functions import AGAIN, END, ERROR, OK
-from .._c.handles import BatchHandle, LoaderHandle
+from .._c.handles import LoaderHandle
 from .._c.library import lib
-from .._c.structs import TensorInfo
 from . import monitoring
-from .batch.assemble import Assembler
 from .batch.batch_transform import BatchTransform
 from .batch.pending_batch import PendingBatch
-from .batch.pinned import PinnedBatches
 from .engine import Engine
-from .fair_lock import FairLock
-from .gpu.gpu_pending import PendingGpuBatches
 from .tuning import TuningLog
+
+if TYPE_CHECKING:
+    from .loader import Loader
 
 _HAS_GIL = getattr(sys, "_is_gil_enabled", lambda: True)()
 _SLICE_MS = 100  # maximum time of one blocking call; Ctrl-C is handled between calls
 
-Pending = PendingBatch | PendingGpuBatches
+
+class LoaderIterator:
+    """Iterates over a loader. Several threads may call next(); each batch goes to one thread."""
+
+    def __init__(self, loader: Loader, iteration: int) -> None:
+        self._loader: Loader | None = loader
+        self._iteration = iteration
+
+    def __iter__(self) -> LoaderIterator:
+        return self
+
+    def __next__(self) -> Any:
+        loader = self._loader  # another thread may end the iteration meanwhile
+        if loader is None:
+            raise StopIteration
+        try:
+            return loader._run.next(self._iteration)
+        except StopIteration:
+            self._loader = None
+            raise
 
 
 class Run:
-    """The state of a run. Changed by the thread that holds the lock, and where a batch is delivered."""
+    """The state of a run. Changed by the thread that holds the engine's lock, and where a batch is delivered."""
 
     def __init__(
         self,
         engine: Engine,
-        assembler: Assembler,
-        pending: Pending,
-        pinned: PinnedBatches | None,
+        pending: PendingBatch,
         hang_ms: int,
         batch_transform: BatchTransform,
         tuning: TuningLog,
     ) -> None:
         self._engine = engine
-        self._assembler = assembler
-        self._pinned = pinned
+        self._pinned = pending.form.pinned
         self._hang_ms = hang_ms
         self.batch_transform = batch_transform
         self._tuning = tuning
-        self._lock = FairLock()
         self.pending = pending
         self.place = (0, 0)  # epoch and position after the delivered batches
         self._in_progress = False
@@ -57,14 +69,13 @@ class Run:
         self._iteration = 0  # number of the newest iteration
         self._ended = 0  # number of the last iteration that reached the end of its epoch
         self._warned = False
-        self.on_batch: Callable[[ctypes.c_void_p], None] | None = None  # used by replay
 
     # --- iterating --------------------------------------------------------------------------
 
     def begin(self) -> int:
         """Begins an iteration and returns its number."""
         self._engine.open()
-        self._lock.acquire()
+        self._engine.acquire()
         try:
             if self._taken:  # the last iteration was left early
                 self._go_to_next_epoch(self._ended)
@@ -72,7 +83,7 @@ class Run:
             self._iteration += 1
             return self._iteration
         finally:
-            self._lock.release()
+            self._engine.release()
 
     def next(self, iteration: int) -> Any:
         """Returns the next batch. Raises StopIteration at the end of the epoch."""
@@ -109,7 +120,7 @@ class Run:
         Returns the batch, its epoch, begin and end, or None if another thread was faster. Ctrl-C at this
         moment can lose a batch.
         """
-        self._lock.acquire()
+        self._engine.acquire()
         try:
             pending = self.pending
             if iteration != self._iteration or pending.out is None:
@@ -119,7 +130,7 @@ class Run:
             self.place, self._taken = (epoch, pending.info.next_position), True
             return out, epoch, begin, self.place[1]
         finally:
-            self._lock.release()
+            self._engine.release()
 
     def _start(self) -> None:
         self.pending.drop()
@@ -136,7 +147,7 @@ class Run:
     def _advance(self, iteration: int) -> bool:
         """Waits for up to _SLICE_MS. Returns whether a batch is ready; raises StopIteration at the end."""
         self._engine.open()
-        self._lock.acquire()
+        self._engine.acquire()
         try:
             handle, pending = self._engine.open(), self.pending
             if iteration == self._ended:  # another thread reached the end of the epoch
@@ -152,12 +163,12 @@ class Run:
                         return False  # the engine handles the bad samples first
                     self._go_to_next_epoch(iteration)
                     raise StopIteration
-            pending.assemble(self._assemble)
+            pending.assemble()
             return True
         finally:
-            self._lock.release()
+            self._engine.release()
 
-    def _request_batch(self, handle: LoaderHandle, pending: Pending) -> int:
+    def _request_batch(self, handle: LoaderHandle, pending: PendingBatch) -> int:
         """Requests the next batch from the engine."""
         error = pending.take_error()
         if error is not None:
@@ -170,13 +181,6 @@ class Run:
             self._taken = True  # the error replaces its batch
             raise last_error()
         return result
-
-    def _assemble(
-        self, batch: BatchHandle, infos: list[TensorInfo], on_gpu: list[Any] | None = None
-    ) -> Any:
-        if self.on_batch is not None:
-            self.on_batch(batch)
-        return self._assembler(batch, infos, on_gpu)
 
     def _warn_about_bad_samples(self) -> None:
         if lib.tundish_loader_bad_positions(self._engine.open()) == 0:
@@ -192,7 +196,7 @@ class Run:
     # --- seeking ----------------------------------------------------------------------------
 
     def set_epoch(self, epoch: int) -> None:
-        self._lock.acquire()
+        self._engine.acquire()
         try:
             if self._taken:
                 self._next_epoch = epoch
@@ -201,15 +205,15 @@ class Run:
                 if self._in_progress:
                     self._start()
         finally:
-            self._lock.release()
+            self._engine.release()
 
     def seek(self, place: tuple[int, int]) -> None:
         """Ends the current iteration. The next one starts at this epoch and position."""
-        self._lock.acquire()
+        self._engine.acquire()
         try:
             self._iteration += 1
             self.pending.drop()
             self._in_progress = self._taken = False
             self.place, self._next_epoch = place, None
         finally:
-            self._lock.release()
+            self._engine.release()

@@ -76,7 +76,7 @@ def replay(path: Any, options: dict[str, Any], state: dict[str, Any], rank: int 
                 raise last_error()
             plans.extend(json.loads(text))
 
-        loader._run.on_batch = keep_plans
+        loader._run.pending.on_batch = keep_plans
         for batch in loader:
             return Replayed(batch, plans)
     raise ValueError(f"the state is at the end of epoch {state['epoch']}: no batch follows")

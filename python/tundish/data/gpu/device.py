@@ -1,4 +1,4 @@
-"""Prepares `Loader(device=, decode=, resident=)` before its first batch."""
+"""Checks `Loader(device=)`: the GPU, and whether memory can be page-locked for it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import warnings
 from typing import Any
 
 from ..._c.errors import new_error
-from ..._c.handles import LoaderHandle, SourceHandle
 from ..._c.library import lib
-from .gpu_pending import PendingGpuBatches
-from .resident import make_resident
 
 
 def device_of(device: Any, backend: str) -> Any:
@@ -44,14 +41,3 @@ def can_pin(device: Any) -> bool:
     reason = lib.tundish_last_error().decode()
     warnings.warn(f"batches are copied from pageable memory, slowly: {reason}", stacklevel=5)
     return False
-
-
-def pending_on_gpu(
-    loader: LoaderHandle, source: SourceHandle, path: str, device: Any, options: Any
-) -> PendingGpuBatches:
-    """Returns the pending batches of a GPU. Call it before the loader starts.
-
-    path  shown while a resident pack is loaded
-    """
-    kept = make_resident(source, path, device) if options.resident else None
-    return PendingGpuBatches(loader, device, kept)

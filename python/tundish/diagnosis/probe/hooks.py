@@ -59,7 +59,7 @@ class Hooks:
             {
                 "torch": lambda: self._report(self._hook_torch),
                 "torch.utils.data.dataloader": lambda: self._report(self._hook_dataloader),
-                "tundish.data.iterator": lambda: self._report(self._hook_tundish),
+                "tundish.data.loader_run": lambda: self._report(self._hook_tundish),
             }
         )
 
@@ -266,7 +266,7 @@ class Hooks:
             WorkerSpans(self._watch.settings.timeline_folder).hook(self._replace)
 
     def _hook_tundish(self) -> None:
-        kind = sys.modules["tundish.data.iterator"].LoaderIterator
+        kind = sys.modules["tundish.data.loader_run"].LoaderIterator
         self._replace(kind, "__next__", self._next(lambda iterator: iterator._loader))
 
     def _next(self, loader_of: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,11 +19,11 @@ from ..._c.handles import BatchHandle, DeviceHandle, LoaderHandle, ResidentHandl
 from ..._c.library import lib
 from ..._c.structs import DTYPES, BatchInfo, Refused, TensorInfo
 from ..._c.tensor import Tensor
-from .lag import GpuLag
+from ..gpu.lag import GpuLag
+from .batch_form import BatchForm
+from .pending_batch import PendingBatch
 
 log = logging.getLogger("tundish")
-
-Make = Callable[[BatchHandle, list[TensorInfo], "list[Any] | None"], Any]
 
 
 @dataclass(frozen=True)
@@ -37,20 +36,23 @@ class EnqueuedBatch:
     ready: Any  # an event on the loader's stream
 
 
-class PendingGpuBatches:
-    """A few batches on their way to a GPU, in order, with the interface of PendingBatch.
+class PendingGpuBatches(PendingBatch):
+    """A few batches on their way to a GPU, in order.
 
     Assignments on one line without a call are never half done when Ctrl-C comes.
     """
 
     def __init__(
         self,
+        form: BatchForm,
         loader: LoaderHandle,
         device: Any,
         resident: ResidentHandle | None,
     ) -> None:
+        """Call it before the loader starts."""
         import torch
 
+        super().__init__(form)
         self._loader = loader
         self._device = device
         self._stream = torch.cuda.Stream(device, priority=-1)
@@ -65,11 +67,8 @@ class PendingGpuBatches:
         self._lag = GpuLag()  # of the delivered batches
         self._decoded = 0  # delivered images decoded by the GPU
         self._ready: Any = None  # event of the newest batch
-        self.batch = BatchHandle()  # empty, or the engine's batch
-        self.info = BatchInfo()  # of `out`
-        self.out: Any = None  # the assembled batch
         self.delivered: tuple[EnqueuedBatch, Any] | None = (
-            None  # the same batch, and the stream that waits for it
+            None  # the batch of `out`, and the stream that waits for it
         )
         self._refused = Refused()  # an image that could not be decoded; usually none
         self.error: Exception | None = None  # error of the batch after the waiting ones
@@ -81,7 +80,7 @@ class PendingGpuBatches:
         error, self.error = self.error, None
         return error
 
-    def assemble(self, make: Make) -> None:
+    def assemble(self) -> None:
         """Delivers the oldest batch, unless another thread has taken it. Every step can be interrupted and repeated."""
         import torch
 
@@ -91,8 +90,8 @@ class PendingGpuBatches:
         with torch.cuda.device(self._device):
             self._poll_completed()
             if self.batch:
-                self._enqueue(make)
-            self._enqueue_more(make)
+                self._enqueue()
+            self._enqueue_more()
         if self._waiting:
             self._deliver_oldest()
             return
@@ -137,7 +136,7 @@ class PendingGpuBatches:
     def decoding(self) -> str | None:
         return {-1: None, 0: "cpu", 1: "gpu"}[lib.tundish_device_decoding(self._uploader)]
 
-    def _enqueue_more(self, make: Make) -> None:
+    def _enqueue_more(self) -> None:
         """Enqueues batches that are ready, without waiting."""
         while len(self._waiting) <= self._lead and self.error is None:
             result = lib.tundish_loader_next(self._loader, 0, ctypes.byref(self.batch))
@@ -145,18 +144,18 @@ class PendingGpuBatches:
                 self.error = last_error()
             if result != OK:
                 return
-            self._enqueue(make)
+            self._enqueue()
 
-    def _enqueue(self, make: Make) -> None:
+    def _enqueue(self) -> None:
         try:
-            sent = self._enqueue_batch(make)
+            sent = self._enqueue_batch()
         except Exception as error:
             self.batch, self.error = BatchHandle(), error  # raised in order
             return
         empty = BatchHandle()
         self._waiting, self.batch = (*self._waiting, sent), empty
 
-    def _enqueue_batch(self, make: Make) -> EnqueuedBatch:
+    def _enqueue_batch(self) -> EnqueuedBatch:
         import torch
 
         info = BatchInfo()
@@ -171,7 +170,8 @@ class PendingGpuBatches:
             raise last_error()
         ready = self._ready = torch.cuda.Event()
         ready.record(self._stream)
-        return EnqueuedBatch(make(self.batch, infos, tensors), tensors, info, ready)
+        out = self._assembled(infos, tensors.__getitem__)
+        return EnqueuedBatch(out, tensors, info, ready)
 
     def _new_tensor(self, number: int, info: TensorInfo) -> Any:
         """Returns a GPU tensor for the engine to fill. The few numbers of "sizes" are copied here."""
