@@ -1,8 +1,7 @@
-// Wraps every function of the C interface: catches all exceptions and stores the error.
+// Errors of the C interface. Every function that may throw is one try block that ends with
+// `catch (...) { return failed(RESULT); }`, so that no exception leaves the library.
 #pragma once
 
-#include <exception>
-#include <new>
 #include <string>
 
 #include "base/error.h"
@@ -18,30 +17,18 @@ struct LastError {
 LastError& last_error();  // per thread
 
 void keep_error(ErrorCode code, const char* text, bool of_sample = false) noexcept;
-void keep_unforeseen(const char* why) noexcept;  // for exceptions other than Error
+
+// Stores the error of the exception being handled. Call it in a catch block.
+void keep_exception() noexcept;
+
+// Like keep_exception(). Returns `result`, for the caller to return.
+template <class Result>
+Result failed(Result result) noexcept {
+  keep_exception();
+  return result;
+}
 
 // Stores a text for the caller, valid until the next call of this thread.
 const char* keep_text(std::string text);
-
-// Runs `body`. If it throws, stores the error and returns `failed`.
-template <class Result, class Body>
-Result guarded(Result failed, const Body& body) noexcept {
-  try {
-    return body();
-  } catch (const SampleError& error) {
-    keep_error(error.code(), error.what(), true);
-  } catch (const Error& error) {
-    keep_error(error.code(), error.what());
-  } catch (const std::bad_alloc&) {  // a literal text, since formatting could fail too
-    keep_error(ErrorCode::no_memory,
-               "TND-505 needs more memory than there is\n  fix: close other programs, use fewer "
-               "threads or smaller batches");
-  } catch (const std::exception& error) {
-    keep_unforeseen(error.what());
-  } catch (...) {
-    keep_unforeseen("an exception of no known kind");
-  }
-  return failed;
-}
 
 }  // namespace tundish

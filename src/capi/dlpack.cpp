@@ -109,16 +109,16 @@ void tundish_tensor_free(void* tensor) {
   if (managed && managed->deleter) managed->deleter(managed);
 }
 
-void* tundish_tensor_unversioned(void* tensor) {
-  return tundish::guarded<void*>(nullptr, [&] {
-    auto* versioned = static_cast<tundish::DLManagedTensorVersioned*>(tensor);
-    return new tundish::DLManagedTensor{.tensor = versioned->tensor,
-                                        .manager_ctx = versioned,
-                                        .deleter = [](tundish::DLManagedTensor* self) {
-                                          tundish_tensor_free(self->manager_ctx);
-                                          delete self;
-                                        }};
-  });
+void* tundish_tensor_unversioned(void* tensor) try {
+  auto* versioned = static_cast<tundish::DLManagedTensorVersioned*>(tensor);
+  return new tundish::DLManagedTensor{.tensor = versioned->tensor,
+                                      .manager_ctx = versioned,
+                                      .deleter = [](tundish::DLManagedTensor* self) {
+                                        tundish_tensor_free(self->manager_ctx);
+                                        delete self;
+                                      }};
+} catch (...) {
+  return tundish::failed(nullptr);
 }
 
 void tundish_capsule_functions(void* is_valid, void* get_pointer) {

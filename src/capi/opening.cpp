@@ -37,8 +37,12 @@ struct Opening {
 
   void run() {
     const StopScope interruptible(stop_request(&stop));
-    std::unique_ptr<tundish_source> opened(
-        guarded<tundish_source*>(nullptr, [&] { return new_source(open_source(path, options)); }));
+    std::unique_ptr<tundish_source> opened;
+    try {
+      opened.reset(new_source(open_source(path, options)));
+    } catch (...) {
+      keep_exception();
+    }
     const std::lock_guard lock(mutex);
     if (!opened) std::swap(error, last_error());
     source = std::move(opened);
@@ -60,38 +64,38 @@ struct tundish_opening {
   std::thread thread;
 };
 
-void tundish_set_program(const char* path) {
-  guarded<int32_t>(TUNDISH_ERROR, [&]() -> int32_t {
-    set_helper_program(path ? path : "");
-    return TUNDISH_OK;
-  });
+void tundish_set_program(const char* path) try {
+  set_helper_program(path ? path : "");
+} catch (...) {
+  keep_exception();
 }
 
-tundish_opening* tundish_opening_new(const char* path, const char* options) {
-  return guarded<tundish_opening*>(nullptr, [&] {
-    auto handle = std::make_unique<tundish_opening>();
-    handle->opening = std::make_shared<Opening>(path, options);
-    try {
-      handle->thread = std::thread([keep = handle->opening] { keep->run(); });
-    } catch (const std::system_error&) {
-      handle->opening->run();  // no thread available: open on the caller's thread
-    }
-    return handle.release();
-  });
+tundish_opening* tundish_opening_new(const char* path, const char* options) try {
+  auto handle = std::make_unique<tundish_opening>();
+  handle->opening = std::make_shared<Opening>(path, options);
+  try {
+    handle->thread = std::thread([keep = handle->opening] { keep->run(); });
+  } catch (const std::system_error&) {
+    handle->opening->run();  // no thread available: open on the caller's thread
+  }
+  return handle.release();
+} catch (...) {
+  return failed(nullptr);
 }
 
-int32_t tundish_opening_wait(tundish_opening* handle, uint32_t timeout_ms, tundish_source** out) {
-  return guarded<int32_t>(TUNDISH_ERROR, [&]() -> int32_t {
-    Opening& opening = *handle->opening;
-    if (!opening.wait(std::chrono::milliseconds(timeout_ms))) return TUNDISH_AGAIN;
-    if (handle->thread.joinable()) handle->thread.join();
-    if (!opening.source) {
-      last_error() = opening.error;
-      return TUNDISH_ERROR;
-    }
-    *out = opening.source.release();
-    return TUNDISH_OK;
-  });
+int32_t tundish_opening_wait(tundish_opening* handle, uint32_t timeout_ms,
+                             tundish_source** out) try {
+  Opening& opening = *handle->opening;
+  if (!opening.wait(std::chrono::milliseconds(timeout_ms))) return TUNDISH_AGAIN;
+  if (handle->thread.joinable()) handle->thread.join();
+  if (!opening.source) {
+    last_error() = opening.error;
+    return TUNDISH_ERROR;
+  }
+  *out = opening.source.release();
+  return TUNDISH_OK;
+} catch (...) {
+  return failed(TUNDISH_ERROR);
 }
 
 void tundish_opening_free(tundish_opening* handle) {

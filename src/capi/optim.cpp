@@ -52,63 +52,63 @@ Group group_of(const tundish_optimizer_group& group) {
 
 }  // namespace
 
-tundish_optimizer* tundish_optimizer_new(int32_t kind, int32_t device, uint32_t threads) {
-  return guarded<tundish_optimizer*>(nullptr, [&] {
-    const auto which = static_cast<OptimizerKind>(kind);
-    if (device < 0) return new tundish_optimizer{std::make_unique<Optimizer>(which, threads)};
-    return new tundish_optimizer{nullptr, std::make_unique<cuda::GpuOptimizer>(which, device)};
-  });
+tundish_optimizer* tundish_optimizer_new(int32_t kind, int32_t device, uint32_t threads) try {
+  const auto which = static_cast<OptimizerKind>(kind);
+  if (device < 0) return new tundish_optimizer{std::make_unique<Optimizer>(which, threads)};
+  return new tundish_optimizer{nullptr, std::make_unique<cuda::GpuOptimizer>(which, device)};
+} catch (...) {
+  return failed(nullptr);
 }
 
 void tundish_optimizer_free(tundish_optimizer* optimizer) { delete optimizer; }
 
 int32_t tundish_optimizer_bind(tundish_optimizer* optimizer,
-                               const tundish_optimizer_tensor* tensors, uint64_t count) {
-  return guarded<int32_t>(TUNDISH_ERROR, [&] {
-    std::vector<TensorEntry> entries;
-    for (const auto& tensor : std::span(tensors, count)) entries.push_back(entry_of(tensor));
-    optimizer->parameters.clear();
-    optimizer->cpu ? optimizer->cpu->bind(entries) : optimizer->gpu->bind(entries);
-    optimizer->bound = std::move(entries);
-    return TUNDISH_OK;
-  });
+                               const tundish_optimizer_tensor* tensors, uint64_t count) try {
+  std::vector<TensorEntry> entries;
+  for (const auto& tensor : std::span(tensors, count)) entries.push_back(entry_of(tensor));
+  optimizer->parameters.clear();
+  optimizer->cpu ? optimizer->cpu->bind(entries) : optimizer->gpu->bind(entries);
+  optimizer->bound = std::move(entries);
+  return TUNDISH_OK;
+} catch (...) {
+  return failed(TUNDISH_ERROR);
 }
 
 int32_t tundish_optimizer_gradients(tundish_optimizer* optimizer, const uint64_t* addresses,
-                                    uint64_t count) {
-  return guarded<int32_t>(TUNDISH_ERROR, [&] {
-    optimizer->gradients.clear();
-    for (const uint64_t address : std::span(addresses, count)) {
-      optimizer->gradients.push_back(std::bit_cast<void*>(address));
-    }
-    optimizer->use_gradients();
-    return TUNDISH_OK;
-  });
+                                    uint64_t count) try {
+  optimizer->gradients.clear();
+  for (const uint64_t address : std::span(addresses, count)) {
+    optimizer->gradients.push_back(std::bit_cast<void*>(address));
+  }
+  optimizer->use_gradients();
+  return TUNDISH_OK;
+} catch (...) {
+  return failed(TUNDISH_ERROR);
 }
 
 int32_t tundish_optimizer_step(tundish_optimizer* optimizer,
-                               tundish_optimizer_step_options* options) {
-  return guarded<int32_t>(TUNDISH_ERROR, [&] {
-    std::vector<Group> groups;
-    for (const auto& group : std::span(options->groups, options->group_count)) {
-      groups.push_back(group_of(group));
-    }
-    const StepOptions step = {.groups = groups,
-                              .scale = options->scale,
-                              .max_norm = options->max_norm,
-                              .norm_out = options->norm_out,
-                              .found_inf = options->found_inf,
-                              .check_finite = options->check_finite != 0,
-                              .ema_decay = options->ema_decay,
-                              .clear_gradients = options->clear_gradients != 0,
-                              .stochastic_rounding = options->stochastic_rounding != 0,
-                              .seed = options->seed};
-    options->skipped = 0;
-    if (optimizer->gpu) {
-      optimizer->gpu->step(step, options->stream);
-    } else {
-      options->skipped = optimizer->cpu->step(step) ? 0 : 1;
-    }
-    return TUNDISH_OK;
-  });
+                               tundish_optimizer_step_options* options) try {
+  std::vector<Group> groups;
+  for (const auto& group : std::span(options->groups, options->group_count)) {
+    groups.push_back(group_of(group));
+  }
+  const StepOptions step = {.groups = groups,
+                            .scale = options->scale,
+                            .max_norm = options->max_norm,
+                            .norm_out = options->norm_out,
+                            .found_inf = options->found_inf,
+                            .check_finite = options->check_finite != 0,
+                            .ema_decay = options->ema_decay,
+                            .clear_gradients = options->clear_gradients != 0,
+                            .stochastic_rounding = options->stochastic_rounding != 0,
+                            .seed = options->seed};
+  options->skipped = 0;
+  if (optimizer->gpu) {
+    optimizer->gpu->step(step, options->stream);
+  } else {
+    options->skipped = optimizer->cpu->step(step) ? 0 : 1;
+  }
+  return TUNDISH_OK;
+} catch (...) {
+  return failed(TUNDISH_ERROR);
 }

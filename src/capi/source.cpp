@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <exception>
+#include <new>
 #include <nlohmann/json.hpp>
 
 #include "augment/image_mode.h"
@@ -43,11 +45,33 @@ void keep_error(ErrorCode code, const char* text, bool of_sample) noexcept {
   }
 }
 
+namespace {
+
 void keep_unforeseen(const char* why) noexcept {
   try {
     keep_error(ErrorCode::argument, Error(ErrorCode::argument, {}, why).what());
   } catch (...) {
     keep_error(ErrorCode::argument, why);
+  }
+}
+
+}  // namespace
+
+void keep_exception() noexcept {
+  try {
+    throw;
+  } catch (const SampleError& error) {
+    keep_error(error.code(), error.what(), true);
+  } catch (const Error& error) {
+    keep_error(error.code(), error.what());
+  } catch (const std::bad_alloc&) {  // a literal text, since formatting could fail too
+    keep_error(ErrorCode::no_memory,
+               "TND-505 needs more memory than there is\n  fix: close other programs, use fewer "
+               "threads or smaller batches");
+  } catch (const std::exception& error) {
+    keep_unforeseen(error.what());
+  } catch (...) {
+    keep_unforeseen("an exception of no known kind");
   }
 }
 
@@ -95,39 +119,42 @@ uint32_t tundish_usable_cpus(void) { return usable_cpus(); }
 
 uint64_t tundish_memory_left(void) { return memory_left(); }
 
-int32_t tundish_can_pin(void) {
-  return guarded<int32_t>(0, [&] {
-    std::string why;
-    const bool can = cuda::pinned_memory(why) != nullptr;
-    if (!can) keep_error(ErrorCode::argument, why.c_str());
-    return can ? 1 : 0;
-  });
+int32_t tundish_can_pin(void) try {
+  std::string why;
+  const bool can = cuda::pinned_memory(why) != nullptr;
+  if (!can) keep_error(ErrorCode::argument, why.c_str());
+  return can ? 1 : 0;
+} catch (...) {
+  return failed(0);
 }
 
-tundish_source* tundish_source_open(const char* path) {
-  return guarded<tundish_source*>(nullptr, [&] { return new_source(open_source(path)); });
+tundish_source* tundish_source_open(const char* path) try {
+  return new_source(open_source(path));
+} catch (...) {
+  return failed(nullptr);
 }
 
-tundish_source* tundish_source_join(tundish_source** sources, uint64_t count) {
-  return guarded<tundish_source*>(nullptr, [&] {
-    std::vector<std::shared_ptr<const Source>> all;
-    for (uint64_t i = 0; i < count; ++i) all.push_back(sources[i]->source);
-    return new_source(join_sources(std::move(all)));
-  });
+tundish_source* tundish_source_join(tundish_source** sources, uint64_t count) try {
+  std::vector<std::shared_ptr<const Source>> all;
+  for (uint64_t i = 0; i < count; ++i) all.push_back(sources[i]->source);
+  return new_source(join_sources(std::move(all)));
+} catch (...) {
+  return failed(nullptr);
 }
 
-tundish_source* tundish_source_open_copy(const char* path, int32_t descriptor) {
-  return guarded<tundish_source*>(nullptr, [&] {
-    File file(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0), path);
-    if (!file.is_open()) throw_errno(path, "dup", false);
-    return new_source(Pack::open(std::make_unique<DiskBytes>(std::move(file))));
-  });
+tundish_source* tundish_source_open_copy(const char* path, int32_t descriptor) try {
+  File file(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0), path);
+  if (!file.is_open()) throw_errno(path, "dup", false);
+  return new_source(Pack::open(std::make_unique<DiskBytes>(std::move(file))));
+} catch (...) {
+  return failed(nullptr);
 }
 
-tundish_source* tundish_source_cache(tundish_source* source, const char* folder, uint64_t limit) {
-  return guarded<tundish_source*>(nullptr, [&] {
-    return new_source(std::make_shared<const CachedSource>(source->source, folder, limit));
-  });
+tundish_source* tundish_source_cache(tundish_source* source, const char* folder,
+                                     uint64_t limit) try {
+  return new_source(std::make_shared<const CachedSource>(source->source, folder, limit));
+} catch (...) {
+  return failed(nullptr);
 }
 
 void tundish_source_cache_counts(const tundish_source* source, uint64_t* out) {
@@ -143,32 +170,32 @@ uint64_t tundish_source_count(const tundish_source* source) { return source->sou
 
 const char* tundish_source_describe(const tundish_source* source) { return source->about.c_str(); }
 
-int32_t tundish_source_labels(const tundish_source* source, int64_t* out) {
-  return guarded<int32_t>(TUNDISH_ERROR, [&] {
-    const std::uint64_t count = source->source->count();
-    for (std::uint64_t i = 0; i < count; ++i) out[i] = source->source->info(i).label;
-    return TUNDISH_OK;
-  });
+int32_t tundish_source_labels(const tundish_source* source, int64_t* out) try {
+  const std::uint64_t count = source->source->count();
+  for (std::uint64_t i = 0; i < count; ++i) out[i] = source->source->info(i).label;
+  return TUNDISH_OK;
+} catch (...) {
+  return failed(TUNDISH_ERROR);
 }
 
-int32_t tundish_source_label_vector(const tundish_source* handle, uint64_t sample, float* out) {
-  return guarded<int32_t>(TUNDISH_ERROR, [&] {
-    const Source& source = *handle->source;
-    const int field = label_vector_field(source.schema());
-    if (field < 0)
-      throw Error(ErrorCode::argument, {.file = source.path()}, "labels are no vectors");
-    if (sample >= source.count()) {
-      throw Error(ErrorCode::no_such_record, {.file = source.path(), .record = sample},
-                  "there are " + with_commas(source.count()));
-    }
-    Sample read;
-    source.read(read, sample, FieldSet{1} << field);
-    if (const auto fault = read_label_vector({out, source.schema().classes.size()},
-                                             read.fields[static_cast<std::size_t>(field)])) {
-      throw SampleError(*fault, source.where_in(sample, field));
-    }
-    return TUNDISH_OK;
-  });
+int32_t tundish_source_label_vector(const tundish_source* handle, uint64_t sample, float* out) try {
+  const Source& source = *handle->source;
+  const int field = label_vector_field(source.schema());
+  if (field < 0)
+    throw Error(ErrorCode::argument, {.file = source.path()}, "labels are no vectors");
+  if (sample >= source.count()) {
+    throw Error(ErrorCode::no_such_record, {.file = source.path(), .record = sample},
+                "there are " + with_commas(source.count()));
+  }
+  Sample read;
+  source.read(read, sample, FieldSet{1} << field);
+  if (const auto fault = read_label_vector({out, source.schema().classes.size()},
+                                           read.fields[static_cast<std::size_t>(field)])) {
+    throw SampleError(*fault, source.where_in(sample, field));
+  }
+  return TUNDISH_OK;
+} catch (...) {
+  return failed(TUNDISH_ERROR);
 }
 
 namespace {
@@ -200,32 +227,32 @@ void* tensor_of(std::shared_ptr<std::vector<std::uint8_t>> pixels, Size size, Im
 }  // namespace
 
 void* tundish_source_image(const tundish_source* handle, uint64_t sample, int32_t exif_orientation,
-                           const char* mode_name) {
-  return guarded<void*>(nullptr, [&]() -> void* {
-    const Source& source = *handle->source;
-    const ImageMode mode = mode_named(mode_name);
-    const int field = source.schema().find(FieldType::image);
-    if (field < 0)
-      throw Error(ErrorCode::argument, {.file = source.path()}, "its samples have no image");
-    if (sample >= source.count()) {
-      throw Error(ErrorCode::no_such_record, {.file = source.path(), .record = sample},
-                  "there are " + with_commas(source.count()));
-    }
-    Sample read;
-    source.read(read, sample, FieldSet{1} << field);
-    const Bytes bytes = read.fields[static_cast<std::size_t>(field)];
-    const auto check = [&](const std::optional<Fault>& fault) {
-      if (fault) throw SampleError(*fault, source.where_in(sample, field));
-    };
-    ImageHeader header;
-    check(source.read_header(header, sample, bytes, Limits{}));
-    header.keep16 = mode == ImageMode::i16;
-    const std::uint8_t orientation = exif_orientation ? header.orientation : 1;
-    auto pixels = std::make_shared<std::vector<std::uint8_t>>();  // shared with the tensor
-    DecodeScratch scratch;
-    check(decode_upright(*pixels, bytes, header, orientation, scratch, Limits{}));
-    const Size size = upright_size(
-        {static_cast<int>(header.width), static_cast<int>(header.height)}, orientation);
-    return tensor_of(std::move(pixels), size, mode);
-  });
+                           const char* mode_name) try {
+  const Source& source = *handle->source;
+  const ImageMode mode = mode_named(mode_name);
+  const int field = source.schema().find(FieldType::image);
+  if (field < 0)
+    throw Error(ErrorCode::argument, {.file = source.path()}, "its samples have no image");
+  if (sample >= source.count()) {
+    throw Error(ErrorCode::no_such_record, {.file = source.path(), .record = sample},
+                "there are " + with_commas(source.count()));
+  }
+  Sample read;
+  source.read(read, sample, FieldSet{1} << field);
+  const Bytes bytes = read.fields[static_cast<std::size_t>(field)];
+  const auto check = [&](const std::optional<Fault>& fault) {
+    if (fault) throw SampleError(*fault, source.where_in(sample, field));
+  };
+  ImageHeader header;
+  check(source.read_header(header, sample, bytes, Limits{}));
+  header.keep16 = mode == ImageMode::i16;
+  const std::uint8_t orientation = exif_orientation ? header.orientation : 1;
+  auto pixels = std::make_shared<std::vector<std::uint8_t>>();  // shared with the tensor
+  DecodeScratch scratch;
+  check(decode_upright(*pixels, bytes, header, orientation, scratch, Limits{}));
+  const Size size = upright_size(
+      {static_cast<int>(header.width), static_cast<int>(header.height)}, orientation);
+  return tensor_of(std::move(pixels), size, mode);
+} catch (...) {
+  return failed(nullptr);
 }

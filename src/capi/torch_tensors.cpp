@@ -90,35 +90,35 @@ using namespace tundish;
 
 // Records the bound objects: a list in the order of binding.
 int32_t tundish_optimizer_register(tundish_optimizer* optimizer, const void* functions,
-                                   void* parameters) {
-  return guarded<int32_t>(TUNDISH_ERROR, [&] {
-    optimizer->parameters.clear();
-    optimizer->parameters = read_parameters(functions_at(functions), parameters);
-    return TUNDISH_OK;
-  });
+                                   void* parameters) try {
+  optimizer->parameters.clear();
+  optimizer->parameters = read_parameters(functions_at(functions), parameters);
+  return TUNDISH_OK;
+} catch (...) {
+  return failed(TUNDISH_ERROR);
 }
 
 // Returns kUnchanged if nothing moved, or kMoved if only gradients moved: the following steps use
 // the new addresses. Returns kDifferent if anything else changed, which requires another binding.
 int32_t tundish_optimizer_find(tundish_optimizer* optimizer, const void* functions,
-                               void* parameters) {
-  return guarded<int32_t>(kFailed, [&]() -> int32_t {
-    const TorchFunctions& torch = functions_at(functions);
-    const std::vector<BoundParameter>& known = optimizer->parameters;
-    if (static_cast<std::size_t>(torch.list_size(parameters)) != known.size()) return kDifferent;
-    if (known.size() != optimizer->bound.size()) return kDifferent;
-    optimizer->gradients.resize(known.size());
-    bool moved = false;
-    for (std::size_t i = 0; i < known.size(); ++i) {
-      const optim::TensorEntry& bound = optimizer->bound[i];
-      const bool same = torch.list_item(parameters, static_cast<int64_t>(i)) == known[i].object;
-      if (!same || !is_unchanged(torch, known[i], bound, optimizer->gradients[i]))
-        return kDifferent;
-      moved = moved || optimizer->gradients[i] != bound.gradient;
-    }
-    if (moved) optimizer->use_gradients();
-    return moved ? kMoved : kUnchanged;
-  });
+                               void* parameters) try {
+  const TorchFunctions& torch = functions_at(functions);
+  const std::vector<BoundParameter>& known = optimizer->parameters;
+  if (static_cast<std::size_t>(torch.list_size(parameters)) != known.size()) return kDifferent;
+  if (known.size() != optimizer->bound.size()) return kDifferent;
+  optimizer->gradients.resize(known.size());
+  bool moved = false;
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    const optim::TensorEntry& bound = optimizer->bound[i];
+    const bool same = torch.list_item(parameters, static_cast<int64_t>(i)) == known[i].object;
+    if (!same || !is_unchanged(torch, known[i], bound, optimizer->gradients[i]))
+      return kDifferent;
+    moved = moved || optimizer->gradients[i] != bound.gradient;
+  }
+  if (moved) optimizer->use_gradients();
+  return moved ? kMoved : kUnchanged;
+} catch (...) {
+  return failed(kFailed);
 }
 
 // For autograd: marks the recorded objects with a gradient as written. None is an inference tensor.
