@@ -11,7 +11,7 @@
 #include "base/machine/cpu.h"
 #include "codec/lanes/decode_unit.h"
 #include "codec/lanes/record.h"
-#include "codec/lanes/renderer.h"
+#include "codec/lanes/decode.h"
 #include "codec/lanes/tables.h"
 
 namespace tundish::bench {

@@ -15,7 +15,7 @@
 #include "codec/lanes/crop_plan.h"
 #include "codec/lanes/geometry.h"
 #include "codec/lanes/record.h"
-#include "codec/lanes/renderer.h"
+#include "codec/lanes/decode.h"
 #include "codec/lanes/train.h"
 #include "codec/lanes/unit.h"
 

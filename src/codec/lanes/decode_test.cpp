@@ -1,4 +1,4 @@
-#include "codec/lanes/renderer.h"
+#include "codec/lanes/decode.h"
 
 #include <doctest/doctest.h>
 
