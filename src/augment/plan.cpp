@@ -1,10 +1,16 @@
 #include "augment/plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <cassert>
+#include <string_view>
 
 #include "augment/pixels/blur/blur_ops.h"
 #include "augment/pixels/tensors/elastic_ops.h"
+#include "augment/transform.h"
+#include "base/error.h"
 
 namespace tundish {
 namespace {
@@ -215,6 +221,93 @@ void View::mirror_y() {
   for (Erasure& erasure : erasures_) {
     erasure.window.y = size_.height - erasure.window.y - erasure.window.height;
   }
+}
+
+// --- planning a list of transforms ---------------------------------------------------------------
+
+namespace {
+
+// FNV-1a hash of a transform's name, part of the key of its random stream.
+constexpr std::uint64_t hash_of(std::string_view name) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+// Number of earlier transforms of each type, including transforms that were not chosen. The choice
+// of a container therefore changes no draw of other transforms.
+using Numbers = std::array<std::uint32_t, std::variant_size_v<AnyTransform>>;
+
+// Limit of steps and erasures of a plan. A saved state of a few kilobytes could otherwise request
+// gigabytes of steps: one RandAugment makes up to 1,000.
+constexpr std::size_t kMaxPlanSteps = 10'000;
+
+void check_length(const View& view) {
+  if (view.steps().size() + view.erasures().size() <= kMaxPlanSteps) return;
+  throw Error(
+      ErrorCode::argument, {},
+      fmt::format("the transforms would do more than {} operations on an image", kMaxPlanSteps));
+}
+
+// `elements`: ToDtype or Normalize came before this transform.
+void plan_one(View& view, const Transform& transform, const Key& key, Numbers& numbers,
+              bool elements, std::uint32_t crop, bool chosen) {
+  const std::uint32_t number = numbers[transform.index()]++;
+  std::visit(
+      [&]<class Op>(const Op& op) {
+        constexpr std::uint64_t kStream = hash_of(Op::kName);
+        if constexpr (Container<Op>) {
+          std::vector<Numbers> before;
+          for (const Transform& one : op.transforms.list()) {
+            before.push_back(numbers);
+            plan_one(view, one, key, numbers, elements, crop, false);
+          }
+          if (!chosen) return;
+          Random random(key, kStream + number);
+          for (const std::size_t i : op.choose(random)) {
+            plan_one(view, op.transforms.list()[i], key, before[i], elements, crop, true);
+          }
+        } else if constexpr (MakesCrops<Op>) {
+          op.plan_crop(view, crop);
+        } else if constexpr (requires(Random& random) { op.plan(view, random); }) {
+          if (!chosen) return;
+          Random random(key, kStream + number);
+          bool planned = false;
+          if constexpr (requires { op.plan_elements(view, random); }) {
+            if (elements) op.plan_elements(view, random);
+            planned = elements;
+          }
+          if (!planned) op.plan(view, random);
+          check_length(view);
+        }
+      },
+      transform);
+}
+
+}  // namespace
+
+View plan_view(const Transforms& transforms, Size image, const Key& key, std::uint32_t crop,
+               ImageMode mode, bool can_reduce) {
+  const Transforms now = transforms.at(key.epoch);
+  View view(image, mode, can_reduce);
+  Numbers numbers{};
+  bool elements = false;
+  for (const Transform& transform : now.list()) {
+    plan_one(view, transform, key, numbers, elements, crop, true);
+    elements |= std::holds_alternative<Normalize>(transform) ||
+                (std::holds_alternative<ToDtype>(transform) &&
+                 std::get<ToDtype>(transform).dtype != Dtype::uint8);
+  }
+  for (const PlanStep& step : view.steps()) {
+    const ResizeStep* resize = std::get_if<ResizeStep>(&step);
+    const Size size =
+        resize ? Size{resize->keep.width, resize->keep.height} : std::get<PixelStep>(step).size;
+    if (std::int64_t{size.width} * size.height <= kMaxResultPixels) continue;
+    throw Error(
+        ErrorCode::argument, {},
+        fmt::format("the transforms would make an image of {}x{} pixels", size.width, size.height));
+  }
+  return view;
 }
 
 }  // namespace tundish

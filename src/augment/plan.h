@@ -18,8 +18,11 @@
 #include "augment/left_to_gpu.h"
 #include "augment/pixels/pixel_step.h"
 #include "base/image.h"
+#include "base/random.h"
 
 namespace tundish {
+
+class Transforms;
 
 // Cuts `crop` out of its input (areas outside are padding), resizes the cut to `size`, keeps the
 // window `keep` of the result, then mirrors it. A crop after a resize costs nothing: only
@@ -128,5 +131,16 @@ class View {
   std::vector<PlanStep> steps_;
   std::vector<Erasure> erasures_;
 };
+
+// Version of the random draws, stored in saved states. A transform's stream is keyed by its name
+// and its index among the transforms of that name, so inserting another changes no draw.
+constexpr int kRandomVersion = 2;  // 1: keyed by the place in the list
+
+// Plans one view with the sizes of the key's epoch. Pure: the same image size, transforms and key
+// give the same plan. Throws Error(argument) if an image cannot be processed: it is smaller than
+// a RandomCrop, or the result has more than kMaxResultPixels.
+constexpr std::int64_t kMaxResultPixels = 178'956'970;
+View plan_view(const Transforms& transforms, Size image, const Key& key, std::uint32_t crop = 0,
+               ImageMode mode = ImageMode::rgb, bool can_reduce = false);
 
 }  // namespace tundish

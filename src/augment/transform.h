@@ -68,6 +68,18 @@
 
 namespace tundish {
 
+// Kinds of transforms, by their members.
+template <class Op>
+concept ErasesElements =
+    requires(const Op& op, View& view, Random& random) { op.plan_elements(view, random); };
+
+template <class Op>
+concept MakesCrops =
+    requires(const Op& op, View& view, std::uint32_t crop) { op.plan_crop(view, crop); };
+
+template <class Op>
+concept Container = requires(const Op& op, Random& random) { op.choose(random); };
+
 using AnyTransform = std::variant<  //
     RandomResizedCrop,              //
     Resize,                         //

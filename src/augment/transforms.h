@@ -45,17 +45,6 @@ using Views = std::vector<Transforms>;
 // transforms that would give images of this mode other values than torchvision.
 void check_transforms(const Transforms& transforms, ImageMode mode = ImageMode::rgb);
 
-// Version of the random draws, stored in saved states. A transform's stream is keyed by its name
-// and its index among the transforms of that name, so inserting another changes no draw.
-constexpr int kRandomVersion = 2;  // 1: keyed by the place in the list
-
-// Plans one view with the sizes of the key's epoch. Pure: the same image size, transforms and key
-// give the same plan. Throws Error(argument) if an image cannot be processed: it is smaller than
-// a RandomCrop, or the result has more than kMaxResultPixels.
-constexpr std::int64_t kMaxResultPixels = 178'956'970;
-View plan_view(const Transforms& transforms, Size image, const Key& key, std::uint32_t crop = 0,
-               ImageMode mode = ImageMode::rgb, bool can_reduce = false);
-
 // Whether the list starts with a Resize that has draft=True.
 bool begins_with_draft(const Transforms& transforms);
 
