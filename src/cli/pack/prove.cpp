@@ -48,12 +48,12 @@ class OneSample {
   void set(const Transforms& transforms) { recipe_.views[0].transforms = transforms; }
 
   void load(Loaded& out, std::uint64_t sample) {
-    const Placer place = [&](std::size_t, Size size) {
-      out.size = size;
-      out.pixels.resize(image_bytes(size, Dtype::uint8));
-      return placement(out.pixels.data(), size, Dtype::uint8, false, 3);
-    };
-    load_sample(place, recipe_, 0, {.sample = sample}, scratch_);
+    const Draw draw{.sample = sample};
+    const Planned planned = read_and_plan(recipe_, 0, draw, DecodedBy::cpu, scratch_);
+    out.size = planned.size(0);
+    out.pixels.resize(image_bytes(out.size, Dtype::uint8));
+    const Placement row = placement(out.pixels.data(), out.size, Dtype::uint8, false, 3);
+    write_rows({&row, 1}, planned, recipe_, draw, scratch_);
   }
 
   // Returns the size after EXIF rotation, if it applies.

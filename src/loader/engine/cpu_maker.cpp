@@ -20,21 +20,75 @@ std::int64_t label_of(const LoaderOptions& options, const Source& source, std::u
                                 : options.labels[static_cast<std::size_t>(sample)];
 }
 
-void CpuMaker::make(Slot& slot, std::size_t place, std::unique_ptr<Scratch>& scratch) {
-  const bool mixes = mixer_ && !options_.for_gpu;
-  const bool as_list = options_.images_as == ImagesAs::list;
-  make_at(
-      [&](std::size_t image, Size size) {
-        return as_list ? place_apart(slot, place, size)
-               : mixes ? place_levels(slot, place, size)
-                       : place_in(slot, place, image, size);
-      },
-      slot, place, scratch);
-  if (mixes) mixer_->done(slot, place, *this, scratch->mix);
+// Loads the draw of a place. A bad sample leaves the place empty, is replaced by another draw, or
+// fails the batch.
+void CpuMaker::make(Slot& slot, std::size_t number, std::unique_ptr<Scratch>& scratch) {
+  Place& place = slot.places[number];
+  try {
+    place.draw = draw_at(order_, slot.epoch, place.position);
+    for (std::uint32_t attempt = 0; !load_draw(slot, number, *scratch); ++attempt) {
+      if (options_.on_error == OnError::skip) {
+        leave_empty(slot, number);
+        break;
+      }
+      if (attempt == kMaxSubstitutes) {
+        throw Error(ErrorCode::too_many_bad, recipe_.source->where(place.draw.sample),
+                    place.bad.back().text);
+      }
+      place.draw = substitute_draw(order_, slot.epoch, place.position, attempt);
+      release_large_buffers(recipe_, scratch);  // another sample may be waiting for this memory
+    }
+  } catch (...) {
+    place.error = std::current_exception();
+  }
+  release_large_buffers(recipe_, scratch);
+  if (mixes_on_cpu() && !place.apart) mixer_->done(slot, number, *this, scratch->mix);
 }
 
-// Places the levels of an image that will be mixed.
-Placement CpuMaker::place_levels(Slot& slot, std::size_t number, Size size) {
+// Loads one draw into its row. Returns false if the sample is bad and may be replaced.
+bool CpuMaker::load_draw(Slot& slot, std::size_t number, Scratch& scratch) {
+  Place& place = slot.places[number];
+  if (cache_.samples) {
+    scratch.next_use =
+        cache_.next_use->from({slot.epoch, place.position + 1, slot.start}, place.draw.sample);
+  }
+  try {
+    const Planned planned = read_and_plan(recipe_, slot.epoch, place.draw, DecodedBy::cpu, scratch);
+    scratch.rows.resize(recipe_.images());
+    for (std::size_t image = 0; image < scratch.rows.size(); ++image) {
+      const Size size = planned.size(image);
+      scratch.rows[image] = place.apart      ? row_apart(slot, number, size)
+                            : mixes_on_cpu() ? row_of_levels(slot, number, size)
+                                             : row_in_batch(slot, number, image, size);
+    }
+    write_rows(scratch.rows, planned, recipe_, place.draw, scratch);
+    if (options_.all_fields) check_array_fields(recipe_, place.draw.sample, scratch.sample);
+    read_label(place, scratch);
+  } catch (const SampleError& error) {
+    scratch.timer.tally_failed();
+    scratch.timer.trace_bad(place.draw);
+    place.bad.push_back({.sample = place.draw.sample,
+                         .epoch = slot.epoch,
+                         .position = place.position,
+                         .code = error.code(),
+                         .where = error.where(),
+                         .reason = error.reason(),
+                         .text = error.what(),
+                         .replaced_by = {}});
+    if (options_.on_error == OnError::fail) throw;
+    return false;
+  }
+  place.filled = true;
+  place.left = scratch.left;
+  scratch.timer.tally();
+  scratch.timer.status->cache_hits.add(scratch.hit ? 1 : 0);
+  scratch.timer.status->cache_misses.add(cache_.samples && !scratch.hit ? 1 : 0);
+  finish_place(place, scratch);
+  return true;
+}
+
+// Returns the row of the levels of an image that will be mixed.
+Placement CpuMaker::row_of_levels(Slot& slot, std::size_t number, Size size) {
   slot.places[number].size = size;
   SlotView& view = slot.views.front();
   {
@@ -49,8 +103,8 @@ Placement CpuMaker::place_levels(Slot& slot, std::size_t number, Size size) {
   return tundish::placement(levels_at(slot, number), size, Dtype::uint8, false);
 }
 
-// Places an image of a list in separate memory of its place, reused if already allocated.
-Placement CpuMaker::place_apart(Slot& slot, std::size_t number, Size size) {
+// Returns separate memory of the place, reused if already allocated.
+Placement CpuMaker::row_apart(Slot& slot, std::size_t number, Size size) {
   slot.places[number].size = size;
   SlotView& view = slot.views.front();
   HostMemory* memory = nullptr;
@@ -59,7 +113,7 @@ Placement CpuMaker::place_apart(Slot& slot, std::size_t number, Size size) {
     if (view.apart.size() < slot.places.size()) view.apart.resize(slot.places.size());
     memory = &view.apart[number];
   }
-  memory->reserve(image_bytes(0, size), options_.allocator);
+  memory->reserve(image_bytes(0, size));
   return placement(memory->data(), 0, size);
 }
 
@@ -68,19 +122,9 @@ std::byte* CpuMaker::levels_at(Slot& slot, std::size_t number) const {
   return view.levels.data() + number * tundish::image_bytes(view.size, Dtype::uint8);
 }
 
-void CpuMaker::make_at(const Placer& placer, Slot& slot, std::size_t place,
-                       std::unique_ptr<Scratch>& scratch) {
-  try {
-    load(placer, slot, place, scratch);
-  } catch (...) {
-    slot.places[place].error = std::current_exception();
-  }
-  release_large_buffers(recipe_, scratch);
-}
-
-// The first planned image sets the size of the batch. An image of another size is left out here and
-// examined again when the batch is delivered.
-Placement CpuMaker::place_in(Slot& slot, std::size_t number, std::size_t image, Size size) {
+// Returns the row of an image in the batch. The first planned image sets the size of the batch. An
+// image of another size is left out here and examined again when the batch is delivered.
+Placement CpuMaker::row_in_batch(Slot& slot, std::size_t number, std::size_t image, Size size) {
   std::size_t view = 0, crop = image;
   while (crop >= recipe_.views[view].crops) crop -= recipe_.views[view++].crops;
   if (image == 0) slot.places[number].size = size;
@@ -108,56 +152,6 @@ void CpuMaker::take_memory(Slot& slot, std::size_t view, Size size) {
   const std::size_t bytes = image_bytes(view, size) * images + tail;
   HostMemory& pixels = slot.views[view].pixels;
   if (!pixels.borrow(bytes, lent_)) pixels.reserve(bytes, options_.allocator);
-}
-
-void CpuMaker::load(const Placer& placer, Slot& slot, std::size_t number,
-                    std::unique_ptr<Scratch>& scratch) {
-  Place& place = slot.places[number];
-  const std::uint64_t at = place.position;
-  place.draw = draw_at(order_, slot.epoch, at);
-  for (std::uint32_t attempt = 0; !load_draw(placer, slot, number, *scratch); ++attempt) {
-    if (options_.on_error == OnError::skip) return leave_empty(slot, number);
-    if (attempt == kMaxSubstitutes) {
-      throw Error(ErrorCode::too_many_bad, recipe_.source->where(place.draw.sample),
-                  place.bad.back().text);
-    }
-    place.draw = substitute_draw(order_, slot.epoch, at, attempt);
-    release_large_buffers(recipe_, scratch);  // another sample may be waiting for this memory
-  }
-  finish_place(place, *scratch);
-}
-
-// Returns false if the sample is bad and may be replaced.
-bool CpuMaker::load_draw(const Placer& placer, Slot& slot, std::size_t number, Scratch& scratch) {
-  Place& place = slot.places[number];
-  const std::uint64_t at = place.position;
-  if (cache_.samples) {
-    scratch.next_use = cache_.next_use->from({slot.epoch, at + 1, slot.start}, place.draw.sample);
-  }
-  try {
-    load_sample(placer, recipe_, slot.epoch, place.draw, scratch);
-    if (options_.all_fields) check_array_fields(recipe_, place.draw.sample, scratch.sample);
-    read_label(place, scratch);
-  } catch (const SampleError& error) {
-    scratch.timer.tally_failed();
-    scratch.timer.trace_bad(place.draw);
-    place.bad.push_back({.sample = place.draw.sample,
-                         .epoch = slot.epoch,
-                         .position = at,
-                         .code = error.code(),
-                         .where = error.where(),
-                         .reason = error.reason(),
-                         .text = error.what(),
-                         .replaced_by = {}});
-    if (options_.on_error == OnError::fail) throw;
-    return false;
-  }
-  place.filled = true;
-  place.left = scratch.left;
-  scratch.timer.tally();
-  scratch.timer.status->cache_hits.add(scratch.hit ? 1 : 0);
-  scratch.timer.status->cache_misses.add(cache_.samples && !scratch.hit ? 1 : 0);
-  return true;
 }
 
 void CpuMaker::read_label(Place& place, const Scratch& scratch) const {

@@ -29,10 +29,6 @@ class CpuMaker : public Maker {
 
   void make(Slot& slot, std::size_t place, std::unique_ptr<Scratch>& scratch) override;
 
-  // Like make(), but writes to the memory returned by `placer`.
-  void make_at(const Placer& placer, Slot& slot, std::size_t place,
-               std::unique_ptr<Scratch>& scratch);
-
   // Allocates memory for the images of a view that the CPU makes, and for the data that accompanies
   // them to a GPU.
   void take_memory(Slot& slot, std::size_t view, Size size);
@@ -65,13 +61,12 @@ class CpuMaker : public Maker {
   void finish_place(Place& place, const Scratch& scratch) const;
 
  private:
-  Placement place_apart(Slot& slot, std::size_t number, Size size);
-  Placement place_levels(Slot& slot, std::size_t number, Size size);
+  bool load_draw(Slot& slot, std::size_t number, Scratch& scratch);
+  Placement row_in_batch(Slot& slot, std::size_t number, std::size_t image, Size size);
+  Placement row_of_levels(Slot& slot, std::size_t number, Size size);
+  Placement row_apart(Slot& slot, std::size_t number, Size size);
   std::byte* levels_at(Slot& slot, std::size_t number) const;
-  Placement place_in(Slot& slot, std::size_t number, std::size_t image, Size size);
-  void load(const Placer& placer, Slot& slot, std::size_t number,
-            std::unique_ptr<Scratch>& scratch);
-  bool load_draw(const Placer& placer, Slot& slot, std::size_t number, Scratch& scratch);
+  bool mixes_on_cpu() const { return mixer_ && !options_.for_gpu; }
 
   const Recipe& recipe_;
   const LoaderOptions& options_;

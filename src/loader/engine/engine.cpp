@@ -1,23 +1,18 @@
+// The way of a batch through the engine: opened, filled by the workers, taken by the trainer,
+// checked and delivered.
 #include "loader/engine/engine.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <thread>
+#include <cstring>
 
 #include "base/clock.h"
-#include "base/units.h"
+#include "loader/engine/batch_rows.h"
 #include "loader/engine/engine_shared.h"
-#include "loader/monitor/watchdog.h"
-#include "loader/state/saved_state.h"
 
 namespace tundish {
-namespace {
-
-constexpr auto kJoinTimeout = std::chrono::milliseconds(900);
-
-}  // namespace
 
 bool Engine::Shared::open_next(Slot& slot) {
   if (tundish::steps_from(schedule, open_position) == 0) {
@@ -31,7 +26,10 @@ bool Engine::Shared::open_next(Slot& slot) {
   slot.start = open_position;
   slot.next = step.next;
   slot.places.resize(step.size);
-  for (std::size_t i = 0; i < step.size; ++i) slot.places[i].position = step.first + i;
+  for (std::size_t i = 0; i < step.size; ++i) {
+    slot.places[i].position = step.first + i;
+    slot.places[i].apart = options.images_as == ImagesAs::list;
+  }
   slot.views.resize(recipe.views.size());
   if (mixer) mixer->open(slot);
   slot.single_task = decode_on_gpu;
@@ -66,127 +64,7 @@ void Engine::Shared::work(WorkerStatus& status, std::size_t number) {
   idle.notify_all();
 }
 
-Engine::Engine(std::shared_ptr<const Source> source, LoaderOptions options)
-    : shared_(std::make_shared<Shared>(std::move(source), std::move(options))) {}
-
-Engine::~Engine() {
-  if (::getpid() != shared_->process) {
-    // In a forked child the threads do not exist and locks may stay locked forever: touch nothing.
-    new std::shared_ptr<Shared>(std::move(shared_));
-    new std::vector<std::thread>(std::move(threads_));
-    return;
-  }
-  if (!ended_) end();
-}
-
-std::vector<std::string> Engine::end() {
-  Shared& shared = *shared_;
-  std::vector<std::string> left;
-  if (::getpid() != shared.process) return left;
-  ended_ = true;
-  close();
-  std::unique_lock lock(shared.mutex);
-  shared.publisher.reset();
-  const bool all_back =
-      shared.idle.wait_for(lock, kJoinTimeout, [&] { return shared.running == 0; });
-  std::vector<std::thread> threads = std::exchange(threads_, {});
-  if (all_back) {
-    lock.unlock();
-    for (std::thread& thread : threads) thread.join();  // also waits for what a thread frees last
-    return left;
-  }
-  for (std::thread& thread : threads) thread.detach();
-  for (const WorkerStatus& status : shared.workers) {
-    if (status.activity != WorkerStatus::Activity::ended) {
-      left.push_back(describe(status, *shared.recipe.source, shared.recipe.image_field));
-    }
-  }
-  return left;
-}
-
-void Engine::lend(std::span<std::byte> memory) {
-  if (reinterpret_cast<std::uintptr_t>(memory.data()) % kHostAlignment != 0) {
-    throw Error(ErrorCode::argument, {}, "memory that is lent must be aligned to 64 bytes");
-  }
-  if (!memory.empty()) shared_->lent->add(memory);
-}
-
-bool Engine::decode_on_gpu(bool on_gpu) {
-  if (on_gpu && !(shared_->gpu_maker && shared_->gpu_maker->possible())) return false;
-  shared_->decode_on_gpu = on_gpu;
-  return true;
-}
-
-bool Engine::decodes_on_gpu() const { return shared_->decode_on_gpu; }
-
-bool Engine::can_choose_decoder() const {
-  const LoaderOptions& options = shared_->options;
-  return options.decode == DecodeOn::automatic && !options.resident && shared_->gpu_maker &&
-         shared_->gpu_maker->possible();
-}
-
-const Mixer* Engine::mixer() const { return shared_->mixer.get(); }
-
-GpuMaker* Engine::gpu_maker() const { return shared_->gpu_maker.get(); }
-
-void Engine::start(std::uint64_t epoch, std::uint64_t position) {
-  Shared& shared = *shared_;
-  if (::getpid() != shared.process) {
-    throw Error(ErrorCode::used_after_fork, {.file = shared.recipe.source->path()}, "");
-  }
-  // After the last batch of an epoch, the first batch of the next is already prefetched.
-  if (shared.started && position == 0 && epoch == shared.epoch + 1 &&
-      steps_from(shared.position) == 0) {
-    shared.epoch = epoch;
-    shared.position = 0;
-  }
-  if (shared.started && shared.epoch == epoch && shared.position == position) return;
-  shared.epoch = epoch;
-  shared.position = position;
-  if (shared.started && shared.cache.samples) {  // the sequence of draws has changed
-    shared.cache.samples->retime([&](std::uint64_t sample) {
-      return shared.cache.next_use->from({epoch, position, position}, sample);
-    });
-  }
-  shared.ring.restart([&shared, epoch, position, fresh = true](Slot& slot) mutable {
-    if (std::exchange(fresh, false)) {
-      shared.open_epoch = epoch;
-      shared.open_position = position;
-    }
-    return shared.open_next(slot);
-  });
-  if (!shared.started) {
-    std::lock_guard lock(shared.mutex);
-    if (ended_) throw Error(ErrorCode::closed, {.file = shared.recipe.source->path()}, "");
-    shared.meter.start(now_ns());
-    if (!shared.publisher) {
-      shared.publisher = std::make_unique<Publisher>(shared.recipe.source->path());
-    }
-    start_threads(static_cast<std::size_t>(*shared.options.threads));
-  }
-  shared.started = true;
-}
-
-// Starts as many threads as the system allows, at least one. With none, the next start() retries.
-void Engine::start_threads(std::size_t wanted) {
-  Shared& shared = *shared_;
-  while (shared.workers.size() < wanted) {
-    const std::size_t number = shared.workers.size();
-    try {
-      WorkerStatus& status = shared.workers.emplace_back();
-      if (shared.trainer.track) status.track = &shared.worker_track(number);
-      threads_.reserve(threads_.size() + 1);
-      threads_.emplace_back([keep = shared_, &status, number] { keep->work(status, number); });
-      ++shared.running;
-    } catch (const std::exception& error) {
-      if (shared.workers.size() > number) shared.workers.pop_back();
-      if (number > 0) break;
-      throw Error(ErrorCode::no_memory, {.file = shared.recipe.source->path()},
-                  fmt::format("no thread could be started: {}", error.what()));
-    }
-  }
-  shared.meter.set_threads(std::min(wanted, shared.workers.size()), now_ns());
-}
+// --- the trainer's thread ------------------------------------------------------------------------
 
 Engine::Next Engine::next(Batch& out, std::chrono::nanoseconds timeout) {
   while (true) {
@@ -238,56 +116,186 @@ Engine::Next Engine::take(Batch& out, std::chrono::nanoseconds timeout) {
   return Next::batch;
 }
 
-std::uint64_t Engine::steps_from(std::uint64_t position) const {
-  return tundish::steps_from(shared_->schedule, position);
+// Makes every image that was left out of the batch in memory apart. Returns the size of all images,
+// or {0, 0} if two good images differ, a place has an error, or no image is good.
+Size Engine::Shared::make_left_out(Slot& slot) {
+  const Size in_batch = slot.views.front().size;
+  auto scratch = std::make_unique<Scratch>();  // age 0: served before all workers
+  scratch->timer.status = &trainer;
+  Size size;
+  for (std::size_t i = 0; i < slot.places.size(); ++i) {
+    Place& place = slot.places[i];
+    if (place.filled && place.size != in_batch) {
+      place = only_row(place);
+      place.apart = true;
+      cpu_maker.make(slot, i, scratch);
+    }
+    if (place.error) return {};
+    if (!place.filled) continue;
+    if (size == Size{}) size = place.size;
+    if (place.size != size) return {};
+  }
+  return size;
 }
 
-const RunIdentity& Engine::identity() const { return shared_->identity; }
-
-const Recipe& Engine::recipe() const { return shared_->recipe; }
-
-const LoaderOptions& Engine::options() const { return shared_->options; }
-
-LoaderStats Engine::stats() const { return shared_->stats(); }
-
-std::uint64_t Engine::bad_positions() const {
-  std::lock_guard lock(shared_->mutex);
-  return shared_->bad.replaced() + shared_->bad.skipped() + shared_->bad.zeros();
+// An image whose size differs from its batch was left out before decoding. The image may be bad,
+// and so may the image that set the size. The trainer's thread therefore finishes these images in
+// order, until two good images differ (deliver() reports an error) or all agree.
+// Several images of a sample have fixed sizes and need no check.
+void Engine::Shared::settle_size(Slot& slot) {
+  if (recipe.images() > 1 || options.images_as == ImagesAs::list) return;
+  SlotView& view = slot.views.front();
+  const auto left_out = [&](const Place& place) { return place.filled && place.size != view.size; };
+  if (std::none_of(slot.places.begin(), slot.places.end(), left_out)) return;
+  const Size size = make_left_out(slot);
+  if (size != Size{}) {
+    if (view.size != size) cpu_maker.take_memory(slot, 0, size);
+    view.size = size;
+    const std::size_t bytes = cpu_maker.image_bytes(0, size);
+    for (std::size_t i = 0; i < slot.places.size(); ++i) {
+      const Place& place = slot.places[i];
+      if (!place.filled || !place.apart) continue;
+      std::memcpy(row_of(slot, 0, i, bytes), view.apart[i].data(), bytes);
+    }
+  }
+  view.apart.clear();
 }
 
-std::uint64_t Engine::ready() const { return shared_->ring.stats().ready; }
-
-std::vector<std::string> Engine::warnings() const {
-  const CacheSetup& cache = shared_->cache;
-  if (!cache.samples || cache.needed <= cache.room) return {};
-  const bool decoded = cache.samples->kind() == CacheKind::decoded;
-  return {fmt::format(
-      "cache: the samples need {} {}, memory has {} for them: {} % stay in memory, those that come "
-      "again soonest",
-      bytes_text(cache.needed), decoded ? "as pixels" : "as they are stored",
-      bytes_text(cache.room), 100 * cache.room / cache.needed)};
+// Throws if a place has an error, or if two images differ in size. Returns the image size of the
+// first view, or {0, 0} if there is no image.
+Size Engine::Shared::check_places(const Slot& slot) const {
+  const Place* first = nullptr;
+  for (const Place& place : slot.own_places()) {
+    if (place.error) std::rethrow_exception(place.error);
+    if (!place.filled) continue;
+    if (!first) first = &place;
+    if (place.size != first->size && options.images_as != ImagesAs::list) {
+      throw Error(ErrorCode::unequal_sizes, {.file = recipe.source->path()},
+                  fmt::format("record {} gives {} x {} pixels, record {} in the same batch {} x {}",
+                              first->draw.sample, first->size.width, first->size.height,
+                              place.draw.sample, place.size.width, place.size.height));
+    }
+  }
+  return first ? first->size : Size{};
 }
 
-void Engine::new_window() {
+// Returns the images of a view without gaps. `first_image`: index of its first image in a sample.
+BatchView Engine::Shared::deliver_view(const Batch& batch, std::size_t number, Size size,
+                                       std::size_t first_image) const {
+  const ViewRecipe& view = recipe.views[number];
+  HostMemory& pixels = batch.slot->views[number].pixels;
+  BatchView out{.pixels = pixels.data(),
+                .lent = batch.count > 0 && pixels.is_borrowed(),
+                .size = size,
+                .dtype = view.dtype,
+                .channels = channels_of(recipe.mode),
+                .has_16_bits = recipe.has_16_bits(view),
+                .crops = view.crops,
+                .array = {},
+                .targets = {}};
+  if (out.lent) pixels.part_with();
+  if (view.array_field >= 0) {
+    out.array = recipe.source->schema().fields[static_cast<std::size_t>(view.array_field)].array;
+    return out;
+  }
+  if (!options.for_gpu) return out;
+  std::uint32_t image = 0;
+  for (const std::size_t i : batch.places) {
+    const Place& place = batch.slot->places[i];
+    for (std::uint32_t crop = 0; crop < view.crops; ++crop, ++image) {
+      if (place.coded) continue;
+      const bool mirror = place.left[first_image + crop].mirror;
+      out.targets.push_back(image | (mirror ? cuda::kMirrored : 0));
+    }
+  }
+  for (const std::size_t i : batch.guests) {  // read but not delivered
+    if (!batch.slot->places[i].coded) out.targets.push_back(0);
+  }
+  return out;
+}
+
+// Adds the sizes of the last place that was added.
+void Engine::Shared::add_sizes(Batch& out, const Place& place, SlotView& view) const {
+  if (options.images_as == ImagesAs::list) {
+    out.list.push_back({view.apart[out.places.back()].data(), place.size});
+  }
+  if (options.return_sizes) {
+    out.sizes.push_back(place.unpadded.height);
+    out.sizes.push_back(place.unpadded.width);
+  }
+}
+
+// Checks the batch, then closes the gaps that skipped samples left.
+void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool epoch_begins) {
+  out = {};
+  out.slot = slot;
+  out.epoch = slot->epoch;
+  out.next = slot->next;
+  out.channels_first = options.channels_first();
+  out.is_list = options.images_as == ImagesAs::list;
+  out.has_sizes = options.return_sizes;
+
+  std::lock_guard lock(mutex);
+  bad.enter(*slot, epoch_begins);
+  const Size first = check_places(*slot);
+  std::vector<Size> sizes;
+  std::vector<std::size_t> row_bytes;
+  for (std::size_t v = 0; v < recipe.views.size(); ++v) {
+    const bool known = v == 0 && first != Size{};
+    sizes.push_back(known ? first
+                    : recipe.views[v].array_field >= 0
+                        ? kArraySize
+                        : fixed_size(recipe.views[v].transforms, slot->epoch));
+    row_bytes.push_back(cpu_maker.row_bytes(v, sizes.back()));
+  }
+  close_gaps(*slot, row_bytes);
+  out.classes = recipe.label_width;
+  if (mixer) {
+    out.classes = mixer->classes();
+    if (!options.for_gpu || recipe.label_width > 0) out.soft_labels = mixer->soft_labels(*slot);
+  }
+  for (std::size_t i = 0; i < slot->own(); ++i) {
+    if (!slot->places[i].filled) continue;
+    const std::vector<float>& vector = slot->places[i].label_vector;
+    if (!mixer) out.soft_labels.insert(out.soft_labels.end(), vector.begin(), vector.end());
+    out.labels.push_back(slot->places[i].label);
+    out.samples.push_back(static_cast<std::int64_t>(slot->places[i].draw.sample));
+    out.places.push_back(i);
+    add_sizes(out, slot->places[i], slot->views.front());
+    ++out.count;
+  }
+  for (std::size_t i = slot->own(); i < slot->places.size(); ++i) {
+    if (slot->places[i].filled) out.guests.push_back(i);
+  }
+  std::size_t first_image = 0;
+  for (std::size_t v = 0; v < recipe.views.size(); ++v) {
+    out.views.push_back(deliver_view(out, v, sizes[v], first_image));
+    first_image += recipe.views[v].crops;
+  }
+  const bool last = tundish::steps_from(schedule, slot->next) == 0;
+  if (!options.replay) bad.check_any_good(out.count, last);
+  if (auto now = bad.verdict(last)) verdict = std::move(now);
+  if (!is_left_out(out)) meter.deliver(out.count);
+}
+
+void Engine::enter_zeros(std::uint64_t sample, std::uint64_t epoch, std::uint64_t position,
+                         const SampleError& error, bool wanted) {
   Shared& shared = *shared_;
   std::lock_guard lock(shared.mutex);
-  shared.meter.new_window(shared.meter.stats(shared.workers, shared.trainer));
-}
-
-std::vector<BadSample> Engine::bad_samples() const {
-  std::lock_guard lock(shared_->mutex);
-  return shared_->bad.first();
-}
-
-std::vector<std::string> Engine::hanging(std::chrono::nanoseconds limit) {
-  std::lock_guard lock(shared_->mutex);
-  return tundish::hanging(shared_->workers, *shared_->recipe.source, shared_->recipe.image_field,
-                          now_ns(), static_cast<std::uint64_t>(limit.count()));
-}
-
-void Engine::close() {
-  shared_->ring.close();
-  if (shared_->budget) shared_->budget->close();
+  shared.bad.enter_zeros({.sample = sample,
+                          .epoch = epoch,
+                          .position = position,
+                          .code = error.code(),
+                          .where = error.where(),
+                          .reason = error.reason(),
+                          .text = error.what(),
+                          .replaced_by = {}},
+                         wanted);
+  if (!wanted) return;
+  if (shared.options.on_error == OnError::fail) throw error;
+  const bool last = shared.epoch == epoch && steps_from(shared.position) == 0;
+  shared.bad.check_any_good(0, last);
+  if (auto now = shared.bad.verdict(last)) shared.verdict = std::move(now);
 }
 
 }  // namespace tundish

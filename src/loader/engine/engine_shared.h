@@ -36,6 +36,7 @@ struct Engine::Shared {
   void measure_batch(const Slot& slot);
   void work(WorkerStatus& status, std::size_t number);
   bool open_next(Slot& slot);
+  Size make_left_out(Slot& slot);
   void settle_size(Slot& slot);
   // Whether all samples of the batch were bad and skipped: the mean loss of no image would be NaN.
   // With several ranks, the others wait for this rank's step. A replay needs this exact batch.

@@ -1,8 +1,11 @@
-// Statistics of an engine, for loader.stats() and for `tundish top`, and its trace.
+// Statistics, warnings and bad samples of an engine, for loader.stats() and `tundish top`, and its
+// trace.
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "loader/engine/engine_shared.h"
+#include "loader/monitor/watchdog.h"
 
 namespace tundish {
 namespace {
@@ -53,6 +56,43 @@ void Engine::Shared::publish_when_due(std::uint64_t now) {
                                 .gpu_decodes = decode_on_gpu};
   std::lock_guard lock(mutex);  // end() may remove the publisher
   if (publisher) publisher->write(figures, progress);
+}
+
+LoaderStats Engine::stats() const { return shared_->stats(); }
+
+std::uint64_t Engine::bad_positions() const {
+  std::lock_guard lock(shared_->mutex);
+  return shared_->bad.replaced() + shared_->bad.skipped() + shared_->bad.zeros();
+}
+
+std::uint64_t Engine::ready() const { return shared_->ring.stats().ready; }
+
+std::vector<std::string> Engine::warnings() const {
+  const CacheSetup& cache = shared_->cache;
+  if (!cache.samples || cache.needed <= cache.room) return {};
+  const bool decoded = cache.samples->kind() == CacheKind::decoded;
+  return {fmt::format(
+      "cache: the samples need {} {}, memory has {} for them: {} % stay in memory, those that come "
+      "again soonest",
+      bytes_text(cache.needed), decoded ? "as pixels" : "as they are stored",
+      bytes_text(cache.room), 100 * cache.room / cache.needed)};
+}
+
+void Engine::new_window() {
+  Shared& shared = *shared_;
+  std::lock_guard lock(shared.mutex);
+  shared.meter.new_window(shared.meter.stats(shared.workers, shared.trainer));
+}
+
+std::vector<BadSample> Engine::bad_samples() const {
+  std::lock_guard lock(shared_->mutex);
+  return shared_->bad.first();
+}
+
+std::vector<std::string> Engine::hanging(std::chrono::nanoseconds limit) {
+  std::lock_guard lock(shared_->mutex);
+  return tundish::hanging(shared_->workers, *shared_->recipe.source, shared_->recipe.image_field,
+                          now_ns(), static_cast<std::uint64_t>(limit.count()));
 }
 
 // --- the trace: may start and stop while the threads run -----------------------------------------

@@ -32,6 +32,7 @@ struct Place {
   std::vector<BadSample> bad;                  // samples that were tried and failed, in order
   std::exception_ptr error;                    // fails the batch
   bool coded = false;                          // a GPU decodes the pixels
+  bool apart = false;                          // the pixels are in SlotView::apart, not in a row
   std::vector<LeftToGpu> left;                 // work left for a GPU, per image
 
   // Row of the pixels in each view (batch_rows.h); guarded by the slot's mutex until all places
@@ -51,7 +52,7 @@ struct SlotView {
   Size size;  // size of every image; {0, 0} until the first is planned
   HostMemory pixels;
   HostMemory levels;             // inputs of mixing on the CPU, by place
-  std::deque<HostMemory> apart;  // images of a list: one per place
+  std::deque<HostMemory> apart;  // images of a list, or outside the batch: one per place
 };
 
 inline constexpr std::size_t kNoPlace = ~std::size_t{0};

@@ -10,7 +10,7 @@ namespace tundish {
 
 namespace {
 
-void read_arrays(const Recipe& recipe, const Draw& draw, Scratch& scratch) {
+void read_fields(const Recipe& recipe, const Draw& draw, Scratch& scratch) {
   scratch.timer.begin_read(draw);
   std::uint64_t bytes = 0;
   if (!take_cached(recipe, draw, scratch)) {
@@ -38,23 +38,28 @@ void check_lengths(const Recipe& recipe, const Draw& draw, const Sample& sample)
 
 }  // namespace
 
-void load_arrays(const Placer& placer, const Recipe& recipe, const Draw& draw, Scratch& scratch) {
+Planned read_arrays(const Recipe& recipe, const Draw& draw, Scratch& scratch) {
   scratch.timer.begin_sample();
   admit_read(recipe, draw, scratch);
   do {
-    read_arrays(recipe, draw, scratch);
+    read_fields(recipe, draw, scratch);
   } while (!admit_arrays(recipe, draw, scratch));
-  scratch.timer.begin_decode(draw);
   check_lengths(recipe, draw, scratch.sample);
+  scratch.unpadded = kArraySize;
+  return {};
+}
+
+void copy_arrays(std::span<const Placement> rows, const Recipe& recipe, const Draw& draw,
+                 Scratch& scratch) {
+  scratch.timer.begin_decode(draw);
   for (std::size_t number = 0; number < recipe.views.size(); ++number) {
     const ViewRecipe& view = recipe.views[number];
-    const Placement place = placer(number, kArraySize);
-    if (!place.base || view.array_bytes == 0) continue;
-    copy_bytes(place.base, scratch.sample.fields[static_cast<std::size_t>(view.array_field)].data(),
+    if (!rows[number].base || view.array_bytes == 0) continue;
+    copy_bytes(rows[number].base,
+               scratch.sample.fields[static_cast<std::size_t>(view.array_field)].data(),
                view.array_bytes);
   }
   keep_encoded(recipe, draw, scratch);
-  scratch.unpadded = kArraySize;
   scratch.left.assign(recipe.views.size(), {});
   scratch.timer.end_sample(draw, Codec::raw);
 }

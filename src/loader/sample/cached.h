@@ -1,4 +1,4 @@
-// The path of a sample through the cache, for load_sample().
+// The path of a sample through the cache, for read_and_plan() and write_rows().
 #pragma once
 
 #include "loader/memory/sample_cache.h"

@@ -6,6 +6,7 @@
 #include <climits>
 #include <span>
 
+#include "base/clock.h"
 #include "codec/decode/npy.h"
 #include "loader/sample/admission.h"
 #include "loader/sample/arrays.h"
@@ -27,19 +28,22 @@ std::uint8_t orientation_of(const Recipe& recipe, const ImageHeader& header) {
               "decodes faster at full size; leave draft out, or pack with --codec keep");
 }
 
-// Step 1: waits until there is memory for the sample, then reads and plans it.
-Planned admit_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
-                       Scratch& scratch) {
-  admit_read(recipe, draw, scratch);
-  for (;;) {
-    Planned planned = read_and_plan(recipe, epoch, draw, scratch);
-    if (admit(recipe, draw, planned.views, planned.header, planned.orientation, scratch)) {
-      return planned;
-    }
+// Passes strips on and measures the time that the next sink takes.
+class TimedSink : public StripSink {
+ public:
+  explicit TimedSink(StripSink& next) : next_(next) {}
+  void push(const Strip& strip) override {
+    const std::uint64_t begin_ns = now_ns();
+    next_.push(strip);
+    spent_ns += now_ns() - begin_ns;
   }
-}
+  std::uint64_t spent_ns = 0;
 
-// Step 2: sends the rows of `needed` to the sink, from the cache or decoded.
+ private:
+  StripSink& next_;
+};
+
+// Sends the rows of `needed` to the sink, from the cache or decoded.
 void decode_rgb(StripSink& sink, const Planned& planned, const Window& needed, const Recipe& recipe,
                 const Draw& draw, Scratch& scratch) {
   const auto& [bytes, header, orientation, views] = planned;
@@ -63,26 +67,30 @@ void decode_rgb(StripSink& sink, const Planned& planned, const Window& needed, c
   sink.push(upright);
 }
 
+// Like decode_rgb(), in the mode of the batch. Measures the time of decoding in one sample of many.
 void decode_image(StripSink& sink, const Planned& planned, const Window& needed,
                   const Recipe& recipe, const Draw& draw, Scratch& scratch) {
-  if (recipe.mode != ImageMode::l) {
-    return decode_rgb(sink, planned, needed, recipe, draw, scratch);
+  TimedSink timed(sink);
+  StripSink& next = scratch.timer.is_measured() ? timed : sink;
+  const std::uint64_t begin_ns = scratch.timer.is_measured() ? now_ns() : 0;
+  if (recipe.mode == ImageMode::l) {
+    GrayRows gray(next, scratch.gray);
+    decode_rgb(gray, planned, needed, recipe, draw, scratch);
+  } else {
+    decode_rgb(next, planned, needed, recipe, draw, scratch);
   }
-  GrayRows gray(sink, scratch.gray);
-  decode_rgb(gray, planned, needed, recipe, draw, scratch);
+  if (scratch.timer.is_measured()) scratch.timer.add_decode(now_ns() - begin_ns - timed.spent_ns);
 }
 
 bool is_empty(const Window& window) { return window.width <= 0 || window.height <= 0; }
 
-// Step 3: runs the plan of one image. A GPU may run the last steps.
-void run(const Planned& planned, const View& view, const PixelTable& table, const Placement& place,
+// Decodes one image and runs its plan. A GPU may run the last steps.
+void run(const Planned& planned, const View& view, const PixelTable& table, const Placement& row,
          const Recipe& recipe, const Draw& draw, LeftToGpu& left, Scratch& scratch) {
-  scratch.plan.begin(view, table, place, recipe.cpu_part);
+  scratch.plan.begin(view, table, row, recipe.cpu_part);
   const Window needed = scratch.plan.needed();
   if (!is_empty(needed)) {
-    scratch.timer.time_decode(scratch.plan.sink(), [&](StripSink& sink) {
-      decode_image(sink, planned, needed, recipe, draw, scratch);
-    });
+    decode_image(scratch.plan.sink(), planned, needed, recipe, draw, scratch);
   }
   left = scratch.plan.finish();
 }
@@ -91,7 +99,7 @@ void run(const Planned& planned, const View& view, const PixelTable& table, cons
 struct ImageTask {
   std::size_t number;
   const PixelTable* table;
-  Placement place;
+  Placement row;
   Window needed;  // window of the decoded image
 };
 
@@ -117,22 +125,19 @@ Window shared_window(std::span<const ImageTask> tasks) {
 void run_all(const Planned& planned, std::span<ImageTask> tasks, const Recipe& recipe,
              const Draw& draw, Scratch& scratch) {
   for (ImageTask& task : tasks) {
-    scratch.plan.begin(planned.views[task.number], *task.table, task.place, recipe.cpu_part);
+    scratch.plan.begin(planned.views[task.number], *task.table, task.row, recipe.cpu_part);
     task.needed = scratch.plan.needed();
   }
   const Window window = scratch.cached ? Window{} : shared_window(tasks);
   WindowRows rows(scratch.shared, window, planned.header.keep_alpha);
-  if (!is_empty(window)) {
-    scratch.timer.time_decode(
-        rows, [&](StripSink& sink) { decode_image(sink, planned, window, recipe, draw, scratch); });
-  }
+  if (!is_empty(window)) decode_image(rows, planned, window, recipe, draw, scratch);
   for (const ImageTask& task : tasks) {
     const View& view = planned.views[task.number];
     if (is_empty(window)) {
-      run(planned, view, *task.table, task.place, recipe, draw, scratch.left[task.number], scratch);
+      run(planned, view, *task.table, task.row, recipe, draw, scratch.left[task.number], scratch);
       continue;
     }
-    scratch.plan.begin(view, *task.table, task.place, recipe.cpu_part);
+    scratch.plan.begin(view, *task.table, task.row, recipe.cpu_part);
     if (!is_empty(task.needed)) scratch.plan.sink().push(rows.strip());
     scratch.left[task.number] = scratch.plan.finish();
   }
@@ -190,52 +195,57 @@ void check_array_fields(const Recipe& recipe, std::uint64_t number, const Sample
 }
 
 Planned read_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
-                      Scratch& scratch) {
+                      DecodedBy decoded_by, Scratch& scratch) {
+  if (recipe.image_field < 0) return read_arrays(recipe, draw, scratch);
   const Source& source = *recipe.source;
-  // Reads the sample unless it is cached.
-  scratch.timer.begin_read(draw);
   const FieldSet image_bit = FieldSet{1} << recipe.image_field;
-  if (!take_cached(recipe, draw, scratch)) {
-    source.read(scratch.sample, draw.sample, recipe.fields | image_bit);
-  }
-  const Bytes bytes = scratch.sample.fields[static_cast<std::size_t>(recipe.image_field)];
-  scratch.timer.end_read(draw, scratch.hit ? 0 : bytes.size());
+  scratch.timer.begin_sample();
+  admit_read(recipe, draw, scratch);
+  for (;;) {
+    // Reads the sample unless it is cached.
+    scratch.timer.begin_read(draw);
+    if (!take_cached(recipe, draw, scratch)) {
+      source.read(scratch.sample, draw.sample, recipe.fields | image_bit);
+    }
+    const Bytes bytes = scratch.sample.fields[static_cast<std::size_t>(recipe.image_field)];
+    scratch.timer.end_read(draw, scratch.hit ? 0 : bytes.size());
 
-  // Plans: makes every random choice before a byte is decoded.
-  ImageHeader header;
-  if (scratch.cached) {
-    header = scratch.cached->header;
-  } else if (auto fault = source.read_header(header, draw.sample, bytes, recipe.limits)) {
-    throw SampleError(*fault, source.where_in(draw.sample, recipe.image_field));
+    // Plans: makes every random choice before a byte is decoded.
+    ImageHeader header;
+    if (scratch.cached) {
+      header = scratch.cached->header;
+    } else if (auto fault = source.read_header(header, draw.sample, bytes, recipe.limits)) {
+      throw SampleError(*fault, source.where_in(draw.sample, recipe.image_field));
+    }
+    header.keep_alpha = recipe.mode == ImageMode::rgba;
+    header.keep16 = recipe.mode == ImageMode::i16 && !scratch.cached;
+    Planned out{bytes, header, orientation_of(recipe, header),
+                plan_draw(recipe, header, epoch, draw)};
+    reduce(out.header, out.views.front().reduction());
+    scratch.unpadded = out.views.front().unpadded();
+    if (decoded_by == DecodedBy::gpu ||
+        admit(recipe, draw, out.views, out.header, out.orientation, scratch)) {
+      return out;
+    }
   }
-  header.keep_alpha = recipe.mode == ImageMode::rgba;
-  header.keep16 = recipe.mode == ImageMode::i16 && !scratch.cached;
-  Planned out{bytes, header, orientation_of(recipe, header),
-              plan_draw(recipe, header, epoch, draw)};
-  reduce(out.header, out.views.front().reduction());
-  scratch.unpadded = out.views.front().unpadded();
-  return out;
 }
 
-void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
-                 Scratch& scratch) {
-  if (recipe.image_field < 0) return load_arrays(placer, recipe, draw, scratch);
-  scratch.timer.begin_sample();
-  const Planned planned = admit_and_plan(recipe, epoch, draw, scratch);
+void write_rows(std::span<const Placement> rows, const Planned& planned, const Recipe& recipe,
+                const Draw& draw, Scratch& scratch) {
+  if (recipe.image_field < 0) return copy_arrays(rows, recipe, draw, scratch);
   scratch.timer.begin_decode(draw);
   scratch.left.resize(planned.views.size());
   std::vector<ImageTask> tasks;
   std::size_t number = 0;
   for (const ViewRecipe& view : recipe.views) {
     for (std::uint32_t crop = 0; crop < view.crops; ++crop, ++number) {
-      const Placement place = placer(number, planned.views[number].size());
-      if (place.base) tasks.push_back({number, &view.table, place, {}});
+      if (rows[number].base) tasks.push_back({number, &view.table, rows[number], {}});
     }
   }
   if (tasks.empty()) return;
   if (tasks.size() == 1) {
-    const auto& [image, table, place, needed] = tasks.front();
-    run(planned, planned.views[image], *table, place, recipe, draw, scratch.left[image], scratch);
+    const auto& [image, table, row, needed] = tasks.front();
+    run(planned, planned.views[image], *table, row, recipe, draw, scratch.left[image], scratch);
   } else {
     run_all(planned, tasks, recipe, draw, scratch);
   }

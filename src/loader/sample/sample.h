@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <span>
+#include <vector>
 
-#include "augment/cpu/store.h"
+#include "augment/cpu/placement.h"
 #include "data/order/order.h"
 #include "loader/sample/recipe.h"
 #include "loader/sample/scratch.h"
@@ -23,21 +24,25 @@ std::vector<View> plan_draw(const Recipe& recipe, const ImageHeader& header, std
 struct Planned {
   Bytes bytes;  // bytes of the image, in the scratch
   ImageHeader header;
-  std::uint8_t orientation;
-  std::vector<View> views;  // one per image of the sample
+  std::uint8_t orientation = 1;
+  std::vector<View> views;  // one per image of the sample; empty if the samples are arrays
+
+  Size size(std::size_t image) const { return views.empty() ? kArraySize : views[image].size(); }
 };
 
-// Reads and plans one draw. Throws SampleError; Error if the transforms cannot process it.
+// Who decodes the images of a sample. The CPU needs memory for the decoded images.
+enum class DecodedBy : std::uint8_t { cpu, gpu };
+
+// Waits until there is memory for the sample, then reads and plans one draw. Afterwards
+// scratch.sample holds the requested fields. Throws SampleError; Error if the transforms cannot
+// process it.
 Planned read_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
-                      Scratch& scratch);
+                      DecodedBy decoded_by, Scratch& scratch);
 
-// Returns the destination of image number `image` of the sample, which has this size. A null base
-// omits the image.
-using Placer = std::function<Placement(std::size_t image, Size size)>;
-
-// Loads one draw. Afterwards scratch.sample holds the requested fields, and scratch.left the work
-// left for a GPU on each image. Throws SampleError.
-void load_sample(const Placer& placer, const Recipe& recipe, std::uint64_t epoch, const Draw& draw,
-                 Scratch& scratch);
+// Decodes a planned sample and writes each of its images to its row. Omits the images whose row has
+// a null base. Afterwards scratch.left has the work left for a GPU on each image. Throws
+// SampleError.
+void write_rows(std::span<const Placement> rows, const Planned& planned, const Recipe& recipe,
+                const Draw& draw, Scratch& scratch);
 
 }  // namespace tundish

@@ -28,16 +28,23 @@ Recipe recipe_of(Transforms transforms) {
   return recipe;
 }
 
+// Loads a sample into `pixels`, 8 by 8 of them; null omits the image.
+void load(std::byte* pixels, const Recipe& recipe, std::uint64_t sample, Scratch& scratch) {
+  const Placement row{pixels, 24, 3, 1};
+  const Draw draw{.sample = sample};
+  write_rows({&row, 1}, read_and_plan(recipe, 0, draw, DecodedBy::cpu, scratch), recipe, draw,
+             scratch);
+}
+
 }  // namespace
 
 TEST_CASE("an image that is left out costs its reading and no decoding") {
   const Recipe recipe = recipe_of({Resize{.size = {8, 8}}});
   Scratch scratch;
   std::vector<std::byte> pixels(8 * 8 * 3);
-  const Placer placer = [&](std::size_t, Size) { return Placement{pixels.data(), 24, 3, 1}; };
-  load_sample(placer, recipe, 0, {.sample = 0}, scratch);
+  load(pixels.data(), recipe, 0, scratch);
   REQUIRE(scratch.timer.times().decode_ns > 0);  // from an earlier image
-  load_sample([](std::size_t, Size) { return Placement{}; }, recipe, 0, {.sample = 1}, scratch);
+  load(nullptr, recipe, 1, scratch);
   CHECK(scratch.timer.times().bytes > 0);
   CHECK(scratch.timer.times().read_ns > 0);
   CHECK(scratch.timer.times().decode_ns == 0);
@@ -47,12 +54,11 @@ TEST_CASE("an image that is left out costs its reading and no decoding") {
 TEST_CASE("decoding and augmenting share what is measured on one sample of many") {
   const Recipe recipe = recipe_of({Resize{.size = {8, 8}}});
   std::vector<std::byte> pixels(8 * 8 * 3);
-  const Placer placer = [&](std::size_t, Size) { return Placement{pixels.data(), 24, 3, 1}; };
   Scratch scratch;
   std::uint64_t measured_ns = 0;
   constexpr std::uint64_t kEvery = SampleTimer::kMeasured;
   for (std::uint64_t i = 0; i < 2 * kEvery; ++i) {
-    load_sample(placer, recipe, 0, {.sample = i % 4}, scratch);
+    load(pixels.data(), recipe, i % 4, scratch);
     const SampleTimer& timer = scratch.timer;
     CHECK((timer.measured_ns() > measured_ns) == (i % kEvery == 0));
     measured_ns = timer.measured_ns();
@@ -69,11 +75,10 @@ TEST_CASE("an image that takes several steps takes no new memory after the first
                  Resize{.size = {8, 8}}});
   REQUIRE(plan_view(recipe.views.front().transforms, {40, 30}, {}).steps().size() > 1);
   std::vector<std::byte> pixels(8 * 8 * 3);
-  const Placer placer = [&](std::size_t, Size) { return Placement{pixels.data(), 24, 3, 1}; };
   Scratch scratch;
   std::array<const std::uint8_t*, 2> memory{};
   for (std::uint64_t i = 0; i < 4; ++i) {
-    load_sample(placer, recipe, 0, {.sample = i}, scratch);
+    load(pixels.data(), recipe, i, scratch);
     std::array now = scratch.plan.images();
     std::sort(now.begin(), now.end());
     if (i < 2) memory = now;

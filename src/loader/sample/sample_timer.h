@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
 #include "base/clock.h"
 #include "base/image.h"
@@ -33,15 +32,9 @@ class SampleTimer {
   void end_sample(const Draw& draw, Codec codec);  // after decoding and augmenting
   void end_gather();                               // for a GPU: all after reading is decoding
 
-  // Calls decode(sink) and counts its time as decoding, without the time spent in the sink.
-  template <class Decode>
-  void time_decode(StripSink& sink, const Decode& decode) {
-    if (!measured_) return decode(sink);
-    TimedSink timed(sink);
-    const std::uint64_t from_ns = now_ns();
-    decode(timed);
-    times_.decode_ns += now_ns() - from_ns - timed.spent_ns;
-  }
+  // Whether the caller measures the time that this sample spends in decoding.
+  bool is_measured() const { return measured_; }
+  void add_decode(std::uint64_t spent_ns) { times_.decode_ns += spent_ns; }
 
   // Adds the times to the thread's totals. tally_failed() adds the time up to the failure.
   void tally();
@@ -58,20 +51,6 @@ class SampleTimer {
   void take_over(const SampleTimer& other);
 
  private:
-  class TimedSink : public StripSink {
-   public:
-    explicit TimedSink(StripSink& next) : next_(next) {}
-    void push(const Strip& strip) override {
-      const std::uint64_t begin_ns = now_ns();
-      next_.push(strip);
-      spent_ns += now_ns() - begin_ns;
-    }
-    std::uint64_t spent_ns = 0;
-
-   private:
-    StripSink& next_;
-  };
-
   void say(const Draw& draw, WorkerStatus::Activity activity, std::uint64_t since_ns) const;
 
   Track* track_ = nullptr;  // the sample's track; a trace may start and stop meanwhile

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "augment/cpu/placement.h"
 #include "augment/cpu/plan_runner.h"
 #include "augment/mix_rows.h"
 #include "codec/decode/decode.h"
@@ -32,6 +33,7 @@ struct Scratch {
   std::vector<std::uint8_t> upright;  // a rotated image
   std::vector<std::uint8_t> shared;   // part of the image that several images share
   std::vector<std::uint8_t> gray;     // a few rows of a gray image
+  std::vector<Placement> rows;        // destination of each image of the sample
   std::vector<LeftToGpu> left;        // per image of the last sample
   Size unpadded;                      // size of its first image, without PadTo
   SampleTimer timer;

@@ -178,9 +178,7 @@ bool GpuMaker::plan_read(Slot& slot, std::size_t number, Scratch& scratch) {
   if (cache_.samples) {
     scratch.next_use = cache_.next_use->from({slot.epoch, place.position + 1, slot.start}, sample);
   }
-  scratch.timer.begin_sample();
-  admit_read(recipe_, place.draw, scratch);
-  const Planned planned = read_and_plan(recipe_, slot.epoch, place.draw, scratch);
+  const Planned planned = read_and_plan(recipe_, slot.epoch, place.draw, DecodedBy::gpu, scratch);
   scratch.kept.grow_to({.coded = planned.bytes.size()});
   if (planned.header.codec != Codec::lanes || planned.orientation != 1 || scratch.cached) {
     return false;
