@@ -81,10 +81,13 @@ def test_without_a_terminal_the_text_has_no_escapes():
     assert text.startswith(("cpu ", "gpu "))
 
 
-def test_on_a_terminal_it_draws_until_q_and_leaves_the_terminal_as_it_was():
+@pytest.mark.parametrize("color", [True, False])
+def test_on_a_terminal_it_draws_until_q_and_leaves_the_terminal_as_it_was(color):
     ours, end = pty.openpty()
     before = termios.tcgetattr(end)
-    environment = {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"}
+    environment = {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8", "NO_COLOR": "1"}
+    if color:
+        del environment["NO_COLOR"]
     process = subprocess.Popen([PROGRAM, "top"], stdin=end, stdout=end, env=environment)
     drawn = b""
     while b"q: end" not in drawn:
@@ -98,7 +101,8 @@ def test_on_a_terminal_it_draws_until_q_and_leaves_the_terminal_as_it_was():
     os.close(end)
     assert drawn.startswith(b"\x1b[?1049h")
     assert drawn.endswith(b"\x1b[?1049l")
-    assert b"cpu " in drawn
+    assert (b"\x1b[1mcpu\x1b[0m " in drawn) == color
+    assert (b"cpu " in drawn) != color
 
 
 def test_invalid_arguments_are_named():

@@ -20,13 +20,15 @@ figcaption span:last-child { font-variant-numeric: tabular-nums; white-space: no
 .ends { display: flex; flex-direction: column; justify-content: space-between; text-align: right; min-width: 3.5em; }
 .times { grid-column: 2; display: flex; justify-content: space-between; }
 svg { width: 100%; height: 90px; display: block; border-left: 1px solid var(--line); border-bottom: 1px solid var(--line); } polyline { fill: none; stroke-width: 2; vector-effect: non-scaling-stroke; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+.wide { overflow-x: auto;
+  background: linear-gradient(to left, var(--paper) 40%, transparent) 100% 0 / 28px 100% no-repeat local,
+    linear-gradient(to left, rgba(100, 116, 139, .45), transparent) 100% 0 / 12px 100% no-repeat scroll; } table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .25rem .6rem; border-bottom: 1px solid var(--line); white-space: nowrap; }
 th:nth-child(2), td:nth-child(2) { text-align: left; }
 </style></head><body>
 <h1>tundish top</h1><p id="state" role="status">waiting for the first figures</p>
 <div id="charts"></div>
-<h2>Loaders</h2><div class="wide"><table><thead><tr><th scope="col">process</th><th scope="col">source</th><th scope="col">images/s</th>
+<h2>Loaders</h2><div class="wide" tabindex="0"><table><thead><tr><th scope="col">process</th><th scope="col">source</th><th scope="col">images/s</th>
 <th scope="col">bytes/s</th><th scope="col">waiting</th><th scope="col">read</th><th scope="col">decode</th><th scope="col">augment</th>
 <th scope="col">cache</th><th scope="col">ready</th><th scope="col">epoch</th></tr></thead><tbody id="loaders"></tbody></table></div>
 <script>
