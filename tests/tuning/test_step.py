@@ -253,3 +253,29 @@ def test_a_checkpoint_of_fused_kernels_is_ordinary() -> None:
     FusedOptimizer().undo(step)
     optimizer.load_state_dict(saved)
     assert not any(group["fused"] for group in optimizer.param_groups)
+
+
+def test_layers_may_be_unfrozen_under_the_fused_optimizer() -> None:
+    ours, theirs = made(), made()
+    step = Step(*ours[:3])
+    for model, *_ in (ours, theirs):
+        model[0].requires_grad_(False)
+    FusedOptimizer().apply(step)
+    first, second = some_batches()[:3], some_batches()[3:]
+    for batch in first:
+        step(batch)
+    plain_loop(theirs, first)
+    for model, *_ in (ours, theirs):
+        model[0].requires_grad_(True)
+    for batch in second:
+        step(batch)
+    plain_loop(theirs, second)
+    torch.testing.assert_close(weights(ours[0]), weights(theirs[0]), rtol=1e-4, atol=1e-5)
+
+
+def test_foreach_kernels_need_a_learning_rate_that_is_a_number() -> None:
+    model = nn.Linear(2, 2)
+    optimizer = torch.optim.AdamW(model.parameters(), torch.tensor(1e-3))
+    step = Step(model, optimizer, nn.MSELoss())
+    assert "tensor as learning rate" in ForeachOptimizer().obstacle(step)
+    assert not FusedOptimizer().obstacle(step)

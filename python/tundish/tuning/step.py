@@ -73,6 +73,7 @@ class Step:
         self.updater: Any = (
             None  # replaces optimizer.step(); shares the optimizer's groups and state
         )
+        self.before_update: Callable[[], None] | None = None
         self.kept: dict[str, Any] = {}  # values that tricks need for undo()
         # Made for the shape of the first batch.
         self.main_signature: Any = None
@@ -186,6 +187,8 @@ class Step:
 
     def update(self) -> None:
         """Clips gradients and steps the optimizer."""
+        if self.before_update is not None:
+            self.before_update()
         optimizer = self.optimizer if self.updater is None else self.updater.ours
         if self.clip_norm is not None:
             if self.scaler is not None:

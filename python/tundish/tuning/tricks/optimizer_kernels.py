@@ -27,8 +27,10 @@ class FusedOptimizer(Trick):
 
     def apply(self, step: Step) -> None:
         use_kernels(step, self.name, fused=True, foreach=False)
+        step.before_update = step.kept[self.name].add_momentum
 
     def undo(self, step: Step) -> None:
+        step.before_update = None
         step.kept.pop(self.name).undo()
 
     def code(self) -> list[str]:
@@ -62,6 +64,9 @@ Options = list[dict[str, Any]]
 def missing_option(step: Step, option: str) -> str:
     optimizer = step.optimizer
     name = type(optimizer).__name__
+    rates = [group["lr"] for group in optimizer.param_groups]
+    if option == "foreach" and any(isinstance(rate, torch.Tensor) for rate in rates):
+        return f"{name}'s foreach kernels do not take a tensor as learning rate"
     if option not in inspect.signature(type(optimizer).__init__).parameters:
         return f"{name} has no {option} kernels in this version of torch"
     if any(p.is_sparse for g in optimizer.param_groups for p in g["params"]):
@@ -114,6 +119,10 @@ class Kernels:
             else:
                 self._optimizer.state[parameter] = before
         self._step.reset()
+
+    def add_momentum(self) -> None:
+        """Makes the momentum of parameters that were unfrozen or added; fused SGD fails without it."""
+        self._made += make_momentum(self._optimizer)
 
     def _enforce(self) -> None:
         for group in self._optimizer.param_groups:
