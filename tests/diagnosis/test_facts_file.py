@@ -25,7 +25,12 @@ from tundish.diagnosis.probe.layers.layer_facts import (
 from tundish.diagnosis.probe.settings import Settings
 from tundish.diagnosis.process import facts_file
 from tundish.diagnosis.process.command import run
-from tundish.diagnosis.process.facts_file import FactsError, parse_facts, read_facts
+from tundish.diagnosis.process.facts_file import (
+    FactsError,
+    parse_facts,
+    read_facts,
+    read_timeline_part,
+)
 
 from tests.helpers.written_facts import ON_GPU, facts, line, sampled, step
 from tests.helpers.written_records import recorded
@@ -149,3 +154,27 @@ def test_a_facts_file_of_another_version_is_a_note_of_the_verdict(tmp_path):
     (note,) = verdict.notes
     assert note.startswith("facts left out: ")
     assert note.endswith(f"1.json: version: 1 instead of {VERSION}")
+
+
+def part(**more):
+    values = {"version": 1, "pid": 1, "rank": 0, "world": 1, "dropped": 0, "loaders": []}
+    clock = {"monotonic_ns": 1, "offset_ns": 2, "width_ns": 3}
+    return {**values, "clocks": [clock, clock], "steps": [], "spans": [], **more}
+
+
+@pytest.mark.parametrize(
+    ("more", "text"),
+    [
+        ({"version": 2}, "version: 2 instead of 1"),
+        ({"clocks": []}, "clocks: 0 elements instead of 2"),
+        ({"steps": [{"number": 1, "begin": "0", "end": 1}]}, "steps[0].begin: '0' is not of type float"),
+        ({"spans": [[1, 2]]}, "spans[0]: a list of 2 is not an object"),
+    ],
+)  # fmt: skip
+def test_a_part_of_a_timeline_is_checked_in_the_same_way(tmp_path, more, text):
+    path = tmp_path / "1.timeline"
+    path.write_text(json.dumps(part()))
+    assert read_timeline_part(str(path)).pid == 1
+    path.write_text(json.dumps(part(**more)))
+    with pytest.raises(FactsError, match=re.escape(f"{path}: {text}")):
+        read_timeline_part(str(path))

@@ -15,6 +15,7 @@ from tundish.diagnosis.probe.clocks.timeline_clocks import (
     to_monotonic_ns,
 )
 from tundish.diagnosis.probe.loaders.worker_spans import RECORDS, WorkerRing, read_ring
+from tundish.diagnosis.probe.profiles.timeline_part import RecordedSpan, RecordedStep, TimelinePart
 from tundish.diagnosis.timeline.chrome_file import ChromeFile
 from tundish.diagnosis.timeline.loader_trace import read_loader_trace
 from tundish.diagnosis.timeline.merge import make_timeline, write_timeline
@@ -131,11 +132,22 @@ def test_an_error_keeps_the_old_file(tmp_path):
 
 
 def leave_parts(folder, pid, rank=0, world=1, loaders=()):
-    clock = {"monotonic_ns": 10 * S, "offset_ns": 1000 * S, "width_ns": 100}
-    values = {"pid": pid, "rank": rank, "world": world, "clocks": [clock, clock], "dropped": 1}
-    values |= {"steps": [[7, 10.0, 11.0], [8, 11.0, 12.0]], "loaders": [str(p) for p in loaders]}
-    values["parts"] = [["own", 9.0, 10.25], ["data", 10.25, 10.5], ["own", 9.0, 9.5]]
-    (folder / f"{pid}.timeline").write_text(json.dumps(values))
+    clock = ClockPair(10 * S, 1000 * S, 100)
+    part = TimelinePart(
+        pid=pid,
+        rank=rank,
+        world=world,
+        clocks=[clock, clock],
+        steps=[RecordedStep(7, 10.0, 11.0), RecordedStep(8, 11.0, 12.0)],
+        spans=[
+            RecordedSpan("own", 9.0, 10.25),
+            RecordedSpan("data", 10.25, 10.5),
+            RecordedSpan("own", 9.0, 9.5),
+        ],
+        dropped=1,
+        loaders=[str(loader) for loader in loaders],
+    )
+    (folder / f"{pid}.timeline").write_text(json.dumps(part, default=vars))
     gpu = {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1011e6, "dur": 5}
     flow = {"ph": "s", "cat": "ac2g", "name": "ac2g", "pid": pid, "tid": pid, "ts": 1011e6, "id": 9}
     head = {"ph": "M", "name": "process_name", "pid": 0, "tid": 0, "args": {"name": "GPU 0"}}

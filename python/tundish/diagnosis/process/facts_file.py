@@ -1,4 +1,7 @@
-"""Reads the facts file of a process. Checks its version, and the type and size of every field."""
+"""Reads the files of a process: its facts, and its part of a timeline.
+
+Checks the version, and the type and size of every field.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ..probe.facts import VERSION, Facts
+from ..probe.profiles import timeline_part
+from ..probe.profiles.timeline_part import TimelinePart
 
 MOST_BYTES = 256 << 20  # of a file
 MOST_ITEMS = 1_000_000  # of a list or a dict
@@ -24,28 +29,44 @@ class FactsError(ValueError):
 
 def read_facts(path: str) -> Facts:
     """Reads the facts that a process wrote. Raises FactsError or OSError."""
+    return parse_facts(_read_json(path), path)
+
+
+def parse_facts(values: object, path: str) -> Facts:
+    """Returns the facts in JSON values. `path`: the file, for errors. Raises FactsError."""
+    facts = _parse_file(Facts, VERSION, values, path)
+    assert isinstance(facts, Facts)
+    return facts
+
+
+def read_timeline_part(path: str) -> TimelinePart:
+    """Reads the part of a timeline that a process wrote. Raises FactsError or OSError."""
+    part = _parse_file(TimelinePart, timeline_part.VERSION, _read_json(path), path)
+    assert isinstance(part, TimelinePart)
+    if len(part.clocks) != 2:
+        raise FactsError(f"{path}: clocks: {len(part.clocks)} elements instead of 2")
+    return part
+
+
+def _read_json(path: str) -> object:
     if os.path.getsize(path) > MOST_BYTES:
         raise FactsError(f"{path}: larger than {MOST_BYTES >> 20} MiB")
     with open(path, encoding="utf-8", errors="surrogateescape") as file:
         text = file.read(MOST_BYTES)
     try:
-        values = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise FactsError(f"{path}: not JSON: {error}") from None
-    return parse_facts(values, path)
 
 
-def parse_facts(values: object, path: str) -> Facts:
-    """Returns the facts in JSON values. `path`: the file, for errors. Raises FactsError."""
+def _parse_file(kind: type, expected: int, values: object, path: str) -> Any:
     version = values.get("version") if isinstance(values, dict) else None
-    if version != VERSION:
-        raise FactsError(f"{path}: version: {_shown(version)} instead of {VERSION}")
+    if version != expected:
+        raise FactsError(f"{path}: version: {_shown(version)} instead of {expected}")
     try:
-        facts = _parse(Facts, values, "")
+        return _parse(kind, values, "")
     except _FieldError as error:
         raise FactsError(f"{path}: {error}") from None
-    assert isinstance(facts, Facts)
-    return facts
 
 
 class _FieldError(ValueError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +9,8 @@ from typing import Any
 from ..doctor_json import TimelineJson
 from ..probe.clocks.timeline_clocks import ClockPair, error_ns
 from ..probe.loaders.worker_spans import read_ring
+from ..probe.profiles.timeline_part import TimelinePart
+from ..process.facts_file import read_timeline_part
 from .chrome_file import MOST_BYTES, ChromeFile
 from .loader_trace import read_loader_trace
 from .torch_trace import read_torch_trace
@@ -22,7 +23,7 @@ LABEL = "profiled, excluded from the figures"
 class _Process:
     """Parts of one process. `begin` and `end`: the recorded window, in ns of CLOCK_MONOTONIC."""
 
-    values: dict[str, Any]
+    part: TimelinePart
     index: int
     title: str
     clocks: tuple[ClockPair, ClockPair]
@@ -59,7 +60,7 @@ def make_timeline(folder: str, path: str, most_bytes: int = MOST_BYTES) -> Timel
         writer.file.finish({"baseTimeNanoseconds": unix, "otherData": other})
     return {
         "file": path,
-        "steps": sum(len(process.values["steps"]) for process in processes),
+        "steps": sum(len(process.part.steps) for process in processes),
         "events": writer.file.events,
         "dropped": dropped,
         "bytes": writer.file.bytes,
@@ -88,20 +89,16 @@ def write_timeline(folder: str, path: str) -> TimelineJson | None:
 
 
 def _processes(folder: str) -> list[_Process]:
-    found = []
-    for name in sorted(os.listdir(folder)):
-        if name.endswith(".timeline"):
-            with open(os.path.join(folder, name), encoding="utf-8") as file:
-                values = json.load(file)
-            if values["steps"]:
-                found.append(values)
-    found.sort(key=lambda values: (values["rank"], values["pid"]))
+    names = sorted(name for name in os.listdir(folder) if name.endswith(".timeline"))
+    parts = [read_timeline_part(os.path.join(folder, name)) for name in names]
+    found = [part for part in parts if part.steps]
+    found.sort(key=lambda part: (part.rank, part.pid))
     out = []
-    for index, values in enumerate(found):
-        title = f"rank {values['rank']}: " if values["world"] > 1 else ""
-        clocks = tuple(ClockPair(**clock) for clock in values["clocks"])
-        begin, end = round(values["steps"][0][1] * 1e9), round(values["steps"][-1][2] * 1e9)
-        out.append(_Process(values, index, title, clocks, begin, end))  # type: ignore[arg-type]
+    for index, part in enumerate(found):
+        title = f"rank {part.rank}: " if part.world > 1 else ""
+        clocks = part.clocks[0], part.clocks[1]
+        begin, end = round(part.steps[0].begin * 1e9), round(part.steps[-1].end * 1e9)
+        out.append(_Process(part, index, title, clocks, begin, end))
     return out
 
 
@@ -112,7 +109,7 @@ class _Writer:
         self.sources = {"loop": 0, "loader": 0, "workers": 0, "torch": 0, "kernels": 0, "copies": 0}
 
     def dropped(self, processes: list[_Process]) -> int:
-        return self.file.dropped + sum(int(process.values["dropped"]) for process in processes)
+        return self.file.dropped + sum(process.part.dropped for process in processes)
 
     def _add_process(self, key: Any, title: str) -> int:
         pid = self._tracks.number(key)
@@ -134,17 +131,18 @@ class _Writer:
         pid = self._add_process((process.index, "loop"), f"{process.title}training loop")
         self.file.add(name_event("thread_name", pid, 1, f"steps ({LABEL})"), always=True)
         self.file.add(name_event("thread_name", pid, 2, "parts of a step"), always=True)
-        for number, begin, end in process.values["steps"]:
-            name, args = f"step {number}", {"phase": "timeline", "note": LABEL}
-            self._span("loop", (pid, 1), name, round(begin * 1e9), round(end * 1e9), **args)
-        for part, since, now in process.values["parts"]:
-            begin, end = max(round(since * 1e9), process.begin), round(now * 1e9)
+        for step in process.part.steps:
+            name, args = f"step {step.number}", {"phase": "timeline", "note": LABEL}
+            begin, end = round(step.begin * 1e9), round(step.end * 1e9)
+            self._span("loop", (pid, 1), name, begin, end, **args)
+        for span in process.part.spans:
+            begin, end = max(round(span.begin * 1e9), process.begin), round(span.end * 1e9)
             if end > begin:  # excludes the doctor's work before the first step
-                self._span("loop", (pid, 2), part, begin, end)
+                self._span("loop", (pid, 2), span.name, begin, end)
 
     def add_workers(self, process: _Process, folder: str) -> None:
         """Adds the batches of worker processes, and their waiting in between."""
-        start = f"{process.values['pid']}-"
+        start = f"{process.part.pid}-"
         names = [file for file in os.listdir(folder) if file.startswith(start)]
         for name in sorted(file for file in names if file.endswith(".worker")):
             worker, spans = read_ring(os.path.join(folder, name))
@@ -167,7 +165,7 @@ class _Writer:
                 until = max(until, end)
 
     def add_loaders(self, process: _Process) -> None:
-        for path in process.values["loaders"]:
+        for path in process.part.loaders:
             try:
                 trace = read_loader_trace(path)
             except (OSError, ValueError) as error:
@@ -187,7 +185,7 @@ class _Writer:
                     self._span("loader", (pid, thread), name, begin, end, number=number)
 
     def add_torch(self, process: _Process, folder: str) -> None:
-        path = os.path.join(folder, f"{process.values['pid']}.torch")
+        path = os.path.join(folder, f"{process.part.pid}.torch")
         try:
             events = read_torch_trace(path, *process.clocks)
         except (OSError, ValueError) as error:

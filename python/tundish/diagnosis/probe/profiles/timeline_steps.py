@@ -19,6 +19,7 @@ from typing import Any
 from ..clocks.gpu_clock import synchronize
 from ..clocks.timeline_clocks import ClockPair, read_clocks
 from .recorded_facts import TimelineFacts
+from .timeline_part import RecordedSpan, RecordedStep, TimelinePart
 
 MOST_SPANS = 100_000
 
@@ -88,20 +89,20 @@ class TimelineRecorder:
         assert self._begin is not None
         self._done = TimelineFacts(len(self._steps))
         watch = self._watch
-        values = {
-            "pid": os.getpid(),
-            "rank": watch.rank,
-            "world": watch.world,
-            "clocks": [self._begin.as_json(), end.as_json()],
-            "steps": self._steps,
-            "parts": self._spans,
-            "dropped": self._dropped,
-            "loaders": traces,
-        }
+        part = TimelinePart(
+            pid=os.getpid(),
+            rank=watch.rank,
+            world=watch.world,
+            clocks=[self._begin, end],
+            steps=[RecordedStep(*step) for step in self._steps],
+            spans=[RecordedSpan(*span) for span in self._spans],
+            dropped=self._dropped,
+            loaders=traces,
+        )
         path = os.path.join(self._folder, f"{os.getpid()}.timeline")
         with contextlib.suppress(OSError):  # the folder is gone because the doctor was killed
             with open(path + ".new", "w", encoding="utf-8") as file:
-                json.dump(values, file)
+                json.dump(part, file, default=vars)  # every object inside is a dataclass
             os.replace(path + ".new", path)
 
     def facts(self) -> TimelineFacts | None:
