@@ -7,10 +7,10 @@ from typing import Any
 
 
 class Handle(c_void_p):
-    """Owns what a call of the library made, from the moment on at which the call returns.
+    """Owns what a library call created, from the moment the call returns.
 
-    Ctrl-C may raise before the next line of Python has run; what was made is then freed all the same.
-    A call that is given a handle keeps it: what another thread works with is not freed.
+    Ctrl-C may raise before the next line of Python has run; the object is freed in that case, too.
+    A call keeps the handles that it was given, so nothing that another thread uses is freed.
     """
 
     free_name = ""

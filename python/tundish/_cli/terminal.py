@@ -26,7 +26,7 @@ class _Closed(io.TextIOBase):
 
 
 def replace_closed_streams() -> None:
-    """Gives the verbs streams where the shell closed some (`2>&-`), for which Python has None."""
+    """Replaces streams that the shell closed (`2>&-`), for which Python has None."""
     if sys.stdout is None:
         sys.stdout = _Closed()
     if sys.stderr is None:  # its text is lost, and nothing fails

@@ -26,7 +26,7 @@ class RandomState(PythonRandomState):
     """A snapshot of the generators of Python, NumPy and torch.
 
     generators  further torch.Generator objects
-    gpus        include those of the GPUs; they are left out before the first use of CUDA, because
+    gpus        include the generators of GPUs; omitted before the first use of CUDA, because
                 reading them would initialize CUDA
     """
 

@@ -38,7 +38,7 @@ class Engine:
     """
 
     def __init__(self, setup: Setup, source: Source, replays: bool) -> None:
-        """`replays`: a batch of an earlier run is made again."""
+        """`replays`: the engine makes a batch of an earlier run again."""
         self._reset_lock()
         settled, lists = _engine_arguments(setup, source, replays)
         self._trace = traces.new_trace(setup.options.trace, setup.rank)
@@ -224,7 +224,7 @@ def _check_backend(setup: Setup, source: Source) -> None:
 def _end_all(
     handle: LoaderHandle, batches: pinned.PinnedBatches | None, trace: traces.Trace
 ) -> None:
-    """Ends the threads, whatever is raised. The memory is freed with the last reference to the handle."""
+    """Ends the threads, even if an exception is raised. The last reference to the handle frees the memory."""
     try:
         if trace.is_wanted_at_the_end() and lib.tundish_loader_write_trace(handle) != OK:
             warnings.warn(str(last_error()), RuntimeWarning, stacklevel=3)

@@ -27,7 +27,7 @@ class Trace:
     is_requested: bool
 
     def is_wanted_at_the_end(self) -> bool:
-        """Returns whether a loader writes it when it ends. The doctor removes its folder after reading it."""
+        """Returns whether an ending loader writes its trace. The doctor removes its folder after reading it."""
         return self.file is not None and (
             self.is_requested or os.path.isdir(os.path.dirname(self.file))
         )

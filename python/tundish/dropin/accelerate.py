@@ -77,7 +77,6 @@ def accelerate(
     options     arguments of tundish.Loader: threads, prefetch, memory, cache, memory_format (default
                 "contiguous", as in torch), on_error (default "fail", as in torch), max_bad, hang_warning,
                 decode, resident, trace, cache_dir, cache_dir_limit; no effect if torch's code stays
-              torch's), max_bad, hang_warning, decode, resident, trace, cache_dir, cache_dir_limit; without effect where torch's code stays
     """
     from torch.utils.data import DataLoader
 
@@ -187,7 +186,7 @@ def _native(dataloader: Any, request: AccelerateRequest, arguments: dict[str, An
 def _is_of_options(
     arguments: Any, known: KnownDataset, epochs: Epochs, options: dict[str, Any]
 ) -> bool:
-    """Returns whether the error is caused by the options that accelerate() was given."""
+    """Returns whether the options passed to accelerate() caused the error."""
     given = [name for name in OPTIONS if name in arguments]
     if not given:
         return False

@@ -253,7 +253,7 @@ _FILES_FINGERPRINT = (
 
 
 def _state_of_files(state: Any) -> Any:
-    """Returns the state that a loader would have saved that reads the files."""
+    """Returns the state that a loader reading the files would have saved."""
     if not isinstance(state, dict) or _FILES_FINGERPRINT not in state:
         return state
     return {**state, "fingerprint": state[_FILES_FINGERPRINT]}

@@ -12,7 +12,7 @@ from .waits import Waits
 
 
 class TorchLoader:
-    """Iterates torch's DataLoader and is_forwarded every other attribute to it.
+    """Iterates torch's DataLoader and forwards every other attribute to it.
 
     With `device`, batches are copied ahead of the loop. stats() reports how long the loop waited.
     """

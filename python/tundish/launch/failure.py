@@ -146,7 +146,7 @@ def signal_name(number: int) -> str:
 
 
 def _remedy(ending: Ending, oom_kills: int) -> str:
-    """Returns a fix for ends that leave no error message, otherwise ""."""
+    """Returns a fix for a process that ended without an error message, otherwise ""."""
     if ending.status == -signal.SIGKILL:
         who = (
             "the kernel killed it because the job reached its memory limit"

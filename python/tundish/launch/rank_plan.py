@@ -92,7 +92,7 @@ def torchrun_environment(topology: RunTopology, local_rank: int) -> dict[str, st
 
 
 def default_environment(cpu_count: int, ranks: int, given: Mapping[str, str]) -> dict[str, str]:
-    """Returns variables that the launcher sets unless the user did.
+    """Returns the variables that the launcher sets unless the user has set them.
 
     `cpu_count`: CPUs available by affinity and cgroup quota.
     """

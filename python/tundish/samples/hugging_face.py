@@ -13,7 +13,7 @@ def is_hugging_face(dataset: Any) -> bool:
 def without_decoding(dataset: Any) -> Any:
     """Returns the dataset with images as {"bytes", "path"}, so that images keep the bytes of their files.
 
-    A dataset with the user's own format or transform is returned unchanged: the user wants the result.
+    A dataset with the user's own format or transform is returned unchanged: it yields what the user wants to pack.
     """
     features = dataset.features
     if not isinstance(features, Mapping) or _has_format(dataset):

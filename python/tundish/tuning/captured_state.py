@@ -1,4 +1,4 @@
-"""The Python state that a CUDA graph has recorded. A replay runs no Python and would ignore a change of it."""
+"""The Python state that a CUDA graph has recorded. A replay runs no Python and would miss later changes."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def tune_loader(
     cpus: int | None = None,
     **options: Any,
 ) -> LoaderReport:
-    """Measures a loader with its default settings and with others, taking turns.
+    """Measures a loader alternately with its default settings and with other settings.
 
     data     the data of a `tundish.Loader`, whose other arguments follow; or a function
              `make(**settings)` that returns a loader
@@ -121,7 +121,7 @@ def _maker(path: Any, batch_size: int | None, options: Settings) -> MakeLoader:
 
 @dataclass
 class _Lane:
-    """A loader that is measured in turns. Between turns it waits with its batches prefetched."""
+    """A loader that is measured alternately with others. Between its turns, its batches stay prefetched."""
 
     settings: Settings
     loader: Any

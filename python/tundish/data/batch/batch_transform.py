@@ -9,7 +9,7 @@ from typing import Any
 
 
 class BatchTransform:
-    """Runs on the thread that takes the batch, after the batch counts as delivered."""
+    """Calls the user's function on the thread that takes the batch. The batch already counts as delivered."""
 
     def __init__(self, function: Callable[[Any], Any] | None, path: Any) -> None:
         if function is not None and not callable(function):

@@ -1,9 +1,9 @@
 """Page-locked batches for torch, in memory of torch's allocator.
 
-A copy with non_blocking=True keeps reading its source after the call returns, and a training loop drops the
-source at once. torch's allocator tracks which streams read a block of its memory and reuses the block when they
-are done. It does so only for its own memory. Therefore the engine makes batches in blocks lent by torch, and
-each block goes to the loop as a torch tensor.
+A copy with non_blocking=True keeps reading its source after the call returns, but a training loop drops the source
+immediately. torch's allocator tracks which streams read a block of its memory and reuses the block when they are done.
+It does so only for its own memory. Therefore the engine makes batches in blocks lent by torch, and each block goes to
+the loop as a torch tensor.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ LEAST_S = 200e-6
 
 
 class MeasuredLayers:
-    """The layers of one model, and the roof over each of them."""
+    """The layers of one model, each with its roof."""
 
     def __init__(self, facts: LayersFacts) -> None:
         self.layers, self.device, self.steps = facts.rows, facts.device, facts.steps

@@ -72,7 +72,7 @@ class Hooks:
             self._undo.pop()()
 
     def _report(self, function: Callable[..., Any], *words: Any) -> Any:
-        """Calls a function of the watch. Returns None where it fails: the script goes on unwatched."""
+        """Calls a function of the watch. Returns None if the call fails: the script then continues unwatched."""
         try:
             return function(*words)
         except Exception as error:

@@ -151,7 +151,7 @@ class Observations:
 
 
 def _named_parameters(root: Any) -> list[tuple[str, Any]]:
-    """As torch gives them, whatever the script's class makes of it; without those of lazy modules that have no shape yet."""
+    """Returns torch's named parameters, ignoring overrides in the script's class. Omits parameters without a shape."""
     torch = sys.modules["torch"]
     named = torch.nn.Module.named_parameters(root)
     return [(name, p) for name, p in named if not torch.nn.parameter.is_lazy(p)]

@@ -89,7 +89,7 @@ class Session:
 
 
 def report_unwatched(error: Exception) -> None:
-    """On stderr, which may be closed or full."""
+    """Prints why the process is not watched to stderr, which may be closed or full."""
     with contextlib.suppress(Exception):
         text = f"tundish: the script runs on unwatched: {type(error).__name__}: {error}\n"
         sys.stderr.write(text)

@@ -310,7 +310,7 @@ class Watch:
             step.marks = []
 
     def give_up(self, error: Exception) -> None:
-        """After an error of the watch: the script goes on unwatched."""
+        """Stops watching after an error of the watch. The script continues."""
         self.failed = f"{type(error).__name__}: {error}"
         with contextlib.suppress(Exception):
             self._stop_profile()

@@ -66,7 +66,7 @@ def resolve_command(argv: list[str]) -> list[str]:
 
 
 def _can_start_alone(script: str) -> bool:
-    """Whether a shell could start it: by its first line, and without a folder in its name only from the PATH."""
+    """Returns whether a shell could start the file: it has a `#!` line, and a plain name is on the PATH."""
     path = script if os.sep in script else shutil.which(script)
     if path is None or not os.access(path, os.X_OK):
         return False

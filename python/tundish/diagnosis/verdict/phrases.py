@@ -11,7 +11,7 @@ def count_text(count: int, noun: str, ending: str = "s") -> str:
 
 
 def shown_path(file: str) -> str:
-    """Relative to the current folder if the file is below it. A script may have removed that folder."""
+    """Returns a path relative to the current folder if the file is below it. The folder may be gone."""
     try:
         return file.removeprefix(os.getcwd() + os.sep)
     except OSError:
@@ -19,7 +19,7 @@ def shown_path(file: str) -> str:
 
 
 def real_path(file: str) -> str:
-    """Without links; as it is where it is relative to a folder that was removed."""
+    """Returns the path without links, or unchanged if it is relative to a folder that was removed."""
     try:
         return os.path.realpath(file)
     except OSError:

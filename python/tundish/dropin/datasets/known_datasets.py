@@ -115,7 +115,7 @@ def _numbers(dataset: Any, bases: list[tuple[Any, Part]]) -> Any:
 
 
 def fits(indices: Any, count: int) -> bool:
-    """Tells whether all indices are of a list of `count` elements."""
+    """Returns whether all indices are valid for a list of `count` elements."""
     return not indices.size or (int(indices.max()) < count and int(indices.min()) >= -count)
 
 

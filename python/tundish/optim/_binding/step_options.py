@@ -25,7 +25,7 @@ class Options:
     capturable: bool = False  # no effect: a CUDA graph can record every step
 
     def keep_state(self, parameter: Any, state: dict[str, Any], active: bool) -> bool:
-        """Whether they keep something in the state of a parameter. `active`: it has a gradient.
+        """Returns whether the options add to the state of a parameter. `active`: it has a gradient.
 
         The average of a weight that was never updated is the weight itself.
         """

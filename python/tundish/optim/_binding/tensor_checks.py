@@ -14,7 +14,7 @@ TYPES = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}
 
 
 def fp32_number(value: float, device: Any) -> Any:
-    """A tensor of one float32, as the engine reads and writes it, whatever torch's default dtype and device are."""
+    """Returns a tensor of one float32 for the engine, independent of torch's default dtype and device."""
     return torch.full((), value, dtype=torch.float32, device=device)
 
 

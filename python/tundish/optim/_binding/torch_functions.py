@@ -101,7 +101,7 @@ class _Torch:
         )
 
     def works(self) -> bool:
-        """Returns whether the functions are right about tensors with known properties."""
+        """Returns whether the functions give the right results for tensors with known properties."""
         for name, dtype in zip(_DTYPES, self.dtypes, strict=True):
             for shape in ((), (3,), (2, 5, 4)):
                 data = torch.ones(shape, dtype=getattr(torch, name), device="cpu")

@@ -16,8 +16,8 @@ def orthogonalize(
 
     Returns stacks of the same shapes.
 
-    One step is X <- (a + b G + c G^2) X with G = X X^T, or X^T X where a matrix has more rows than
-    columns. All stacks share one batch for G^2, and no matrix is transposed in memory.
+    One step is X <- (a + b G + c G^2) X with G = X X^T, or G = X^T X if a matrix has more rows than columns. All stacks
+    share one batch for G^2, and no matrix is transposed in memory.
     """
     for stack in stacks:
         norms = torch.linalg.vector_norm(stack, dim=(1, 2), keepdim=True)

@@ -49,12 +49,12 @@ class LongLived:
 def find_long_lived(
     job: Job | Step | Callable[[Any], Any], batch: Any = None, *, steps: int = 3
 ) -> list[LongLived]:
-    """Returns tensors that live longer than a training step needs them, the worst first.
+    """Returns tensors that live longer than a training step needs them, worst first.
 
-    Trains `steps` steps after a first one and examines what each leaves behind.
+    Trains one step, then `steps` more, and examines the tensors that each step leaves behind.
 
-    job    a Job or a Step; or a function that trains on one batch, as your loop does. Let the function
-           append to your lists what your loop appends; its return value is dropped
+    job    a Job or a Step; or a function that trains on one batch, as your loop does. If your loop appends
+           to lists, the function must do so too. Its return value is ignored
     batch  the argument of the function or the step
     """
     step, batches = _callable(job, batch)

@@ -40,5 +40,5 @@ def owned_tensors(owners: list[Any]) -> Iterator[tuple[str, list[Any]]]:
 
 
 def _made(tensors: Iterable[Any]) -> list[Any]:
-    """Drops the tensors of lazy modules that were never called; they have no memory yet."""
+    """Omits the tensors of lazy modules that were never called; they have no memory yet."""
     return [tensor for tensor in tensors if not is_lazy(tensor)]

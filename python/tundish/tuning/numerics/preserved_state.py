@@ -11,7 +11,7 @@ from ..._process.random_state import RandomState
 
 
 def write_values(tensor: torch.Tensor, values: torch.Tensor) -> None:
-    """tensor.copy_(values), also for a tensor of expand(), many elements of which are one in memory."""
+    """Like tensor.copy_(values), but also accepts an expanded tensor, whose elements share memory."""
     for dimension, (size, stride) in enumerate(zip(tensor.shape, tensor.stride())):
         if stride == 0 and size > 1:
             tensor, values = tensor.narrow(dimension, 0, 1), values.narrow(dimension, 0, 1)

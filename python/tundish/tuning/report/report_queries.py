@@ -131,7 +131,7 @@ def memory_text(row: Row, baseline: Row | None) -> str:
 
 
 def gain_text(row: Row) -> str:
-    """Returns the gain, such as "1.55x (1.53-1.56)"; adds "more" if not compared with the baseline."""
+    """Returns the gain, such as "1.55x (1.53-1.56)", with "more" if it is not relative to the baseline."""
     if row.gain is None:
         return ""
     more = "" if row.compared_with == "baseline" else " more"

@@ -1,8 +1,8 @@
 """The search for a batch size: finds where samples per second stop growing.
 
 The size doubles until memory runs out, the rate stops growing or a limit is reached. Then the sizes around the
-knee are measured, and the deciding sizes are measured again in turns. The caller measures a size: batch_size.py
-in a child process, tests with a simulated clock.
+knee are measured, and the deciding sizes are measured again alternately. The caller supplies the
+measurement: batch_size.py uses a child process, and tests a simulated clock.
 """
 
 from __future__ import annotations

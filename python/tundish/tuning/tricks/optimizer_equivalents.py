@@ -64,7 +64,7 @@ def twin_of(optimizer: Any) -> OptimizerTwin | None:
 
 
 def _count(steps: float) -> Any:
-    """A count of steps as torch keeps it, whatever the default dtype and device are."""
+    """Returns a step count as torch keeps it, independent of the default dtype and device."""
     return torch.tensor(steps, dtype=torch.float32, device="cpu")
 
 

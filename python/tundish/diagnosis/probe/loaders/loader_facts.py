@@ -30,7 +30,7 @@ def loader_length(iterator: Any, loader: Any) -> int | None:
 def loader_facts(loader: Any) -> LoaderFacts:
     """Returns the settings of a loader."""
     kind = loader_kind(loader)
-    # Other kinds of loaders may open files when their data set is accessed.
+    # Other kinds of loaders may open files when their dataset is accessed.
     dataset = dataset_name(loader) if kind == "torch" else None
     auto_threads = None
     if kind == "tundish":

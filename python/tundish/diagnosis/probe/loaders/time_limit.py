@@ -1,4 +1,4 @@
-"""Ends a look into a data set that waits for something that never comes, such as a queue that nobody fills any more."""
+"""Limits the time for loading samples: a dataset may wait forever, for example for an abandoned queue."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-_AGAIN_S = 1.0  # a data set may catch every exception and try again
+_AGAIN_S = 1.0  # a dataset may catch every exception and try again
 
 
 class TooLong(BaseException):
-    """No Exception: a data set may catch those."""
+    """Derived from BaseException, because a dataset may catch every Exception."""
 
 
 @contextlib.contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Raises TooLong in the block after so many seconds. Without effect where the script may use the alarm."""
+    """Raises TooLong in the block after a number of seconds. No effect if the script may use the alarm."""
     free = (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGALRM) in (signal.SIG_DFL, signal.SIG_IGN)

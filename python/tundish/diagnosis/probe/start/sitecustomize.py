@@ -27,7 +27,8 @@ def _begin() -> None:
 
     probe = os.path.dirname(_HERE)
     diagnosis = os.path.dirname(probe)
-    # Parents without their own code: that of tundish needs NumPy, which the script's Python may lack.
+    # Parent packages without their code: tundish/__init__.py needs NumPy, which the script may
+    # lack.
     parents = {_NAME: os.path.dirname(diagnosis), f"{_NAME}.diagnosis": diagnosis}
     for name, folder in parents.items():
         package = types.ModuleType(name)

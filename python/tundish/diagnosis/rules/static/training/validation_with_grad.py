@@ -66,7 +66,7 @@ def _trained_again(script: Script, name: str, loop: ast.AST, since: tuple[int, i
 
 
 def _needs_grad(script: Script, loop: ast.AST) -> bool:
-    """Returns whether the loop needs gradients, or is only called without gradients.
+    """Returns whether the loop needs gradients, or runs only where gradients are disabled.
 
     Examples are saliency maps, adversarial attacks and training in eval mode.
     """
