@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch.utils._python_dispatch import _disable_current_modes, _get_current_di
 
 from ...tuning.memory.live_memory import LiveMemory
 from ...tuning.memory.source_lines import Line
+from ..probe.layers.eager_code import run_eagerly
 from .allocation_sites import AllocationSite, current_site
 from .block_history import Mark, MemoryRecording
 
@@ -24,11 +26,14 @@ class CpuTracker:
 
     def __init__(self, device: torch.device) -> None:
         self._live = _ScriptMemory(device, lines=True)
+        self._eager: AbstractContextManager[Any] = nullcontext()
         self._marks: list[Mark] = []
         self._bounds: list[int] = []
 
     def begin(self, owned: Iterable[tuple[str, list[Any]]]) -> None:
         self.name_owned(owned)
+        self._eager = run_eagerly()
+        self._eager.__enter__()
         self._live.__enter__()
         self._bounds.append(self._position())
 
@@ -45,6 +50,8 @@ class CpuTracker:
         self._bounds.append(self._position())
 
     def end(self) -> None:
+        self._eager.__exit__(None, None, None)
+        self._eager = nullcontext()
         if not self._bounds:  # begin() failed
             return
         if _get_current_dispatch_mode() is not self._live:

@@ -11,6 +11,7 @@ import torch
 
 from ...tuning.batch_structure import tensors_of
 from ...tuning.memory.training_tensors import find_owners, owned_tensors
+from ..probe.layers.eager_code import run_eagerly
 from ..probe.profiles.recorded_facts import MemoryFacts, PredictedMemory
 from .allocation_sites import current_site
 from .cpu_blocks import CpuTracker
@@ -86,7 +87,7 @@ class MemoryRecorder:
             return
         self._facts = facts = explain(tracker.recorded())
         if hasattr(self._model, "_orig_mod") and isinstance(tracker, CpuTracker):
-            facts.notes.append("allocations of compiled code on a CPU are not recorded")
+            facts.notes.append("the compiled model ran uncompiled in the recorded steps")
         try:
             self._facts = replace(facts, predicted=self._prediction())
         except Exception as error:
@@ -107,7 +108,7 @@ class MemoryRecorder:
             silent.disabled = before
 
     def _predicted(self, optimizers: list[Any], devices: list[int]) -> PredictedMemory:
-        with torch.random.fork_rng(devices=devices):
+        with torch.random.fork_rng(devices=devices), run_eagerly():
             return predict(self._model, optimizers, self._shapes, self._autocast)
 
     def facts(self) -> MemoryFacts | None:

@@ -32,14 +32,10 @@ _COLLECTIVES = (
 )
 
 
-class Ended(SystemExit):
-    """Raised when everything is measured. The script ends as if it had called sys.exit(0)."""
-
-
 class Hooks:
     """Installs and removes the hooks.
 
-    `finish` is called once when everything is measured; may raise Ended. `failed` is called with
+    `finish` is called once when everything is measured; may raise SystemExit. `failed` is called with
     the first error of the watch.
     """
 
@@ -162,7 +158,7 @@ class Hooks:
 
         def make(original: Any) -> Any:
             def call(*args: Any, **kwargs: Any) -> Any:
-                if not watch.is_loop():
+                if _is_compiling() or not watch.is_loop():
                     return original(*args, **kwargs)
                 self._enter(part)
                 try:
@@ -182,6 +178,8 @@ class Hooks:
         plain, watch = hidden(self._part("backward")(original)), self._watch
 
         def call(*args: Any, **kwargs: Any) -> Any:
+            if _is_compiling():
+                return original(*args, **kwargs)
             if watch.is_loop():
                 self._report(watch.observed.backward_called)
             if watch.world <= 1 or watch.ledger.make_event is not None or not watch.is_loop():
@@ -202,9 +200,12 @@ class Hooks:
         """Measures outermost calls of a model or a loss. Calls of inner modules only cost a check."""
         watch, depth, observed = self._watch, self._depth, self._watch.observed
         is_grad_enabled, report = sys.modules["torch"].is_grad_enabled, self._report
+        is_compiling = sys.modules["torch"].compiler.is_compiling
         depth.inside = False
 
         def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if is_compiling():  # torch.compile(model) compiles this function with the model
+                return original(self, *args, **kwargs)
             watch.module_calls += 1
             if observed.observes_parameters:
                 observed.called.add(id(self))
@@ -226,8 +227,9 @@ class Hooks:
         watch, cuda = self._watch, sys.modules["torch"].cuda
 
         def call(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-            passes = tensor.is_cuda or not cuda.is_initialized() or not watch.is_in_step()
-            if passes or _is_compiling():
+            if _is_compiling():
+                return original(tensor, *args, **kwargs)
+            if tensor.is_cuda or not cuda.is_initialized() or not watch.is_in_step():
                 return original(tensor, *args, **kwargs)
             self._enter("copy")
             try:

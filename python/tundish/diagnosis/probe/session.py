@@ -9,7 +9,7 @@ import sys
 
 from .collect import collect_facts, inspect_loader, save
 from .facts import Facts, LoaderFacts
-from .hooks import Ended, Hooks
+from .hooks import Hooks
 from .overhead import overhead_s
 from .settings import Settings
 from .watch import Watch
@@ -85,7 +85,7 @@ class Session:
         self._finished = True
         self.write()
         if self.settings.stop:
-            raise Ended(0)
+            raise SystemExit(0)  # no subclass: threading prints a traceback for it
 
 
 def report_unwatched(error: Exception) -> None:

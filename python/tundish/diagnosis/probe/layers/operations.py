@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry, sdpa_backward_flop_count, sdpa_flop_count
 
+from .eager_code import run_eagerly
 from .modules import layout
 
 _ATTENTION = ("scaled_dot_product", "flash_attention", "efficient_attention", "flex_attention")
@@ -68,6 +70,16 @@ class OperationCounter(TorchDispatchMode):  # type: ignore[misc]
         self._owner = owner
         self.counts: dict[int, Counted] = {}
         self.failed = ""
+        self._eager: AbstractContextManager[Any] = nullcontext()
+
+    def __enter__(self) -> Any:
+        self._eager = run_eagerly()
+        self._eager.__enter__()
+        return super().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        self._eager.__exit__(*error)
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}

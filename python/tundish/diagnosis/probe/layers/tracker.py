@@ -76,8 +76,10 @@ class Tracker:
     def _safely(self, function: Callable[..., None]) -> Callable[..., None]:
         """Catches errors, so that they do not reach the script. Tracking ends at the first error."""
 
+        is_compiling = sys.modules["torch"].compiler.is_compiling
+
         def call(*args: Any) -> None:
-            if self.failed or not self._is_tracked():
+            if is_compiling() or self.failed or not self._is_tracked():
                 return
             try:
                 function(*args)
