@@ -50,7 +50,8 @@ class RandomState(PythonRandomState):
 
 def loader_random_state(loader: Any) -> RandomState:
     """Returns a snapshot before samples are created. Includes generators of loader and sampler."""
-    sampler = getattr(loader, "sampler", None)
-    own = [getattr(owner, "generator", None) for owner in (loader, sampler)]
+    batches = getattr(loader, "batch_sampler", None)
+    owners = (loader, getattr(loader, "sampler", None), batches, getattr(batches, "sampler", None))
+    own = [getattr(owner, "generator", None) for owner in owners]
     kind = sys.modules["torch"].Generator
     return RandomState([one for one in own if isinstance(one, kind)], gpus=False)

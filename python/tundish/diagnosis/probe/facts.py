@@ -81,6 +81,7 @@ class SampleFacts:
     blocked_s: float
     rows: list[SampleRow]
     collate_s: float
+    batch_size: int = 0  # samples per batch, also of a batch sampler; 0: unknown
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.machinery
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -28,7 +27,7 @@ class AfterImport:
         if name not in self._pending:
             return None
         function = self._pending.pop(name)
-        spec = importlib.machinery.PathFinder.find_spec(name, path, target)
+        spec = self._find_by_others(name, path, target)
         if spec is None or spec.loader is None:
             return spec
         execute = spec.loader.exec_module
@@ -38,5 +37,15 @@ class AfterImport:
             function()
 
         # Patches only this object, not its class.
-        spec.loader.exec_module = execute_and_call  # type: ignore[method-assign]
+        spec.loader.exec_module = execute_and_call
         return spec
+
+    def _find_by_others(self, name: str, path: Sequence[str] | None, target: Any) -> Any:
+        """Asks the finders after this one. An editable installation has a finder of its own."""
+        after = sys.meta_path.index(self) + 1 if self in sys.meta_path else 0
+        for finder in sys.meta_path[after:]:
+            find = getattr(finder, "find_spec", None)
+            spec = None if find is None else find(name, path, target)
+            if spec is not None:
+                return spec
+        return None

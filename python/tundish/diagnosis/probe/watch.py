@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from statistics import median
 from typing import Any
 
 from ..._process.code_origin import user_files, user_line
@@ -25,6 +24,7 @@ from .layers.profile import LayerProfile
 from .loaders.cached_batches import CachedBatches, batch_structure
 from .loaders.feeding import Feeding, loader_or_iterator
 from .loaders.loader_facts import loader_length, prefetched, wait_until_filled
+from .median import median
 from .observations import Observations
 from .profiles.gpu_profile import GpuProfile
 from .profiles.line_samples import LineSampler

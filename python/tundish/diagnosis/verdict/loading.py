@@ -101,7 +101,7 @@ def _sampled(facts: Facts) -> Loading | None:
     if loader is None or loader.samples is None:
         return None
     samples = loader.samples
-    size = loader.batch_size or 1
+    size = samples.batch_size or loader.batch_size or 1
     stages = dict.fromkeys(STAGES, 0.0)
     rows = []
     for row in samples.rows:

@@ -9,9 +9,9 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from statistics import median
 from typing import Any
 
+from ..median import median
 from .layer_clocks import NoClock, Seconds, WallClock, gpu_clock
 from .layer_facts import LayerFacts, LayersFacts
 from .modules import Module, Modules

@@ -12,6 +12,7 @@ import random
 import sys
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from types import FrameType
 from typing import Any
 
@@ -115,36 +116,36 @@ def profile_dataset(loader: Any, most_s: float) -> SampleFacts:
     """Times samples, and the collation of a batch.
 
     Returns per sample: seconds, blocked seconds and rows; and the seconds of collating a batch.
-    Takes at most about twice `most_s` and three samples. The first sample is discarded, because it
+    Takes at most about twice `most_s` and three samples, or three batches with __getitems__(). The first sample is discarded, because it
     imports modules and opens files, which workers have already done.
     """
     dataset = copy.copy(loader.dataset)
     state = loader_random_state(loader)
     clock = BlockedClock()
     try:
-        size = loader.batch_size or 1
+        size = _samples_per_batch(loader)
         _make(dataset, 1, clock, None, most_s)
-        plain, samples = _make(dataset, size, clock, None, most_s)
+        plain, count, samples = _make(dataset, size, clock, None, most_s)
         rows = Rows(clock.measure_read_s())
-        profiled, again = _make(dataset, len(samples), clock, rows, most_s)
+        profiled, again, _ = _make(dataset, count, clock, rows, most_s)
         begin = clock.own()
-        if loader.batch_size:
+        if _collates(loader):
             loader.collate_fn(samples)
         end = clock.own()
     finally:
         clock.close()
         state.restore()
-    count = len(samples)
     # Profiling slows Python down, so the total comes from the samples without profiling.
-    sample_s = min(plain[0] / count, profiled[0] / len(again))
-    in_rows = sum(times[0] for times in rows.all.values()) / len(again)
-    scale = min(1.0, sample_s / in_rows if in_rows else 1.0) / len(again)
+    sample_s = min(plain[0] / count, profiled[0] / again)
+    in_rows = sum(times[0] for times in rows.all.values()) / again
+    scale = min(1.0, sample_s / in_rows if in_rows else 1.0) / again
     listed = [_row(key, times, scale, rows.lines[key]) for key, times in rows.all.items()]
     per_batch = size / count
     return SampleFacts(
         samples=count,
+        batch_size=size,
         sample_s=sample_s,
-        blocked_s=min(sample_s, max(0.0, profiled[1] / len(again))),
+        blocked_s=min(sample_s, max(0.0, profiled[1] / again)),
         rows=sorted(listed, key=lambda row: -row.s),
         collate_s=(end[0] - begin[0]) * per_batch,
     )
@@ -159,36 +160,68 @@ def _row(
 
 def _make(
     dataset: Any, most: int, clock: BlockedClock, rows: Rows | None, most_s: float
-) -> tuple[tuple[float, float], list[Any]]:
-    """Creates samples. Returns (own, blocked) seconds and the samples."""
-    next_sample = _sample_function(dataset)
-    samples: list[Any] = []
+) -> tuple[tuple[float, float], int, Any]:
+    """Creates samples. Returns (own, blocked) seconds, the number of samples, and the samples."""
+    next_samples = _sample_function(dataset)
+    made, samples = 0, None
     begin, began = clock.own(), time.perf_counter()
     watched = _codes(dataset)
-    while len(samples) < min(most, MOST_SAMPLES):
+    while (missing := min(most, MOST_SAMPLES) - made) > 0:
         try:
-            if rows is None:
-                samples.append(next_sample())
-            else:
-                with CallTimes(rows, clock, watched):
-                    samples.append(next_sample())
+            with nullcontext() if rows is None else CallTimes(rows, clock, watched):
+                count, new = next_samples(missing)
         except StopIteration:
             break
+        made += count
+        samples = new if samples is None else [*samples, *new]
         if time.perf_counter() - began > most_s:
             break
     end = clock.own()
-    if not samples:
+    if not made:
         raise ValueError("the dataset returned no sample")
-    return (end[0] - begin[0], end[1] - begin[1]), samples
+    return (end[0] - begin[0], end[1] - begin[1]), made, samples
 
 
-def _sample_function(dataset: Any) -> Callable[[], Any]:
-    if hasattr(type(dataset), "__getitem__") and hasattr(type(dataset), "__len__"):
-        count = len(dataset)
-        numbers = random.Random(0)
-        return lambda: dataset[numbers.randrange(count)]
-    iterator = iter(dataset)
-    return lambda: next(iterator)
+def _samples_per_batch(loader: Any) -> int:
+    """Returns 1 for a loader that does not batch samples."""
+    if loader.batch_size:
+        return int(loader.batch_size)
+    if not _collates(loader):
+        return 1
+    size = getattr(loader.batch_sampler, "batch_size", None)
+    if isinstance(size, int) and size > 0:
+        return size
+    return len(next(iter(loader.batch_sampler)))
+
+
+def _collates(loader: Any) -> bool:
+    return bool(loader.batch_size) or getattr(loader, "batch_sampler", None) is not None
+
+
+def _sample_function(dataset: Any) -> Callable[[int], tuple[int, Any]]:
+    """Returns a function that makes a list of one sample, or all requested ones in one call.
+
+    __getitems__() makes all of them. It may return anything that the collate function accepts.
+    """
+    iterable = sys.modules["torch"].utils.data.IterableDataset
+    has_items = hasattr(type(dataset), "__getitem__") and hasattr(type(dataset), "__len__")
+    if isinstance(dataset, iterable) or not has_items:
+        iterator = iter(dataset)
+        return lambda most: (1, [next(iterator)])
+    count, numbers = len(dataset), random.Random(0)
+    if _makes_batches(dataset):
+        return lambda most: (
+            most,
+            dataset.__getitems__([numbers.randrange(count) for _ in range(most)]),
+        )
+    return lambda most: (1, [dataset[numbers.randrange(count)]])
+
+
+def _makes_batches(dataset: Any) -> bool:
+    """Returns whether torch calls __getitems__(). A Subset has one that may only call its dataset."""
+    if isinstance(dataset, sys.modules["torch"].utils.data.Subset):
+        return _makes_batches(dataset.dataset)
+    return callable(getattr(dataset, "__getitems__", None))
 
 
 def _codes(dataset: Any) -> set[Any]:
@@ -196,7 +229,7 @@ def _codes(dataset: Any) -> set[Any]:
     codes = set()
     pending = [dataset]
     for dataset in pending:
-        for name in ("__getitem__", "__iter__"):
+        for name in ("__getitem__", "__getitems__", "__iter__"):
             code = getattr(getattr(type(dataset), name, None), "__code__", None)
             if code is not None:
                 codes.add(code)

@@ -38,7 +38,8 @@ def classify_call(frame: FrameType, function: Any) -> tuple[str, Kind, bool]:
     simple = code.co_name
     if is_own_file(code.co_filename):  # hook around a module's call
         return name, "other", True
-    if simple in _DELEGATING or (simple == "__getitem__" and owner is not None):
+    comprehension = simple.startswith("<") and name.endswith("__getitems__")
+    if simple in _DELEGATING or comprehension or (simple == "__getitem__" and owner is not None):
         return name, "other", True
     is_call = simple in ("__call__", "forward", "_call_impl", "_wrapped_call_impl")
     if is_call and type(owner).__name__ == "Compose":

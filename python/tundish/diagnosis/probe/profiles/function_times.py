@@ -1,8 +1,12 @@
-"""Profiles the host functions of some steps with cProfile in the loop's thread."""
+"""Profiles the host functions of some steps in the loop's thread.
+
+Uses the C module behind cProfile, because cProfile imports Python's module `profile`: it would hide
+a profile.py of the script.
+"""
 
 from __future__ import annotations
 
-import cProfile
+import _lsprof
 import threading
 from typing import Any
 
@@ -21,12 +25,12 @@ class FunctionTimes:
     def __init__(self, steps: int) -> None:
         self.steps, self.failed = steps, ""
         self._seen = 0
-        self._profile: cProfile.Profile | None = None
+        self._profile: Any = None
         self._rows: list[FunctionRow] = []
         self._threads = 1
 
     def start(self, watch: Any) -> None:
-        self._profile = cProfile.Profile()
+        self._profile = _lsprof.Profiler()
         self._threads = threading.active_count()
         self._profile.enable()
 
@@ -66,7 +70,9 @@ def _row(entry: Any, steps: int) -> FunctionRow:
     if isinstance(entry.code, str):  # a C function: "<built-in method time.sleep>"
         file, line, name = "", 0, entry.code.strip("<>")
     else:
-        file, line, name = entry.code.co_filename, entry.code.co_firstlineno, entry.code.co_qualname
+        code = entry.code
+        name = getattr(code, "co_qualname", code.co_name)  # needs Python 3.11
+        file, line = code.co_filename, code.co_firstlineno
     return FunctionRow(
         function=name,
         file=file,

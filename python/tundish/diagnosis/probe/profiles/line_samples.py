@@ -10,11 +10,11 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from itertools import islice
-from statistics import median
 from types import CodeType, FrameType
 
 from ...._process.code_origin import framework_name, is_own_file, is_user_file
 from ..facts import LineFacts
+from ..median import median
 
 PERIOD_S = 0.002
 RARE_STEP = 5.0  # multiple of the median; longer steps contain a validation or a checkpoint
