@@ -151,6 +151,26 @@ def test_notebooks_are_checked_cell_by_cell(tmp_path):
     assert f"{tmp_path}/a.ipynb:cell 4:5:14: warning" in str(tundish.check(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("first", "last"),
+    [
+        ("%%time\n", ""),
+        ("\n%%capture output\n", ""),
+        ("files = !ls\n%cd data\n", ""),
+        ("names, count = %who_ls\n", ""),
+        ("model?\n!pip install \\\n    one \\\n    two\n", ""),
+        ("# is this fast?\n?model\n", ""),
+        ("", "rest = (7\n% 2)\n"),
+        ("", 'text = """\n%d files\n!"""\n'),
+    ],
+)
+def test_a_cell_with_commands_of_ipython_is_checked(first, last, tmp_path):
+    (tmp_path / "a.ipynb").write_text(notebook(PRELUDE, first + LOOP.format("") + "\n" + last))
+    (finding,) = tundish.check(tmp_path).findings
+    assert (finding.cell, finding.line) == (2, 5 + first.count("\n"))
+    assert finding.excerpt == "    total += loss.item()"
+
+
 def test_a_finding_of_a_notebook_names_other_lines_by_their_cell(tmp_path):
     cells = [
         "import torch\nfrom torch.utils.data import DataLoader\nloader = DataLoader(data)",
@@ -190,6 +210,23 @@ def test_a_broken_notebook_is_reported(text, tmp_path):
     (refused,) = tundish.check(tmp_path).not_checked
     assert refused.reason
     assert refused.fix
+
+
+@pytest.mark.parametrize("codec", ["punycode", "undefined", "idna"])
+def test_an_encoding_without_text_does_not_stop_the_other_files(codec, script):
+    odd = script.with_name("odd.py")
+    odd.write_bytes(f"# coding: {codec}\nk = 1..x\n".encode())
+    report = tundish.check(script.parent)
+    assert [finding.check for finding in report.findings] == ["item-in-loop"]
+    assert all(refused.file == str(odd) for refused in report.not_checked)
+
+
+def test_pipes_and_files_of_editors_in_a_folder_are_left_out(script):
+    os.mkfifo(script.with_name("pipe.py"))
+    os.symlink("user@host.1234", script.with_name(".#train.py"))
+    script.with_name("._train.py").write_bytes(b"\0\5\x16\7")
+    report = tundish.check(script.parent)
+    assert (report.files, report.not_checked) == (1, [])
 
 
 def run(*words, capsys):

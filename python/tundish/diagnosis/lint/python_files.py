@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 
 from ..._c.errors import ArgumentError
 from .unit_tests import in_tests_folder
 
 EXTENSIONS = (".py", ".ipynb")
-# folders of tools and environments
+# folders of tools and environments; files of Emacs (.#train.py) and macOS (._train.py) are left out too
 _SKIPPED = {"__pycache__", "node_modules", "site-packages", "build", "dist", "venv", "env"}
 
 
@@ -45,5 +46,14 @@ def _files(path: str) -> Iterator[str]:
             name for name in folders if name not in _SKIPPED and not name.startswith(".")
         )
         for name in sorted(names):
-            if name.endswith(EXTENSIONS):
-                yield os.path.join(folder, name)
+            file = os.path.join(folder, name)
+            if name.endswith(EXTENSIONS) and not name.startswith((".#", "._")) and _has_text(file):
+                yield file
+
+
+def _has_text(file: str) -> bool:
+    """Returns whether a name in a folder may be a script: a pipe would be read forever."""
+    try:
+        return stat.S_ISREG(os.stat(file).st_mode)
+    except OSError:
+        return True  # reported as a file that could not be checked

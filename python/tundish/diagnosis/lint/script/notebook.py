@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from .source_text import Refused, Source, check_size, decode, parse, split_lines
+
+# cell magics that run the rest of their cell as Python, in the notebook's process
+_PYTHON_MAGICS = {"%%time", "%%timeit", "%%capture", "%%prun", "%%memit", "%%debug", "%%snakeviz"}
+_ASKED = re.compile(r"[\w.]+\?\??\s*")
+_ASSIGNED = re.compile(r"([\w.,\s]+=\s*)[!%]")
 
 
 def read_notebook(path: str, data: bytes) -> Source:
@@ -17,9 +23,7 @@ def read_notebook(path: str, data: bytes) -> Source:
     lines: list[str] = []
     cells: list[tuple[int, int]] = []
     for number, text in enumerate(_code_cells(decode(data)), 1):
-        own = [_without_magic(line) for line in split_lines(text)]
-        if text.lstrip().startswith("%%") or not _parses("\n".join(own)):
-            own = [""] * len(own)
+        own = _python_lines(split_lines(text))
         lines += own
         cells += [(number, line) for line in range(1, len(own) + 1)]
     return Source(path, lines, parse("\n".join(lines)), cells)
@@ -46,12 +50,40 @@ def _code_cells(text: str) -> list[str]:
     return found
 
 
-def _without_magic(line: str) -> str:
-    """Replaces an IPython command (`%timeit x`, `!pip install y`) by `pass`."""
-    stripped = line.lstrip()
-    if stripped.startswith(("%", "!", "?")):
-        return line[: len(line) - len(stripped)] + "pass"
-    return line
+def _python_lines(lines: list[str]) -> list[str]:
+    """Returns the lines of a cell as Python: without commands of IPython, or blank if it is not Python."""
+    first = next((number for number, line in enumerate(lines) if line.strip()), 0)
+    magic = lines[first].split()[0] if lines[first].strip() else ""
+    if magic in _PYTHON_MAGICS:
+        lines = [*[""] * (first + 1), *lines[first + 1 :]]
+    elif magic.startswith("%%"):
+        return [""] * len(lines)
+    # A line may begin with % inside an expression or a string: then the cell is Python as it is.
+    if _parses("\n".join(lines)):
+        return lines
+    lines = _without_commands(lines)
+    return lines if _parses("\n".join(lines)) else [""] * len(lines)
+
+
+def _without_commands(lines: list[str]) -> list[str]:
+    """Replaces commands of IPython (`%timeit x`, `!pip install y`, `files = !ls`, `model?`)."""
+    out: list[str] = []
+    continues = False  # the previous line is a command that ends with a backslash
+    for line in lines:
+        stripped = line.lstrip()
+        indent = line[: len(line) - len(stripped)]
+        assigned = _ASSIGNED.match(stripped)
+        is_command = stripped.startswith(("%", "!", "?"))
+        if continues:
+            out.append("")
+        elif is_command or _ASKED.fullmatch(stripped):
+            out.append(f"{indent}pass")
+        elif assigned:
+            out.append(f"{indent}{assigned[1]}get_ipython()")
+        else:
+            out.append(line)
+        continues = (continues or is_command or bool(assigned)) and line.endswith("\\")
+    return out
 
 
 def _parses(text: str) -> bool:

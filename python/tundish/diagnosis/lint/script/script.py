@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TypeVar
@@ -32,12 +33,16 @@ class Script:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.tree = source.tree
+        self._functions: dict[ast.AST, ast.AST] = {}  # results of function()
         self.scopes, self.parents = make_scopes(source.tree)
         self._by_type: dict[type[ast.AST], list[ast.AST]] = {}
         for node in self.scopes:
             self._by_type.setdefault(type(node), []).append(node)
         for nodes in self._by_type.values():
             nodes.sort(key=start_position)
+        self._starts = {
+            kind: [start_position(node) for node in nodes] for kind, nodes in self._by_type.items()
+        }
         imports = [*self.nodes(ast.Import), *self.nodes(ast.ImportFrom)]
         self.imports = imported_names(imports)
         self.imported = imported_modules(imports)
@@ -118,10 +123,11 @@ class Script:
 
     def function(self, node: ast.AST) -> ast.AST:
         """Returns the function around a node, or the module."""
-        for ancestor in self.ancestors(node):
-            if isinstance(ancestor, FUNCTIONS):
-                return ancestor
-        return self.tree
+        found = self._functions.get(node)
+        if found is None:
+            around = (outer for outer in self.ancestors(node) if isinstance(outer, FUNCTIONS))
+            found = self._functions[node] = next(around, self.tree)
+        return found
 
     def enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
         """Returns the class whose method contains the node."""
@@ -165,12 +171,12 @@ class Script:
         home = outer if isinstance(outer, FUNCTIONS) else self.function(outer)
         if isinstance(outer, ast.Module):
             home = outer
+        starts = self._starts.get(kind, [])
+        near = slice(bisect_left(starts, first), bisect_right(starts, last))
         return [
             node
-            for node in self.nodes(kind)
-            if first <= start_position(node) <= last
-            and node is not outer
-            and self.function(node) is home
+            for node in self.nodes(kind)[near]
+            if node is not outer and self.function(node) is home
         ]
 
     # --- names ------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import re
+import sys
 import tokenize
 import warnings
 from dataclasses import dataclass
@@ -64,6 +65,8 @@ def decode(data: bytes) -> str:
         raise Refused(
             f"byte {error.start:,} is not {error.encoding}", "save the file as UTF-8", line
         ) from None
+    except UnicodeError as error:  # codecs such as punycode name no byte
+        raise Refused(f"not in its declared encoding: {error}", "save it as UTF-8") from None
     if "\0" in text:
         raise Refused(
             "contains null bytes, so it is not Python source",
@@ -95,7 +98,7 @@ def parse(text: str) -> ast.Module:
             return ast.parse(text)
         except SyntaxError as error:
             message = error.msg or "invalid syntax"
-            fix = "run it with Python 3 first"
+            fix = f"run it with this Python ({sys.version_info[0]}.{sys.version_info[1]}) first"
             if "print" in message and "parenthes" in message:
                 fix = "this is Python 2: convert it to Python 3"
             raise Refused(f"syntax error: {message}", fix, error.lineno) from None

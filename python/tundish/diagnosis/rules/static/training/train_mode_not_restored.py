@@ -15,15 +15,63 @@ def find(script: Script) -> Iterator[Found]:
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
         if owner is None or script.values.infer(owner).kind != "model" or not written(owner):
             continue
-        epochs = script.loops_around(call)
-        if not epochs or not _trains(script, epochs[-1], written(owner)):
+        epochs = _loop_with_one_model(script, call, owner)
+        if epochs is None or not _trains(script, epochs, written(owner)):
             continue
-        if not script.methods("train"):
+        if not script.methods("train") and not _is_last(script, call, epochs):
             yield Found(
                 call,
                 f"after this line, {written(owner)} stays in eval mode: nothing calls {written(owner)}.train() again",
                 f"call {written(owner)}.train() at the beginning of each epoch",
             )
+
+
+def _loop_with_one_model(script: Script, call: ast.Call, model: ast.expr) -> ast.AST | None:
+    """Returns the outermost loop around `call` that does not create the model.
+
+    A loop over folds creates a new model for each fold, which starts in training mode.
+    """
+    loops = script.loops_around(call)
+    bindings = script.bindings(model)
+    kept = [
+        loop
+        for loop in loops
+        if not any(script.is_inside(binding.statement, loop) for binding in bindings)
+    ]
+    return kept[-1] if kept else None
+
+
+def _is_last(script: Script, call: ast.Call, epochs: ast.AST) -> bool:
+    """Returns whether the loop ends after `call`: by break or return, or in its last pass."""
+    below: ast.AST = call
+    leaves: tuple[type[ast.stmt], ...] = (ast.Return, ast.Raise, ast.Break)
+    for ancestor in script.ancestors(call):
+        if isinstance(ancestor, ast.For | ast.AsyncFor | ast.While) and ancestor is not epochs:
+            leaves = (ast.Return, ast.Raise)  # a break leaves only this inner loop
+        for name in ("body", "orelse", "finalbody"):
+            block = getattr(ancestor, name, None)
+            if not isinstance(block, list) or below not in block:
+                continue
+            if isinstance(block[-1], leaves):
+                return True
+            if isinstance(ancestor, ast.If) and name == "body" and _is_one_pass(ancestor, epochs):
+                return True
+        if ancestor is epochs:
+            break
+        below = ancestor
+    return False
+
+
+def _is_one_pass(test: ast.If, epochs: ast.AST) -> bool:
+    """Recognizes `if epoch == EPOCHS - 1:` in `for epoch in ...`."""
+    compared = test.test
+    if not isinstance(compared, ast.Compare) or not isinstance(compared.ops[0], ast.Eq):
+        return False
+    counters = {
+        node.id for node in ast.walk(getattr(epochs, "target", test)) if isinstance(node, ast.Name)
+    }
+    sides = [compared.left, *compared.comparators]
+    return any(isinstance(side, ast.Name) and side.id in counters for side in sides)
 
 
 def _trains(script: Script, epochs: ast.AST, model: str) -> bool:
@@ -46,5 +94,5 @@ CHECK = Check(
     before="for epoch in range(90):\n    for x, y in loader:\n        ...  # trains\n    model.eval()\n    ...",
     after="for epoch in range(90):\n    model.train()\n    for x, y in loader:\n        ...\n    model.eval()\n    ...",
     find=find,
-    silent="scripts that call train() anywhere",
+    silent="scripts that call train() anywhere; an eval() after which the loop ends, or before which it creates the model",
 )
