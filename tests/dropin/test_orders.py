@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from torch.utils.data import (
+    BatchSampler,
     ConcatDataset,
     DataLoader,
     DistributedSampler,
@@ -58,6 +59,61 @@ def test_the_seed_is_torchs_or_the_generators(numbered):
     torch.manual_seed(7)
     assert flat(accelerated(DataLoader(numbered, 4, shuffle=True))) == one
     assert flat(accelerated(DataLoader(numbered, 4, shuffle=True), seed=3)) != one
+
+
+@pytest.mark.parametrize("own_generator", [False, True])
+@pytest.mark.parametrize("order", ["tundish", "sampler"])
+def test_a_loader_created_in_every_epoch_has_other_orders_and_augmentations(order, own_generator):
+    dataset = torch_sets.in_memory(datasets.CIFAR10, torch_sets.RANDOM, count=12)
+
+    def epochs():
+        torch.manual_seed(3)
+        options = {"generator": torch.Generator().manual_seed(4)} if own_generator else {}
+        for _ in range(3):
+            loader = accelerated(DataLoader(dataset, 12, shuffle=True, **options), order=order)
+            images, labels = next(iter(loader))
+            yield labels.tolist(), images[labels.argsort(stable=True)]
+
+    first, second, third = epochs()
+    assert first[0] != second[0] != third[0] != first[0]
+    assert not torch.equal(first[1], second[1])
+    assert not torch.equal(second[1], third[1])
+    again = next(epochs())
+    assert again[0] == first[0]
+    assert torch.equal(again[1], first[1])
+
+
+def test_loaders_created_before_they_are_iterated_have_different_seeds(numbered):
+    def orders():
+        torch.manual_seed(3)
+        loaders = [accelerated(DataLoader(numbered, 4, shuffle=True)) for _ in range(3)]
+        return [flat(loader) for loader in loaders]
+
+    first = orders()
+    assert first[0] != first[1] != first[2] != first[0]
+    assert orders() == first, "the same seed gives the same orders"
+    dataset = torch_sets.in_memory(datasets.CIFAR10, torch_sets.RANDOM, count=9)
+    one, other = (accelerated(DataLoader(dataset, 9)) for _ in range(2))
+    assert not torch.equal(next(iter(one))[0], next(iter(other))[0]), "two views of each image"
+
+
+def test_a_loader_draws_one_number_when_it_is_first_iterated(numbered):
+    torch.manual_seed(3)
+    expected = torch.empty((), dtype=torch.int64).random_(), torch.rand(2)
+    torch.manual_seed(3)
+    loader = accelerated(DataLoader(numbered, 4, shuffle=True))
+    list(loader)
+    state = loader.state_dict()
+    list(loader)
+    assert state["seed"] == expected[0]
+    assert torch.equal(torch.rand(2), expected[1])
+    torch.manual_seed(3)
+    resumed = accelerated(DataLoader(numbered, 4, shuffle=True))
+    resumed.load_state_dict(state)
+    list(resumed)
+    fixed = accelerated(DataLoader(numbered, 4, shuffle=True), seed=1)
+    list(fixed)
+    assert torch.empty((), dtype=torch.int64).random_() == expected[0], "neither draws"
 
 
 def test_a_random_sampler_may_draw_fewer_or_repeated_samples(numbered):
@@ -172,6 +228,16 @@ def test_the_epoch_of_the_sampler_is_followed(numbered):
     loader.set_epoch(2)
     assert sampler.epoch == 2
     assert flat(loader) == epochs[2]
+
+
+def test_the_epoch_of_a_sampler_inside_a_batch_sampler_is_followed(numbered):
+    sampler = DistributedSampler(numbered, 2, 0)
+    loader = accelerated(DataLoader(numbered, batch_sampler=BatchSampler(sampler, 4, False)))
+    sampler.set_epoch(5)
+    list(loader)
+    assert loader.epoch == 6
+    loader.set_epoch(2)
+    assert sampler.epoch == 2
 
 
 def test_a_sampler_of_the_users_gives_its_own_indices(numbered):

@@ -31,10 +31,14 @@ def batches(loader, epochs=1):
 
 
 def test_a_pack_is_made_in_the_background_and_used_from_the_next_epoch_on(folder):
-    torch.manual_seed(3)
     dataset = Subset(torch_sets.image_folder(folder, RANDOM), [0, 5, 3, 8, 1])
-    expected = batches(accelerated(DataLoader(dataset, 2, shuffle=True)), 3)
-    loader = accelerated(DataLoader(dataset, 2, shuffle=True), pack="auto")
+
+    def make(pack=None):
+        torch.manual_seed(3)
+        return accelerated(DataLoader(dataset, 2, shuffle=True), pack=pack)
+
+    expected = batches(make(), 3)
+    loader = make(pack="auto")
     assert "in the background" in str(loader.report)
     first = batches(loader)
     wait_for(loader)
@@ -43,7 +47,7 @@ def test_a_pack_is_made_in_the_background_and_used_from_the_next_epoch_on(folder
     for one, other in zip(first + rest, expected, strict=True):
         assert torch.equal(one[0], other[0]), "the order and the augmentations go on"
         assert torch.equal(one[1], other[1])
-    again = accelerated(DataLoader(dataset, 2, shuffle=True), pack="auto")
+    again = make(pack="auto")
     assert "which has these files" in str(again.report), "the pack was found"
     assert [x[1].tolist() for x in again] == [x[1].tolist() for x in expected[:3]]
 

@@ -145,8 +145,9 @@ def test_inspecting_a_loader_draws_no_random_numbers(folder):
     ours = accelerated(DataLoader(torch_sets.image_folder(folder, RANDOM), 4), prove=1)
     assert torch.equal(torch.rand(3), expected)
     first = next(iter(ours))[0]
+    torch.manual_seed(5)
     again = accelerated(DataLoader(torch_sets.image_folder(folder, RANDOM), 4))
-    assert torch.equal(next(iter(again))[0], first), "the seed is that of torch.manual_seed"
+    assert torch.equal(next(iter(again))[0], first), "the seed comes from torch.manual_seed"
 
 
 def test_the_result_has_the_interface_of_the_loader(folder):

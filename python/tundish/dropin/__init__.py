@@ -5,6 +5,7 @@ datasets/             datasets that the engine reads itself, also through Subset
 translate             translates the transforms of a dataset to tundish transforms
 samplers              translates samplers to orders of the engine
 loader_arguments      checks for DataLoader arguments that need Python
+loader_seeds          seeds of loaders, from torch's generators
 native_loader         replaces the DataLoader if the engine makes the batches
 torch_loader          wraps the DataLoader if the dataset keeps its code
 packs/                finds a pack beside the files, or makes it in the background

@@ -16,7 +16,8 @@ from .accelerate_report import Report, worker_text
 from .datasets.known_datasets import KnownDataset, recognize_dataset
 from .datasets.part_sources import open_parts
 from .datasets.parts import Files, Pixels, Ranges
-from .loader_arguments import check_arguments, seed_of
+from .loader_arguments import check_arguments
+from .loader_seeds import seed_for
 from .native_loader import ListedLoader, LoaderSpec, NativeLoader, OrderedLoader
 from .packs.packs import PackBeside
 from .proof import allowed_difference, check_first_sample, prove_batches
@@ -72,8 +73,8 @@ def accelerate(
     prove       number of batches to compare with torch's code first; torch's code stays if they differ
     order       "tundish" draws random orders with the engine, resumable anywhere; "sampler" always uses the
                 indices of the sampler
-    seed        seed of orders and augmentations; None takes the seed of torch.manual_seed(), of the
-                generator, or of the DistributedSampler
+    seed        seed of orders and augmentations; None takes the next number of the DataLoader's
+                generator or of torch's, or the seed of a DistributedSampler
     options     arguments of tundish.Loader: threads, prefetch, memory, cache, memory_format (default
                 "contiguous", as in torch), on_error (default "fail", as in torch), max_bad, hang_warning,
                 decode, resident, trace, cache_dir, cache_dir_limit; no effect if torch's code stays
@@ -138,12 +139,14 @@ def _native(dataloader: Any, request: AccelerateRequest, arguments: dict[str, An
     known = recognize_dataset(dataloader.dataset)
     transforms = translate(known.transforms)
     epochs = epochs_of(dataloader, known, request.own_order)
+    given = request.seed is not None or "seed" in epochs.options
+    seed = None if given else seed_for(dataloader, epochs.sampler, epochs.listed)
     options = {
         **request.options,
         "transforms": transforms,
         "mode": known.parts[0].mode,
         "exif_orientation": known.parts[0].upright,
-        "seed": seed_of(dataloader, epochs.sampler),
+        "seed": 0 if seed is None else seed.value,
         "device": request.device,
         "pin_memory": _pins(dataloader, request.device),
     }
@@ -174,7 +177,7 @@ def _native(dataloader: Any, request: AccelerateRequest, arguments: dict[str, An
             report.differs.append(_OTHER_NUMBERS)
         pack, packed = _pack_of(known, request.pack, report, prove)
         kind = ListedLoader if epochs.listed else OrderedLoader
-        return kind(dataloader, spec, source, packed, report, arguments, pack)
+        return kind(dataloader, spec, source, packed, report, arguments, pack, seed)
     except (Error, ValueError) as error:
         is_sample = isinstance(error, SampleError)  # torch may read what the engine does not
         if not is_sample and _is_of_options(arguments, known, epochs, options):

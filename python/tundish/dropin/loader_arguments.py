@@ -64,13 +64,3 @@ def _only_seeds(function: Any) -> bool:
         function = function.func
     name = f"{getattr(function, '__module__', '')}.{getattr(function, '__name__', '')}"
     return function is None or name in _SEED
-
-
-def seed_of(dataloader: Any, sampler: Any) -> int:
-    """Returns the seed set by torch.manual_seed() or a generator, without drawing a number."""
-    import torch
-
-    for generator in (getattr(sampler, "generator", None), dataloader.generator):
-        if generator is not None:
-            return int(generator.initial_seed()) % 2**63
-    return int(torch.initial_seed()) % 2**63

@@ -14,6 +14,7 @@ from .datasets.known_datasets import KnownDataset
 from .datasets.part_sources import labels_of
 from .datasets.parts import Names, Pixels
 from .forwarded_attributes import is_forwarded
+from .loader_seeds import LoaderSeed
 from .packs.packs import PackBeside
 from .samplers import Epochs, draw_list, order_of
 
@@ -79,6 +80,7 @@ class NativeLoader:
         report: Report,
         arguments: dict[str, Any],
         pack: PackBeside | None,
+        seed: LoaderSeed | None,
     ) -> None:
         self._dataloader = dataloader
         self._spec = spec
@@ -86,6 +88,7 @@ class NativeLoader:
         self._source = packed or files  # the source in use
         self._arguments = arguments  # arguments of accelerate(), for pickling
         self._pack = pack  # None, or a pack that is not ready yet
+        self._seed = seed  # None: not from a generator of torch
         self._snapshot = Snapshot(dataloader, spec.known, spec.epochs.listed)
         self._seen_epoch = 0  # last epoch seen on the sampler
         self.report = report
@@ -135,6 +138,10 @@ class NativeLoader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _use_seed(self, draws: bool) -> None:
+        if self._seed is not None:
+            self._seed.use(draws)
+
     def _switch_to_pack(self) -> bool:
         """Switches to a pack if it has become ready. Returns whether it did."""
         source = None if self._pack is None else self._pack.poll()
@@ -160,6 +167,7 @@ class ListedLoader(NativeLoader):
         epochs = self._spec.epochs
         makes_iterator = not self._has_iterator
         self._has_iterator = self._dataloader.persistent_workers  # torch iterates with it again
+        self._use_seed(draws=False)  # the next line draws
         numbers = draw_list(self._dataloader, self._spec.known, epochs.sampler, makes_iterator)
         self.close()
         self._loader = None  # its disk cache, if any, is complete for the next loader
@@ -172,8 +180,12 @@ class ListedLoader(NativeLoader):
     def set_epoch(self, epoch: int) -> None:
         """Sets the epoch of the next iteration, for the sampler and the augmentations."""
         self._epoch = epoch - 1
-        if hasattr(self.sampler, "set_epoch"):
-            self.sampler.set_epoch(epoch)
+        _set_epoch(self._spec.epochs.sampler, epoch)
+
+
+def _set_epoch(sampler: Any, epoch: int) -> None:
+    if hasattr(sampler, "set_epoch"):
+        sampler.set_epoch(epoch)
 
 
 class OrderedLoader(NativeLoader):
@@ -193,6 +205,7 @@ class OrderedLoader(NativeLoader):
 
     def __iter__(self) -> Any:
         self._snapshot.check()
+        self._use_seed(draws=True)
         iterator = iter(self._engine)
         if self._switch_to_pack():
             place = self._engine._run.place
@@ -204,14 +217,13 @@ class OrderedLoader(NativeLoader):
 
     def set_epoch(self, epoch: int) -> None:
         """Sets the epoch of the next iteration, or of an iteration that has not returned a batch yet."""
-        if hasattr(self.sampler, "set_epoch"):
-            self.sampler.set_epoch(epoch)
+        _set_epoch(self._spec.epochs.sampler, epoch)
         self._seen_epoch = epoch
         self._engine.set_epoch(epoch)
 
     def follow_sampler(self) -> None:
         """Adopts the epoch of the sampler: some scripts call sampler.set_epoch(), even after iter()."""
-        epoch = getattr(self.sampler, "epoch", None)
+        epoch = getattr(self._spec.epochs.sampler, "epoch", None)
         if isinstance(epoch, int) and epoch != self._seen_epoch:
             self._seen_epoch = epoch
             self._engine.set_epoch(epoch)
@@ -228,6 +240,7 @@ class OrderedLoader(NativeLoader):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continues where the state was saved, with its seed, from a pack or from the files."""
+        self._use_seed(draws=False)  # the saved run drew the number
         seed = state.get("seed") if isinstance(state, dict) else None
         if self._arguments["seed"] is None and isinstance(seed, int) and seed != self._spec.seed:
             self._spec, self._files_print = self._spec.with_seed(seed), None

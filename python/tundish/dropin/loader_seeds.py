@@ -1,0 +1,69 @@
+"""Seeds of accelerated DataLoaders, taken from torch's random generators.
+
+A DataLoader of torch draws a seed whenever it is iterated. So two loaders, or a loader created anew in every epoch,
+have different orders and augmentations. The same holds here, with fewer numbers drawn.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+_STEP = (
+    0x9E3779B97F4A7C15  # distance between the seeds of loaders made from one state of a generator
+)
+
+_unused: weakref.WeakSet[LoaderSeed] = weakref.WeakSet()
+
+
+class LoaderSeed:
+    """The seed of one loader: the next number of a generator, which use() draws.
+
+    Creating it draws nothing. Loaders that exist before any of them is iterated get different seeds.
+
+    generator  a torch.Generator; None: torch's default generator
+    """
+
+    def __init__(self, generator: Any) -> None:
+        self._generator = generator
+        self._next = _peek(generator)
+        taken = {seed._number for seed in list(_unused) if seed._next == self._next}
+        self._number = next(n for n in range(len(taken) + 1) if n not in taken)
+        self.value = (self._next + self._number * _STEP) % 2**63
+        _unused.add(self)
+
+    def use(self, draws: bool = True) -> None:
+        """Draws the number from the generator, the first time.
+
+        draws  False if the number is drawn elsewhere, or was drawn by the run that is resumed
+        """
+        if self in _unused:
+            _unused.discard(self)
+            if draws:
+                _draw(self._generator)
+
+
+def seed_for(dataloader: Any, sampler: Any, listed: bool) -> LoaderSeed:
+    """Returns the seed of a DataLoader, from the generator that torch would draw from.
+
+    listed  the sampler draws its own indices, so the seed is only for augmentations
+    """
+    own = None if listed else getattr(sampler, "generator", None)
+    return LoaderSeed(dataloader.generator if own is None else own)
+
+
+def _draw(generator: Any) -> int:
+    import torch
+
+    number = torch.empty((), dtype=torch.int64, device="cpu").random_(generator=generator)
+    return int(number) % 2**63
+
+
+def _peek(generator: Any) -> int:
+    """Returns the next number of a generator without drawing it."""
+    import torch
+
+    state = torch.get_rng_state() if generator is None else generator.get_state()
+    copy = torch.Generator()
+    copy.set_state(state)
+    return _draw(copy)
