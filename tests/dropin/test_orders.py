@@ -5,6 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import torch
+import tundish
 from torch.utils.data import (
     BatchSampler,
     ConcatDataset,
@@ -238,6 +239,20 @@ def test_the_epoch_of_a_sampler_inside_a_batch_sampler_is_followed(numbered):
     assert loader.epoch == 6
     loader.set_epoch(2)
     assert sampler.epoch == 2
+
+
+def test_indices_that_are_no_whole_numbers_raise_torchs_errors(numbered):
+    for indices in ([1.7, 2.2], ["1", "2"], [None], [[0, 1], [2, 3]], [torch.tensor(2.0)]):
+        with pytest.raises(TypeError):
+            list(accelerated(DataLoader(numbered, 2, sampler=Listed(indices))))
+    good = Listed([torch.tensor(3), np.int16(4), True, torch.tensor([5])])
+    assert flat(accelerated(DataLoader(numbered, 2, sampler=good))) == [3, 4, 1, 5]
+
+
+def test_a_rank_without_samples_has_no_batches(numbered):
+    part = Subset(numbered, [1, 2])
+    sampler = DistributedSampler(part, 5, 0, shuffle=False, drop_last=True)
+    assert list(tundish.accelerate(DataLoader(part, 4, sampler=sampler))) == []
 
 
 def test_a_sampler_of_the_users_gives_its_own_indices(numbered):

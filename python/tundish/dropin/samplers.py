@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -139,7 +140,10 @@ def _rank_order(sampler: Any, given: Given, known: KnownDataset) -> Epochs | Non
     if not sampler.shuffle:
         import numpy as np
 
-        order = order_of(known.numbers[np.array(list(sampler))])
+        indices = np.array(list(sampler), np.int64)
+        if not len(indices):
+            return None
+        order = order_of(known.numbers[indices])
         return Epochs(*given, f"{about}, the same samples and order", order)
     # The engine cuts or fills global batches; torch first the samples of a rank, then its batches.
     if drop:
@@ -180,7 +184,6 @@ def draw_list(dataloader: Any, known: KnownDataset, sampler: Any, makes_iterator
 
     Draws random numbers in torch's order: a new iterator first draws the seed of its processes.
     """
-    import numpy as np
     import torch
 
     if makes_iterator:
@@ -189,4 +192,13 @@ def draw_list(dataloader: Any, known: KnownDataset, sampler: Any, makes_iterator
     indices = list(itertools.islice(sampler, most + 1))
     if len(indices) > most:
         raise RuntimeError(f"{type(sampler).__name__} yields more than {most:,} indices per epoch")
-    return known.numbers[np.array(indices, np.int64)]
+    return known.numbers[_whole_numbers(indices)]
+
+
+def _whole_numbers(indices: list[Any]) -> Any:
+    """Converts indices to an array. Raises TypeError where indexing a list would."""
+    import numpy as np
+
+    if not set(map(type, indices)) <= {int}:
+        indices = [operator.index(index) for index in indices]
+    return np.array(indices, np.int64)
