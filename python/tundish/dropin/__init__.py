@@ -6,6 +6,7 @@ translate             translates the transforms of a dataset to tundish transfor
 samplers              translates samplers to orders of the engine
 loader_arguments      checks for DataLoader arguments that need Python
 loader_seeds          seeds of loaders, from torch's generators
+replaced_functions    functions of torch.utils.data that a script replaced
 native_loader         replaces the DataLoader if the engine makes the batches
 torch_loader          wraps the DataLoader if the dataset keeps its code
 packs/                finds a pack beside the files, or makes it in the background

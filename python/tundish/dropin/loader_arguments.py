@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 from .reasons import not_translated
+from .replaced_functions import check_functions
 from .where_defined import where_defined
 
 _SEED = (
@@ -26,6 +27,7 @@ def check_arguments(dataloader: Any) -> None:
     """
     from torch.utils.data import DataLoader, IterableDataset, default_collate
 
+    check_functions()
     for name in _ITERATION:
         own = vars(dataloader).get(name, getattr(type(dataloader), name))
         if own is not getattr(DataLoader, name):

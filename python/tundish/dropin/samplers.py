@@ -14,6 +14,7 @@ from typing import Any
 from ..data.order import Listed, Order, Repeated, Subset, Weighted
 from .datasets.known_datasets import KnownDataset, fits
 from .reasons import not_translated
+from .replaced_functions import is_replaced
 from .where_defined import where_defined
 
 _ENDLESS = 16  # a sampler that yields this many times its length never ends
@@ -60,7 +61,9 @@ def epochs_of(dataloader: Any, known: KnownDataset, own_order: bool) -> Epochs:
     sampler = batches.sampler
     given = (sampler, batches.batch_size, batches.drop_last)
     count = len(known.numbers)
-    if type(sampler) is SequentialSampler and len(sampler) == count:
+    own_order = own_order and not is_replaced(type(sampler).__iter__)
+    is_plain = not is_replaced(SequentialSampler.__iter__)
+    if type(sampler) is SequentialSampler and is_plain and len(sampler) == count:
         return Epochs(*given, "SequentialSampler: the same order", _order_of_all(known))
     found = None
     if own_order:

@@ -59,6 +59,7 @@ class Snapshot:
 
 
 def _add_settings(out: dict[str, Any], sampler: Any, name: str) -> None:
+    out[f"{name}.__iter__"] = type(sampler).__iter__
     for key, value in vars(sampler).items():
         if key in _OBJECTS:
             out[f"{name}.{key}"] = Identity(value)

@@ -39,7 +39,9 @@ def facts_of(dataset: Any) -> dict[str, Any]:
 
     backend = torchvision.get_image_backend()
     samples, loader = contents(dataset.samples), Identity(dataset.loader)
-    return {"samples": samples, "loader": loader, "image backend": backend}
+    pil_loader = Identity(torchvision.datasets.folder.pil_loader)
+    facts = {"samples": samples, "loader": loader, "pil_loader": pil_loader}
+    return {**facts, "image backend": backend}
 
 
 def _files(dataset: Any, name: str) -> Files:
