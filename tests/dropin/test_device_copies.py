@@ -98,6 +98,66 @@ def test_a_kept_loader_copies_its_batches(monkeypatch, workers):
     assert loader.stats()["data/batches"] == 13
 
 
+@pytest.mark.parametrize("workers", [0, 1])
+def test_iterations_of_a_kept_loader_are_independent_as_in_torch(monkeypatch, workers):
+    monkeypatch.setattr(kept, "GpuCopier", Counted)
+    monkeypatch.setattr("tundish.dropin.accelerate.device_of", lambda device, _: device)
+    loader = tundish.accelerate(DataLoader(OwnSet(), 4, num_workers=workers), device="cuda")
+    pairs = [(a[1].tolist(), b[1].tolist()) for a, b in zip(loader, loader, strict=True)]
+    assert len(pairs) == 6
+    assert all(one == other for one, other in pairs)
+    assert len(iter(loader)) == 6
+    loader.close()
+    assert not copying_threads()
+
+
+@pytest.mark.parametrize("newer", [True, False])
+def test_an_ended_iteration_raises_an_error_instead_of_waiting(monkeypatch, newer):
+    monkeypatch.setattr(kept, "GpuCopier", Counted)
+    monkeypatch.setattr("tundish.dropin.accelerate.device_of", lambda device, _: device)
+    options = {"num_workers": 1, "persistent_workers": newer}
+    loader = tundish.accelerate(DataLoader(OwnSet(), 4, **options), device="cuda")
+    first, second = iter(loader), None
+    next(first)
+    if newer:
+        second = iter(loader)
+    else:
+        loader.close()
+    with pytest.raises(RuntimeError, match="ended this iteration"):
+        list(first)
+    assert second is None or len(list(second)) == 6
+
+
+def test_a_loop_that_waits_gets_an_error_when_its_iteration_ends():
+    begun, go = threading.Event(), threading.Event()
+
+    def slow():
+        begun.set()
+        go.wait(60)
+        yield 1
+
+    batches = PrefetchedCopies(slow(), Counted())
+    begun.wait(60)
+    results = []
+
+    def loop():
+        try:
+            results.append(next(batches))
+        except RuntimeError as error:
+            results.append(str(error))
+
+    waiting = threading.Thread(target=loop)
+    waiting.start()
+    ending = threading.Thread(target=batches.ending)
+    ending.start()
+    go.set()
+    waiting.join(60)
+    ending.join(60)
+    assert len(results) == 1
+    assert results[0] == 1 or "ended this iteration" in results[0]
+    assert not copying_threads()
+
+
 def test_every_tensor_of_a_batch_is_found():
     batch = {"a": [torch.ones(2), "text"], "b": Point(torch.zeros(1), (3, torch.ones(1)))}
     moved = map_tensors(batch, lambda tensor: tensor + 1)

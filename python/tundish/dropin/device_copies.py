@@ -7,6 +7,7 @@ torch's allocators know which streams still use it.
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 import weakref
@@ -17,6 +18,7 @@ from typing import Any
 from .forked_workers import freeze_garbage_in_children
 
 _AHEAD = 2  # batches on the device besides the loop's
+_ENDED = "close() or a newer iteration over this loader has ended this iteration"
 _SLICE_S = 0.1  # how long a thread waits before it checks whether to end
 
 
@@ -108,7 +110,9 @@ class PrefetchedCopies:
         thread.start()
         weakref.finalize(self, stop.set)
         # Waits until the thread has left torch's iterator. Does not refer to this object, which may be gone.
-        self.ending: Callable[[], None] | None = partial(_end, stop, thread)
+        self.ending: Callable[[], None] | None = partial(
+            _end, stop, thread, weakref.ref(self._ready)
+        )
         self._over = False
 
     def __next__(self) -> Any:
@@ -126,9 +130,21 @@ class PrefetchedCopies:
             del error  # breaks the cycle with this frame, which holds batches
 
 
-def _end(stop: threading.Event, thread: threading.Thread) -> None:
+def _end(stop: threading.Event, thread: threading.Thread, waiting: weakref.ref[Any]) -> None:
+    """Ends the thread. A loop that still asks for batches gets an error.
+
+    waiting  the queue, which holds batches: it must not outlive its iteration
+    """
     stop.set()
     thread.join()
+    ready = waiting()
+    if ready is None:
+        return
+    with contextlib.suppress(queue.Empty):
+        while True:
+            ready.get_nowait()
+    with contextlib.suppress(queue.Full):
+        ready.put_nowait((None, RuntimeError(_ENDED)))
 
 
 def _send_all(

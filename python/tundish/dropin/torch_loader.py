@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from time import perf_counter
 from typing import Any
 
@@ -26,6 +27,7 @@ class TorchLoader:
         self._waits = Waits()
         self._copies = None if device is None else GpuCopier(device)
         self._ending: Any = None  # ends the copies of the newest iteration, which may be gone
+        self._running: weakref.WeakSet[Any] = weakref.WeakSet()  # copies of all iterations
         ahead = dataloader.num_workers > 0
         self._copy_class = PrefetchedCopies if ahead else SynchronousCopies
         if self._copies is not None:
@@ -40,13 +42,15 @@ class TorchLoader:
         return len(self._dataloader)
 
     def __iter__(self) -> TorchIterator:
-        self._end_copies()  # the previous epoch was left early: torch may reuse its iterator
+        if self._dataloader.persistent_workers:
+            self._end_copies()  # torch reuses the iterator of an epoch that was left early
         batches: Any = iter(self._dataloader)
         if self._copies is None:
-            return TorchIterator(batches, self._waits)
+            return TorchIterator(batches, self._dataloader, self._waits)
         running = self._copy_class(batches, self._copies)
         self._ending = running.ending
-        return TorchIterator(running, self._waits)
+        self._running.add(running)
+        return TorchIterator(running, self._dataloader, self._waits)
 
     def _end_copies(self) -> None:
         ending, self._ending = self._ending, None
@@ -54,7 +58,10 @@ class TorchLoader:
             ending()
 
     def close(self) -> None:
-        """Ends the thread that copies batches to a GPU. A later iteration starts a new one."""
+        """Ends the threads that copy batches to a GPU. A later iteration starts a new one."""
+        for running in list(self._running):
+            if running.ending is not None:
+                running.ending()
         self._end_copies()
 
     def __enter__(self) -> TorchLoader:
@@ -91,14 +98,18 @@ _TAKE_EVERY = 1000  # batches
 class TorchIterator:
     """Measures how long the loop waits. A batch may take only 20 microseconds, so little may happen here."""
 
-    __slots__ = ("__weakref__", "_next", "_waited", "_waits")
+    __slots__ = ("__weakref__", "_loader", "_next", "_waited", "_waits")
 
-    def __init__(self, batches: Any, waits: Waits) -> None:
+    def __init__(self, batches: Any, loader: Any, waits: Waits) -> None:
         self._next, self._waits, self._waited = batches.__next__, waits, waits.new.append
+        self._loader = loader  # torch's, for the length
         waits.begin()
 
     def __iter__(self) -> TorchIterator:
         return self
+
+    def __len__(self) -> int:
+        return len(self._loader)
 
     def __next__(self) -> Any:
         begin = perf_counter()
