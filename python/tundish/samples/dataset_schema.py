@@ -221,6 +221,9 @@ def _with_shapes(layout: Layout, samples: Sequence[Any], same_shape: bool | None
     """Removes the shape of arrays that differ between samples, or that the user declares different."""
     fields = list(layout.fields)
     for i, field in enumerate(fields):
+        if field.type == ARRAY and field.shape and 0 in field.shape:
+            # Without elements it has no bytes, which would mean a missing value. A .npy file has a header.
+            fields[i] = Field(field.name, ARRAY, element=field.element)
         if field.type != ARRAY or same_shape or not field.shape:
             continue
         shapes = {_shape_in(sample, layout, i) for sample in samples} - {None}
