@@ -7,8 +7,9 @@ import sys
 import threading
 import time
 import weakref
-from collections import namedtuple
+from collections import defaultdict, namedtuple
 from subprocess import run
+from types import MappingProxyType
 
 import pytest
 import torch
@@ -167,6 +168,33 @@ def test_every_tensor_of_a_batch_is_found():
     assert moved["b"].x.tolist() == [1]
     assert moved["b"].y[0] == 3
     assert moved["b"].y[1].tolist() == [2]
+
+
+class Named(list):
+    def __init__(self, name, items):
+        super().__init__(items)
+        self.name = name
+
+
+class Pair(tuple):
+    def __new__(cls, one, other):
+        return super().__new__(cls, (one, other))
+
+
+def test_containers_with_their_own_constructor_are_moved():
+    def move(batch):
+        return map_tensors(batch, lambda tensor: tensor + 1)
+
+    counted = defaultdict(list, x=torch.zeros(1))
+    moved = move(counted)
+    assert moved["x"] == 1
+    assert moved["y"] == []
+    assert counted["x"] == 0, "the loader's batch is unchanged"
+    named = move(Named("a", [torch.zeros(1)]))
+    assert type(named) is Named
+    assert (named.name, named[0]) == ("a", 1)
+    assert move(Pair(torch.zeros(1), 2)) == (1, 2)
+    assert move(MappingProxyType({"x": torch.zeros(1)})) == {"x": 1}
 
 
 def test_a_missing_device_is_an_error(monkeypatch):

@@ -8,6 +8,7 @@ torch's allocators know which streams still use it.
 from __future__ import annotations
 
 import contextlib
+import copy
 import queue
 import threading
 import weakref
@@ -27,12 +28,27 @@ def map_tensors(batch: Any, change: Callable[[Any], Any]) -> Any:
     if hasattr(batch, "to") and callable(batch.to):
         return change(batch)
     if isinstance(batch, Mapping):
-        return type(batch)({k: map_tensors(v, change) for k, v in batch.items()})  # type: ignore[call-arg]
+        return _same_kind(batch, {k: map_tensors(v, change) for k, v in batch.items()})
     if isinstance(batch, tuple) and hasattr(batch, "_fields"):
         return type(batch)(*[map_tensors(item, change) for item in batch])
     if isinstance(batch, list | tuple):
-        return type(batch)([map_tensors(item, change) for item in batch])
+        return _same_kind(batch, [map_tensors(item, change) for item in batch])
     return batch
+
+
+def _same_kind(batch: Any, items: Any) -> Any:
+    """Returns the items in a container of the batch's class, or in a dict or list if they do not fit in."""
+    if type(batch) in (dict, list, tuple):
+        return type(batch)(items)
+    try:
+        if isinstance(batch, tuple):
+            return type(batch)(items)
+        made: Any = copy.copy(batch)  # keeps attributes, such as the factory of a defaultdict
+        for key, item in items.items() if isinstance(items, dict) else enumerate(items):
+            made[key] = item
+        return made
+    except Exception:  # such as a mapping that cannot be changed, as in torch's own pin_memory
+        return tuple(items) if isinstance(batch, tuple) else items
 
 
 class GpuCopier:
