@@ -116,6 +116,13 @@ def test_images_of_different_sizes_work_with_batch_size_1(folder):
     assert same_batches(accelerated(theirs), theirs)
 
 
+def test_a_file_may_be_listed_several_times_without_a_warning(folder):
+    dataset = torch_sets.image_folder(folder)
+    dataset.samples = [*dataset.samples[:3], *dataset.samples[:5]]
+    theirs = DataLoader(dataset, 4)
+    assert same_batches(accelerated(theirs), theirs)
+
+
 def test_changed_samples_and_labels_of_a_dataset_are_used(folder):
     files = torch_sets.image_folder(folder)
     files.samples = [(path, 5 - label) for path, label in files.samples[::2]]

@@ -79,6 +79,17 @@ def test_a_changed_data_set_is_an_error(change):
         iter(loader)
 
 
+def test_a_changed_loader_can_be_accelerated_again():
+    loader = make()
+    assert tundish.accelerate(loader) is loader
+    other_labels(loader)
+    with pytest.raises(RuntimeError, match="again"):
+        iter(loader)
+    again = tundish.accelerate(loader)
+    assert again.report.native
+    assert [labels.tolist() for _, labels in again] == [[0, 0, 0]] * 3
+
+
 def test_changed_weights_are_an_error():
     sampler = WeightedRandomSampler([1.0] * 9, 9)
     loader = make(sampler)

@@ -65,7 +65,8 @@ def accelerate(
     Everything else keeps its code and torch's worker processes. `loader.report` shows the choice and the
     reasons.
 
-    dataloader  a torch.utils.data.DataLoader; stays usable
+    dataloader  a torch.utils.data.DataLoader; stays usable. Or an accelerated one: its DataLoader is
+                accelerated again if it has changed
     device      "cuda" copies batches to that GPU ahead of the loop
     pack        None reads the files. "train.tnd" names a pack of the files: used if it exists and holds these
                 files, otherwise made in the background and used from the next epoch on. "auto" does the
@@ -81,6 +82,9 @@ def accelerate(
     """
     from torch.utils.data import DataLoader
 
+    if isinstance(dataloader, NativeLoader) and dataloader.has_changed():
+        dataloader.close()
+        dataloader = dataloader.dataloader
     if isinstance(dataloader, NativeLoader | TorchLoader | Loader):
         return dataloader
     if not isinstance(dataloader, DataLoader):

@@ -138,6 +138,19 @@ class NativeLoader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    @property
+    def dataloader(self) -> Any:
+        """The DataLoader of torch that this loader replaces."""
+        return self._dataloader
+
+    def has_changed(self) -> bool:
+        """Returns whether the next epoch raises an error, because the DataLoader has changed."""
+        try:
+            self._snapshot.check()
+        except RuntimeError:
+            return True
+        return False
+
     def _use_seed(self, draws: bool) -> None:
         if self._seed is not None:
             self._seed.use(draws)

@@ -10,6 +10,9 @@ from typing import Any
 from ...data.open_source import Source
 from .parts import Files, Part, Ranges
 
+# Part of a warning of src/data/source/formats/file_list.cpp. A dataset may list a file several times.
+_REPEATS = "name a file that an earlier row named"
+
 
 def open_parts(parts: list[Part]) -> Source:
     """Opens parts as a source. Writes a temporary list or array, which the engine keeps open."""
@@ -54,6 +57,7 @@ def _open(part: Part, folder: str) -> Source:
         path = os.path.join(folder, "images.npy")
         np.save(path, np.ascontiguousarray(part.pixels))
     source = Source(path)
+    source.warnings = [text for text in source.warnings if _REPEATS not in text]
     if source.count != len(part):
         raise RuntimeError(f"{part.name} has {len(part):,} samples, the engine {source.count:,}")
     return source
