@@ -50,14 +50,6 @@ def test_tuples_of_images_and_labels_are_loaded_as_the_data_set_gives_them(tmp_p
     assert run("verify", tmp_path / "a.tnd").returncode == 0
 
 
-@pytest.mark.parametrize("same_shape", [None, True, False])
-def test_arrays_without_elements_are_restored_with_their_shape(tmp_path, same_shape):
-    samples = [{"image": pixels(i), "boxes": np.zeros((0, 4), np.float32)} for i in range(3)]
-    for row in packed(samples, tmp_path, same_shape=same_shape):
-        assert row["boxes"].shape == (0, 4)
-        assert row["boxes"].dtype == np.float32
-
-
 def test_every_kind_of_field_is_restored(tmp_path):
     def sample(i):
         return {

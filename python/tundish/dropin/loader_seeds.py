@@ -28,7 +28,7 @@ class LoaderSeed:
         self._generator = generator
         self._next = _peek(generator)
         taken = {seed._number for seed in list(_unused) if seed._next == self._next}
-        self._number = next(n for n in range(len(taken) + 1) if n not in taken)
+        self._number: int = next(n for n in range(len(taken) + 1) if n not in taken)
         self.value = (self._next + self._number * _STEP) % 2**63
         _unused.add(self)
 
