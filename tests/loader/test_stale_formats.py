@@ -248,3 +248,40 @@ def test_data_that_were_replaced_after_they_were_opened_are_read_again(name, tmp
     assert write(root, SAME_LABELS) == path
     read(source, cache)
     assert read(path, cache) == expected(name, SAME_LABELS)
+
+
+# Formats whose files are read while the loader runs, with labels and places from the opening. A file
+# of a folder, a list, Zarr or N5 is opened by each read; pickles of CIFAR are read into memory.
+KEPT_OPEN = sorted(set(FORMATS) - {"folder", "list", "Zarr", "N5", "CIFAR, pickled", "pack"})
+
+
+@pytest.mark.parametrize("name", KEPT_OPEN)
+def test_data_that_are_written_after_they_were_opened_are_bad_samples(name, tmp_path):
+    """The new samples would have the labels of the old ones."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.mkdir()
+    second.mkdir()
+    path, other = FORMATS[name](first, BEFORE), FORMATS[name](second, SAME_LABELS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        loader = tundish.Loader(path, COUNT, shuffle=False, on_error="skip", max_bad=1.0)
+        file, new = (p / "data.mdb" if p.is_dir() else p for p in (path, other))
+        assert file.stat().st_size == new.stat().st_size
+        with file.open("r+b") as opened:  # the same file, not another one with this name
+            opened.write(new.read_bytes())
+        with pytest.raises(tundish.Error, match="TND-605"):
+            list(loader)
+    bad = loader.bad_samples()
+    assert {one["code"] for one in bad} == {"TND-311"}
+    assert {one["reason"] for one in bad} == {"the file was written after it was opened"}
+
+
+def test_files_that_are_renamed_linked_or_locked_stay_readable(tmp_path):
+    path = write_npy(tmp_path, BEFORE)
+    loader = tundish.Loader(path, COUNT, shuffle=False)
+    path.chmod(0o400)
+    (tmp_path / "copy.npy").hardlink_to(path)
+    path.rename(tmp_path / "renamed.npy")
+    [(images, labels)] = loader
+    assert np.unique(images.numpy()).tolist() == [BEFORE]
+    assert labels.tolist() == labels_of(BEFORE).tolist()

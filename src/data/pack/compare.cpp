@@ -8,6 +8,7 @@
 
 #include "base/interruption.h"
 #include "data/pack/reader.h"
+#include "data/source/labels.h"
 #include "data/source/views/read_samples.h"
 
 // Must be the last include: it changes how the compiler treats the code below.
@@ -108,16 +109,34 @@ Pairs compare_fields(SourceDifference& out, const Schema& first, const Schema& s
   return common;
 }
 
-bool same_label(const Source& first, std::uint64_t i, const Source& second, std::uint64_t j) {
-  const std::int64_t a = first.info(i).label, b = second.info(j).label;
-  const auto name = [](const Schema& schema, std::int64_t label) -> const std::string* {
-    const auto place = static_cast<std::size_t>(label);
-    return label >= 0 && place < schema.classes.size() ? &schema.classes[place] : nullptr;
+// Compares labels by the names of their classes. Of equal names, the first is the class of the
+// first.
+class LabelComparison {
+ public:
+  LabelComparison(const Source& first, const Source& second) : first_(first), second_(second) {}
+
+  bool same(std::uint64_t i, std::uint64_t j) const {
+    const std::int64_t a = first_.source.info(i).label, b = second_.source.info(j).label;
+    const std::string* x = first_.name(a);
+    const std::string* y = second_.name(b);
+    if (!x || !y) return a == b;
+    return *x == *y && first_.earlier[static_cast<std::size_t>(a)] ==
+                           second_.earlier[static_cast<std::size_t>(b)];
+  }
+
+ private:
+  struct Side {
+    explicit Side(const Source& side)
+        : source(side), earlier(count_earlier(side.schema().classes)) {}
+    const std::string* name(std::int64_t label) const {
+      const auto place = static_cast<std::size_t>(label);
+      return label >= 0 && place < earlier.size() ? &source.schema().classes[place] : nullptr;
+    }
+    const Source& source;
+    std::vector<std::size_t> earlier;  // by class
   };
-  const std::string* x = name(first.schema(), a);
-  const std::string* y = name(second.schema(), b);
-  return x && y ? *x == *y : a == b;
-}
+  Side first_, second_;
+};
 
 // Compares the fields of all pairs, read from both sources.
 class FieldComparison {
@@ -226,6 +245,7 @@ void compare_pairs(SourceDifference& out, const Source& first, const Source& sec
   auto results =
       FieldComparison(turned ? second : first, turned ? first : second, read_pairs, read_fields)
           .run(threads, progress);
+  const LabelComparison labels(first, second);
   for (std::size_t k = 0; k < read_pairs.size(); ++k) {
     const auto [a, b] = read_pairs[k];
     ChangedSample sample{.first = turned ? b : a,
@@ -233,7 +253,7 @@ void compare_pairs(SourceDifference& out, const Source& first, const Source& sec
                          .label = false,
                          .fields = {},
                          .unreadable = std::move(results[k].unreadable)};
-    sample.label = !same_label(first, sample.first, second, sample.second);
+    sample.label = !labels.same(sample.first, sample.second);
     for (std::size_t f = 0; f < read_fields.size(); ++f) {
       if (!(results[k].differ >> f & 1)) continue;
       const std::size_t field = turned ? read_fields[f].second : read_fields[f].first;

@@ -118,4 +118,16 @@ TEST_CASE("fields that only one has are named, and the others are compared") {
   CHECK_FALSE(found.is_same());
 }
 
+TEST_CASE("labels of two classes with equal names differ") {
+  MemorySource source = image_source(2, 12);
+  source.schema_.classes = {"crane", "x", "crane"};
+  MemorySource other = source;
+  source.items[0].label = other.items[1].label = 0;
+  source.items[1].label = other.items[0].label = 2;
+  const SourceDifference found = compare_sources(source, other);
+  REQUIRE(found.changed.size() == 2);
+  CHECK(found.changed[0].label);
+  CHECK(compare_sources(source, source).is_same());
+}
+
 }  // namespace tundish

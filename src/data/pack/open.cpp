@@ -7,6 +7,7 @@
 
 #include "data/pack/manifest.h"
 #include "data/pack/reader.h"
+#include "data/source/format.h"
 #include "data/source/open.h"
 #include "data/source/views/address.h"
 
@@ -32,9 +33,13 @@ bool is_manifest(const std::string& path) { return path.ends_with(".tnds"); }
 
 std::shared_ptr<const Source> open_source(const std::string& path, const SourceOptions& options) {
   const bool by_bytes = options.format.empty();
-  if (options.format == "tnds" || (by_bytes && is_manifest(path))) return open_manifest(path);
-  if (options.format == "tnd" || (by_bytes && is_pack(path))) return Pack::open(path);
-  return open_loose(path, options);
+  const bool is_list = options.format == "tnds" || (by_bytes && is_manifest(path));
+  if (!is_list && options.format != "tnd" && !(by_bytes && is_pack(path))) {
+    return open_loose(path, options);
+  }
+  refuse_ignored(path, "a pack", FormatChoices::none, options);
+  if (is_list) return open_manifest(path);
+  return Pack::open(path);
 }
 
 }  // namespace tundish

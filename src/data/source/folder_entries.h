@@ -57,6 +57,26 @@ inline std::uint64_t content_stamp(const File& file) {
   return content_stamp(status);
 }
 
+// The size and the modification time of an open file. A read compares them with their first values,
+// because labels and places were read before. Unlike content_stamp(), they do not change when a
+// file is renamed, linked or gets other permissions.
+struct WrittenAt {
+  std::uint64_t size = 0;
+  std::uint64_t changed_ns = 0;
+  bool operator==(const WrittenAt&) const = default;
+};
+inline WrittenAt written_at(const File& file) {
+  struct stat status;
+  if (::fstat(file.descriptor(), &status) != 0) throw_errno(file.path(), "fstat", false);
+  return {static_cast<std::uint64_t>(status.st_size), changed_at(status)};
+}
+// Throws Error(source_changed) if the file was written after it had these values.
+inline void check_unwritten(const File& file, const WrittenAt& opened) {
+  if (written_at(file) == opened) return;
+  throw Error(ErrorCode::source_changed, {.file = file.path()},
+              "the file was written after it was opened");
+}
+
 // Calls visit(entry) in the system's order until it returns false. Returns the errno if the folder
 // cannot be listed, else 0.
 template <typename Visit>

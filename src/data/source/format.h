@@ -28,6 +28,9 @@ struct Probe {
 };
 inline constexpr std::size_t kProbeBytes = 4096;
 
+// The options of SourceOptions that a format uses, besides `format`.
+enum class FormatChoices : std::uint8_t { none, names, names_and_axis };
+
 struct Format {
   const char* name;   // "tfrecord": for --format and messages
   const char* about;  // "TFRecord files": for people
@@ -39,7 +42,13 @@ struct Format {
   std::shared_ptr<const Source> (*open_files)(const std::string& path,
                                               const std::vector<std::string>& files,
                                               const SourceOptions& options) = nullptr;
+  FormatChoices choices = FormatChoices::names_and_axis;  // other options are refused
 };
+
+// Throws Error(argument) for an option that a data set of this kind would ignore.
+// `about`: "a pack", for people.
+void refuse_ignored(const std::string& path, const char* about, FormatChoices choices,
+                    const SourceOptions& options);
 
 // Returns the formats in the order in which they are tried.
 std::span<const Format> formats();

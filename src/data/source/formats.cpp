@@ -1,4 +1,5 @@
 // The table of formats. A new format needs a row here and a file pair in formats/.
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <array>
@@ -58,31 +59,36 @@ bool looks_like_hdf5(const Probe& probe) {
 }
 
 constexpr std::array kFormats = {
-    Format{"csv", "a .csv or .tsv list of files", looks_like_list,
-           [](const std::string& path, const SourceOptions&) { return open_file_list(path); }},
+    Format{"csv", "a .csv or .tsv list of files", looks_like_list, open_file_list, nullptr,
+           FormatChoices::names},
     Format{"tfrecord", "TFRecord files of tf.train.Example", looks_like_tfrecord, open_tfrecord,
-           open_tfrecords},
-    Format{"recordio", "an MXNet RecordIO file (.rec)", looks_like_recordio, open_recordio},
-    Format{"lmdb", "an LMDB file of images or Caffe Datums", looks_like_lmdb, open_lmdb},
+           open_tfrecords, FormatChoices::names},
+    Format{"recordio", "an MXNet RecordIO file (.rec)", looks_like_recordio, open_recordio, nullptr,
+           FormatChoices::names},
+    Format{"lmdb", "an LMDB file of images or Caffe Datums", looks_like_lmdb, open_lmdb, nullptr,
+           FormatChoices::names},
     Format{"npy", "a .npy file of N samples", looks_like_npy, open_npy},
     Format{"npz", "a .npz archive of arrays", looks_like_npz, open_npz},
     Format{"pth", "tensors that torch.save() wrote", looks_like_pth, open_pth},
     Format{"safetensors", "a .safetensors file", looks_like_safetensors, open_safetensors},
     Format{"idx", "MNIST and others in IDX files", looks_like_idx, open_idx},
-    Format{"cifar", "CIFAR-10 or CIFAR-100, the binary version", looks_like_cifar, open_cifar},
+    Format{"cifar", "CIFAR-10 or CIFAR-100, the binary version", looks_like_cifar, open_cifar,
+           nullptr, FormatChoices::names},
     Format{"cifar-python", "CIFAR-10 or CIFAR-100, the Python version", looks_like_cifar_pickle,
-           open_cifar_pickle},
+           open_cifar_pickle, nullptr, FormatChoices::names},
     Format{"tar", "a .tar archive, also compressed, or a folder of them", looks_like_tar,
            [](const std::string& path, const SourceOptions&) { return open_tar(path); },
            [](const std::string& path, const std::vector<std::string>& files,
-              const SourceOptions&) { return open_tars(path, files); }},
+              const SourceOptions&) { return open_tars(path, files); },
+           FormatChoices::none},
     Format{"hdf5", "an HDF5 file of arrays", looks_like_hdf5, open_hdf5},
     Format{"zarr", "a Zarr array or group, version 2 or 3", looks_like_zarr, open_zarr},
     Format{"n5", "an N5 array or group",
            [](const Probe& probe) { return probe.has("attributes.json"); }, open_n5},
     Format{"folder", "a folder FOLDER/CLASS/NAME.jpg",
            [](const Probe& probe) { return probe.is_folder; },
-           [](const std::string& path, const SourceOptions&) { return open_image_folder(path); }},
+           [](const std::string& path, const SourceOptions&) { return open_image_folder(path); },
+           nullptr, FormatChoices::none},
 };
 
 }  // namespace
@@ -93,6 +99,18 @@ bool Probe::has(const char* name) const {
 }
 
 std::span<const Format> formats() { return kFormats; }
+
+void refuse_ignored(const std::string& path, const char* about, FormatChoices choices,
+                    const SourceOptions& options) {
+  const bool names = choices != FormatChoices::none;
+  const char* ignored = !options.image.empty() && !names                                ? "image"
+                        : !options.label.empty() && !names                              ? "label"
+                        : options.axis != 0 && choices != FormatChoices::names_and_axis ? "axis"
+                                                                                        : nullptr;
+  if (!ignored) return;
+  throw Error(ErrorCode::argument, {.file = path},
+              fmt::format("the {} cannot be chosen for {}; leave the option out", ignored, about));
+}
 
 const Format* find_format(const std::string& name) {
   for (const Format& format : kFormats) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <map>
 
 #include "base/error.h"
 #include "base/interruption.h"
@@ -32,6 +33,14 @@ std::optional<std::int64_t> parse_whole(std::string_view text) {
 }
 
 }  // namespace
+
+std::vector<std::size_t> count_earlier(const std::vector<std::string>& names) {
+  std::map<std::string_view, std::size_t> counts;
+  std::vector<std::size_t> out;
+  out.reserve(names.size());
+  for (const std::string& name : names) out.push_back(counts[name]++);
+  return out;
+}
 
 std::optional<LabelFault> make_labels(Labels& out, const StringTable& texts, MixedLabels mixed) {
   out = {};

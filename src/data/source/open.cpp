@@ -93,6 +93,7 @@ const Format& format_for(const std::string& path, const SourceOptions& options) 
 std::shared_ptr<const Source> open_pattern(const std::string& path, const SourceOptions& options) {
   const std::vector<std::string> files = expand_pattern(path);
   const Format& format = format_for(files.front(), options);
+  refuse_ignored(path, format.about, format.choices, options);
   if (files.size() == 1) return format.open(files.front(), options);
   if (format.open_files) return format.open_files(path, files, options);
   throw Error(unsupported_source(format.name,
@@ -122,7 +123,9 @@ std::shared_ptr<const Source> open_loose(const std::string& path, const SourceOp
     return opened_with(open_pattern(path, options), options,
                        format_beyond_bytes(expand_pattern(path).front(), options.format));
   }
-  return opened_with(format_for(path, options).open(path, options), options,
+  const Format& format = format_for(path, options);
+  refuse_ignored(path, format.about, format.choices, options);
+  return opened_with(format.open(path, options), options,
                      format_beyond_bytes(path, options.format));
 }
 

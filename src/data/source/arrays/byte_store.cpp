@@ -7,7 +7,11 @@
 namespace tundish {
 
 ByteStore::ByteStore(const std::string& path)
-    : path_(path), file_(File::open(path)), size_(file_.size()), stamp_(content_stamp(file_)) {}
+    : path_(path),
+      file_(File::open(path)),
+      size_(file_.size()),
+      stamp_(content_stamp(file_)),
+      written_(written_at(file_)) {}
 
 ByteStore::ByteStore(std::vector<std::byte> memory, std::string path)
     : path_(std::move(path)), memory_(std::move(memory)), size_(memory_.size()) {}
@@ -26,6 +30,7 @@ void ByteStore::read_at(std::span<std::byte> out, std::uint64_t offset) const {
   if (file_.read_at(out, offset) < out.size()) {
     throw Error(ErrorCode::source_changed, where, "the file became shorter after it was opened");
   }
+  check_unwritten(file_, written_);
 }
 
 }  // namespace tundish

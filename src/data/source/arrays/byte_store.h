@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/file.h"
+#include "data/source/folder_entries.h"
 
 namespace tundish {
 
@@ -25,7 +26,8 @@ class ByteStore {
   // for memory as the file is now. Throws Error if the file is missing.
   std::uint64_t stamp() const;
 
-  // Fills `out`. Throws Error: io_read, or source_changed if the store has fewer bytes.
+  // Fills `out`. Throws Error: io_read, or source_changed if the store has fewer bytes or the file
+  // was written after it was opened.
   void read_at(std::span<std::byte> out, std::uint64_t offset) const;
 
  private:
@@ -34,6 +36,7 @@ class ByteStore {
   std::vector<std::byte> memory_;
   std::uint64_t size_ = 0;   // size when the file was opened
   std::uint64_t stamp_ = 0;  // for a file
+  WrittenAt written_;        // for a file
 };
 
 using SharedStore = std::shared_ptr<const ByteStore>;

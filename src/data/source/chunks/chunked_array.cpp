@@ -13,6 +13,18 @@ std::size_t chunks_in(std::uint64_t bytes, const ChunkGrid& grid) {
   return static_cast<std::size_t>(std::clamp<std::uint64_t>(bytes / chunk_bytes(grid), 1, most));
 }
 
+// Returns the distance of neighbors along this axis in a chunk, in elements.
+std::uint64_t step_in_chunk(const ChunkGrid& grid, const Chunk& chunk, std::size_t axis) {
+  if (chunk.bytes.empty()) return 0;
+  std::uint64_t step = 1;
+  for (std::size_t place = chunk.shape.size(); place-- > 0;) {
+    const std::size_t stored = grid.stored_axes.empty() ? place : grid.stored_axes[place];
+    if (stored == axis) break;
+    step *= chunk.shape[stored];
+  }
+  return step;
+}
+
 }  // namespace
 
 ChunkedArray::ChunkedArray(ChunkGrid grid, std::unique_ptr<const ChunkLoader> loader, Keep keep,
@@ -88,6 +100,24 @@ std::shared_ptr<const ChunkedArray::Entry> ChunkedArray::chunk_at(std::span<cons
     entry->loaded = true;
   }
   return entry;
+}
+
+bool ChunkedArray::visit_elements(std::size_t axis, std::uint64_t i,
+                                  const std::function<void(Bytes element)>& use) const {
+  std::vector<std::uint64_t> at(counts_.size(), 0);
+  at[axis] = i / grid_.chunk[axis];
+  const std::shared_ptr<const Entry> entry = chunk_at(at, axis);
+  const Chunk& chunk = entry->chunk;
+  const std::uint64_t first = at[axis] * grid_.chunk[axis];
+  const std::uint64_t end = std::min(first + grid_.chunk[axis], grid_.shape[axis]);
+  // A truncated chunk (N5) ends early; a missing one has no element.
+  const std::uint64_t stored =
+      chunk.bytes.empty() ? first : std::min(end, first + chunk.shape[axis]);
+  const std::size_t width = element_bytes(grid_.element);
+  const std::size_t step = width * step_in_chunk(grid_, chunk, axis);
+  for (; i < stored; ++i) use(Bytes(chunk.bytes).subspan((i - first) * step, width));
+  for (; i < end; ++i) use(grid_.fill);
+  return !chunk.bytes.empty();
 }
 
 void ChunkedArray::read_sample(std::vector<std::byte>& out, std::size_t axis,

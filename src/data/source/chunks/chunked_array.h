@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -48,6 +49,12 @@ class ChunkedArray : private ChunkCache {
 
   // Reads sample i along this axis, for which sample_type() gave no fault. Throws Error.
   void read_sample(std::vector<std::byte>& out, std::size_t axis, std::uint64_t i) const;
+
+  // Calls use(element) for samples i to the end of the chunk of i, where each sample is one
+  // element: all other sides of the array are 1. Returns false if the chunk is missing. Throws
+  // Error.
+  bool visit_elements(std::size_t axis, std::uint64_t i,
+                      const std::function<void(Bytes element)>& use) const;
 
   // Returns the maximum size of the cache: Keep::bytes, or one chunk if larger.
   std::uint64_t memory() const;

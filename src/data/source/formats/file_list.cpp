@@ -28,12 +28,14 @@ std::string parent(const std::string& path) { return path.substr(0, path.rfind('
 
 class FileList : public Source, public FileTimes {
  public:
-  explicit FileList(const std::string& path) : path_(path) {
+  FileList(const std::string& path, const SourceOptions& options) : path_(path) {
     std::vector<std::byte> bytes;
     read_file(bytes, path, kMaxListBytes);
     const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     const char separator = lower(path).ends_with(".tsv") ? '\t' : ',';
-    if (const auto fault = parse_list(list_, text, separator)) throw Error(*fault, {.file = path});
+    if (const auto fault = parse_list(list_, text, separator, options)) {
+      throw Error(*fault, {.file = path});
+    }
     if (list_.paths.size() == 0) {
       throw Error(ErrorCode::source_empty, {.file = path}, "no row follows the first line");
     }
@@ -235,8 +237,9 @@ StringTable make_keys(const StringTable& paths, const std::string& folder) {
   return keys;
 }
 
-std::shared_ptr<const Source> open_file_list(const std::string& path) {
-  return std::make_shared<FileList>(path);
+std::shared_ptr<const Source> open_file_list(const std::string& path,
+                                             const SourceOptions& options) {
+  return std::make_shared<FileList>(path, options);
 }
 
 }  // namespace tundish

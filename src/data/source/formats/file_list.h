@@ -22,6 +22,7 @@
 #include <string_view>
 
 #include "data/source/source.h"
+#include "data/source/source_options.h"
 #include "data/source/string_table.h"
 
 namespace tundish {
@@ -41,13 +42,16 @@ struct List {
 };
 
 // Faults: csv_damaged, label_unreadable, whose reason names line and column; interrupted.
-std::optional<Fault> parse_list(List& out, std::string_view text, char separator);
+// field_unclear, for a column that `options` name and that is missing.
+std::optional<Fault> parse_list(List& out, std::string_view text, char separator,
+                                const SourceOptions& options = {});
 
 // `folder`: absolute path of the list's folder; used if a path is absolute or leaves the folder.
 StringTable make_keys(const StringTable& paths, const std::string& folder);
 
 // Reads the list and gets the size of every file. A missing file becomes a bad sample when it is
 // read. The separator is a tab if the name ends in .tsv, else a comma. Throws Error.
-std::shared_ptr<const Source> open_file_list(const std::string& path);
+// options.image and options.label name columns in place of the usual ones.
+std::shared_ptr<const Source> open_file_list(const std::string& path, const SourceOptions& options);
 
 }  // namespace tundish

@@ -1,6 +1,7 @@
 // Parses the text of a list: the roles of its columns, and the rows.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <initializer_list>
@@ -99,7 +100,45 @@ std::string describe_no_path(const Head& head, const CsvRow& row) {
   return out;
 }
 
-std::optional<Fault> parse_head(Head& out, const CsvRow& row) {
+// Sets `column` to the column that the user names, or else to the first usual one.
+std::optional<Fault> choose_column(std::size_t& column, const Head& head, const std::string& wanted,
+                                   std::initializer_list<const char*> usual, const CsvRow& row) {
+  if (wanted.empty()) {
+    column = find_column(head, usual);
+    return {};
+  }
+  const auto found = std::find(head.names.begin(), head.names.end(), wanted);
+  column = static_cast<std::size_t>(found - head.names.begin());
+  if (found != head.names.end()) return {};
+  std::string names;
+  for (const std::string& name : head.names) {
+    if (names.size() > 200) {
+      names += ", ...";
+      break;
+    }
+    names += (names.empty() ? "" : ", ") + printable(name.substr(0, 60));
+  }
+  return Fault{ErrorCode::field_unclear,
+               fmt::format("line {}: no column is called '{}'; there are: {}", row.line,
+                           printable(wanted), names),
+               row.offset};
+}
+
+// Fields called "image" and "label" are the sample's. If the user chose others, these get a "_".
+std::optional<Fault> check_reserved(Head& out, const SourceOptions& options, const CsvRow& row) {
+  for (const std::size_t c : out.others) {
+    std::string& name = out.names[c];
+    if (name != "image" && name != "label") continue;
+    if ((name == "image" ? options.image : options.label).empty()) {
+      return row_fault(row, name, "another column already is the sample's " + name);
+    }
+    do name += '_';
+    while (std::count(out.names.begin(), out.names.end(), name) > 1);
+  }
+  return {};
+}
+
+std::optional<Fault> parse_head(Head& out, const CsvRow& row, const SourceOptions& options) {
   std::unordered_set<std::string> seen;
   for (std::size_t c = 0; c < row.cells.size(); ++c) {
     std::string name(trim(row.cells[c], kBlanks));
@@ -114,12 +153,16 @@ std::optional<Fault> parse_head(Head& out, const CsvRow& row) {
     }
     out.names.push_back(std::move(name));
   }
-  out.path = find_column(out, {"path", "file", "filename", "image"});
-  out.label = find_column(out, {"label", "class"});
+  auto fault =
+      choose_column(out.path, out, options.image, {"path", "file", "filename", "image"}, row);
+  if (!fault) fault = choose_column(out.label, out, options.label, {"label", "class"}, row);
+  if (fault) return fault;
   if (out.path == kNone) {
     return Fault{ErrorCode::csv_damaged, describe_no_path(out, row), row.offset};
   }
-  if (out.label != kNone) out.number = find_column(out, {kNumberColumn});
+  // Another column than the usual one has no numbers beside it.
+  const bool is_usual = out.label == find_column(out, {"label", "class"});
+  if (out.label != kNone && is_usual) out.number = find_column(out, {kNumberColumn});
   out.offset = find_column(out, {kOffsetColumn});
   out.bytes = find_column(out, {kBytesColumn});
   if ((out.offset == kNone) != (out.bytes == kNone)) {
@@ -128,13 +171,8 @@ std::optional<Fault> parse_head(Head& out, const CsvRow& row) {
         row, out.names[has_offset ? out.offset : out.bytes],
         fmt::format("it needs a column '{}' beside it", has_offset ? kBytesColumn : kOffsetColumn));
   }
-  if (auto fault = find_vector(out, row)) return fault;
-  for (const std::size_t c : out.others) {
-    if ((out.names[c] == "image" || out.names[c] == "label")) {
-      return row_fault(row, out.names[c], "another column already is the sample's " + out.names[c]);
-    }
-  }
-  return {};
+  if ((fault = find_vector(out, row))) return fault;
+  return check_reserved(out, options, row);
 }
 
 std::optional<Fault> check_path(const CsvRow& row, const Head& head) {
@@ -258,7 +296,8 @@ std::optional<Fault> take_labels(List& out, const Head& head, const StringTable&
 
 }  // namespace
 
-std::optional<Fault> parse_list(List& out, std::string_view text, char separator) {
+std::optional<Fault> parse_list(List& out, std::string_view text, char separator,
+                                const SourceOptions& options) {
   out = {};
   out.schema.source = separator == '\t' ? "tsv" : "csv";
   CsvReader reader(text, separator, kMaxColumns);
@@ -269,7 +308,7 @@ std::optional<Fault> parse_list(List& out, std::string_view text, char separator
                                   "the first line, which names the columns, is missing", 0};
   }
   Head head;
-  if (auto fault = parse_head(head, row)) return fault;
+  if (auto fault = parse_head(head, row, options)) return fault;
   out.columns.resize(head.others.size());
 
   StringTable labels;

@@ -107,10 +107,10 @@ bool looks_like_idx(const Probe& probe) {
   if (probe.is_folder) {
     return !training_images(probe.path).empty() || !other_sets(probe.path).empty();
   }
-  const std::string name = lower(probe.path);
-  const bool called_so = name.find("-idx") != std::string::npos ||
-                         name.find(".idx1-") != std::string::npos ||
-                         name.find(".idx3-") != std::string::npos;
+  const std::string name = lower(probe.path.substr(probe.path.rfind('/') + 1));  // npos + 1 is 0
+  const bool called_so =
+      name.find("-idx1") != std::string::npos || name.find("-idx3") != std::string::npos ||
+      name.find(".idx1-") != std::string::npos || name.find(".idx3-") != std::string::npos;
   return called_so || begins_as_idx(probe.first);
 }
 

@@ -32,10 +32,7 @@ StoredArray open_array(const std::string& path, std::string name, std::int64_t a
 void add_labels(ArraySet& set) {
   const std::string& path = set.path;
   const std::size_t name = path.rfind('/') + 1;  // npos + 1 is 0
-  const std::string stem = path.substr(0, path.size() - 4);
-  const std::string folder = path.substr(0, name);
-  for (const std::string& labels :
-       {stem + "_labels.npy", folder + "labels.npy", folder + "label.npy", folder + "y.npy"}) {
+  for (const std::string& labels : npy_label_files(path)) {
     struct stat status;
     if (labels == path || ::stat(labels.c_str(), &status) != 0) continue;
     StoredArray array = open_array(labels, "label", 0);
@@ -49,6 +46,12 @@ void add_labels(ArraySet& set) {
 }
 
 }  // namespace
+
+std::vector<std::string> npy_label_files(const std::string& path) {
+  const std::string stem = path.substr(0, path.size() - 4);
+  const std::string folder = path.substr(0, path.rfind('/') + 1);  // npos + 1 is 0
+  return {stem + "_labels.npy", folder + "labels.npy", folder + "label.npy", folder + "y.npy"};
+}
 
 bool looks_like_npy(const Probe& probe) { return begins_as_npy(probe.first); }
 

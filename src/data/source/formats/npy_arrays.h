@@ -4,10 +4,15 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "data/source/format.h"
 
 namespace tundish {
+
+// Returns the files that may have the labels of a file NAME.npy, in the order in which they are
+// tried.
+std::vector<std::string> npy_label_files(const std::string& path);
 
 bool looks_like_npy(const Probe& probe);
 

@@ -10,6 +10,7 @@
 #include "base/interruption.h"
 #include "data/source/formats/joined.h"
 #include "data/source/label_vector.h"
+#include "data/source/labels.h"
 #include "data/source/views/relabeled.h"
 
 // Must be the last include: it changes how the compiler treats the code below.
@@ -50,7 +51,7 @@ struct JoinedClasses {
 
 JoinedClasses join_classes(const Sources& sources) {
   JoinedClasses out;
-  std::map<std::string, std::int64_t> known;
+  std::map<std::pair<std::string, std::size_t>, std::int64_t> known;  // by name and count_earlier()
   const Source& first = *sources.front();
   for (const auto& source : sources) {
     const std::vector<std::string>& classes = source->schema().classes;
@@ -61,9 +62,11 @@ JoinedClasses join_classes(const Sources& sources) {
       refuse(*source, first, "labels are vectors with a number per class, and the classes differ");
     }
     std::vector<std::int64_t> numbers;
-    for (const std::string& name : classes) {
-      const auto [at, is_new] = known.try_emplace(name, static_cast<std::int64_t>(known.size()));
-      if (is_new) out.names.push_back(name);
+    const std::vector<std::size_t> earlier = count_earlier(classes);
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+      const auto [at, is_new] =
+          known.try_emplace({classes[c], earlier[c]}, static_cast<std::int64_t>(known.size()));
+      if (is_new) out.names.push_back(classes[c]);
       numbers.push_back(at->second);
     }
     out.numbers.push_back(std::move(numbers));

@@ -133,4 +133,20 @@ TEST_CASE("parts that cannot be understood say why") {
   CHECK(wrong_split(",").find("'' is no part") == 0);
 }
 
+TEST_CASE("classes with equal names stay apart when data sets are merged") {
+  const auto a = some(3, "a/"), b = some(3, "b/");
+  a->schema_.classes = {"crane", "x", "crane"};
+  b->schema_.classes = {"crane", "crane", "y", "crane"};
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    a->items[i].label = static_cast<std::int64_t>(i);
+    b->items[i].label = static_cast<std::int64_t>(i) + 1;
+  }
+  const Merge merge = merge_sources({a, b}, false);
+  CHECK(merge.source->schema().classes ==
+        std::vector<std::string>{"crane", "x", "crane", "y", "crane"});
+  std::vector<std::int64_t> labels;
+  for (std::uint64_t i = 0; i < 6; ++i) labels.push_back(merge.source->info(i).label);
+  CHECK(labels == std::vector<std::int64_t>{0, 1, 2, 2, 3, 4});
+}
+
 }  // namespace tundish

@@ -10,7 +10,7 @@ std::string datum_bytes(const DatumMessage& datum) {
   if (datum.height > 0) put_number(out, 2, datum.height);
   if (datum.width > 0) put_number(out, 3, datum.width);
   if (datum.floats.empty()) put_bytes(out, 4, datum.data);
-  if (datum.label >= 0) put_number(out, 5, static_cast<std::uint64_t>(datum.label));
+  if (datum.label != -1) put_number(out, 5, static_cast<std::uint64_t>(datum.label));
   if (!datum.floats.empty()) put_bytes(out, 6, datum.floats);
   if (datum.encoded) put_number(out, 7, 1);
   return out;

@@ -55,7 +55,8 @@ void Example::add_floats(const std::string& name, const ArrayType& type, Bytes e
   features_[name] = feature(kFloatList, packed);
 }
 
-void Example::add_array(const std::string& name, const ArrayType& type, Bytes elements) {
+void Example::add_array(const std::string& name, const ArrayType& type, Bytes elements,
+                        bool varies) {
   const std::size_t width = element_bytes(type.element);
   if (type.element == ArrayElement::float32) {
     features_[name] = feature(kFloatList, as_text(elements));
@@ -71,7 +72,8 @@ void Example::add_array(const std::string& name, const ArrayType& type, Bytes el
     }
     features_[name] = feature(kIntegerList, packed);
   }
-  if (type.shape.empty() || (type.shape.size() == 1 && type.shape[0] != 1)) return;  // plain
+  const bool is_plain = type.shape.size() == 1 && type.shape[0] != 1 && !varies;
+  if (type.shape.empty() || is_plain) return;
   const std::vector<std::int64_t> shape(type.shape.begin(), type.shape.end());
   add_integers(name + "/shape", shape);
 }

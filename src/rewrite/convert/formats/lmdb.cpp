@@ -82,7 +82,7 @@ class LmdbWriter : public TargetWriter {
  private:
   std::string datum_of(const ConvertSample& sample, const Field& field, Bytes bytes) {
     const std::int64_t label = labels_ ? sample.info.label : -1;
-    if (label > INT32_MAX) {
+    if (label > INT32_MAX || label < INT32_MIN) {
       throw SampleError(ErrorCode::label_unreadable, sample.where(),
                         fmt::format("a Datum's label has 32 bits, {} does not fit", label));
     }

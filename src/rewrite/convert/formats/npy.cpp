@@ -1,11 +1,13 @@
 #include "rewrite/convert/formats/npy.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <stdexcept>
 
 #include "codec/decode/decode.h"
+#include "data/source/formats/npy_arrays.h"
 #include "data/source/names.h"
 #include "rewrite/convert/field_file_names.h"
 #include "rewrite/convert/npy_elements.h"
@@ -68,6 +70,7 @@ class NpyWriter : public TargetWriter {
                               join_path(target_, names[f] + ".npy"), conversion.replace)});
       fix_type(columns_.back(), field);
     }
+    if (schema_.find(FieldType::image) >= 0) refuse_other_labels(names);
     if (columns_.empty()) {
       throw Error(ErrorCode::argument, {.file = source_.path()},
                   "it has no image, label or array: --to npy holds numbers only");
@@ -105,6 +108,21 @@ class NpyWriter : public TargetWriter {
   }
 
  private:
+  // Labels of an earlier conversion would be taken for the labels of the new images.
+  void refuse_other_labels(const std::vector<std::string>& names) const {
+    for (const std::string& path : npy_label_files(join_path(target_, "image.npy"))) {
+      const auto is_written = [&](const std::string& name) {
+        return join_path(target_, name + ".npy") == path;
+      };
+      if (std::any_of(names.begin(), names.end(), is_written)) return;
+      struct stat status;
+      if (::lstat(path.c_str(), &status) != 0) continue;
+      throw Error(ErrorCode::argument, {.file = path},
+                  "it would be taken for the labels of image.npy; remove it, or choose another "
+                  "folder");
+    }
+  }
+
   static void fix_type(Column& column, const Field& field) {
     if (field.type == FieldType::label) column.type = ArrayType{ArrayElement::int64, {}};
     if (field.type == FieldType::number) column.type = ArrayType{ArrayElement::float64, {}};

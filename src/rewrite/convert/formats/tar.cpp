@@ -86,10 +86,7 @@ class TarWriter : public TargetWriter {
       std::replace(stem.begin() + static_cast<std::ptrdiff_t>(base), stem.end(), '.', '_');
       if (stem.size() == base) stem += fmt::format("{:08}", sample.number);
     }
-    if (!insert(stem)) {
-      stem += fmt::format("-{:08}", sample.number);
-      insert(stem);
-    }
+    while (!insert(stem)) stem += fmt::format("-{:08}", sample.number);
     if (stem != wanted && ++renamed_ == 1) {
       first_renamed_ = sample.key;
       first_stem_ = stem;

@@ -57,11 +57,11 @@ class TfRecordWriter : public TargetWriter {
     if (field.type == FieldType::number) {
       example_.add_bytes(field.name, number_text(bytes));
     } else if (field.array) {
-      example_.add_array(field.name, *field.array, bytes);
+      example_.add_array(field.name, *field.array, bytes, false);
     } else if (field.type == FieldType::array) {
       NpyElements array;
       read_npy_elements(array, bytes, sample);
-      example_.add_array(field.name, array.type, array.elements);
+      example_.add_array(field.name, array.type, array.elements, true);
     } else {
       example_.add_bytes(field.name, as_text(bytes));
     }

@@ -14,6 +14,9 @@
 
 namespace tundish {
 
+// Looking for so many files takes less than a second.
+inline constexpr std::uint64_t kMaxMissingChunks = 100'000;
+
 // Calls visit(folder, name) for `path` and the folders below, sorted by name, at most 8 levels.
 // Does not enter an array, for which visit() returns true. The name is relative, as in
 // "train/image", and empty for `path`. Throws Error if a folder cannot be listed, or for too many.

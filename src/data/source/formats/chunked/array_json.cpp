@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -37,18 +40,62 @@ bool is_too_deep(std::string_view text) {
   return false;
 }
 
-// Converts to IEEE half, rounded towards zero: fill values are 0, 1, NaN, ...
+// Selects what Tundish uses of the metadata of an array while the JSON is parsed. Attributes and
+// consolidated metadata, which may be large, take no memory.
+class UsedMembers {
+ public:
+  bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
+    if (event == Json::parse_event_t::key && depth == 1) is_used_ = is_name_used(parsed);
+    const bool ends =
+        event == Json::parse_event_t::object_end || event == Json::parse_event_t::array_end;
+    if (depth == 0 || ends) return true;
+    return is_used_ && ++values_ <= kMaxValues;
+  }
+  bool has_too_many() const { return values_ > kMaxValues; }
+
+ private:
+  static bool is_name_used(const Json& name) {
+    constexpr std::string_view kNames[] = {"zarr_format",
+                                           "shape",
+                                           "chunks",
+                                           "dtype",
+                                           "compressor",
+                                           "filters",
+                                           "fill_value",
+                                           "order",
+                                           "dimension_separator",
+                                           "node_type",
+                                           "data_type",
+                                           "chunk_grid",
+                                           "codecs",
+                                           "chunk_key_encoding",
+                                           "storage_transformers",
+                                           "dimensions",
+                                           "blockSize",
+                                           "dataType",
+                                           "compression",
+                                           "compressionType"};
+    const auto& text = name.get_ref<const std::string&>();
+    return std::find(std::begin(kNames), std::end(kNames), text) != std::end(kNames);
+  }
+
+  static constexpr std::size_t kMaxValues = 10'000;
+  bool is_used_ = false;  // the member that is being parsed
+  std::size_t values_ = 0;
+};
+
+// Converts to IEEE half, rounded to the nearest, and half way to even.
 std::uint16_t to_half(double value) {
   const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   if (std::isnan(value)) return 0x7e00;
   const double size = std::fabs(value);
-  if (size >= 65536) return sign | 0x7c00;
-  if (size < 0x1p-14)
-    return static_cast<std::uint16_t>(sign | static_cast<unsigned>(size * 0x1p24));
+  if (size >= 65520) return sign | 0x7c00;
   int exponent = 0;
-  const double part = std::frexp(size, &exponent);  // 0.5 <= part < 1
-  const auto bits = static_cast<unsigned>(part * 2048) - 1024;
-  return static_cast<std::uint16_t>(sign | static_cast<unsigned>(exponent + 14) << 10 | bits);
+  std::frexp(size, &exponent);         // size < 2^exponent
+  if (size < 0x1p-14) exponent = -13;  // subnormal, or zero
+  // The smallest step of this exponent; a carry of the fraction increments the exponent.
+  const auto steps = static_cast<unsigned>(std::nearbyint(std::ldexp(size, 11 - exponent)));
+  return static_cast<std::uint16_t>(sign | ((static_cast<unsigned>(exponent + 13) << 10) + steps));
 }
 
 void put(std::vector<std::byte>& out, std::uint64_t bits, ArrayElement element) {
@@ -75,8 +122,10 @@ std::optional<Fault> parse_array_json(Json& out, Bytes bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.size() > kMaxArrayJson) return damaged("the JSON has more than 16 MiB");
   if (is_too_deep(text)) return damaged("the JSON is nested too deeply");
-  out = Json::parse(text, nullptr, false);
+  UsedMembers used;
+  out = Json::parse(text, std::ref(used), false);
   if (!out.is_object()) return damaged("this is no JSON object");
+  if (used.has_too_many()) return damaged("the JSON has too many values");
   return std::nullopt;
 }
 

@@ -15,7 +15,8 @@ namespace tundish {
 
 inline constexpr std::uint64_t kMaxArrayJson = 16u << 20;  // bytes per file
 
-// Accepts at most kMaxArrayJson bytes and 32 levels; the outermost value must be an object.
+// Accepts at most kMaxArrayJson bytes and 32 levels; the outermost value must be an object. Keeps
+// only the members that describe an array, with at most 10,000 values.
 std::optional<Fault> parse_array_json(nlohmann::json& out, Bytes text);
 
 // Reads a list of at most kMaxArraySides whole numbers, none negative.

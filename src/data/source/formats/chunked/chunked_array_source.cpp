@@ -31,6 +31,8 @@ bool is_integer(ArrayElement element) {
   return element <= ArrayElement::uint64 && element != ArrayElement::boolean;
 }
 
+constexpr std::uint64_t kMissingPerChunk = 16;
+
 bool is_channels(std::uint64_t side) { return side == 1 || side == 3 || side == 4; }
 
 // Finds a layout that codec/decode/raw.h supports. (3, 32, 3) is read as (H, W, C).
@@ -138,7 +140,11 @@ class ChunkedArraySource : public Source, public ReadMemory, public FileTimes {
       if ((fields >> c & 1) == 0) continue;
       try {
         columns_[c].named.array->read_sample(out.fields[c], columns_[c].axis, i);
-        if (columns_[c].named.resolve) columns_[c].named.resolve(out.fields[c]);
+        if (!columns_[c].named.resolve) continue;
+        columns_[c].named.resolve(out.fields[c]);
+        if (out.fields[c].empty() && schema_.fields[c].type == FieldType::image) {
+          throw Error(ErrorCode::file_empty, {}, "the image has no bytes");
+        }
       } catch (const Error& error) {
         Where where = error.where();
         if (where.file.empty()) where.file = path_;
@@ -276,18 +282,29 @@ class ChunkedArraySource : public Source, public ReadMemory, public FileTimes {
   }
 
   void add_label(const Column& column) {
-    std::vector<std::byte> bytes;
     labels_.reserve(count_);
-    for (std::uint64_t i = 0; i < count_; ++i) {
-      if (i % 4096 == 0) check_stop(path_);
-      column.named.array->read_sample(bytes, column.axis, i);
+    const auto take = [&](Bytes element) {
       std::int64_t label = 0;
-      const bool fits = label_of(label, bytes, column.sample.element);
+      const bool fits = label_of(label, element, column.sample.element);
       if (!fits || label < -1) {
+        const std::uint64_t i = labels_.size();
         throw Error(ErrorCode::label_unreadable, {.file = path_, .record = i, .key = key(i)},
                     fits ? fmt::format("{} is no label", label) : "the label is over 2^63 - 1");
       }
       labels_.push_back(label);
+    };
+    std::uint64_t missing = 0, found = 0;
+    while (labels_.size() < count_) {
+      check_stop(path_);
+      const bool exists = column.named.array->visit_elements(column.axis, labels_.size(), take);
+      ++(exists ? found : missing);
+      if (missing > column.named.max_missing_chunks + kMissingPerChunk * found) {
+        throw Error(unsupported_source(
+                        format_, fmt::format("array {}: over {} of its first {} chunks are missing",
+                                             printable(column.named.name), with_commas(missing - 1),
+                                             with_commas(missing + found))),
+                    {.file = path_});
+      }
     }
     schema_.fields.push_back({.name = "label", .type = FieldType::label});
   }

@@ -20,6 +20,9 @@ struct NamedArray {
   std::function<void(std::vector<std::byte>& bytes)> resolve = {};
   bool names_classes = false;                   // byte strings that name class 0, 1, ...; no field
   std::uint64_t max_samples = kMaxGridSamples;  // an array with more is omitted with a warning
+  // Chunks of labels that may be missing, besides 16 for each chunk that exists: looking for the
+  // file of a missing chunk takes microseconds, and a few bytes of metadata can claim millions.
+  std::uint64_t max_missing_chunks = kMaxGridSamples;
 };
 
 // Chooses image and label by options, then by usual names (data/source/field_names.h). Every other

@@ -24,8 +24,11 @@ constexpr std::uint32_t kIndexVersion = 4;
 
 class Hdf5Loader : public ChunkLoader {
  public:
-  Hdf5Loader(std::shared_ptr<const File> file, Hdf5Array array)
-      : file_(std::move(file)), array_(std::move(array)), counts_(chunk_counts(array_.grid)) {}
+  Hdf5Loader(std::shared_ptr<const File> file, WrittenAt written, Hdf5Array array)
+      : file_(std::move(file)),
+        written_(written),
+        array_(std::move(array)),
+        counts_(chunk_counts(array_.grid)) {}
 
   void load(Chunk& out, std::span<const std::uint64_t> at) const override {
     out = {};
@@ -46,6 +49,7 @@ class Hdf5Loader : public ChunkLoader {
       throw Error(ErrorCode::source_changed, {.file = file_->path(), .offset = found->offset},
                   "the file became shorter after it was opened");
     }
+    check_unwritten(*file_, written_);
     // The last rows of a block are missing if the file does not chunk the array.
     if (array_.filters.empty() && stored.size() < wanted) stored.resize(wanted);
     out.shape = array_.grid.chunk;
@@ -63,17 +67,16 @@ class Hdf5Loader : public ChunkLoader {
   }
 
   std::shared_ptr<const File> file_;  // shared by all arrays of the file
+  WrittenAt written_;
   Hdf5Array array_;
   std::vector<std::uint64_t> counts_;
 };
 
-// Replaces a 16-byte reference by the referenced bytes.
-void resolve(std::vector<std::byte>& bytes, const File& file) {
+// Replaces a 16-byte reference by the referenced bytes; none for an element that was never written.
+void resolve(std::vector<std::byte>& bytes, const File& file, const WrittenAt& written) {
   const Hdf5Reference reference = load_hdf5_reference(bytes.data());
   bytes.clear();
-  if (reference.bytes == 0) {
-    throw Error(ErrorCode::file_empty, {.file = file.path()}, "HDF5: the element has no bytes");
-  }
+  if (reference.bytes == 0) return;
   if (reference.bytes > Limits{}.max_bytes) {
     throw Error(ErrorCode::image_too_large, {.file = file.path()},
                 fmt::format("{} bytes, at most {} are allowed", with_commas(reference.bytes),
@@ -91,6 +94,7 @@ void resolve(std::vector<std::byte>& bytes, const File& file) {
     throw Error(ErrorCode::source_changed, {.file = file.path(), .offset = offset},
                 "the file became shorter after it was opened");
   }
+  check_unwritten(file, written);
 }
 
 Hdf5Description describe(const std::string& path, std::uint64_t size) {
@@ -139,6 +143,7 @@ std::uint64_t most_samples(std::uint64_t file_size) {
 std::shared_ptr<const Source> open_hdf5(const std::string& path, const SourceOptions& options) {
   const auto file = std::make_shared<const File>(File::open(path));
   const std::string times = fmt::format("{:016x}", content_stamp(*file));
+  const WrittenAt written = written_at(*file);
   std::vector<NamedArray> arrays;
   Hdf5Description description = describe(path, file->size());
   const std::vector<std::string> warnings = warnings_of(description.omissions, path, options);
@@ -152,10 +157,12 @@ std::shared_ptr<const Source> open_hdf5(const std::string& path, const SourceOpt
                      .names_classes = texts,
                      .max_samples = most_samples(file->size())};
     if (texts || array.kind == Hdf5Kind::references) {
-      named.resolve = [file](std::vector<std::byte>& bytes) { resolve(bytes, *file); };
+      named.resolve = [file, written](std::vector<std::byte>& bytes) {
+        resolve(bytes, *file, written);
+      };
     }
-    named.array =
-        std::make_shared<ChunkedArray>(grid, std::make_unique<Hdf5Loader>(file, std::move(array)));
+    named.array = std::make_shared<ChunkedArray>(
+        grid, std::make_unique<Hdf5Loader>(file, written, std::move(array)));
     arrays.push_back(std::move(named));
   }
   return open_chunked_arrays("hdf5", path, std::move(arrays), options, warnings, times);

@@ -131,9 +131,10 @@ std::shared_ptr<const Source> open_n5(const std::string& path, const SourceOptio
     }
     if (!is_array) return false;
     const ChunkGrid grid = array.grid;
-    arrays.push_back({name.empty() ? own_name(path) : name,
-                      std::make_shared<ChunkedArray>(
-                          grid, std::make_unique<N5Loader>(folder, std::move(array)))});
+    arrays.push_back({.name = name.empty() ? own_name(path) : name,
+                      .array = std::make_shared<ChunkedArray>(
+                          grid, std::make_unique<N5Loader>(folder, std::move(array))),
+                      .max_missing_chunks = kMaxMissingChunks});
     return true;
   });
   limit_samples(arrays, path);

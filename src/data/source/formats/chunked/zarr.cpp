@@ -109,13 +109,13 @@ bool read_metadata(ZarrArray& out, const std::string& folder) {
   std::vector<std::byte> text;
   std::optional<Fault> fault;
   bool is_array = true;
-  std::string file = ".zarray";
+  std::string file = "zarr.json";  // first, as in zarr: a conversion keeps the files of version 2
   if (read_if_exists(text, folder, file, kMaxArrayJson, kName)) {
-    fault = read_zarr_2(out, text);
-  } else {
-    file = "zarr.json";
-    if (!read_if_exists(text, folder, file, kMaxArrayJson, kName)) return false;
     fault = read_zarr_3(out, is_array, text);
+  } else {
+    file = ".zarray";
+    if (!read_if_exists(text, folder, file, kMaxArrayJson, kName)) return false;
+    fault = read_zarr_2(out, text);
   }
   if (fault) throw Error(*fault, {.file = join_path(folder, file)});
   return is_array;
@@ -134,9 +134,10 @@ std::shared_ptr<const Source> open_zarr(const std::string& path, const SourceOpt
       return lost;
     }
     const ChunkGrid grid = array.grid;
-    arrays.push_back({name.empty() ? own_name(path) : name,
-                      std::make_shared<ChunkedArray>(
-                          grid, std::make_unique<ZarrLoader>(folder, std::move(array)))});
+    arrays.push_back({.name = name.empty() ? own_name(path) : name,
+                      .array = std::make_shared<ChunkedArray>(
+                          grid, std::make_unique<ZarrLoader>(folder, std::move(array))),
+                      .max_missing_chunks = kMaxMissingChunks});
     return true;
   });
   limit_samples(arrays, path);

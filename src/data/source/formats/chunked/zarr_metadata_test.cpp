@@ -107,4 +107,29 @@ TEST_CASE("blocks of N5 with heads that lie are refused") {
 }
 
 }  // namespace
+TEST_CASE("fill values of float16 are rounded to the nearest value") {
+  const std::pair<const char*, std::uint16_t> kValues[] = {
+      {"0.1", 0x2e66},       {"0.3333", 0x3555}, {"1e-7", 0x0002},    {"3e-8", 0x0001},
+      {"2e-8", 0x0000},      {"-1", 0xbc00},     {"65519.9", 0x7bff}, {"65520", 0x7c00},
+      {"6.1035e-5", 0x0400}, {"2049", 0x6800},   {"2051", 0x6802},    {"0", 0x0000}};
+  for (const auto& [text, bits] : kValues) {
+    CAPTURE(text);
+    ZarrArray out;
+    const std::string more = std::string(R"("dtype": "<f2", "fill_value": )") + text;
+    REQUIRE_FALSE(read_zarr_2(out, bytes_of(version_2(more))));
+    CHECK(load<std::uint16_t>(out.grid.fill.data()) == bits);
+  }
+}
+
+TEST_CASE("members that no array needs are skipped, and too many values are refused") {
+  const std::string type = R"("dtype": "<f2", )";
+  std::string values = "[0";
+  for (int i = 0; i < 10'000; ++i) values += ", {}";
+  values += "]";
+  ZarrArray out;
+  CHECK_FALSE(read_zarr_2(out, bytes_of(version_2(type + "\"attributes\": " + values))));
+  CHECK(out.grid.shape == std::vector<std::uint64_t>{10, 4});
+  CHECK(reason_2(type + "\"filters\": " + values) == "Zarr 2: the JSON has too many values");
+}
+
 }  // namespace tundish

@@ -16,7 +16,10 @@ std::optional<Fault> check_record_size(std::uint64_t bytes) {
 }
 
 RecordSource::RecordSource(const std::string& file)
-    : file_(File::open(file)), data_path_(file), stamp_(content_stamp(file_)) {}
+    : file_(File::open(file)),
+      data_path_(file),
+      stamp_(content_stamp(file_)),
+      written_(written_at(file_)) {}
 
 std::string RecordSource::key(std::uint64_t i) const {
   if (index_.names.size() > 0) return std::string(index_.names[i]);
@@ -36,7 +39,9 @@ void RecordSource::read_stored(std::vector<std::byte>& out, std::uint64_t i,
   std::size_t got = 0;
   File own;
   try {
-    got = (file_.is_open() ? file_ : own = File::open(data_path_)).read_at(out, index_.offsets[i]);
+    const File& file = file_.is_open() ? file_ : own = File::open(data_path_);
+    got = file.read_at(out, index_.offsets[i]);
+    if (got == out.size()) check_unwritten(file, written_);
   } catch (const Error& error) {
     throw SampleError(error.code(), place(i), error.reason());
   }

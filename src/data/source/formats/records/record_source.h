@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "data/source/disk_cache/file_times.h"
+#include "data/source/folder_entries.h"
 #include "data/source/formats/records/record_index.h"
 #include "data/source/source.h"
 
@@ -50,6 +51,7 @@ class RecordSource : public Source, public FileTimes {
  private:
   std::string data_path_;
   std::uint64_t stamp_;  // stamp of the data file when it was opened
+  WrittenAt written_;
 };
 
 }  // namespace tundish

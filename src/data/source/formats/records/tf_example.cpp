@@ -255,6 +255,8 @@ void append_values(std::vector<std::byte>& out, const TfFeature& feature) {
   }
 }
 
+constexpr std::uint64_t kMaxEmptySide = 1u << 31;  // of an array without elements
+
 std::optional<std::vector<std::uint64_t>> read_tf_shape(const TfFeature& feature,
                                                         std::uint64_t values) {
   if (feature.kind != FeatureKind::integers || feature.is_sequence) return std::nullopt;
@@ -263,13 +265,17 @@ std::optional<std::vector<std::uint64_t>> read_tf_shape(const TfFeature& feature
   append_values(bytes, feature);
   std::vector<std::uint64_t> shape;
   std::uint64_t product = 1;
+  bool is_empty = false;  // a side is 0
   for (std::size_t at = 0; at + sizeof(std::int64_t) <= bytes.size(); at += sizeof(std::int64_t)) {
     const auto side = load<std::uint64_t>(&bytes[at]);  // a negative side exceeds any product
-    if (side == 0 || side > values / product) return std::nullopt;
-    product *= side;
+    is_empty |= side == 0;
     shape.push_back(side);
+    if (values == 0 ? side > kMaxEmptySide : side == 0 || side > values / product) {
+      return std::nullopt;
+    }
+    if (values > 0) product *= side;
   }
-  if (product != values) return std::nullopt;
+  if (values == 0 ? !is_empty : product != values) return std::nullopt;
   return shape;
 }
 

@@ -267,11 +267,13 @@ std::optional<Fault> TfLayout::convert_array(std::vector<std::byte>* out, std::u
   if (feature && feature->ragged) {
     return damaged(name, "has steps that differ in their numbers of values", offset);
   }
-  if (feature && parts_[f].shaped) {
+  if (parts_[f].shaped) {
     const TfFeature* sides = find_feature(features, name + kTfShapeEnding);
-    auto shape = sides ? read_tf_shape(*sides, feature->values) : std::nullopt;
-    if (!shape) return damaged(name, "has no shape beside it that fits its values", offset);
-    here.shape = std::move(*shape);
+    const std::uint64_t count = feature ? feature->values : 0;
+    auto shape = sides ? read_tf_shape(*sides, count) : std::nullopt;
+    if (!shape && feature)
+      return damaged(name, "has no shape beside it that fits its values", offset);
+    if (shape) here.shape = std::move(*shape);
   }
   if (fixed && here != *fixed) {
     return damaged(

@@ -24,6 +24,7 @@ struct Archive {
   std::string path;
   Compression compression = Compression::none;
   std::uint64_t stamp = 0;   // stamp when opened
+  WrittenAt written = {};    // when opened
   std::optional<File> file;  // kept open
 };
 
@@ -62,6 +63,7 @@ class Tar : public Source, public FileTimes {
       archive.path = name;
       File file = File::open(name);
       archive.stamp = content_stamp(file);
+      archive.written = written_at(file);
       if (file.size() == 0) throw Error(ErrorCode::file_empty, {.file = name}, "");
       std::array<std::byte, 16> first;
       const std::size_t got = file.read_at(first, 0);
@@ -127,6 +129,7 @@ class Tar : public Source, public FileTimes {
       std::size_t got = 0;
       try {
         got = file.read_at(field, part.offset);
+        if (got == part.size) check_unwritten(file, archive.written);
       } catch (const Error& error) {
         throw SampleError(error.code(), where_in(i, part), error.reason());
       }
