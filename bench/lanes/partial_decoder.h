@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "base/image.h"
 #include "base/machine/cpu.h"
+#include "codec/lanes/decode.h"
 #include "codec/lanes/decode_unit.h"
 #include "codec/lanes/record.h"
-#include "codec/lanes/decode.h"
 #include "codec/lanes/tables.h"
 
 namespace tundish::bench {

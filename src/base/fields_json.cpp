@@ -92,9 +92,8 @@ void FieldReader::refuse_unknown_names() const {
   if (!from_.is_object()) refuse_argument(owner_, "the arguments must be a JSON object");
   for (const auto& [name, value] : from_.items()) {
     if (name == "name" || std::find(names_.begin(), names_.end(), name) != names_.end()) continue;
-    refuse_argument(owner_,
-                    fmt::format("there is no argument '{}'; there are: {}", shown_text(name),
-                                fmt::join(names_, ", ")));
+    refuse_argument(owner_, fmt::format("there is no argument '{}'; there are: {}",
+                                        shown_text(name), fmt::join(names_, ", ")));
   }
 }
 

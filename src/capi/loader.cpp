@@ -60,10 +60,11 @@ Json tuning_json(const Engine& engine) {
 }  // namespace
 
 const char* tundish_reference(void) try {
-  static const std::string text = Json{{"transforms", transforms_reference()},
-                                       {"options", reference_of<LoaderOptions>("Loader", "")},
-                                       {"stats", reference_of<LoaderStats>()}}
-                                      .dump();
+  static const std::string text = Json{
+      {"transforms", transforms_reference()},
+      {"options", reference_of<LoaderOptions>("Loader", "")},
+      {"stats",
+       reference_of<LoaderStats>()}}.dump();
   return text.c_str();
 } catch (...) {
   return failed("{}");

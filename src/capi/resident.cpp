@@ -8,8 +8,8 @@ using namespace tundish;
 
 tundish_resident* tundish_resident_new(const tundish_source* source, int32_t device) try {
   const int image = source->source->schema().find(FieldType::image);
-  return new tundish_resident{
-      ::getpid(), std::make_shared<cuda::ResidentPack>(device, source->source, image)};
+  return new tundish_resident{::getpid(),
+                              std::make_shared<cuda::ResidentPack>(device, source->source, image)};
 } catch (...) {
   return failed(nullptr);
 }

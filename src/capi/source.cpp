@@ -181,8 +181,7 @@ int32_t tundish_source_labels(const tundish_source* source, int64_t* out) try {
 int32_t tundish_source_label_vector(const tundish_source* handle, uint64_t sample, float* out) try {
   const Source& source = *handle->source;
   const int field = label_vector_field(source.schema());
-  if (field < 0)
-    throw Error(ErrorCode::argument, {.file = source.path()}, "labels are no vectors");
+  if (field < 0) throw Error(ErrorCode::argument, {.file = source.path()}, "labels are no vectors");
   if (sample >= source.count()) {
     throw Error(ErrorCode::no_such_record, {.file = source.path(), .record = sample},
                 "there are " + with_commas(source.count()));
@@ -250,8 +249,8 @@ void* tundish_source_image(const tundish_source* handle, uint64_t sample, int32_
   auto pixels = std::make_shared<std::vector<std::uint8_t>>();  // shared with the tensor
   DecodeScratch scratch;
   check(decode_upright(*pixels, bytes, header, orientation, scratch, Limits{}));
-  const Size size = upright_size(
-      {static_cast<int>(header.width), static_cast<int>(header.height)}, orientation);
+  const Size size =
+      upright_size({static_cast<int>(header.width), static_cast<int>(header.height)}, orientation);
   return tensor_of(std::move(pixels), size, mode);
 } catch (...) {
   return failed(nullptr);

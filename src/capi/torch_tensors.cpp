@@ -111,8 +111,7 @@ int32_t tundish_optimizer_find(tundish_optimizer* optimizer, const void* functio
   for (std::size_t i = 0; i < known.size(); ++i) {
     const optim::TensorEntry& bound = optimizer->bound[i];
     const bool same = torch.list_item(parameters, static_cast<int64_t>(i)) == known[i].object;
-    if (!same || !is_unchanged(torch, known[i], bound, optimizer->gradients[i]))
-      return kDifferent;
+    if (!same || !is_unchanged(torch, known[i], bound, optimizer->gradients[i])) return kDifferent;
     moved = moved || optimizer->gradients[i] != bound.gradient;
   }
   if (moved) optimizer->use_gradients();

@@ -56,8 +56,7 @@ int32_t tundish_transform(const char* transforms, const tundish_draw* draw, cons
   }
   const Size image = view.image();
   const Strip strip{rgb, std::ptrdiff_t{3} * image.width, 0, 0, image.width, image.height};
-  const Placement place =
-      placement(static_cast<std::byte*>(out), view.size(), table.dtype, false);
+  const Placement place = placement(static_cast<std::byte*>(out), view.size(), table.dtype, false);
   PlanRunner runner;
   runner.begin(view, table, place, CpuPart::all);
   if (runner.needed().width > 0 && runner.needed().height > 0) runner.sink().push(strip);

@@ -13,9 +13,9 @@
 #include "base/testing.h"
 #include "codec/lanes/coefficients.h"
 #include "codec/lanes/crop_plan.h"
+#include "codec/lanes/decode.h"
 #include "codec/lanes/geometry.h"
 #include "codec/lanes/record.h"
-#include "codec/lanes/decode.h"
 #include "codec/lanes/train.h"
 #include "codec/lanes/unit.h"
 
