@@ -100,7 +100,7 @@ class Lanes:
 
 
 def read_unit(unit, ends, tables, which):
-    """Blocks of a unit in its order, 64 coefficients each in natural order. `ends`: of each component's blocks."""
+    """Blocks of a unit in its order, 64 coefficients each in natural order. `ends`: end of each component's blocks."""
     lanes, count, luma = Lanes(unit), ends[-1], ends[0]
     starts = lanes.symbols(tables, [2 * which + (b >= luma) for b in range(count)])
     octets = [min(8, s & 15) for s in starts]

@@ -53,7 +53,7 @@ def program(root: Path, name: str) -> Path:
 
 
 def load(root: Path, pack: Path, milliseconds: int = 1500, images: int = 6400) -> Speeds:
-    """Returns images per second of one thread: of the program, and of the Python loader.
+    """Returns images per second of one thread, for the program and for the Python loader.
 
     The loader runs without and with Normalize.
     """

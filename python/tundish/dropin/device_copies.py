@@ -147,7 +147,7 @@ class PrefetchedCopies:
 
 
 def _end(stop: threading.Event, thread: threading.Thread, waiting: weakref.ref[Any]) -> None:
-    """Ends the thread. A loop that still asks for batches gets an error.
+    """Ends the thread. A loop that still requests batches gets an error.
 
     waiting  the queue, which holds batches: it must not outlive its iteration
     """

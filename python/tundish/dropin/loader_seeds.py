@@ -1,6 +1,6 @@
 """Seeds of accelerated DataLoaders, taken from torch's random generators.
 
-A DataLoader of torch draws a seed whenever it is iterated. So two loaders, or a loader created anew in every epoch,
+A DataLoader of torch draws a seed whenever it is iterated. So two loaders, or a loader recreated in every epoch,
 have different orders and augmentations. The same holds here, with fewer numbers drawn.
 """
 

@@ -41,7 +41,7 @@ class AfterImport:
         return spec
 
     def _find_by_others(self, name: str, path: Sequence[str] | None, target: Any) -> Any:
-        """Asks the finders after this one. An editable installation has a finder of its own."""
+        """Queries the finders after this one. An editable installation has a separate finder."""
         after = sys.meta_path.index(self) + 1 if self in sys.meta_path else 0
         for finder in sys.meta_path[after:]:
             find = getattr(finder, "find_spec", None)
