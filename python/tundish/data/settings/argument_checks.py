@@ -93,7 +93,7 @@ def labels(values: Any, count: int) -> Any:
 
 
 def fitting_classes(names: list[str], labels: Any) -> list[str]:
-    """Returns the class names if they fit the labels given instead of the stored ones, else an empty list."""
+    """Returns the class names if they fit the labels that replace the stored ones, else an empty list."""
     if labels is None or not names:
         return names
     import numpy as np

@@ -77,7 +77,7 @@ def _started_by(slurm: tuple[int, int], known: tuple[int, int]) -> bool:
 def cpus_of_rank(usable: int) -> int:
     """Returns how many of the usable CPUs belong to this rank.
 
-    `tundish run` assigns CPUs to each rank and sets their number, which is not divided again.
+    `tundish run` already sets the number of CPUs of each rank, so that number is not divided again.
     """
     value = os.environ.get("TUNDISH_CPUS_PER_RANK", "")
     if value.isdigit() and int(value) > 0:

@@ -1,4 +1,4 @@
-"""Flags to compare gains with: strict fp32 and torch's defaults. Not tricks to keep."""
+"""Reference flags for comparing gains: strict fp32 and torch's defaults. Never kept as tricks."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ Context = Callable[[], AbstractContextManager[Any]]
 
 
 class Tracker:
-    """Tracks the active module. `around` is entered around every outermost call and backward()."""
+    """Tracks the active module. `around` is a context that every outermost call and backward() enters."""
 
     def __init__(self, modules: Modules) -> None:
         self.modules = modules
