@@ -26,7 +26,7 @@ inline constexpr bool kMovesPixels =
     std::is_same_v<Op, RandomChoice> || std::is_same_v<Op, RandomOrder> ||
     std::is_same_v<Op, ToDtype> || std::is_same_v<Op, Normalize>;
 
-// Whether Op supports RGBA. Adds transforms that treat every channel alike.
+// Whether Op supports RGBA: it only moves pixels, or treats every channel alike.
 template <class Op>
 inline constexpr bool kTakesAlpha =
     kMovesPixels<Op> || std::is_same_v<Op, PadTo> || std::is_same_v<Op, ScaleJitter> ||

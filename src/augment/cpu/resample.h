@@ -96,7 +96,7 @@ class Resample : public StripSink {
   Buffer result_;  // one row after the vertical pass
 };
 
-// Reference implementation: resizes a whole crop (already padded) to a whole result.
+// Reference implementation: resizes a whole crop, which is already padded.
 void resample_reference(std::vector<std::uint8_t>& out, std::span<const std::uint8_t> rgb, Size in,
                         Size size, Filter filter);
 

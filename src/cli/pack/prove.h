@@ -25,10 +25,10 @@ struct Proof {
   double before_us = 0, after_us = 0;  // per image: read, decode, resize, augment; one thread
 };
 
-// Compares up to `most` records, evenly spaced in the pack, with what a loader makes of the same
-// samples of the source. Then times a loader's work on both, in turn. `report` is the report of the
-// pack. The source must support random access. Throws
-// Error, including Error(interrupted) once `stop` is set.
+// Compares up to `most` records, evenly spaced in the pack, with the images that a loader produces
+// from the same samples of the source. Then times a loader alternately on both. `report` is the
+// report of the pack. The source must support random access. Throws Error, including
+// Error(interrupted) once `stop` is set.
 Proof prove(const std::string& target, const std::shared_ptr<const Source>& source,
             const PackReport& report, const PreprocessOptions& options, std::uint64_t most,
             const std::atomic<bool>& stop);

@@ -13,7 +13,7 @@
 
 namespace tundish::lanes {
 
-// An interval whose last byte has other padding bits than usual.
+// An interval whose last byte has unusual padding bits.
 struct OddPadding {
   std::uint64_t interval;  // counted through the file
   std::uint8_t bits;

@@ -90,7 +90,7 @@ class AcCoder {
   std::vector<std::uint8_t> corrections_;
 };
 
-// Codes the first bits of AC coefficients.
+// Encodes the first bits of AC coefficients.
 class AcFirstCoder : public AcCoder {
  public:
   using AcCoder::AcCoder;
@@ -116,7 +116,7 @@ class AcFirstCoder : public AcCoder {
   }
 };
 
-// Codes one more bit of AC coefficients. Coefficients that already had bits get a correction bit
+// Encodes one more bit of AC coefficients. Coefficients that already had bits get a correction bit
 // each, after the symbol that skips them.
 class AcRefineCoder : public AcCoder {
  public:

@@ -14,8 +14,8 @@
 
 namespace tundish {
 
-// Assigns a row to a place that has none. Rows increase with the places that are not empty; a row
-// is never larger than its place. The slot must be locked.
+// Assigns a row to a place without a row. Places with samples get increasing rows, so a row number
+// never exceeds its place number. Requires a locked slot.
 void take_row(Slot& slot, std::size_t number);
 
 // Marks a place that will have no image. Locks the slot.

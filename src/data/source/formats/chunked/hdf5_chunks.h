@@ -18,7 +18,8 @@ struct Hdf5Extent {
   std::vector<std::uint64_t> max_shape = {};  // kHdf5Nowhere: unlimited
 };
 
-// Sorted by number; no chunk is empty or outside the shape. `layout` must be chunked. Any bytes.
+// Returns chunks sorted by number, none empty or outside the shape. Requires a chunked `layout`.
+// Accepts any bytes.
 std::optional<Fault> read_hdf5_chunks(std::vector<Hdf5Chunk>& out, Hdf5Blocks& blocks,
                                       const Hdf5Layout& layout, const Hdf5Extent& extent);
 

@@ -14,7 +14,7 @@ namespace tundish {
 
 std::shared_ptr<const Source> open_n5(const std::string& path, const SourceOptions& options);
 
-// Contents of an array's attributes.json. Any bytes.
+// Contents of an array's attributes.json.
 struct N5Array {
   ChunkGrid grid;  // checked
   std::vector<ChunkStep> steps;
