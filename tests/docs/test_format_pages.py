@@ -57,6 +57,13 @@ def test_a_section_has_commands_and_refusals(page, heading):
     assert "TND-3" in text
 
 
+@pytest.mark.parametrize("page", sorted({page for page, _ in SECTIONS.values()}))
+def test_a_page_trains_from_the_files_and_has_measured_speeds(page):
+    text = read(page)
+    assert "tundish.Loader(" in text
+    assert "\n## Speed\n" in text
+
+
 def test_the_page_of_python_data_sets_has_commands_and_refusals():
     sources = (FORMATS.parent / "sources.md").read_text()
     text = sources.split("\n## Python datasets\n")[1].split("\n## ")[0]

@@ -92,6 +92,10 @@ TEST_CASE("tfrecord: names of classes") {
     return reason;
   };
   CHECK(refused(0, "b") == "label 0 is 'a 1 b' and 'b'");
+  TfClassNames any_bytes = names;
+  any_bytes.add(4, "\xff");
+  CHECK(any_bytes.names(reason) == std::vector<std::string>{"a 1 b", "1", "2_", "2", "\xff"});
+  CHECK(reason.empty());
   CHECK(refused(TfClassNames::kMaxNames, "x") == "there are too many");
   CHECK(refused(5, std::string(TfClassNames::kMaxTextBytes + 1, 'x')) == "there are too many");
 }
