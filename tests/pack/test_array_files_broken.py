@@ -221,7 +221,7 @@ def idx(magic=0x803, shape=(4, 6, 5), data=120):
         (idx(shape=(2**32 - 1,) * 3), "TND-314", "64 bits"),
         (idx(magic=0x703), "TND-314", "does not begin as an IDX file"),
         (struct.pack("<4I", 0x803, 4, 6, 5) + bytes(120), "TND-314", "does not begin as an IDX"),
-        (struct.pack(">I", 0x803) + struct.pack("<3I", 4, 6, 5) + bytes(120), "TND-314", "leave"),
+        (struct.pack(">I", 0x803) + struct.pack("<3I", 4, 6, 5) + bytes(120), "TND-314", "64 bits"),
         (gzip.compress(idx())[:-12], "TND-312", "the compressed data end early"),
         (gzip.compress(idx())[:-8] + bytes(8), "TND-312", "incorrect data check"),
     ],

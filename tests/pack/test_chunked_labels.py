@@ -71,7 +71,9 @@ def test_labels_of_one_large_chunk_are_read_in_one_pass(tmp_path):
     count = 3_000_000
     data = {"0": (np.arange(count) % 200).astype(np.uint8).tobytes()}
     write_zarr(tmp_path / "d.zarr", "label", [count], [count], data)
-    write_zarr(tmp_path / "d.zarr", "image", [count, 1, 1], [1, 1, 1], {})
+    shape = [count, 1, 1]
+    image = np.random.default_rng(0).integers(0, 256, count, np.uint8).tobytes()
+    write_zarr(tmp_path / "d.zarr", "image", shape, shape, {"0.0.0": image})
     labels = np.array(labels_of(tmp_path / "d.zarr"))
     assert np.array_equal(labels, np.arange(count) % 200)
 
