@@ -14,6 +14,11 @@ from tests.siege.originals.case import Case
 from tests.siege.originals.values import columns, expected, labels, loader_options, swapped, values
 
 REPEATED = (r"no elements of their own", "view that repeats one sample")
+NO_IMAGE = (r"its samples have no image", "the only array is a view that repeats one sample")
+
+
+def _repeats(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.ndim > 1 and value.stride(0) == 0
 
 
 def make(draw: random.Random, folder: Path) -> Case:
@@ -96,8 +101,9 @@ def _dict(draw: random.Random, path: Path) -> Case:
         path, expected(found), loader=loader_options(arrays), about=about, refusals=[REPEATED]
     )
     for name, one in value.items():
-        if isinstance(one, torch.Tensor) and one.ndim > 1 and one.stride(0) == 0:
+        if _repeats(one):
             case.omitted[name] = "view that repeats one sample"
+            case.refusals.append(NO_IMAGE)
     if "label" in found and found["label"].min() < -1:
         case.refusals.append((r"TND-313", "label below -1"))
     for name, one in value.items():
@@ -115,9 +121,10 @@ def _pair(draw: random.Random, path: Path) -> Case:
     count = draw.choice((2, 3, 6))
     images, numbers = _image(draw, count), labels(draw, count, "i8")
     value = (_view(draw, images), _view(draw, numbers))
+    refusals = [REPEATED, NO_IMAGE] if _repeats(value[0]) else [REPEATED]
     read = _save(draw, value if draw.random() < 0.7 else list(value), path)
     found = {"image": _as_numpy(read[0]), "label": _as_numpy(read[1])}
-    return Case(path, expected(found), about=f"pair {images.shape}", refusals=[REPEATED])
+    return Case(path, expected(found), about=f"pair {images.shape}", refusals=refusals)
 
 
 def _list(draw: random.Random, path: Path) -> Case:

@@ -47,6 +47,8 @@ def make(draw: random.Random, folder: Path) -> Case:
     fields: dict[str, Any] = {"image": pixels}
     if labeled:
         fields["label"] = [np.int64(one["cls"]) for one in samples]
+    elif name.startswith("set/"):  # without .cls files, folders are classes
+        fields["label"] = [np.int64(0)] * count
     for kind in kinds:
         content = [one[kind] for one in samples]
         fields[kind] = content if kind == "bin" else [one.decode() for one in content]

@@ -44,6 +44,10 @@ FolderLabels label_by_folders(const StringTable& keys) {
                               printable(std::string(keys[0].substr(0, skip))));
   }
   number_names(out.labels, texts);
+  if (out.labels.classes.size() == 1) {
+    out.warning = fmt::format("all samples have label 0, because all are in the folder {}",
+                              printable(std::string(texts[0])));
+  }
   return out;
 }
 

@@ -124,6 +124,7 @@ TEST_CASE("without labels the folder is the class") {
   const TarIndex one = index_of(TarMaker().add("./photos/a.jpg", "x").end());
   CHECK(one.schema.classes == Texts{"photos"});
   CHECK(one.schema.fields == kImageAndLabel);
+  CHECK(warns(one.warnings, "all samples have label 0, because all are in the folder photos"));
 
   const TarIndex two = index_of(
       TarMaker().add("dog/1.jpg", "x").add("cat/1.jpg", "x").add("cat/sub/1.jpg", "x").end());
