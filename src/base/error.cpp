@@ -46,37 +46,36 @@ constexpr std::array kTable = {
         ErrorCode::digest_differs, "differs from its checksum",
         "The checksum of the whole file is not the one that was stored.",
         "tundish verify {file} names the damaged parts; copy the file again or pack it again"},
-    ErrorEntry{
-        ErrorCode::manifest_damaged, "is a damaged manifest",
-        "A manifest is a JSON file that lists the shards of a data set; this one is no JSON, "
-        "or its figures contradict each other.",
-        "copy the file again, or write it again: tundish pack --manifest {file} SHARD..."},
-    ErrorEntry{
-        ErrorCode::shard_differs, "is not the shard that the manifest lists",
-        "The pack is missing, or has another id, another size or another number of records than "
-        "the manifest says: it was not copied, was replaced, or belongs to another data set.",
-        "copy the shard again, or write the manifest again: tundish pack --manifest FILE "
-        "SHARD..."},
+    ErrorEntry{ErrorCode::manifest_damaged, "is a damaged manifest",
+               "A manifest is a JSON file that lists the shards of a dataset; this file is not "
+               "JSON, or its figures contradict each other.",
+               "copy the file again, or write it again: tundish pack --manifest {file} SHARD..."},
+    ErrorEntry{ErrorCode::shard_differs, "is not the shard that the manifest lists",
+               "The pack is missing, or its id, size or number of records differs from the "
+               "manifest: it was not copied, was replaced, or belongs to another dataset.",
+               "copy the shard again, or write the manifest again: tundish pack --manifest FILE "
+               "SHARD..."},
     ErrorEntry{
         ErrorCode::nothing_salvaged, "has no record that can be salvaged",
-        "No record is intact; or what is needed to read the records was stored behind them and is "
-        "lost: the tables of re-coded JPEGs, the shape and type of arrays; or a pack was "
+        "No record is intact, or the parts needed to read the records are lost: the tables of "
+        "re-coded JPEGs, or the shape and type of arrays. The same happens if a pack was "
         "interrupted before a record was written.",
         "copy the file again from where it was made, or pack it again; a pack with the same tables "
         "and fields, such as another shard, helps: tundish verify {file} --salvage OUT.tnd --like "
         "OTHER.tnd"},
 
     ErrorEntry{ErrorCode::no_such_record, "has no such record",
-               "The number of the record is not below the number of records.",
+               "The record number is not less than the number of records.",
                "tundish info {file} prints the number of records"},
     ErrorEntry{ErrorCode::record_cut_off, "ends inside a record",
                "The file became shorter after it was opened.",
                "tundish verify {file} checks the whole file; copy it again or pack it again"},
-    ErrorEntry{ErrorCode::record_checksum, "fails its checksum",
-               "The bytes read are not those that were packed: the file changed afterwards (disk, "
-               "copy or memory error).",
-               "tundish verify {file} lists every damaged record; Loader(..., on_error=\"skip\") "
-               "trains without it"},
+    ErrorEntry{
+        ErrorCode::record_checksum, "fails its checksum",
+        "The bytes read differ from the bytes that were packed: the file changed afterwards (disk, "
+        "copy or memory error).",
+        "tundish verify {file} lists every damaged record; Loader(..., on_error=\"skip\") "
+        "trains without it"},
     ErrorEntry{
         ErrorCode::padding_damaged, "has bytes other than zero between its parts",
         "The gaps between records must hold zeros. The records themselves are checked separately.",
@@ -89,20 +88,20 @@ constexpr std::array kTable = {
     ErrorEntry{ErrorCode::source_missing, "does not exist", "No file or folder has this name.",
                "check the spelling and the folder you are in"},
     ErrorEntry{ErrorCode::source_empty, "holds no samples",
-               "No file in it has the ending of an image; or it is a list, an archive or a file "
-               "of records or arrays that is empty.",
-               "an image folder looks like FOLDER/CLASS/NAME.jpg, a list has a column 'path'; a "
-               "format that is not recognized is named: --format NAME, in Python "
+               "The folder has no file with an image extension, or the list, archive or data file "
+               "is empty.",
+               "an image folder looks like FOLDER/CLASS/NAME.jpg, a list has a column 'path'; "
+               "if a format is not recognized, name it: --format NAME, in Python "
                "tundish.DataSource({file}, format=...)"},
     ErrorEntry{ErrorCode::source_unreadable, "cannot be read",
                "The system refused to list or read it.", "check the permissions and the disk"},
     ErrorEntry{
         ErrorCode::source_unknown, "is not a source that can be packed",
-        "Its first bytes and its name are of no format that is read.",
+        "Neither its first bytes nor its name match a supported format.",
         "give a folder like FOLDER/CLASS/NAME.jpg, a list with a column 'path', a .tar, TFRecord, "
         "RecordIO (.rec) or LMDB file, arrays in a .npy, .npz, .pth, .safetensors, HDF5, Zarr, N5, "
-        "CIFAR or MNIST file, or a pack (docs/sources.md); --format says it where the bytes do "
-        "not"},
+        "CIFAR or MNIST file, or a pack (docs/sources.md); --format names the format if the bytes "
+        "do not show it"},
     ErrorEntry{ErrorCode::class_empty, "is a class folder without images",
                "The class keeps its number, as in torchvision with allow_empty, but has no sample.",
                "remove the folder if the class is not meant to exist"},
@@ -110,11 +109,13 @@ constexpr std::array kTable = {
                "A header fails its checksum, has a wrong size, or the archive ends early.",
                "test it with: tar tf {file}; fetch it again"},
     ErrorEntry{ErrorCode::tar_duplicate, "holds the same name twice",
-               "Two members of the archive have one name, or a sample has two files of one kind.",
+               "Two members of the archive have the same name, or a sample has two files of the "
+               "same kind.",
                "make the archive again with distinct names"},
-    ErrorEntry{ErrorCode::csv_damaged, "is a list that cannot be read",
-               "A row has another number of columns than the first line, or a quote does not end.",
-               "correct the row; the first line names the columns, including 'path'"},
+    ErrorEntry{
+        ErrorCode::csv_damaged, "is a list that cannot be read",
+        "A row has a different number of columns from the first line, or a quote is not closed.",
+        "correct the row; the first line names the columns, including 'path'"},
     ErrorEntry{ErrorCode::no_random_access, "can only be read from the beginning",
                "A compressed tar has no random access, so nothing can be trained from it directly.",
                "pack it first: tundish pack {file} -o OUT.tnd"},
@@ -132,20 +133,19 @@ constexpr std::array kTable = {
     ErrorEntry{
         ErrorCode::source_damaged, "is damaged",
         "The bytes contradict the file's format, which the reason names: a wrong checksum, a "
-        "length that leads out of the file, an end that comes too early.",
+        "length beyond the end of the file, or an early end.",
         "fetch the file again, or write it again with the program that made it"},
-    ErrorEntry{
-        ErrorCode::format_unsupported, "uses a part of its format that is not read",
-        "The file may be valid. The reason names the format and the part that is not read.",
-        "do as the reason says, or write the file without that part; docs/formats/ lists what is "
-        "read of each format"},
+    ErrorEntry{ErrorCode::format_unsupported, "uses a part of its format that is not read",
+               "The file may be valid. The reason names the format and the unsupported part.",
+               "do as the reason says, or write the file without that part; docs/formats/ lists "
+               "the supported parts of each format"},
     ErrorEntry{ErrorCode::format_not_built, "needs a library that this build does not have",
                "Formats that need a large library can be left out when Tundish is built.",
                "install a wheel that has it, or build again with the library; tundish --version "
                "lists the formats"},
     ErrorEntry{ErrorCode::helper_failed, "ended the process that reads its structure",
-               "The structure of this format is read by a library in a process of its own, with "
-               "limits of memory and time. That process crashed or reached a limit: the file is "
+               "A library reads the structure of this format in a separate process, with limits on "
+               "memory and time. That process crashed or reached a limit: the file is "
                "damaged, made to do harm, or very large.",
                "test the file with the program that made it; write it again"},
     ErrorEntry{ErrorCode::field_unclear, "does not say which part is the image or the label",
@@ -153,31 +153,32 @@ constexpr std::array kTable = {
                "name that shows its meaning.",
                "do as the reason says, or name them: --image NAME --label NAME, in Python "
                "tundish.DataSource(\"{file}\", image=..., label=...)"},
-    ErrorEntry{ErrorCode::sample_raised, "raised an exception for a sample",
-               "The Python data set was asked for this sample and raised an exception, whose "
-               "traceback follows.",
-               "ask the data set for that sample in Python; skip_bad=True leaves such samples out"},
+    ErrorEntry{
+        ErrorCode::sample_raised, "raised an exception for a sample",
+        "The Python dataset raised an exception when this sample was requested. The traceback "
+        "follows.",
+        "load this sample from the dataset in Python; skip_bad=True leaves such samples out"},
     ErrorEntry{ErrorCode::sample_differs, "has a sample that differs from the first ones",
-               "The fields of a Python data set, their types and the shapes of arrays follow from "
-               "its first samples. A later sample has other ones.",
+               "The first samples of a Python dataset determine its fields, their types and the "
+               "shapes of arrays. A later sample differs.",
                "make all samples alike; same_shape=False lets the shapes of arrays vary; "
                "skip_bad=True leaves such samples out"},
     ErrorEntry{ErrorCode::worker_ended, "lost a process that reads its samples",
-               "The samples of a Python data set are read by Python processes. A process ended, "
-               "was killed (out of memory?) or sent what cannot be a sample.",
-               "read what the process printed; fewer processes need less memory: processes=1; "
+               "Python processes read the samples of a Python dataset. One process exited, was "
+               "killed (out of memory?) or sent something that is not a sample.",
+               "read the output of the process; fewer processes need less memory: processes=1; "
                "processes=0 reads the samples in the calling process"},
-    ErrorEntry{ErrorCode::nothing_chosen, "has no sample that is chosen",
-               "The data set has samples, but the filter, the sample or a part of the split takes "
-               "no sample.",
-               "change the filter, the sample, the share or --seed; tundish info {file} --list "
-               "shows keys and labels"},
+    ErrorEntry{
+        ErrorCode::nothing_chosen, "has no selected sample",
+        "The dataset has samples, but the filter, --sample or a part of the split selects none.",
+        "change the filter, the sample, the share or --seed; tundish info {file} --list "
+        "shows keys and labels"},
     ErrorEntry{
         ErrorCode::all_refused, "has no sample that can be packed",
         "Every sample was refused. The message has the reason for the first sample. Nothing was "
         "written.",
-        "fix the samples, or give another source; tundish explain CODE says what to do about "
-        "the code of a sample"},
+        "fix the samples, or give another source; tundish explain CODE explains the code of a "
+        "sample"},
 
     ErrorEntry{ErrorCode::not_an_image, "is not an image",
                "Its first bytes belong to no image format (an error page saved as .jpg?).",
@@ -188,26 +189,25 @@ constexpr std::array kTable = {
         "and can only be unpacked.",
         "convert it to JPEG or PNG before packing"},
     ErrorEntry{ErrorCode::image_header, "has a damaged image header",
-               "The header, which has the size of the image, makes no sense or is cut off.",
+               "The header, which contains the size of the image, is invalid or cut off.",
                "open it with another program; fetch it again or remove it"},
-    ErrorEntry{
-        ErrorCode::image_too_large, "is larger than the limits allow",
-        "Its header claims more pixels, a longer side, more scans or more bytes than allowed, so "
-        "no memory was taken for it.",
-        "docs/limits.md lists the limits; make the image smaller if it is real"},
+    ErrorEntry{ErrorCode::image_too_large, "is larger than the limits allow",
+               "Its header claims more pixels, a longer side, more scans or more bytes than "
+               "allowed, so no memory was allocated for it.",
+               "docs/limits.md lists the limits; make the image smaller if it is real"},
     ErrorEntry{ErrorCode::image_damaged, "has damaged image data",
-               "The decoder met bytes that no encoder writes.",
+               "The decoder found bytes that no encoder writes.",
                "open it with another program; fetch it again or remove it"},
     ErrorEntry{ErrorCode::image_cut_off, "is an image cut short",
-               "The data end before the last row.", "fetch it again or remove it"},
+               "The data ends before the last row.", "fetch it again or remove it"},
     ErrorEntry{ErrorCode::image_kind, "is not the kind of image that is needed",
                "An array used as an image must be uint8 of shape (H, W), (H, W, 1) or (H, W, 3). "
                "Loader(mode=\"I;16\") takes PNGs of 16-bit grays.",
                "store an array in another field, or convert it; leave mode out, or give images of "
                "that kind"},
     ErrorEntry{ErrorCode::over_budget, "needs more memory than the loader may use",
-               "What decoding an image takes is known from its header and counted against "
-               "Loader(memory=...) before it is done.",
+               "The header of an image shows how much memory decoding takes. This memory is "
+               "counted against Loader(memory=...) before decoding begins.",
                "give a larger memory=, smaller batches or a smaller prefetch; or make the image "
                "smaller (progressive JPEGs and interlaced PNGs are held as a whole)"},
 
@@ -240,8 +240,8 @@ constexpr std::array kTable = {
         "if none are"},
     ErrorEntry{ErrorCode::thread_stuck, "has a thread that is stuck",
                "A loader was ended while a thread was reading or decoding, and the thread did not "
-               "return within 0.9 seconds. It is left behind with all that it uses; nothing else "
-               "waits for it.",
+               "return within 0.9 seconds. The thread was abandoned with its resources; nothing "
+               "else waits for it.",
                "check the disk or the network file system that holds the record"},
     ErrorEntry{ErrorCode::gpu, "was refused by the GPU or its driver",
                "A call of the CUDA runtime failed; the reason is the text of the driver.",
@@ -261,22 +261,22 @@ constexpr std::array kTable = {
     ErrorEntry{
         ErrorCode::wrong_state, "cannot continue from this state",
         "The state was saved with other data, another seed, other transforms or another order.",
-        "build the loader as it was when the state was saved, with what the reason names; or begin "
-        "an epoch again with set_epoch()"},
+        "create the loader with the same data and arguments as when the state was saved (the "
+        "reason names the difference); or start an epoch from its beginning with set_epoch()"},
     ErrorEntry{ErrorCode::used_after_fork, "was made before a fork",
                "The loader's threads exist in the parent process only.",
                "make the loader in the child process"},
     ErrorEntry{
         ErrorCode::too_many_bad, "has too many bad samples",
         "More of an epoch's samples were bad than max_bad allows; or sixteen replacements for a "
-        "bad sample were bad as well; or a loader that skips bad samples found no good one among "
-        "the first 100, or in an epoch.",
-        "loader.bad_samples() names them; of a pack also: tundish verify {file} --pixels"},
+        "bad sample were bad as well; or a loader that skips bad samples found no good sample "
+        "among the first 100, or in a whole epoch.",
+        "loader.bad_samples() lists them; for a pack, so does: tundish verify {file} --pixels"},
     ErrorEntry{ErrorCode::closed, "is closed", "The loader was closed and used afterwards.",
                "make a new one"},
     ErrorEntry{ErrorCode::budget_too_small, "does not fit into the memory given",
-               "The batches, the index and a little for every thread must fit into "
-               "Loader(memory=...); docs/loader-performance.md explains how it is counted.",
+               "The batches, the index and some memory for every thread must fit into "
+               "Loader(memory=...); docs/loader-performance.md explains how memory is counted.",
                "give a larger memory=, or a smaller batch_size, prefetch or threads"},
 };
 

@@ -9,14 +9,14 @@ namespace tundish {
 
 struct CenterCrop {
   static constexpr const char* kName = "CenterCrop";
-  static constexpr const char* kAbout = "The middle; a smaller image is padded with zeros.";
+  static constexpr const char* kAbout = "Crops the center; pads a smaller image with zeros.";
 
   Scheduled<Size> size;
   bool operator==(const CenterCrop&) const = default;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"size", "of the result, in pixels", 1, kMaxSide}, self.size);
+    visit(FieldInfo{"size", "size of the result, in pixels", 1, kMaxSide}, self.size);
   }
 
   void plan(View& view, Random& random) const;

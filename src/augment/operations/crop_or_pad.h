@@ -10,7 +10,7 @@ namespace tundish {
 
 struct CenterCropOrPad {
   static constexpr const char* kName = "CenterCropOrPad";
-  static constexpr const char* kAbout = "The middle; a smaller image is padded, as timm does it.";
+  static constexpr const char* kAbout = "Crops the center; pads a smaller image, as timm does.";
 
   Scheduled<Size> size;
   Fill fill{};
@@ -19,9 +19,9 @@ struct CenterCropOrPad {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"size", "of the result, in pixels", 1, kMaxSide}, self.size);
+    visit(FieldInfo{"size", "size of the result, in pixels", 1, kMaxSide}, self.size);
     visit(FieldInfo{"fill", "level of constant padding, or one per channel", 0, 255}, self.fill);
-    visit(FieldInfo{"padding_mode", "what padding is made of"}, self.padding_mode);
+    visit(FieldInfo{"padding_mode", "how padding is filled"}, self.padding_mode);
   }
 
   void plan(View& view, Random& random) const;
@@ -32,7 +32,7 @@ struct CenterCropOrPad {
 struct RandomCropOrPad {
   static constexpr const char* kName = "RandomCropOrPad";
   static constexpr const char* kAbout =
-      "A random window; a smaller image is padded around a random place, as timm does it.";
+      "Crops a random window; pads a smaller image at a random position, as timm does.";
 
   Scheduled<Size> size;
   Fill fill{};
@@ -41,9 +41,9 @@ struct RandomCropOrPad {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"size", "of the result, in pixels", 1, kMaxSide}, self.size);
+    visit(FieldInfo{"size", "size of the result, in pixels", 1, kMaxSide}, self.size);
     visit(FieldInfo{"fill", "level of constant padding, or one per channel", 0, 255}, self.fill);
-    visit(FieldInfo{"padding_mode", "what padding is made of"}, self.padding_mode);
+    visit(FieldInfo{"padding_mode", "how padding is filled"}, self.padding_mode);
   }
 
   void plan(View& view, Random& random) const;

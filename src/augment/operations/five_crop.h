@@ -13,7 +13,7 @@ namespace tundish {
 struct FiveCrop {
   static constexpr const char* kName = "FiveCrop";
   static constexpr const char* kAbout =
-      "The four corners and the middle: a batch is (N, 5, C, H, W).";
+      "Crops the four corners and the center: a batch is (N, 5, C, H, W).";
   static constexpr std::uint32_t kCrops = 5;
 
   Scheduled<Size> size;
@@ -21,7 +21,7 @@ struct FiveCrop {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"size", "of each crop, in pixels", 1, kMaxSide}, self.size);
+    visit(FieldInfo{"size", "size of each crop, in pixels", 1, kMaxSide}, self.size);
   }
   Size result_size(Size) const { return size; }
 
@@ -32,8 +32,8 @@ struct FiveCrop {
 struct TenCrop {
   static constexpr const char* kName = "TenCrop";
   static constexpr const char* kAbout =
-      "The four corners and the middle, then the same of the mirrored image: a batch is (N, 10, C, "
-      "H, W).";
+      "Crops the four corners and the center of the image and its mirror image: a batch is (N, 10, "
+      "C, H, W).";
   static constexpr std::uint32_t kCrops = 10;
 
   Scheduled<Size> size;
@@ -42,7 +42,7 @@ struct TenCrop {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"size", "of each crop, in pixels", 1, kMaxSide}, self.size);
+    visit(FieldInfo{"size", "size of each crop, in pixels", 1, kMaxSide}, self.size);
     visit(FieldInfo{"vertical_flip", "mirrored from top to bottom, not from left to right"},
           self.vertical_flip);
   }

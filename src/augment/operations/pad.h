@@ -9,7 +9,7 @@ namespace tundish {
 
 struct Pad {
   static constexpr const char* kName = "Pad";
-  static constexpr const char* kAbout = "Pixels added around the image.";
+  static constexpr const char* kAbout = "Pads the image on its sides.";
 
   Padding padding = {};
   Fill fill{};
@@ -23,7 +23,7 @@ struct Pad {
                     0, kMaxSide},
           self.padding);
     visit(FieldInfo{"fill", "level of constant padding, or one per channel", 0, 255}, self.fill);
-    visit(FieldInfo{"padding_mode", "what padding is made of"}, self.padding_mode);
+    visit(FieldInfo{"padding_mode", "how padding is filled"}, self.padding_mode);
   }
 
   // plan() and result_size() throw Error(argument) if a side would exceed kMaxPlannedSide.

@@ -10,7 +10,8 @@ namespace tundish {
 struct PadTo {
   static constexpr const char* kName = "PadTo";
   static constexpr const char* kAbout =
-      "The image at the top left, and a level where it does not reach; a larger image is an error.";
+      "Places the image at the top left and fills the rest with a level; a larger image is an "
+      "error.";
 
   Size size;
   Fill fill{};
@@ -18,7 +19,7 @@ struct PadTo {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"size", "of the result, in pixels", 1, kMaxSide}, self.size);
+    visit(FieldInfo{"size", "size of the result, in pixels", 1, kMaxSide}, self.size);
     visit(
         FieldInfo{
             "fill",

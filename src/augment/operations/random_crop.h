@@ -9,7 +9,8 @@ namespace tundish {
 
 struct RandomCrop {
   static constexpr const char* kName = "RandomCrop";
-  static constexpr const char* kAbout = "A random window of fixed size, after optional padding.";
+  static constexpr const char* kAbout =
+      "Crops a random window of fixed size, after optional padding.";
 
   Scheduled<Size> size;
   Padding padding = {};
@@ -20,7 +21,7 @@ struct RandomCrop {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"size", "of the result, in pixels", 1, kMaxSide}, self.size);
+    visit(FieldInfo{"size", "size of the result, in pixels", 1, kMaxSide}, self.size);
     visit(FieldInfo{"padding",
                     "pixels added first: all sides, or left/right and top/bottom, or "
                     "left, top, right, bottom",
@@ -28,7 +29,7 @@ struct RandomCrop {
           self.padding);
     visit(FieldInfo{"pad_if_needed", "pad an image that is smaller than size"}, self.pad_if_needed);
     visit(FieldInfo{"fill", "level of constant padding, or one per channel", 0, 255}, self.fill);
-    visit(FieldInfo{"padding_mode", "what padding is made of"}, self.padding_mode);
+    visit(FieldInfo{"padding_mode", "how padding is filled"}, self.padding_mode);
   }
 
   // Throws Error(argument) with both sizes if the padded image is smaller than the crop.

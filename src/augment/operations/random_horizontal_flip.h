@@ -9,7 +9,7 @@ namespace tundish {
 
 struct RandomHorizontalFlip {
   static constexpr const char* kName = "RandomHorizontalFlip";
-  static constexpr const char* kAbout = "Exchanges left and right with probability p.";
+  static constexpr const char* kAbout = "Flips the image left to right with probability p.";
 
   double p = 0.5;
   bool operator==(const RandomHorizontalFlip&) const = default;

@@ -12,7 +12,7 @@ namespace tundish {
 struct RandomResizedCrop {
   static constexpr const char* kName = "RandomResizedCrop";
   static constexpr const char* kAbout =
-      "A random part of random aspect ratio, resized to one size.";
+      "Crops a random window of random aspect ratio and resizes it to a fixed size.";
 
   Scheduled<Size> size;
   std::array<double, 2> scale = {0.08, 1.0};
@@ -22,7 +22,7 @@ struct RandomResizedCrop {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"size", "of the result, in pixels", 1, kMaxSide}, self.size);
+    visit(FieldInfo{"size", "size of the result, in pixels", 1, kMaxSide}, self.size);
     visit(FieldInfo{"scale", "(min, max) share of the image's area", 0, kMaxNumber}, self.scale);
     visit(FieldInfo{"ratio", "(min, max) width / height of the part", 0, kMaxNumber}, self.ratio);
     visit(FieldInfo{"interpolation", "how the part is resized"}, self.interpolation);

@@ -30,7 +30,7 @@ inline std::string wanted_text<Sides>(const FieldInfo& field) {
 struct ScaleJitter {
   static constexpr const char* kName = "ScaleJitter";
   static constexpr const char* kAbout =
-      "As large as fits into a target size, times a random factor; the ratio stays.";
+      "Scales the image to fit a target size times a random factor, with the aspect ratio kept.";
 
   std::array<int, 2> target_size = {};
   std::array<double, 2> scale_range = {0.1, 2.0};
@@ -56,7 +56,7 @@ struct ScaleJitter {
 struct RandomShortestSize {
   static constexpr const char* kName = "RandomShortestSize";
   static constexpr const char* kAbout =
-      "The shorter side to one of several lengths, and the other in proportion.";
+      "Resizes the shorter side to one of several lengths, with the aspect ratio kept.";
 
   Sides min_size = {};
   std::optional<int> max_size = {};
@@ -65,9 +65,9 @@ struct RandomShortestSize {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"min_size", "lengths of the shorter side, of which one is drawn", 1, kMaxSide},
+    visit(FieldInfo{"min_size", "possible lengths of the shorter side; one is drawn", 1, kMaxSide},
           self.min_size);
-    visit(FieldInfo{"max_size", "the longer side becomes no longer", 1, kMaxSide}, self.max_size);
+    visit(FieldInfo{"max_size", "maximum length of the longer side", 1, kMaxSide}, self.max_size);
     visit(FieldInfo{"interpolation", "how the image is resized"}, self.interpolation);
   }
   void check() const;
@@ -80,8 +80,8 @@ struct RandomShortestSize {
 struct RandomResize {
   static constexpr const char* kName = "RandomResize";
   static constexpr const char* kAbout =
-      "The shorter side to a random length from min_size to max_size - 1, and the other in "
-      "proportion.";
+      "Resizes the shorter side to a random length from min_size to max_size - 1, with the aspect "
+      "ratio kept.";
 
   int min_size = 0;
   int max_size = 0;
@@ -90,9 +90,9 @@ struct RandomResize {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"min_size", "the least length of the shorter side, in pixels", 1, kMaxSide},
+    visit(FieldInfo{"min_size", "minimum length of the shorter side, in pixels", 1, kMaxSide},
           self.min_size);
-    visit(FieldInfo{"max_size", "what the length stays below", 1, kMaxSide}, self.max_size);
+    visit(FieldInfo{"max_size", "exclusive upper limit of the length", 1, kMaxSide}, self.max_size);
     visit(FieldInfo{"interpolation", "how the image is resized"}, self.interpolation);
   }
   void check() const;

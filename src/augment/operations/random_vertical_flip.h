@@ -9,7 +9,7 @@ namespace tundish {
 
 struct RandomVerticalFlip {
   static constexpr const char* kName = "RandomVerticalFlip";
-  static constexpr const char* kAbout = "Exchanges top and bottom with probability p.";
+  static constexpr const char* kAbout = "Flips the image top to bottom with probability p.";
 
   double p = 0.5;
   bool operator==(const RandomVerticalFlip&) const = default;

@@ -10,7 +10,7 @@ namespace tundish {
 struct Resize {
   static constexpr const char* kName = "Resize";
   static constexpr const char* kAbout =
-      "To (height, width), or the shorter side to a length and the other in proportion.";
+      "Resizes to (height, width), or the shorter side to a length with the aspect ratio kept.";
 
   Scheduled<SideOrSize> size;
   Filter interpolation = Filter::bilinear;
@@ -24,9 +24,9 @@ struct Resize {
                     kMaxSide},
           self.size);
     visit(FieldInfo{"interpolation", "how the image is resized"}, self.interpolation);
-    visit(
-        FieldInfo{"max_size", "with a shorter side: the longer one becomes no longer", 1, kMaxSide},
-        self.max_size);
+    visit(FieldInfo{"max_size", "maximum length of the longer side, if size is a length", 1,
+                    kMaxSide},
+          self.max_size);
     visit(FieldInfo{"draft",
                     "decode a JPEG at 1/2, 1/4 or 1/8 of its size where that is no smaller, as "
                     "Pillow's draft mode; first in the list only, on the CPU"},

@@ -13,9 +13,7 @@ namespace tundish {
 struct ResizeKeepRatio {
   static constexpr const char* kName = "ResizeKeepRatio";
   static constexpr const char* kAbout =
-      "Resizes the image so that it covers a size, or fits into it; perhaps scaled and stretched "
-      "at "
-      "random.";
+      "Resizes to cover a size or fit into it, optionally scaled and stretched at random.";
 
   Size size;
   double longest = 0;
@@ -29,8 +27,9 @@ struct ResizeKeepRatio {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"size", "in pixels; the result is as large in one dimension", 1, kMaxSide},
-          self.size);
+    visit(
+        FieldInfo{"size", "size in pixels; the result has this size in one dimension", 1, kMaxSide},
+        self.size);
     visit(FieldInfo{"longest", "0: the image covers size; 1: it fits into size", 0, 1},
           self.longest);
     visit(FieldInfo{"interpolation", "how the image is resized; random: bilinear or bicubic"},

@@ -9,7 +9,7 @@ namespace tundish {
 struct ToDtype {
   static constexpr const char* kName = "ToDtype";
   static constexpr const char* kAbout =
-      "Another element type; with scale, levels 0..255 become 0..1.";
+      "Converts the element type; with scale, levels 0..255 become 0..1.";
 
   Dtype dtype = Dtype::float32;
   bool scale = false;

@@ -9,7 +9,7 @@ namespace tundish {
 
 struct TrimBorder {
   static constexpr const char* kName = "TrimBorder";
-  static constexpr const char* kAbout = "Leaves out a border of the image.";
+  static constexpr const char* kAbout = "Removes a border from the image.";
 
   int border_size = 0;
   bool operator==(const TrimBorder&) const = default;

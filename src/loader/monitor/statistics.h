@@ -27,13 +27,14 @@ struct LoaderStats {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"batches", "batches handed out"}, self.batches);
+    visit(FieldInfo{"batches", "batches delivered"}, self.batches);
     visit(FieldInfo{"samples", "images in those batches"}, self.samples);
     visit(FieldInfo{"replaced", "bad samples that were replaced by another sample"}, self.replaced);
     visit(FieldInfo{"skipped", "bad samples that were left out"}, self.skipped);
     visit(FieldInfo{"zeros", "images of zeros among the samples, which a GPU could not decode"},
           self.zeros);
-    visit(FieldInfo{"bad", "samples that could not be loaded, replacements among them"}, self.bad);
+    visit(FieldInfo{"bad", "samples that could not be loaded, including failed replacements"},
+          self.bad);
     visit(FieldInfo{"bytes", "bytes of coded images read"}, self.bytes);
     visit(FieldInfo{"read_s", "seconds that threads read, summed over threads"}, self.read_s);
     visit(FieldInfo{"decode_s", "seconds that threads decoded, summed over threads"},
@@ -55,28 +56,32 @@ struct LoaderStats {
                     "the rest is idle time"},
           self.augment_busy);
     visit(FieldInfo{"ready_batches", "batches that wait for the trainer now"}, self.ready_batches);
-    visit(FieldInfo{"prefetch", "batches that are kept ready, at most, now"}, self.prefetch);
-    visit(FieldInfo{"slots", "batches that have memory now, those kept by the caller included"},
+    visit(FieldInfo{"prefetch", "current maximum number of batches kept ready"}, self.prefetch);
+    visit(FieldInfo{"slots", "batches that have memory now, including batches kept by the caller"},
           self.slots);
     visit(FieldInfo{"threads", "threads that work for the loader now"}, self.threads);
     visit(FieldInfo{"thread_s", "seconds that these threads could work, summed over threads"},
           self.thread_s);
-    visit(FieldInfo{"thread_changes", "times that threads=\"auto\" changed threads or prefetch"},
+    visit(FieldInfo{"thread_changes",
+                    "number of times that threads=\"auto\" changed threads or prefetch"},
           self.thread_changes);
     visit(FieldInfo{"predicted_rate",
-                    "samples per second that these threads could make by the cost model of "
-                    "threads=\"auto\"; 0: not known"},
+                    "samples per second that these threads could make according to the cost model "
+                    "of threads=\"auto\"; 0: unknown"},
           self.predicted_rate);
-    visit(FieldInfo{"prediction_ratio",
-                    "measured over predicted rate, of the last change; 0: none was judged"},
-          self.prediction_ratio);
+    visit(
+        FieldInfo{
+            "prediction_ratio",
+            "measured rate divided by predicted rate after the last change; 0: no change yet"},
+        self.prediction_ratio);
     visit(FieldInfo{"memory", "bytes of the budget; 0: not counted"}, self.memory);
-    visit(FieldInfo{"memory_used", "bytes of the budget that were used at most"}, self.memory_used);
-    visit(FieldInfo{"cache_hits", "samples that were in the cache"}, self.cache_hits);
-    visit(FieldInfo{"cache_misses", "samples that were not"}, self.cache_misses);
-    visit(FieldInfo{"cache_hit_share", "hits as a share of both"}, self.cache_hit_share);
+    visit(FieldInfo{"memory_used", "maximum number of budget bytes used at once"},
+          self.memory_used);
+    visit(FieldInfo{"cache_hits", "samples found in the cache"}, self.cache_hits);
+    visit(FieldInfo{"cache_misses", "samples not found in the cache"}, self.cache_misses);
+    visit(FieldInfo{"cache_hit_share", "hits as a share of hits and misses"}, self.cache_hit_share);
     visit(FieldInfo{"cache_bytes", "bytes that the cache holds now"}, self.cache_bytes);
-    visit(FieldInfo{"cache_needed", "bytes that all samples would take; 0: not known"},
+    visit(FieldInfo{"cache_needed", "bytes that all samples would take; 0: unknown"},
           self.cache_needed);
     visit(FieldInfo{"cache_room", "bytes that the cache had room for when the loader was made"},
           self.cache_room);

@@ -16,8 +16,8 @@ inline constexpr double kMaxClasses = 1 << 24;
 struct MixUp {
   static constexpr const char* kName = "MixUp";
   static constexpr const char* kAbout =
-      "Blends each image of the batch with the one before it, and their labels, which become (N, "
-      "num_classes) float32. At the end of the list.";
+      "Blends each image of the batch with the previous one, and their labels, which become (N, "
+      "num_classes) float32. Must be at the end of the list.";
 
   double alpha = 1.0;
   std::optional<std::uint32_t> num_classes = {};
@@ -25,10 +25,11 @@ struct MixUp {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"alpha", "of the beta distribution that the image's share is drawn from", 0,
+    visit(FieldInfo{"alpha",
+                    "parameter of the beta distribution from which the image's share is drawn", 0,
                     kMaxNumber},
           self.alpha);
-    visit(FieldInfo{"num_classes", "of the labels; without it those of the data", 1, kMaxClasses},
+    visit(FieldInfo{"num_classes", "number of classes; default: as in the data", 1, kMaxClasses},
           self.num_classes);
   }
   void check() const;
@@ -39,9 +40,8 @@ struct MixUp {
 struct CutMix {
   static constexpr const char* kName = "CutMix";
   static constexpr const char* kAbout =
-      "Pastes a random box of the image before it into each image of the batch; labels are mixed "
-      "by "
-      "area and become (N, num_classes) float32. At the end of the list.";
+      "Pastes a random box of the previous image into each image of the batch; labels are mixed by "
+      "area and become (N, num_classes) float32. Must be at the end of the list.";
 
   double alpha = 1.0;
   std::optional<std::uint32_t> num_classes = {};
@@ -49,10 +49,11 @@ struct CutMix {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"alpha", "of the beta distribution that the image's share is drawn from", 0,
+    visit(FieldInfo{"alpha",
+                    "parameter of the beta distribution from which the image's share is drawn", 0,
                     kMaxNumber},
           self.alpha);
-    visit(FieldInfo{"num_classes", "of the labels; without it those of the data", 1, kMaxClasses},
+    visit(FieldInfo{"num_classes", "number of classes; default: as in the data", 1, kMaxClasses},
           self.num_classes);
   }
   void check() const;

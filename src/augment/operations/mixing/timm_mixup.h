@@ -16,11 +16,9 @@ constexpr std::array<const char*, 3> words(MixMode) { return {"batch", "pair", "
 struct TimmMixup {
   static constexpr const char* kName = "TimmMixup";
   static constexpr const char* kAbout =
-      "timm's Mixup: MixUp or CutMix by chance, with label smoothing. An image's partner is the "
-      "one "
-      "before it; with mode=\"pair\" images 0 and 1, 2 and 3, ... are mixed with each other. "
-      "Labels "
-      "become (N, num_classes) float32. At the end of the list.";
+      "timm's Mixup: MixUp or CutMix at random, with label smoothing. An image's partner is the "
+      "previous image; with mode=\"pair\", images 0 and 1, 2 and 3, ... are mixed with each other. "
+      "Labels become (N, num_classes) float32. Must be at the end of the list.";
 
   double mixup_alpha = 1.0;
   double cutmix_alpha = 0.0;
@@ -48,13 +46,15 @@ struct TimmMixup {
     visit(FieldInfo{"prob", "probability that images are mixed", 0, 1}, self.prob);
     visit(FieldInfo{"switch_prob", "probability of CutMix where both are used", 0, 1},
           self.switch_prob);
-    visit(FieldInfo{"mode", "what a share is drawn for: a batch, a pair of images, or each image"},
+    visit(FieldInfo{"mode",
+                    "unit for which a share is drawn: a batch, a pair of images, or each image"},
           self.mode);
-    visit(FieldInfo{"correct_lam", "CutMix: the share is that of the box inside the image"},
+    visit(FieldInfo{"correct_lam", "CutMix: the share is the area of the box inside the image"},
           self.correct_lam);
-    visit(FieldInfo{"label_smoothing", "share of a label that all classes have alike", 0, 1},
+    visit(FieldInfo{"label_smoothing", "share of a label that is spread evenly over all classes", 0,
+                    1},
           self.label_smoothing);
-    visit(FieldInfo{"num_classes", "of the labels; without it those of the data", 1, kMaxClasses},
+    visit(FieldInfo{"num_classes", "number of classes; default: as in the data", 1, kMaxClasses},
           self.num_classes);
   }
   void check() const;

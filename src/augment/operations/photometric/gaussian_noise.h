@@ -19,7 +19,7 @@ struct GaussianNoise {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"mean", "of the numbers, where 1 is 255 levels", -kMaxNoise, kMaxNoise},
+    visit(FieldInfo{"mean", "mean of the noise, where 1 is 255 levels", -kMaxNoise, kMaxNoise},
           self.mean);
     visit(FieldInfo{"sigma", "standard deviation, where 1 is 255 levels", 0, kMaxNoise},
           self.sigma);

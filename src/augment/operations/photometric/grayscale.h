@@ -10,7 +10,7 @@ namespace tundish {
 
 struct Grayscale {
   static constexpr const char* kName = "Grayscale";
-  static constexpr const char* kAbout = "Colors become grays, in three equal channels.";
+  static constexpr const char* kAbout = "Converts to gray, in three equal channels.";
 
   int num_output_channels = 1;  // torchvision's default
   bool operator==(const Grayscale&) const = default;

@@ -12,15 +12,15 @@ namespace tundish {
 struct JPEG {
   static constexpr const char* kName = "JPEG";
   static constexpr const char* kAbout =
-      "Compresses as a JPEG and decompresses, as Pillow does it; the quality is drawn from a "
-      "range.";
+      "Compresses to JPEG and decompresses, as Pillow does; the quality is drawn from a range.";
 
   OneOrTwo<int> quality = {75, 75};
   bool operator==(const JPEG&) const = default;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"quality", "or the lowest and the highest", 1, 100}, self.quality);
+    visit(FieldInfo{"quality", "quality, or the lowest and the highest quality", 1, 100},
+          self.quality);
   }
   void check() const {
     const auto [low, high] = quality.pair();

@@ -21,7 +21,7 @@ struct PillowGaussianBlur {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"radius", "in pixels, or the range it is drawn from", 0, kMaxBlurRadius},
+    visit(FieldInfo{"radius", "radius in pixels, or the range it is drawn from", 0, kMaxBlurRadius},
           self.radius);
     visit(FieldInfo{"p", "probability", 0, 1}, self.p);
   }

@@ -30,9 +30,10 @@ struct RandomErasing {
     visit(FieldInfo{"p", "probability", 0, 1}, self.p);
     visit(FieldInfo{"scale", "smallest and largest share of the image's area", 0, 1}, self.scale);
     visit(FieldInfo{"ratio", "smallest and largest height / width", 0, kMaxNumber}, self.ratio);
-    visit(FieldInfo{"value", "of the window: one for all channels, three, or \"random\""},
+    visit(FieldInfo{"value", "value of the window: one for all channels, three, or \"random\""},
           self.value);
-    visit(FieldInfo{"inplace", "torchvision's; changes nothing here"}, self.inplace);
+    visit(FieldInfo{"inplace", "accepted for compatibility with torchvision; has no effect"},
+          self.inplace);
   }
   void check() const;
   void check_on(Dtype dtype) const;  // what the transform works on

@@ -9,7 +9,8 @@ namespace tundish {
 
 struct RandomGrayscale {
   static constexpr const char* kName = "RandomGrayscale";
-  static constexpr const char* kAbout = "Colors become grays, with probability p.";
+  static constexpr const char* kAbout =
+      "Converts to gray, in three equal channels, with probability p.";
 
   double p = 0.1;
   bool operator==(const RandomGrayscale&) const = default;

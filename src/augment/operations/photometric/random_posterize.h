@@ -17,7 +17,7 @@ struct RandomPosterize {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"bits", "that are kept of each level", 0, 8}, self.bits);
+    visit(FieldInfo{"bits", "number of bits to keep of each level", 0, 8}, self.bits);
     visit(FieldInfo{"p", "probability", 0, 1}, self.p);
   }
 

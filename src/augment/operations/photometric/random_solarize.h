@@ -10,7 +10,7 @@ namespace tundish {
 struct RandomSolarize {
   static constexpr const char* kName = "RandomSolarize";
   static constexpr const char* kAbout =
-      "Inverts the levels from a threshold on, with probability p.";
+      "Inverts levels at or above a threshold, with probability p.";
 
   double threshold = 128;
   double p = 0.5;

@@ -18,7 +18,7 @@ constexpr std::array<const char*, 3> words(TimmErasingMode) { return {"const", "
 struct TimmRandomErasing {
   static constexpr const char* kName = "TimmRandomErasing";
   static constexpr const char* kAbout =
-      "Overwrites one or more random windows after Normalize, with timm's rule.";
+      "Overwrites one or more random windows after Normalize, as timm does.";
 
   double probability = 0.5;
   double min_area = 0.02;
@@ -32,7 +32,7 @@ struct TimmRandomErasing {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"probability", "that an image is changed at all", 0, 1}, self.probability);
+    visit(FieldInfo{"probability", "probability that an image is changed", 0, 1}, self.probability);
     visit(
         FieldInfo{"min_area", "smallest share of the image's area, of all windows together", 0, 1},
         self.min_area);

@@ -13,7 +13,7 @@ namespace tundish {
 struct AugMix {
   static constexpr const char* kName = "AugMix";
   static constexpr const char* kAbout =
-      "A weighted sum of the image and of results of several chains of operations.";
+      "Mixes the image with the results of several chains of operations.";
 
   int severity = 3;
   int mixture_width = 3;
@@ -28,20 +28,19 @@ struct AugMix {
   static void fields(Self& self, Visit&& visit) {
     visit(FieldInfo{"severity", "how strong the operations are", 1, 10}, self.severity);
     visit(FieldInfo{"mixture_width", "chains", 1, 100}, self.mixture_width);
-    visit(
-        FieldInfo{"chain_depth", "operations of a chain; 0 or less: 1 to 3, at random", -1000, 100},
-        self.chain_depth);
+    visit(FieldInfo{"chain_depth", "number of operations in a chain; 0 or less: 1 to 3, at random",
+                    -1000, 100},
+          self.chain_depth);
     visit(FieldInfo{"alpha",
                     "of the Dirichlet distributions of the weights: the larger, the more even",
                     1e-6, 1e6},
           self.alpha);
-    visit(FieldInfo{"all_ops", "also brightness, color, contrast and sharpness"}, self.all_ops);
-    visit(FieldInfo{"interpolation", "of operations that move pixels: nearest or bilinear"},
+    visit(FieldInfo{"all_ops", "also use brightness, color, contrast and sharpness"}, self.all_ops);
+    visit(FieldInfo{"interpolation",
+                    "interpolation of operations that move pixels: nearest or bilinear"},
           self.interpolation);
-    visit(
-        FieldInfo{"fill", "level of what shows outside the image, or one per channel; none: black",
-                  0, 255},
-        self.fill);
+    visit(FieldInfo{"fill", "level outside the image, or one per channel; none: black", 0, 255},
+          self.fill);
   }
 
   void check() const;

@@ -17,7 +17,8 @@ constexpr std::array<const char*, 3> words(AutoAugmentPolicy) {
 
 struct AutoAugment {
   static constexpr const char* kName = "AutoAugment";
-  static constexpr const char* kAbout = "Two operations that were found by a search on a data set.";
+  static constexpr const char* kAbout =
+      "Applies two operations of a policy that was learned on a dataset.";
 
   AutoAugmentPolicy policy = AutoAugmentPolicy::imagenet;
   Filter interpolation = Filter::nearest;
@@ -26,10 +27,10 @@ struct AutoAugment {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"policy", "the data set of the search"}, self.policy);
-    visit(FieldInfo{"interpolation", "of operations that move pixels"}, self.interpolation);
-    visit(FieldInfo{"fill", "level of what shows outside the image, or one per channel", 0, 255},
-          self.fill);
+    visit(FieldInfo{"policy", "dataset that the policy was learned on"}, self.policy);
+    visit(FieldInfo{"interpolation", "interpolation of operations that move pixels"},
+          self.interpolation);
+    visit(FieldInfo{"fill", "level outside the image, or one per channel", 0, 255}, self.fill);
   }
 
   void plan(View& view, Random& random) const;

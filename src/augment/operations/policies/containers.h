@@ -24,7 +24,8 @@ inline bool read_json(Weights& to, const Json& from) {
 
 struct RandomApply {
   static constexpr const char* kName = "RandomApply";
-  static constexpr const char* kAbout = "All of its transforms with probability p, or none.";
+  static constexpr const char* kAbout =
+      "Applies all of its transforms with probability p, otherwise none.";
 
   Transforms transforms;
   double p = 0.5;
@@ -32,7 +33,7 @@ struct RandomApply {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"transforms", "that are applied together"}, self.transforms);
+    visit(FieldInfo{"transforms", "transforms that are applied together"}, self.transforms);
     visit(FieldInfo{"p", "probability", 0, 1}, self.p);
   }
   std::vector<std::size_t> choose(Random& random) const;
@@ -40,7 +41,7 @@ struct RandomApply {
 
 struct RandomChoice {
   static constexpr const char* kName = "RandomChoice";
-  static constexpr const char* kAbout = "One of its transforms.";
+  static constexpr const char* kAbout = "Applies one of its transforms, chosen at random.";
 
   Transforms transforms;
   std::optional<Weights> p = {};
@@ -48,8 +49,9 @@ struct RandomChoice {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"transforms", "of which one is applied"}, self.transforms);
-    visit(FieldInfo{"p", "how likely each of them is; without it all are equally likely"}, self.p);
+    visit(FieldInfo{"transforms", "transforms from which one is chosen"}, self.transforms);
+    visit(FieldInfo{"p", "relative probability of each transform; default: all are equally likely"},
+          self.p);
   }
   void check() const;
   std::vector<std::size_t> choose(Random& random) const;
@@ -57,7 +59,7 @@ struct RandomChoice {
 
 struct RandomOrder {
   static constexpr const char* kName = "RandomOrder";
-  static constexpr const char* kAbout = "All of its transforms, in a random order.";
+  static constexpr const char* kAbout = "Applies all of its transforms in random order.";
 
   Transforms transforms;
   bool operator==(const RandomOrder&) const = default;

@@ -10,7 +10,7 @@ namespace tundish {
 struct RandAugment {
   static constexpr const char* kName = "RandAugment";
   static constexpr const char* kAbout =
-      "A few operations of a list of 14, each as strong as the others.";
+      "Applies random operations from a list of 14, all with the same magnitude.";
 
   int num_ops = 2;
   int magnitude = 9;
@@ -21,14 +21,14 @@ struct RandAugment {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"num_ops", "operations, one after the other", 0, 1000}, self.num_ops);
-    visit(FieldInfo{"magnitude", "how strong, from 0 to num_magnitude_bins - 1", 0, 9999},
+    visit(FieldInfo{"num_ops", "number of operations, applied in sequence", 0, 1000}, self.num_ops);
+    visit(FieldInfo{"magnitude", "strength, from 0 to num_magnitude_bins - 1", 0, 9999},
           self.magnitude);
-    visit(FieldInfo{"num_magnitude_bins", "steps of the magnitude", 2, 10000},
+    visit(FieldInfo{"num_magnitude_bins", "number of steps of the magnitude", 2, 10000},
           self.num_magnitude_bins);
-    visit(FieldInfo{"interpolation", "of operations that move pixels"}, self.interpolation);
-    visit(FieldInfo{"fill", "level of what shows outside the image, or one per channel", 0, 255},
-          self.fill);
+    visit(FieldInfo{"interpolation", "interpolation of operations that move pixels"},
+          self.interpolation);
+    visit(FieldInfo{"fill", "level outside the image, or one per channel", 0, 255}, self.fill);
   }
 
   void check() const;

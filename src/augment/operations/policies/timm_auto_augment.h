@@ -29,10 +29,10 @@ struct TimmAutoAugment {
             "original, originalr, v0, v0r or 3a; after it perhaps -mstd and the spread of the "
             "magnitude"},
         self.config);
-    visit(
-        FieldInfo{"img_mean", "level of what shows outside the image, or one per channel", 0, 255},
-        self.img_mean);
-    visit(FieldInfo{"interpolation", "of operations that move pixels; random: bilinear or bicubic"},
+    visit(FieldInfo{"img_mean", "level outside the image, or one per channel", 0, 255},
+          self.img_mean);
+    visit(FieldInfo{"interpolation",
+                    "interpolation of operations that move pixels; random: bilinear or bicubic"},
           self.interpolation);
     visit(FieldInfo{"translate_pct", "how far magnitude 10 moves, as a share of the side", 0, 1000},
           self.translate_pct);

@@ -12,7 +12,7 @@ namespace tundish {
 
 struct TimmRandAugment {
   static constexpr const char* kName = "TimmRandAugment";
-  static constexpr const char* kAbout = "timm's RandAugment, with timm's config string.";
+  static constexpr const char* kAbout = "timm's RandAugment, configured by timm's config string.";
 
   std::string config = "rand-m9-mstd0.5-inc1";
   Fill img_mean = {124, 116, 104};
@@ -29,10 +29,10 @@ struct TimmRandAugment {
             "spread of the magnitude (above 100: uniform), mmax its limit, inc1, tweights, t3a, "
             "t3aw"},
         self.config);
-    visit(
-        FieldInfo{"img_mean", "level of what shows outside the image, or one per channel", 0, 255},
-        self.img_mean);
-    visit(FieldInfo{"interpolation", "of operations that move pixels; random: bilinear or bicubic"},
+    visit(FieldInfo{"img_mean", "level outside the image, or one per channel", 0, 255},
+          self.img_mean);
+    visit(FieldInfo{"interpolation",
+                    "interpolation of operations that move pixels; random: bilinear or bicubic"},
           self.interpolation);
     visit(FieldInfo{"translate_pct", "how far magnitude 10 moves, as a share of the side", 0, 1000},
           self.translate_pct);

@@ -9,7 +9,8 @@ namespace tundish {
 
 struct TrivialAugmentWide {
   static constexpr const char* kName = "TrivialAugmentWide";
-  static constexpr const char* kAbout = "One operation of a list of 14, as strong as chance says.";
+  static constexpr const char* kAbout =
+      "Applies one random operation from a list of 14 with a random magnitude.";
 
   int num_magnitude_bins = 31;
   Filter interpolation = Filter::nearest;
@@ -18,11 +19,11 @@ struct TrivialAugmentWide {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"num_magnitude_bins", "steps of the magnitude", 2, 10000},
+    visit(FieldInfo{"num_magnitude_bins", "number of steps of the magnitude", 2, 10000},
           self.num_magnitude_bins);
-    visit(FieldInfo{"interpolation", "of operations that move pixels"}, self.interpolation);
-    visit(FieldInfo{"fill", "level of what shows outside the image, or one per channel", 0, 255},
-          self.fill);
+    visit(FieldInfo{"interpolation", "interpolation of operations that move pixels"},
+          self.interpolation);
+    visit(FieldInfo{"fill", "level outside the image, or one per channel", 0, 255}, self.fill);
   }
 
   void plan(View& view, Random& random) const;

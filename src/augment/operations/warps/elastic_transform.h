@@ -13,7 +13,7 @@ namespace tundish {
 struct ElasticTransform {
   static constexpr const char* kName = "ElasticTransform";
   static constexpr const char* kAbout =
-      "Every pixel moves by a random distance, and its neighbors with it.";
+      "Displaces pixels at random: alpha sets the distance, sigma the smoothness.";
 
   OneOrTwo<double> alpha = {50.0, 50.0};  // horizontal, vertical
   OneOrTwo<double> sigma = {5.0, 5.0};
@@ -28,10 +28,10 @@ struct ElasticTransform {
     visit(FieldInfo{"sigma", "pixels over which a move is smoothed, across and down; 0: not", 0,
                     kMaxSide / 8},
           self.sigma);
-    visit(FieldInfo{"interpolation", "how pixels between pixels are made: nearest or bilinear"},
+    visit(FieldInfo{"interpolation", "interpolation between pixels: nearest or bilinear"},
           self.interpolation);
     visit(FieldInfo{"fill",
-                    "level where the image does not reach, or one per channel; none: black, and "
+                    "level outside the image, or one per channel; none: black, and "
                     "pixels of the border are mixed with it less",
                     0, 255},
           self.fill);

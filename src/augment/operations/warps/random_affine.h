@@ -8,7 +8,7 @@ namespace tundish {
 
 struct RandomAffine {
   static constexpr const char* kName = "RandomAffine";
-  static constexpr const char* kAbout = "Turned, moved, scaled and sheared by random amounts.";
+  static constexpr const char* kAbout = "Rotates, translates, scales and shears by random amounts.";
 
   AngleRange degrees;
   std::optional<std::array<double, 2>> translate = {};
@@ -23,16 +23,15 @@ struct RandomAffine {
   static void fields(Self& self, Visit&& visit) {
     visit(FieldInfo{"degrees", "the range of angles; one number: from its negative to itself"},
           self.degrees);
-    visit(FieldInfo{"translate", "the furthest moves, as shares of width and height", 0, 1},
+    visit(FieldInfo{"translate", "maximum translations, as shares of width and height", 0, 1},
           self.translate);
     visit(FieldInfo{"scale", "the range of factors", 1e-6, 1e6}, self.scale);
     visit(FieldInfo{"shear",
                     "the range of angles along x, or of x and of y; one number: along x, from its "
                     "negative to itself"},
           self.shear);
-    visit(FieldInfo{"interpolation", "how pixels between pixels are made"}, self.interpolation);
-    visit(FieldInfo{"fill", "level where the image does not reach, or one per channel", 0, 255},
-          self.fill);
+    visit(FieldInfo{"interpolation", "interpolation between pixels"}, self.interpolation);
+    visit(FieldInfo{"fill", "level outside the image, or one per channel", 0, 255}, self.fill);
     visit(FieldInfo{"center", "(x, y) of the point that stays, in pixels; none: the middle",
                     -kMaxPlannedSide, kMaxPlannedSide},
           self.center);

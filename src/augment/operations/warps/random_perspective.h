@@ -9,7 +9,7 @@ namespace tundish {
 
 struct RandomPerspective {
   static constexpr const char* kName = "RandomPerspective";
-  static constexpr const char* kAbout = "As if seen from a random side, with probability p.";
+  static constexpr const char* kAbout = "Applies a random perspective with probability p.";
 
   double distortion_scale = 0.5;
   double p = 0.5;
@@ -23,9 +23,8 @@ struct RandomPerspective {
         FieldInfo{"distortion_scale", "how far the corners move, as a share of half a side", 0, 1},
         self.distortion_scale);
     visit(FieldInfo{"p", "probability", 0, 1}, self.p);
-    visit(FieldInfo{"interpolation", "how pixels between pixels are made"}, self.interpolation);
-    visit(FieldInfo{"fill", "level where the image does not reach, or one per channel", 0, 255},
-          self.fill);
+    visit(FieldInfo{"interpolation", "interpolation between pixels"}, self.interpolation);
+    visit(FieldInfo{"fill", "level outside the image, or one per channel", 0, 255}, self.fill);
   }
 
   void plan(View& view, Random& random) const;

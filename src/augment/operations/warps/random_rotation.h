@@ -8,7 +8,7 @@ namespace tundish {
 
 struct RandomRotation {
   static constexpr const char* kName = "RandomRotation";
-  static constexpr const char* kAbout = "Turned by a random angle, counter-clockwise.";
+  static constexpr const char* kAbout = "Rotates by a random angle, counter-clockwise.";
 
   AngleRange degrees;
   Filter interpolation = Filter::nearest;
@@ -21,13 +21,12 @@ struct RandomRotation {
   static void fields(Self& self, Visit&& visit) {
     visit(FieldInfo{"degrees", "the range of angles; one number: from its negative to itself"},
           self.degrees);
-    visit(FieldInfo{"interpolation", "how pixels between pixels are made"}, self.interpolation);
+    visit(FieldInfo{"interpolation", "interpolation between pixels"}, self.interpolation);
     visit(FieldInfo{"expand", "the result has room for the whole image"}, self.expand);
     visit(FieldInfo{"center", "(x, y) of the point that stays, in pixels; none: the middle",
                     -kMaxPlannedSide, kMaxPlannedSide},
           self.center);
-    visit(FieldInfo{"fill", "level where the image does not reach, or one per channel", 0, 255},
-          self.fill);
+    visit(FieldInfo{"fill", "level outside the image, or one per channel", 0, 255}, self.fill);
   }
   void check() const { check_angles(kName, "degrees", degrees); }
 
