@@ -7,7 +7,8 @@
 namespace tundish::cli {
 
 void add_source_words(Arguments& arguments, SourceWords& words) {
-  arguments.option(words.options.format, "--format", "F", "the format, where the bytes do not say");
+  arguments.option(words.options.format, "--format", "F",
+                   "the format, if the bytes do not show it");
   arguments.option(words.options.image, "--image", "NAME", "array or feature that is the image");
   arguments.option(words.options.label, "--label", "NAME", "array or feature that is the label");
   arguments.option(words.axis, "--axis", "N", "axis of the arrays that counts the samples (0)");

@@ -274,7 +274,7 @@ def test_a_state_of_another_run_is_refused(tiny, change, difference):
     assert caught.value.code == "TND-603"
     assert isinstance(caught.value, ValueError)
     assert re.search(rf"why: it was saved with {difference}\n", str(caught.value))
-    assert "build the loader as it was" in str(caught.value)
+    assert "create the loader with the same data and arguments" in str(caught.value)
     assert len(list(other)) == STEPS
 
 

@@ -32,7 +32,7 @@ void add_choice_options(Arguments& arguments, ChoiceArguments& out) {
   arguments.options(out.filters, "--filter", "TEXT", "only samples such as label=cat; repeatable");
   arguments.option(out.duplicates, "--duplicates", "D", "images with equal bytes: report or drop");
   arguments.option(out.sample, "--sample", "N|P%", "N samples or P% of them, by a hash of the key");
-  arguments.option(out.seed, "--seed", "N", "another hash, so another sample (0)", 0,
+  arguments.option(out.seed, "--seed", "N", "changes the hash and thus the sample (0)", 0,
                    ~std::uint64_t{0});
   arguments.option(out.limit, "--limit", "N", "the first N samples", 1, ~std::uint64_t{0});
 }

@@ -27,42 +27,42 @@ tundish pack data.h5 -o train.tnd --image train/x --label train/y
 tundish pack photos/ -o train.tnd --shard-size 1GiB
 tundish pack photos/ -o train.tnd --shard 3/12
 tundish pack --manifest train.tnds train-*-of-00012.tnd)",
-    .text = R"(Packs a data set into one file that Tundish trains from. SRC is a folder
-(SRC/CLASS/NAME.jpg), a .csv or .tsv list with a column 'path', a .tar (also
-.gz, .xz, .zst, .bz2), records (TFRecord, RecordIO, LMDB), arrays (HDF5, Zarr, N5,
-.npy, .npz, .pth, .safetensors, CIFAR, MNIST), or another pack; it is recognized by
-its bytes (docs/sources.md). The same input gives the same bytes.
-OUT.tnd appears when it is complete, never half. Files that cannot be read, are
-empty or are not an image are refused: named here and in OUT.tnd.log, left out of
-the pack, exit code 3. Broken images (a header without sense, a JPEG cut short or
-damaged) are packed as they are, and named too; the exit code does not change.
-PNGs, and JPEGs with --codec keep, are not decoded here: tundish verify --pixels
-decodes every image.
-A file OUT.tnd.log that pack did not write is replaced with --force only.
+    .text = R"(Packs a dataset into one file that Tundish trains from. SRC is a folder
+(SRC/CLASS/NAME.jpg), a .csv or .tsv list with a column 'path', a .tar (also .gz, .xz,
+.zst, .bz2), records (TFRecord, RecordIO, LMDB), arrays (HDF5, Zarr, N5, .npy, .npz,
+.pth, .safetensors, CIFAR, MNIST), or another pack; it is recognized by its bytes
+(docs/sources.md). The same input gives the same bytes. OUT.tnd appears only when it is
+complete. Files that cannot be read, are empty or are not an image are refused: they are
+listed here and in OUT.tnd.log, are not packed, and the exit code is 3. Broken images
+(an invalid header, a JPEG cut short or damaged) are packed unchanged and also listed;
+the exit code does not change. PNGs, and JPEGs with --codec keep, are not decoded here:
+tundish verify --pixels decodes every image. A file OUT.tnd.log that pack did not write
+is replaced with --force only.
 
-A pack that was interrupted (Ctrl-C, a kill, a full disk, a power failure) goes on
-where it stopped when the same command is run again, and gives the same bytes. What
-is done is in hidden files beside OUT.tnd until then. With another source or other
-options it starts over and says why.
+A pack that was interrupted (Ctrl-C, a kill, a full disk, a power failure) continues
+where it stopped when the same command is run again, and gives the same bytes. Until
+then, finished work is in hidden files beside OUT.tnd. With a different source or
+different options, it starts over and prints the reason.
 
---shard-size writes OUT-00000.tnd, OUT-00001.tnd, ... and OUT.tnds, a list of them
-that opens as one data set. --shard I/N packs part I of N (0 to N-1) as
-OUT-0000I-of-0000N.tnd, so that N machines can pack one source; when all are there,
+--shard-size writes OUT-00000.tnd, OUT-00001.tnd, ... and OUT.tnds, a list of them that
+opens as one dataset. --shard I/N packs part I of N (0 to N-1) as
+OUT-0000I-of-0000N.tnd, so that N machines can pack one source; when all parts exist,
 --manifest writes the list.
 
 --filter, --duplicates, --sample and --limit choose samples, in this order; each works
-on what the one before it left. A filter compares key, label, width, height, bytes,
-codec, or a text or number field with a value: = != < <= > >=, ~ and !~ with a pattern
-such as *.png; "and" joins comparisons. A sample is drawn by a hash of the key, so it
-stays when data are added. Classes keep their numbers.
+on the samples that the previous one kept. A filter compares key, label, width, height,
+bytes, codec, or a text or number field with a value: = != < <= > >=, ~ and !~ with a
+pattern such as *.png; "and" joins comparisons. A sample is drawn by a hash of its key,
+so the choice stays when data is added. Classes keep their numbers.
 
-JPEGs are re-coded without loss ("lanes"): smaller, and several times faster to
-decode. Each is proven to come back byte for byte before it is written; one that
-cannot be is kept as a JPEG and counted by reason.
+JPEGs are re-coded without loss ("lanes"): smaller, and several times faster to decode.
+Before it is written, each record is proven to restore its JPEG byte for byte; otherwise
+the JPEG is kept and counted by reason.
 
---resize, --center-crop and --reencode do once what training does in every epoch;
-an image that would be enlarged or would take more bytes stays as it came. --prove
-compares with the same work on line: exit code 1 if raw or PNG records differ.)",
+--resize, --center-crop and --reencode do once what training does in every epoch; an
+image that would be enlarged or would take more bytes stays unchanged. --prove compares
+the records with the same work done while loading: exit code 1 if raw or PNG records
+differ.)",
     .json = R"({output, samples, source_bytes, file_bytes, kept_as_they_came, codecs, refused,
 doubtful, warnings, id, seconds, log, dry_run, lanes, files, resumed_at, chosen,
 preprocess, proof}; refused and doubtful are arrays of {sample, key, code, message},
@@ -173,10 +173,10 @@ bool parse(PackArguments& out, const Words& words, Shell& shell) {
   add_source_words(arguments, out.about);
   arguments.option(out.target, "-o,--output", "FILE", "the pack to write");
   arguments.flag(out.force, "-f,--force", "replace FILE if it exists, and FILE.log");
-  arguments.flag(out.skip_bad, "--skip-bad", "refused files are no failure: exit code 0");
-  arguments.flag(out.dry_run, "-n,--dry-run", "look at the source only, write nothing");
-  arguments.option(out.codec, "--codec", "C", "lanes (default): re-code JPEGs; keep: as they came");
-  arguments.option(out.tables, "--tables", "T", "of lanes: train, builtin, or auto (default)");
+  arguments.flag(out.skip_bad, "--skip-bad", "exit code 0 despite refused files");
+  arguments.flag(out.dry_run, "-n,--dry-run", "only examine the source, write nothing");
+  arguments.option(out.codec, "--codec", "C", "lanes (default): re-code JPEGs; keep: unchanged");
+  arguments.option(out.tables, "--tables", "T", "lanes tables: train, builtin, or auto (default)");
   arguments.option(growth, "--max-growth", "X", "keep a JPEG that would grow by more (1.10)");
   arguments.flag(out.strip, "--strip-metadata", "drop EXIF, ICC and comments: no exact restore");
   arguments.option(out.progress, "--progress", "P",
@@ -185,7 +185,7 @@ bool parse(PackArguments& out, const Words& words, Shell& shell) {
   arguments.option(shard, "--shard", "I/N", "pack part I of N only, counted from 0");
   arguments.option(manifest, "--manifest", "FILE", "write the list of these shards, pack nothing");
   arguments.flag(out.no_resume, "--no-resume", "start over, also after an interrupted pack");
-  arguments.option(checkpoint, "--checkpoint", "SEC", "of work that a power failure may cost (5)");
+  arguments.option(checkpoint, "--checkpoint", "SEC", "seconds between checkpoints (5)");
   add_choice_options(arguments, choice);
   add_preprocess_options(arguments, out.preprocess);
   add_threads(arguments, out.threads);

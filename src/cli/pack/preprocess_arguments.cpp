@@ -107,15 +107,15 @@ void add_preprocess_options(Arguments& arguments, PreprocessArguments& into) {
   arguments.option(into.resize, "--resize", "R", "images: shortest=N, longest=N or WxH pixels");
   arguments.option(into.center_crop, "--center-crop", "C", "images, after the resize: N or WxH");
   arguments.option(into.reencode, "--reencode", "E",
-                   "images: jpeg:q90[:420|:444], png, raw (default: as they came)");
+                   "images: jpeg:q90[:420|:444], png, raw (default: unchanged)");
   arguments.option(into.interpolation, "--interpolation", "I",
                    "of --resize: bilinear (default), bicubic, nearest");
-  arguments.flag(into.enlarge, "--enlarge", "resize and crop also what is smaller than asked");
+  arguments.flag(into.enlarge, "--enlarge", "also enlarge images below the requested size");
   arguments.option(into.if_larger, "--if-larger", "X",
-                   "than the original: keep that (default, not raw), replace");
+                   "if larger: keep the original (default, not raw), replace");
   arguments.option(into.exif_orientation, "--exif-orientation", "X",
                    "keep (default): leave turned images; apply: turn");
-  arguments.flag(into.prove, "--prove", "compare records with the same work done on line");
+  arguments.flag(into.prove, "--prove", "compare records with the same work done while loading");
   arguments.option(into.prove_sample, "--prove-sample", "N", "records that are compared (100)", 1,
                    1'000'000'000);
 }

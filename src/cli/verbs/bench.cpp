@@ -25,8 +25,8 @@ flips, 8 bits per channel, as a training run takes them. Without --threads it
 does so with one thread and with all cores, in turn, and shows medians. Any
 other source with random access can be timed too.
 
-bench load FILE shows instead where the time of one image goes, stage by stage;
-tundish bench load --help.)",
+tundish bench load FILE shows instead how the time of one image is divided among the
+stages: see tundish bench load --help.)",
     .json = R"({file, records, size, batch_size, cpu, runs, rows}; rows is an array of {threads,
 images_per_second, slowest, fastest, bytes_per_second, first_batch_seconds,
 cpu_seconds_per_1000, images, skipped, seconds})"};

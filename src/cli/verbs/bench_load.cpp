@@ -26,10 +26,10 @@ constexpr VerbHelp kHelp = {
     .examples = R"(tundish bench load train.tnd
 tundish bench load train.tnd --threads 4 --trainer 3000
 tundish bench load train.tnd --sweep -o sweep.svg)",
-    .text = R"(Loads shuffled batches of random resized crops with random flips, as fast as it
-goes, and shows where the time of one image went: read, decode, augment, and what
-is left (threads that wait for each other or for a CPU). --trainer says how many
-images the training step could take in a second, and shows how much of its time it
+    .text = R"(Loads shuffled batches of random resized crops with random flips, as fast as
+possible, and shows how the time of one image is divided: read, decode, augment, and the
+rest (threads that wait for each other or for a CPU). With --trainer, the images per
+second that the training step could take, it also shows the share of time that training
 would wait for data.
 
 --sweep loads with 1, 2, 4 and more threads, into plain and into page-locked memory,

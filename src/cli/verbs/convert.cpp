@@ -25,10 +25,10 @@ tundish convert photos/ -o train.tfrecord --to tfrecord --shards 8
 tundish convert train.tnd -o lmdb/ --to lmdb
 tundish convert train.tnd -o train.h5 --to hdf5
 tundish convert cifar.tnd -o arrays/ --to npy)",
-    .text = R"(Writes a data set in another format, so that programs without Tundish can read it.
-SRC is a pack or anything that tundish pack takes. Encoded images keep their
-bytes: those that a pack re-coded ("lanes") are the original JPEGs again. Arrays
-keep their values. The same input gives the same bytes. FORMAT is one of
+    .text = R"(Writes a dataset in another format, so that programs without Tundish can read it. SRC
+is a pack or anything that tundish pack takes. Encoded images keep their bytes: JPEGs
+that a pack re-coded ("lanes") become the original files again. Arrays keep their
+values. The same input gives the same bytes. FORMAT is one of
 
   folder    the files, in a folder for each class if every sample has a named
             class, as torchvision's ImageFolder reads them; list.csv has the
@@ -39,11 +39,11 @@ keep their values. The same input gives the same bytes. FORMAT is one of
   hdf5      image, label, key and a data set for each other field
   npy       TARGET/image.npy, label.npy, ...: one shape; images are decoded
 
-TARGET appears when it is complete, never half; a folder fills file by file, and
-an interrupted run can be repeated. What exists is replaced with --force
-only. --shards N divides a tar or tfrecord into N files. Samples that cannot be
-read, or that FORMAT cannot hold, are named and left out: exit code 3, with
---skip-bad 0. Fields that FORMAT cannot hold are left out with a warning.)",
+TARGET appears only when it is complete; a folder fills file by file, and an interrupted
+run can be repeated. Existing files are replaced only with --force. --shards N divides a
+tar or tfrecord into N files. Samples that cannot be read, or that FORMAT cannot hold,
+are listed and left out: exit code 3, or 0 with --skip-bad. Fields that FORMAT cannot
+hold are left out with a warning.)",
     .json = R"({output, format, samples, files, bytes, unchanged, list, left_out, warnings,
 refused, seconds}; list is the name of a folder's list or null; left_out: fields;
 refused is an array of {code, message, title, file, record, key, offset, reason}.

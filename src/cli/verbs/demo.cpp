@@ -26,13 +26,13 @@ constexpr VerbHelp kHelp = {
     .usage = "[options]",
     .examples = R"(tundish demo
 tundish demo --data photos/)",
-    .text = R"(Makes a set of labeled sample photos (or takes yours), packs and verifies it,
-times the loader with one thread and with all, then compares it with torch's
-DataLoader on the same images, trains a small network, writes a page with the
-results, and ends with the doctor's verdict on that training, fed by torch's
-DataLoader and by Tundish. The second half needs Python with tundish and torch beside
-this program; without it the demo ends after the timing. Everything is written into
---work, a folder that is new, empty or of an earlier demo.)",
+    .text = R"(Makes a set of labeled sample photos (or takes yours), packs and verifies it, times
+the loader with one thread and with all, then compares it with torch's DataLoader on the
+same images, trains a small network, writes a page with the results, and ends with the
+doctor's verdict on that training, fed by torch's DataLoader and by Tundish. The second
+half needs Python with tundish and torch beside this program; without it the demo ends
+after the timing. Everything is written to --work, a folder that is new, empty or from
+an earlier demo.)",
     .json = R"({work, pack, samples, file_bytes, rows, python}; rows as tundish bench prints them;
 python is null, or what the second half printed as JSON on the next line)"};
 

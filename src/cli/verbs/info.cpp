@@ -27,10 +27,10 @@ source that can be packed. Without --stats only the index is read.
 --list prints a line per record: number, codec, pixels, bytes, label, name.
 
 --stats decodes the images and prints the mean and the standard deviation of each
-channel, over all pixels of all images at their stored size, with the line to paste
-into a list of transforms: T.Normalize(mean=..., std=...). It also prints the sizes of
-the images and their codecs, and names the images that cannot be decoded. The number
-of threads changes nothing, because the sums are whole numbers.)",
+channel, over all pixels of all images at their stored size, with the line to paste into
+a list of transforms: T.Normalize(mean=..., std=...). It also prints the sizes of the
+images and their codecs, and names the images that cannot be decoded. The number of
+threads does not affect the result, because the sums are whole numbers.)",
     .json = R"({file, kind, records, bytes, file_bytes, fields, classes, labels, codecs, lanes,
 preprocess, width, height, id, version, alignment, metadata, warnings}; width and
 height are {min, median, max} or null; null unless it is a pack: file_bytes, id,
@@ -78,7 +78,7 @@ bool parse(InfoArguments& out, const Words& words, Shell& shell) {
   arguments.option(out.mode, "--mode", "MODE",
                    "RGB, or L: the one channel of Loader(mode=\"L\") (RGB)");
   arguments.flag(out.stats_options.exif_orientation, "--exif-orientation",
-                 "sizes as the EXIF orientation turns them");
+                 "report sizes after EXIF rotation");
   add_threads(arguments, out.stats_options.threads);
   if (!arguments.parse(words)) return false;
   arguments.exclude("--stats", {"--list"});

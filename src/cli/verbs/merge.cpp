@@ -22,14 +22,14 @@ constexpr VerbHelp kHelp = {
     .usage = "SRC... -o OUT.tnd [options]",
     .examples = R"(tundish merge a.tnd b.tnd -o both.tnd
 tundish merge part-*.tnd -o all.tnd --rename)",
-    .text = R"(One pack of several, in the order given. All must have the same fields. Classes are
-joined by name: those of the first keep their numbers, new ones follow, and labels get
-the new numbers. A key that two packs have is an error; with --rename the later
-sample becomes NAME-2.jpg. Records are copied without being coded again. Re-coded JPEGs
-(lanes) are copied where their packs have the tables that most such records have;
-those with other tables are coded again, without loss, and counted; one that would
-grow by more than a tenth becomes the JPEG that it was. Other sources
-(folders, lists, archives) may be among SRC and are packed as tundish pack does.)",
+    .text = R"(Writes one pack from several, in the given order. All must have the same fields.
+Classes are joined by name: classes of the first pack keep their numbers, new classes
+follow, and labels are renumbered. A key in two packs is an error; with --rename, the
+later sample becomes NAME-2.jpg. Records are copied unchanged. Re-coded JPEGs (lanes)
+are copied if their tables are the most common ones; others are coded again, without
+loss, and counted. A record that would grow by more than a tenth becomes the original
+JPEG. Other sources (folders, lists, archives) may be among SRC and are packed as
+tundish pack does.)",
     .json = R"({output, samples, copied, file_bytes, id, refused, doubtful, recoded, kept_as_jpeg,
 classes, relabeled, renamed, log, seconds}; recoded: lanes records whose tables
 differed, and JPEGs of other sources; kept_as_jpeg: those that lanes records would
@@ -90,9 +90,9 @@ int run_merge(const Words& words, Shell& shell) {
   Arguments arguments(kHelp, shell);
   arguments.words(from, "SRC", "packs, or other sources");
   arguments.option(target, "-o,--output", "FILE", "the pack to write", true);
-  arguments.flag(rename, "--rename", "give a sample whose key came before a new name");
+  arguments.flag(rename, "--rename", "rename a sample whose key is already used");
   arguments.flag(force, "-f,--force", "replace FILE if it exists");
-  arguments.flag(skip_bad, "--skip-bad", "refused samples are no failure: exit code 0");
+  arguments.flag(skip_bad, "--skip-bad", "exit code 0 despite refused samples");
   add_threads(arguments, threads);
   if (!arguments.parse(words)) return kOk;
   check_target(target, force);

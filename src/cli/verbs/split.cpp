@@ -30,11 +30,11 @@ tundish split all.tnd train=80%,val=10%,test=10% -o data --seed 7
 tundish split all.tnd --by hash train=0.9,val=0.1 -o data/)",
     .text = R"(Writes one pack per part: PREFIX-train.tnd, PREFIX-val.tnd; for a PREFIX that ends
 with / they are PREFIX/train.tnd, ..., and the folder is made. The part of a sample is a
-function of its key and the seed, so a sample stays in its part when data are added,
-renamed folders aside, and the parts of several data sets agree. Shares are kept on
-average, not exactly. All parts have all classes. Records of a pack are copied as they
-are; other images are packed as tundish pack does. After an interruption the same
-command goes on: parts that are finished are kept.)",
+function of its key and the seed, so a sample stays in its part when data is added
+(unless its folder is renamed), and the parts of several datasets agree. Shares hold on
+average, not exactly. All parts have all classes. Records of a pack are copied
+unchanged; other images are packed as by tundish pack. After an interruption, the same
+command continues: finished parts are kept.)",
     .json = R"({parts, samples, seed, seconds}; parts is an array of {name, share, output, samples,
 copied, file_bytes, id, refused, doubtful, kept, log, classes}; kept: an interrupted
 split had finished it; classes: the samples of each class, by name or number)"};
@@ -61,11 +61,11 @@ bool parse(SplitArguments& out, const Words& words, Shell& shell) {
   add_source_words(arguments, out.about);
   arguments.option(out.prefix, "-o,--output", "PREFIX", "the packs are PREFIX-NAME.tnd", true);
   arguments.option(out.by, "--by", "HOW", "hash (default): by a hash of the key");
-  arguments.option(out.seed, "--seed", "N", "another hash, so another split (0)", 0,
+  arguments.option(out.seed, "--seed", "N", "changes the hash and thus the split (0)", 0,
                    ~std::uint64_t{0});
-  arguments.option(out.codec, "--codec", "C", "lanes (default): re-code JPEGs; keep: as they came");
+  arguments.option(out.codec, "--codec", "C", "lanes (default): re-code JPEGs; keep: unchanged");
   arguments.flag(out.force, "-f,--force", "replace packs that exist");
-  arguments.flag(out.skip_bad, "--skip-bad", "refused files are no failure: exit code 0");
+  arguments.flag(out.skip_bad, "--skip-bad", "exit code 0 despite refused files");
   add_threads(arguments, out.threads);
   if (!arguments.parse(words)) return false;
   if (out.by != "hash") {

@@ -24,14 +24,15 @@ constexpr VerbHelp kHelp = {
     .examples = R"(tundish top
 tundish top --json --interval 1
 tundish top --serve)",
-    .text = R"(Shows GPUs, CPUs, control group, disks and every loader of Tundish that runs on
-this machine, live: images and bytes per second, how long training waits for batches,
-what the threads do, the cache, the epoch. Loaders need no option for that, and leave
-no file behind. q ends it.
+    .text = R"(Shows GPUs, CPUs, control group, disks and every loader of Tundish that runs on this
+machine, live: images and bytes per second, how long training waits for batches, what
+the threads do, the cache, the epoch. Loaders need no option for this, and leave no file
+behind. Press q to quit.
 
-Without a terminal, and with --json, one snapshot is printed; with --interval one after
-the other. --serve shows charts in a browser of this machine: the address has a random
-token, and nobody without it, or on another machine, gets an answer.)",
+Without a terminal, and with --json, one snapshot is printed; with --interval, a
+snapshot at every interval. --serve shows charts in a browser on this machine: the
+server answers only requests from this machine that have the random token of the
+address.)",
     .json = R"({time, seconds, host, group, disks, gpus, loaders}, one line per snapshot; rates are
 of the seconds since the snapshot before; a loader has process, command, source, rank,
 world_size, epoch, position, epoch_samples, batch_size, gpu_decodes, age_s,

@@ -22,14 +22,13 @@ tundish unpack train.tnd --record 0 -o first.jpg
 tundish unpack train.tnd --record 0 > first.jpg
 tundish unpack train.tnd --record 0 --field label)",
     .text = R"(Writes the image files below DIR, byte for byte, under the names they had in the
-data set, and never outside DIR; so are the files that were beside them in an
-archive, but for empty ones. Labels (.cls files too) and columns that do not
-follow from the folders are in DIR/list.csv, or list-2.csv if that is a file of
-the data set. Files that exist with the same bytes are kept, so an
-interrupted run can be repeated; others are replaced with --force only. Damaged
-and unreadable records are named and left out, and so are records whose names
-cannot be those of files here; records whose names are damaged are written as
-record-N; exit code 3 for all of these.
+dataset, and never outside DIR. Other files of a sample in an archive are written too,
+unless they are empty. Labels (.cls files too) and columns that do not follow from the
+folders are in DIR/list.csv, or in list-2.csv if the dataset has a file list.csv.
+Existing files with the same bytes are kept, so an interrupted run can be repeated;
+other files are replaced only with --force. Damaged and unreadable records, and records
+whose names cannot be file names here, are listed and left out. Records whose names are
+damaged are written as record-N. The exit code is 3 in all these cases.
 
 --record N writes the bytes of one record, counted from 0: its image, or the field
 named by --field. They go to stdout, or to the file of -o. Bytes that fail their
@@ -82,8 +81,8 @@ bool parse(UnpackArguments& out, const Words& words, Shell& shell) {
   Arguments arguments(kHelp, shell);
   arguments.word(out.file, "DATA", "a pack, or another source");
   add_source_words(arguments, out.about);
-  arguments.option(out.target, "-o,--output", "DIR", "where to write; made when missing");
-  arguments.flag(out.force, "-f,--force", "replace files that are there with other bytes");
+  arguments.option(out.target, "-o,--output", "DIR", "where to write; created if missing");
+  arguments.flag(out.force, "-f,--force", "replace existing files with other bytes");
   arguments.option(out.record.record, "--record", "N", "write this record only; -o names a file", 0,
                    UINT64_MAX);
   arguments.section("--record");

@@ -27,24 +27,24 @@ tundish verify train.tnd --pixels
 tundish verify train.tnds
 tundish verify torn.tnd --salvage rest.tnd
 tundish verify torn.tnd --salvage rest.tnd --like other-shard.tnd)",
-    .text = R"(Checks every byte of a pack: each piece, the gaps, the digest over the file.
-Of a manifest (.tnds) every shard is checked, and that it is the one listed.
-With --pixels every image is decoded as well, which finds those that were broken
-before they were packed. All damage is listed.
+    .text = R"(Checks every byte of a pack: each piece, the gaps, the digest of the file. For a
+manifest (.tnds), checks every shard, and that it is the listed one. With --pixels, also
+decodes every image, which finds images that were broken before they were packed. All
+damage is listed.
 
---salvage writes every intact record of a damaged or cut-off pack into a new one, and
-lists what is lost. Records are copied as they are; each is checked. FILE is only read.
-If the index is lost, records are found by their checksums. Then labels are lost, except
-the labels of an image folder whose names are left. If the file is cut off before its
-metadata, names, classes and the fields beside the image are lost too. --like gives them
-back from a pack with the same fields and the same tables, such as another shard. A
-file that is cut off has lost its tables: without --like no JPEG comes back that was
-re-coded with tables of its own, as tundish pack does by default.
+--salvage writes every intact record of a damaged or cut-off pack to a new pack, and
+lists what is lost. Records are checked and copied unchanged. FILE is not changed. If
+the index is lost, records are found by their checksums. Then labels are lost, except
+for image folders whose names are intact. If the file is cut off before its metadata,
+names, classes and the fields beside the image are lost too. --like takes them from a
+pack with the same fields and the same tables, such as another shard. A file that is cut
+off has lost its tables. By default, tundish pack re-codes JPEGs with tables of the
+pack, and these JPEGs can be restored only with --like.
 
-FILE may also be the -o of an interrupted tundish pack (with --shard I/N the name of
-the part), or its .TARGET.partial. Every record so far is saved, with --shard-size the
-records of the unfinished shard; names and labels come from the journal beside it. Or
-run the pack again: it goes on.)",
+FILE may also be the -o of an interrupted tundish pack (with --shard I/N the name of the
+part), or its .TARGET.partial. All records written so far are saved (with --shard-size,
+the records of the unfinished shard); names and labels come from the journal beside it.
+Alternatively, run the pack again: it continues.)",
     .json = R"({file, ok, records, bytes, images_decoded, not_decodable, seconds, damage};
 damage is an array of {code, message, title, file, record, key, offset, reason}
 

@@ -29,20 +29,19 @@ tundish view train.tnd --state state.json -o sheet.png
 tundish view train.tnd --state state.json --rank 3 --json)",
     .text = R"(Draws a contact sheet of what the network will see, or of a batch that it saw.
 
---transforms draws a row per sample: first the original, then what a loader with this
-seed gives in one epoch after the other. Write the recipe in Python:
-open("recipe.json", "w").write(T.to_json(transforms)); a saved state of a loader will
-do too. If the recipe or the loader has several views, --view N shows one of them.
-The pictures are shown before ToDtype and Normalize, which only change the numbers;
-what comes after these, such as RandomErasing, is shown. MixUp and CutMix, which work
-on batches, are not: --state shows them. An HTML sheet is one file with the pictures
-inside.
+--transforms draws a row per sample: first the original, then the images of a loader
+with this seed, epoch by epoch. Write the recipe in Python: open("recipe.json",
+"w").write(T.to_json(transforms)); a saved state of a loader also works. If the recipe
+or the loader has several views, --view N shows one of them. The pictures are shown
+before ToDtype and Normalize, which only change the numbers; later transforms, such as
+RandomErasing, are shown. MixUp and CutMix work on batches and are shown only by
+--state. An HTML sheet is one file with the pictures inside.
 
---state makes the next batch of a training run again, from the state of its loader:
+--state repeats the next batch of a training run from the state of its loader:
 json.dump(loader.state_dict(), open("state.json", "w")). It prints the sample, crop and
-flip of each image; -o draws a sheet of the images as they are before Normalize. A
-state does not hold lists (Subset, Weighted, Mixture, labels, several packs): use
-loader.replay(state) in Python for these.)",
+flip of each image; -o draws a sheet of the images as they are before Normalize. A state
+does not contain lists (Subset, Weighted, Mixture, labels, several packs): in these
+cases, use loader.replay(state) in Python.)",
     .json = R"({file, transforms, view, seed, epoch, sheet, samples, bad}; samples is an array of
 {sample, key, label, draws}, draws of {epoch, image, size, steps, erasures}; bad of
 {code, message, title, file, record, key, offset, reason}
@@ -106,18 +105,18 @@ bool parse(ViewArguments& out, const Words& words, Shell& shell) {
   arguments.flag(replay.force, "-f,--force", "replace the sheet if it exists");
   arguments.section("--transforms");
   arguments.option(out.samples, "--samples", "N", "evenly spaced samples (8)", 1, 1000);
-  arguments.option(out.draws, "--draws", "N", "draws of each: of so many epochs (8)", 1, 1000);
+  arguments.option(out.draws, "--draws", "N", "draws per sample, one per epoch (8)", 1, 1000);
   arguments.option(out.seed, "--seed", "N", "seed of the loader (0, or that of the state)", 0,
                    kNotGiven - 1);
   arguments.option(out.epoch, "--epoch", "N", "the first epoch (0)", 0, UINT32_MAX);
-  arguments.option(out.view, "--view", "N", "of a recipe with several views, which one (0)", 0,
+  arguments.option(out.view, "--view", "N", "view to show of a recipe with several views (0)", 0,
                    UINT32_MAX);
-  arguments.flag(out.exif_orientation, "--exif-orientation", "turn images as their EXIF says");
+  arguments.flag(out.exif_orientation, "--exif-orientation",
+                 "rotate images by their EXIF orientation");
   arguments.section("--state");
-  arguments.option(replay.rank, "--rank", "N", "whose batch, of a run with several ranks (0)", 0,
-                   UINT32_MAX);
+  arguments.option(replay.rank, "--rank", "N", "rank whose batch to show (0)", 0, UINT32_MAX);
   arguments.option(replay.images, "--batch-size", "N",
-                   "instead the next N images of all ranks together", 1, 4096);
+                   "show the next N images of all ranks instead", 1, 4096);
   if (!arguments.parse(words)) return false;
   check_before_work(out);
   return true;
