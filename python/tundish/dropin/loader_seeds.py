@@ -63,7 +63,6 @@ def _peek(generator: Any) -> int:
     """Returns the next number of a generator without drawing it."""
     import torch
 
-    state = torch.get_rng_state() if generator is None else generator.get_state()
     copy = torch.Generator()
-    copy.set_state(state)
+    copy.set_state((torch.default_generator if generator is None else generator).get_state())
     return _draw(copy)

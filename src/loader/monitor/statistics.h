@@ -33,8 +33,7 @@ struct LoaderStats {
     visit(FieldInfo{"skipped", "bad samples that were left out"}, self.skipped);
     visit(FieldInfo{"zeros", "images of zeros among the samples, which a GPU could not decode"},
           self.zeros);
-    visit(FieldInfo{"bad", "samples that could not be loaded, including failed replacements"},
-          self.bad);
+    visit(FieldInfo{"bad", "failed loads, including loads of replacements"}, self.bad);
     visit(FieldInfo{"bytes", "bytes of coded images read"}, self.bytes);
     visit(FieldInfo{"read_s", "seconds that threads read, summed over threads"}, self.read_s);
     visit(FieldInfo{"decode_s", "seconds that threads decoded, summed over threads"},

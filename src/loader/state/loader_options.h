@@ -141,7 +141,7 @@ struct LoaderOptions {
                     "also yield (height, width) of each image before it was padded: (N, 2)"},
           self.return_sizes);
     visit(FieldInfo{.name = "exif_orientation",
-                    .about = "turn images as their EXIF says (torchvision does not)",
+                    .about = "rotate images by their EXIF orientation (torchvision does not)",
                     .saved = true},
           self.exif_orientation);
     visit(FieldInfo{"all_fields", "also read text, bytes, numbers and arrays"}, self.all_fields);
