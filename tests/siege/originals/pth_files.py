@@ -14,7 +14,7 @@ from tests.siege.originals.case import Case
 from tests.siege.originals.values import columns, expected, labels, loader_options, swapped, values
 
 REPEATED = (r"no elements of their own", "view that repeats one sample")
-NO_IMAGE = (r"its samples have no image", "the only array is a view that repeats one sample")
+NO_IMAGE = (r"its samples have no image", "the only array is a view that is left out")
 
 
 def _repeats(value: Any) -> bool:
@@ -110,6 +110,7 @@ def _dict(draw: random.Random, path: Path) -> Case:
         if isinstance(one, torch.Tensor) and (one.is_neg() or one.is_conj()):
             case.refusals.append((r"TND-315.*(neg|conj)", "view with a negative bit"))
             case.omitted[name] = "view with a negative bit"
+            case.refusals.append(NO_IMAGE)
     return case
 
 
