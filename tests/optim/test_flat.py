@@ -322,3 +322,38 @@ def test_gradients_from_before_flatten_are_kept():
     flat = tundish.optim.flatten(model)
     assert all(torch.equal(p.grad, g) for p, g in zip(model.parameters(), before, strict=True))
     assert flat.gradient_norm() > 0
+
+
+def test_gradients_of_parameters_without_a_hook_are_clipped():
+    def build():
+        torch.manual_seed(0)
+        parts = {"backbone": (4, 4), "a": (4, 2), "b": (4, 2)}
+        return torch.nn.ModuleDict({name: torch.nn.Linear(*sizes) for name, sizes in parts.items()})
+
+    def loss(model):  # reaches neither the first nor the last parameter
+        with torch.no_grad():
+            hidden = model["backbone"](torch.full((8, 4), 100.0))
+        return model["a"](hidden).square().mean()
+
+    plain, model = build(), build()
+    flat = tundish.optim.flatten(model)
+    ours, theirs = flat.optimizer(torch.optim.SGD, lr=0.1), torch.optim.SGD(plain.parameters(), 0.1)
+    for _ in range(3):
+        ours.zero_grad(), theirs.zero_grad()
+        loss(model).backward(), loss(plain).backward()
+        norm = torch.nn.utils.clip_grad_norm_(plain.parameters(), 1.0)
+        assert norm > 1
+        assert torch.allclose(flat.gradient_norm(), norm)
+        torch.nn.utils.clip_grad_norm_(flat.parameters(), 1.0)
+        ours.step(), theirs.step()
+    for a, b in zip(model.parameters(), plain.parameters()):
+        assert torch.allclose(a, b)
+    kept = flat.parameters()  # from before the backward pass
+    ours.zero_grad()
+    loss(model).backward()
+    torch.nn.utils.clip_grad_norm_(kept, 1.0)
+    with pytest.warns(UserWarning, match="clipping a kept list of flat parameters had no effect"):
+        ours.step()
+    ours.zero_grad()
+    loss(model).backward()
+    assert torch.nn.utils.clip_grad_norm_(kept, 1.0) > 0  # every parameter has a hook now

@@ -10,6 +10,7 @@ few launches; zeroing and adding in place costs 16 bytes and one launch per tens
 from __future__ import annotations
 
 import functools
+import warnings
 import weakref
 from collections.abc import Callable, Iterable
 from operator import is_
@@ -97,6 +98,7 @@ class FlatParameters:
 
     def parameters(self, dtype: torch.dtype | None = None) -> list[torch.nn.Parameter]:
         """Returns the flat parameters, for an optimizer, clip_grad_norm_ or an average. `dtype`: only this one."""
+        self._gather_missed()
         flat = [segment.flat for segment in self._segments]
         return [parameter for parameter in flat if dtype is None or parameter.dtype == dtype]
 
@@ -154,6 +156,7 @@ class FlatParameters:
 
     def gradient_norm(self) -> torch.Tensor:
         """Returns the 2-norm of all gradients as a tensor on the first buffer's device, without waiting."""
+        self._gather_missed()
         parts = [segment.flat.grad for segment in self._segments if segment.flat.grad is not None]
         device = self.buffers[0].device
         norms = [_norm(part).to(device) for part in parts]
@@ -215,7 +218,7 @@ class FlatParameters:
                 "the model was unflattened\n  fix: call flatten() again and create a new optimizer"
             )
 
-    def _add_hooks(self) -> list[Any]:
+    def _add_hooks(self, every: int = _HOOK_EVERY) -> list[Any]:
         """Registers hooks with a weak reference: a model does not keep its FlatParameters alive."""
         weak = weakref.ref(self)
 
@@ -227,7 +230,7 @@ class FlatParameters:
         chosen = {
             id(parameter): parameter
             for segment in self._segments
-            for parameter in (*segment.parameters[::_HOOK_EVERY], segment.parameters[-1])
+            for parameter in (*segment.parameters[::every], segment.parameters[-1])
         }
         return [p.register_post_accumulate_grad_hook(on_gradient) for p in chosen.values()]
 
@@ -243,6 +246,23 @@ class FlatParameters:
         if not self._released:
             self.gather()
 
+    def _gather_missed(self) -> None:
+        """Gathers gradients of a backward pass that reached no parameter with a hook."""
+        if not self._released and any(map(_is_missed, self._segments)):
+            self.gather()
+
+    def _report_missed(self) -> None:
+        """Warns that the gradients of this step were not clipped, and adds a hook to every parameter."""
+        warnings.warn(
+            "the backward pass reached only parameters without a hook, so that the flat gradients did not exist"
+            " before optimizer.step(): clipping a kept list of flat parameters had no effect in this step. Later"
+            " steps are right",
+            stacklevel=2,
+        )
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks = self._add_hooks(every=1)
+
     def _before_step(self, own: list[Segment]) -> None:
         self._refuse_released()
         was_verified, self._verified = self._verified, False
@@ -250,10 +270,13 @@ class FlatParameters:
             return
         if not self._check.is_unchanged():
             self._check.explain(own)
+        is_missed = any(map(_is_missed, own))
         with torch.no_grad():
             for segment in own:
                 _refuse_late(segment)
                 _gather(segment)
+        if is_missed:
+            self._report_missed()
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def _clear(self, segments: list[Segment], set_to_none: bool) -> None:
@@ -318,6 +341,11 @@ def _gather(segment: Segment) -> None:
         )
     _attach(segment)
     segment.flat.grad = segment.gradient
+
+
+def _is_missed(segment: Segment) -> bool:
+    """Returns whether parameters have gradients and the flat parameter has none."""
+    return segment.flat.grad is None and any(p.grad is not None for p in segment.parameters)
 
 
 def _refuse_late(segment: Segment) -> None:
