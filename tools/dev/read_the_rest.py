@@ -30,13 +30,23 @@ def left_out(entries: list[dict[str, str]]) -> list[dict[str, str]]:
     for entry in entries:
         target = re.search(r"CMakeFiles/([^/]+)\.dir/", entry["command"])
         assert target, entry["command"]
+        if "cmake_pch" in entry["file"]:
+            continue
         if target[1] not in COMPILED and not target[1].startswith("fuzz_"):
             rest.append(entry)
     return rest
 
 
+def without_precompiled(words: list[str]) -> list[str]:
+    """Removes `-Xclang -include-pch -Xclang FILE`: not every target's header has been precompiled."""
+    if "-include-pch" not in words:
+        return words
+    place = words.index("-include-pch")
+    return words[: place - 1] + words[place + 3 :]
+
+
 def read(entry: dict[str, str]) -> bool:
-    words = shlex.split(entry["command"])
+    words = without_precompiled(shlex.split(entry["command"]))
     if (ccache := shutil.which("ccache")) and os.path.basename(words[0]) != "ccache":
         words.insert(0, ccache)
     with tempfile.TemporaryDirectory() as folder:
