@@ -77,6 +77,16 @@ def test_clang_reads_what_only_the_first_compiler_builds(tools):
     assert set(linked[1].split()) <= tools[1].COMPILED  # compiled with the tests, which link cli
 
 
+def test_clang_reads_sources_without_a_precompiled_header(tools):
+    words = (
+        "c++ -O1 -Xclang -include-pch -Xclang program.dir/cmake_pch.hxx.pch -o a.o -c a.cpp".split()
+    )
+    assert tools[1].without_precompiled(words) == "c++ -O1 -o a.o -c a.cpp".split()
+    assert tools[1].without_precompiled(["c++", "-c", "a.cpp"]) == ["c++", "-c", "a.cpp"]
+    header = {"command": "c++ -o CMakeFiles/program.dir/cmake_pch.hxx.pch -c cmake_pch.hxx.cxx"}
+    assert tools[1].left_out([{**header, "file": "cmake_pch.hxx.cxx"}]) == []
+
+
 def test_clang_finds_a_warning(tools, tmp_path, monkeypatch):
     (tmp_path / "a.cpp").write_text("int f(long long a) { int b = a; return b; }\n")
     entry = {
