@@ -231,6 +231,19 @@ def test_the_epoch_of_the_sampler_is_followed(numbered):
     assert flat(loader) == epochs[2]
 
 
+def test_an_epoch_that_is_set_after_iter_is_followed_as_in_torch(numbered):
+    orders = []
+    for change in (lambda loader: loader, lambda loader: accelerated(loader, order="sampler")):
+        sampler = DistributedSampler(numbered, 2, 0, seed=3)
+        loader = change(DataLoader(numbered, 4, sampler=sampler))
+        for epoch in range(3):
+            batches = iter(loader)
+            sampler.set_epoch(epoch)
+            orders.append([labels.tolist() for _, labels in batches])
+    assert orders[:3] == orders[3:]
+    assert orders[0] != orders[1]
+
+
 def test_the_epoch_of_a_sampler_inside_a_batch_sampler_is_followed(numbered):
     sampler = DistributedSampler(numbered, 2, 0)
     loader = accelerated(DataLoader(numbered, batch_sampler=BatchSampler(sampler, 4, False)))

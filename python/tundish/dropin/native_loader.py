@@ -177,10 +177,20 @@ class ListedLoader(NativeLoader):
         self._snapshot.check()
         self._switch_to_pack()
         self._epoch += 1
-        epochs = self._spec.epochs
         makes_iterator = not self._has_iterator
         self._has_iterator = self._dataloader.persistent_workers  # torch iterates with it again
         self._use_seed(draws=False)  # the next line draws
+        batches = self.draw(makes_iterator)
+        follows = self._dataloader.num_workers == 0 and self.sampler_epoch() is not None
+        return ListedIterator(self, batches) if follows else batches
+
+    def sampler_epoch(self) -> int | None:
+        epoch = getattr(self._spec.epochs.sampler, "epoch", None)
+        return epoch if isinstance(epoch, int) else None
+
+    def draw(self, makes_iterator: bool) -> Any:
+        """Returns an iterator over the batches of the sampler's next indices."""
+        epochs = self._spec.epochs
         numbers = draw_list(self._dataloader, self._spec.known, epochs.sampler, makes_iterator)
         self.close()
         self._loader = None  # its disk cache, if any, is complete for the next loader
@@ -194,6 +204,25 @@ class ListedLoader(NativeLoader):
         """Sets the epoch of the next iteration, for the sampler and the augmentations."""
         self._epoch = epoch - 1
         _set_epoch(self._spec.epochs.sampler, epoch)
+
+
+class ListedIterator:
+    """Draws again if the sampler's epoch changes before the first batch: torch without workers draws with it."""
+
+    def __init__(self, loader: ListedLoader, batches: Any) -> None:
+        self._loader, self._batches = loader, batches
+        self._epoch = loader.sampler_epoch()
+        self._begun = False
+
+    def __iter__(self) -> ListedIterator:
+        return self
+
+    def __next__(self) -> Any:
+        if not self._begun:
+            self._begun = True
+            if self._loader.sampler_epoch() != self._epoch:
+                self._batches = self._loader.draw(makes_iterator=False)
+        return next(self._batches)
 
 
 def _set_epoch(sampler: Any, epoch: int) -> None:
