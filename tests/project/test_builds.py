@@ -78,10 +78,19 @@ def test_clang_reads_what_only_the_first_compiler_builds(tools):
 
 
 def test_clang_reads_sources_without_a_precompiled_header(tools):
-    words = (
-        "c++ -O1 -Xclang -include-pch -Xclang program.dir/cmake_pch.hxx.pch -o a.o -c a.cpp".split()
-    )
-    assert tools[1].without_precompiled(words) == "c++ -O1 -o a.o -c a.cpp".split()
+    words = [
+        "c++",
+        "-O1",
+        "-Xclang",
+        "-include-pch",
+        "-Xclang",
+        "program.dir/cmake_pch.hxx.pch",
+        "-o",
+        "a.o",
+        "-c",
+        "a.cpp",
+    ]
+    assert tools[1].without_precompiled(words) == ["c++", "-O1", "-o", "a.o", "-c", "a.cpp"]
     assert tools[1].without_precompiled(["c++", "-c", "a.cpp"]) == ["c++", "-c", "a.cpp"]
     header = {"command": "c++ -o CMakeFiles/program.dir/cmake_pch.hxx.pch -c cmake_pch.hxx.cxx"}
     assert tools[1].left_out([{**header, "file": "cmake_pch.hxx.cxx"}]) == []
