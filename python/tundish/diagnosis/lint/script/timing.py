@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from .bindings import end_position, start_position
 from .names import written
@@ -18,11 +18,23 @@ CLOCKS |= {f"time.{name}_ns" for name in ("time", "perf_counter", "monotonic")}
 CLOCKS |= {"timeit.default_timer"}
 
 
+Node = TypeVar("Node", bound=ast.AST)
+
+
 @dataclass(frozen=True)
 class Span:
     start: ast.AST  # t = time.time()
     end: ast.BinOp  # time.time() - t
     calls: list[ast.Call]  # calls between start and end, in source order
+
+    def nodes(self, script: Script, kind: type[Node]) -> list[Node]:
+        """Returns the nodes of a type between start and end."""
+        first, last = end_position(self.start), start_position(self.end)
+        return [
+            node
+            for node in script.inside(script.function(self.end), kind)
+            if first < start_position(node) < last and not script.is_inside(self.end, node)
+        ]
 
 
 def spans(script: Script) -> Iterator[Span]:

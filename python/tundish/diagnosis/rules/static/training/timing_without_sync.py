@@ -6,8 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from ....lint.script import Script
+from ....lint.script.libraries import target_device
 from ....lint.script.names import written
-from ....lint.script.timing import spans
+from ....lint.script.timing import Span, spans
 from ..static_rule import Check, Found
 
 _WAITS: tuple[str, ...] = (
@@ -21,13 +22,15 @@ _WAITS: tuple[str, ...] = (
     "wait_for_everyone",
 )
 _WAITS += ("barrier", "sync", "block_until_ready")
+_WAITS += ("is_nonzero", "nonzero", "equal", "allclose", "format")
+_WAITING_FUNCTIONS = ("float", "int", "bool", "str", "repr", "print", "torch.save")
 
 
 def find(script: Script) -> Iterator[Found]:
     if not script.values.uses_gpu:
         return
     for span in spans(script):
-        if any(_waits(script, call) for call in span.calls):
+        if any(_waits(script, call) for call in span.calls) or _reads_tensor(script, span):
             continue
         work = next((call for call in span.calls if _is_gpu_work(script, call, span.end)), None)
         if work is not None:
@@ -42,11 +45,28 @@ def _waits(script: Script, call: ast.Call) -> bool:
     last = call.func.attr if isinstance(call.func, ast.Attribute) else written(call.func)
     if any(name in last.lower() for name in _WAITS):
         return True
-    name = script.name(call.func)
-    if name in ("float", "int", "print"):
+    if script.name(call.func) in _WAITING_FUNCTIONS or target_device(script, call) == "cpu":
         return True
     # A function of the script may wait; a function that receives the loss or a meter often does.
     return isinstance(script.definition(call.func), ast.FunctionDef | ast.AsyncFunctionDef)
+
+
+def _reads_tensor(script: Script, span: Span) -> bool:
+    """Returns whether a condition, a formatted string or a conversion reads a GPU's value."""
+    tested: list[ast.expr] = []
+    for kind in (ast.If, ast.While, ast.Assert, ast.IfExp):
+        tested += [node.test for node in span.nodes(script, kind)]
+    for choice in span.nodes(script, ast.BoolOp):
+        tested += choice.values
+    for negated in span.nodes(script, ast.UnaryOp):
+        tested += [negated.operand] if isinstance(negated.op, ast.Not) else []
+    for text in span.nodes(script, ast.JoinedStr):
+        tested += [part.value for part in text.values if isinstance(part, ast.FormattedValue)]
+    for formatted in span.nodes(script, ast.BinOp):
+        if isinstance(formatted.op, ast.Mod) and isinstance(script.constant(formatted.left), str):
+            tested += getattr(formatted.right, "elts", [formatted.right])
+    values = [script.values.infer(expression) for expression in tested]
+    return any(value.kind == "tensor" and value.device != "cpu" for value in values)
 
 
 def _is_gpu_work(script: Script, call: ast.Call, end: ast.AST) -> bool:
@@ -79,6 +99,6 @@ CHECK = Check(
     "print(time.time() - start)",
     find=find,
     only_gpu=True,
-    silent="whole epochs, spans that contain .item() or another wait, models on the CPU, scripts "
+    silent="whole epochs, spans that contain .item(), a condition on a tensor or another wait, models on the CPU, scripts "
     "without a GPU",
 )
