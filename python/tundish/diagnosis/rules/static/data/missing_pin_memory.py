@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ....lint.script import Script
 from ....lint.script.call_arguments import argument, is_literal
-from ....lint.script.loaders import copies_to_gpu, loader_calls, loops_over
+from ....lint.script.libraries import device_named_by, target_device
+from ....lint.script.loaders import copies_to_gpu, loader_calls, loops_over, origins
 from ..static_rule import Check, Found
 
 
@@ -22,7 +24,7 @@ def find(script: Script) -> Iterator[Found]:
             any(loop is training for training in script.loops.training)
             for loop in loops_over(script, loader)
         )
-        if not copies or not trains:
+        if not copies or not trains or _yields_gpu_batches(script, loader):
             continue
         if any(argument(copy, "non_blocking") is not None for copy in copies):
             continue  # reported by pageable-non-blocking
@@ -31,6 +33,47 @@ def find(script: Script) -> Iterator[Found]:
             f"batches of this loader are copied to the GPU ({script.line_text(copies[0])}) from unpinned memory",
             "DataLoader(..., pin_memory=True), and non_blocking=True in the copy",
         )
+
+
+def _yields_gpu_batches(script: Script, loader: ast.Call) -> bool:
+    """Returns whether the dataset's arguments, its class or collate_fn put data on a GPU."""
+    dataset = argument(loader, "dataset", 0)
+    if dataset is not None and script.values.is_gpu_tensor(dataset):
+        return True
+    parts: list[ast.AST] = []
+    for made in origins(script, dataset):
+        given = [*made.args, *(keyword.value for keyword in made.keywords)]
+        if any(script.values.is_gpu_tensor(_unstarred(value)) for value in given):
+            return True
+        parts += [made, *_definition(script, made.func)]
+    collate = argument(loader, "collate_fn", 6)
+    if collate is not None:
+        parts += [collate, *_definition(script, collate)]
+    return any(_puts_on_gpu(script, node) for part in parts for node in ast.walk(part))
+
+
+def _unstarred(value: ast.expr) -> ast.expr:
+    return value.value if isinstance(value, ast.Starred) else value
+
+
+def _definition(script: Script, expression: ast.expr) -> list[ast.AST]:
+    found = script.definition(expression)
+    if found is None and isinstance(expression, ast.Name):
+        values = [binding.value for binding in script.bindings(expression)]
+        return [value for value in values if isinstance(value, ast.Lambda | ast.Call)]
+    return [found] if found is not None else []
+
+
+def _puts_on_gpu(script: Script, node: ast.AST) -> bool:
+    """Returns whether a call moves its tensor to a GPU or has a GPU as an argument."""
+    if not isinstance(node, ast.Call):
+        return False
+    if target_device(script, node) == "gpu":
+        return True
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    # device_named_by() takes every number for the index of a GPU.
+    devices = [value for value in given if not isinstance(script.constant(value), int)]
+    return any(device_named_by(script, value) == "gpu" for value in devices)
 
 
 CHECK = Check(
@@ -44,5 +87,6 @@ CHECK = Check(
     "for x, y in loader:\n    x = x.to(device, non_blocking=True)",
     find=find,
     only_gpu=True,
-    silent="loaders whose batches this script does not copy to a GPU, or whose arguments are partly unknown",
+    silent="loaders whose batches this script does not copy to a GPU, or whose arguments are partly unknown; "
+    "datasets and collate functions that put data on a GPU",
 )
