@@ -17,6 +17,7 @@ _GENERATORS = (
     "random.Random",
     "torch.Generator",
 )
+_RESEEDS = ("seed", "manual_seed", "set_state", "setstate", "bit_generator")
 _SEEDS = ("numpy.random.seed", "random.seed", "torch.manual_seed")
 
 
@@ -44,7 +45,7 @@ def _copied_generators(script: Script, made_by: ast.ClassDef) -> Iterator[Found]
         return
     for call in script.inside(getter, ast.Call):
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-        if not isinstance(owner, ast.Name | ast.Attribute):
+        if not isinstance(owner, ast.Name | ast.Attribute) or _is_reseeded(script, getter, owner):
             continue
         for binding in script.bindings(owner):
             value = binding.value
@@ -57,6 +58,26 @@ def _copied_generators(script: Script, made_by: ast.ClassDef) -> Iterator[Found]
                     "seed it per worker in worker_init_fn from torch.initial_seed(), or draw from torch.rand",
                 )
                 return
+
+
+def _is_reseeded(script: Script, getter: ast.FunctionDef, generator: ast.expr) -> bool:
+    """Returns whether __getitem__ seeds or rebinds the generator, itself or in a called method."""
+    name = written(generator)
+    functions: list[ast.AST] = [getter]
+    made_by = script.enclosing_class(getter)
+    for call in script.inside(getter, ast.Call):
+        owner, _, called = written(call.func).partition(".")
+        helper = method(made_by, called) if made_by is not None and owner == "self" else None
+        functions += [helper] if helper is not None else []
+    for function in functions:
+        for node in script.inside(function, ast.Attribute):
+            owned = written(node.value) == name
+            if owned and node.attr in _RESEEDS:
+                return True
+        targets = [*script.inside(function, ast.Attribute), *script.inside(function, ast.Name)]
+        if any(isinstance(node.ctx, ast.Store) and written(node) == name for node in targets):
+            return True
+    return False
 
 
 def _same_seed(script: Script, start: ast.expr) -> Iterator[Found]:
@@ -90,5 +111,6 @@ CHECK = Check(
     "    data.rng = np.random.default_rng(torch.initial_seed())\n\n\n"
     "loader = DataLoader(dataset, num_workers=8, worker_init_fn=seed_worker)",
     find=find,
-    silent="np.random.rand() and random.random(), which torch has seeded per worker since 1.9",
+    silent="np.random.rand() and random.random(), which torch has seeded per worker since 1.9; "
+    "generators that __getitem__ seeds or creates",
 )
