@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ....lint.script import Script
 from ....lint.script.call_arguments import argument, has_unknown_arguments, is_literal
 from ....lint.script.loaders import is_iterated_per_epoch, loader_calls, origins
+from ....lint.script.names import written
 from ..static_rule import Check, Found
 
 _SAMPLERS = (
@@ -16,7 +18,7 @@ _SAMPLERS = (
 
 
 def find(script: Script) -> Iterator[Found]:
-    if script.methods("set_epoch"):
+    if _sets_epoch(script):
         return
     for loader in loader_calls(script):
         for made in origins(script, argument(loader, "sampler", 3)):
@@ -32,6 +34,15 @@ def find(script: Script) -> Iterator[Found]:
                 )
 
 
+def _sets_epoch(script: Script) -> bool:
+    """Returns whether the script mentions set_epoch or assigns `epoch` of another object."""
+    for node in script.nodes(ast.Attribute):
+        assigned = node.attr == "epoch" and isinstance(node.ctx, ast.Store)
+        if node.attr == "set_epoch" or (assigned and written(node.value) != "self"):
+            return True
+    return any(text.value == "set_epoch" for text in script.nodes(ast.Constant))
+
+
 CHECK = Check(
     id="sampler-without-set-epoch",
     title="DistributedSampler shuffles once",
@@ -42,5 +53,6 @@ CHECK = Check(
     before="sampler = DistributedSampler(dataset)\nfor epoch in range(90):\n    for x, y in loader:\n        ...",
     after="for epoch in range(90):\n    sampler.set_epoch(epoch)\n    for x, y in loader:\n        ...",
     find=find,
-    silent="with shuffle=False, or if Lightning or Accelerate call set_epoch()",
+    silent="with shuffle=False; if Lightning or Accelerate call set_epoch(); if the script mentions "
+    "set_epoch anywhere or assigns sampler.epoch",
 )
