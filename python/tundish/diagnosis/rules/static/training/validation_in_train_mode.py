@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ....lint.script import Script
@@ -29,6 +30,9 @@ def find(script: Script) -> Iterator[Found]:
 def _sets_mode(script: Script) -> bool:
     if script.methods("eval"):
         return True
+    assigned = (node for node in script.nodes(ast.Attribute) if isinstance(node.ctx, ast.Store))
+    if any(node.attr == "training" for node in assigned):
+        return True
     return any(call.args and is_literal(call.args[0], False) for call in script.methods("train"))
 
 
@@ -43,6 +47,6 @@ CHECK = Check(
     after="model.eval()\nwith torch.no_grad():\n    for x, y in val_loader:\n"
     "        correct += (model(x).argmax(1) == y).sum()\nmodel.train()",
     find=find,
-    silent="scripts that do not train or call eval() anywhere; loops over a loader that is also used for training; models that the script does "
+    silent="scripts that do not train, call eval() anywhere or assign module.training; loops over a loader that is also used for training; models that the script does "
     "not define: without dropout and batch norm, both modes are the same",
 )
