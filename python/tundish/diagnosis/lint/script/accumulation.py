@@ -7,10 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from .loss_scale import LossScale
 from .names import written
 
 if TYPE_CHECKING:
     from .script import Script
+
+_HOOKS = {"register_hook", "register_post_accumulate_grad_hook", "register_full_backward_hook"}
+_HOOKS |= {"register_backward_hook", "register_comm_hook", "register_multi_grad_hook"}
 
 
 @dataclass(frozen=True)
@@ -76,9 +80,9 @@ def _is_one(steps: ast.expr) -> bool:
 
 
 def is_scaled(script: Script, found: Accumulation, loss: ast.expr) -> bool:
-    """Returns whether anything in the loop divides or scales the loss or the gradients."""
-    if not written(loss):
-        return True  # an expression such as (loss / k).backward()
+    """Returns whether the loss or the gradients may be divided or scaled, in the loop or elsewhere."""
+    if not written(loss) or _has_gradient(found.backward) or _has_hooks(script):
+        return True  # also for an expression such as (loss / k).backward()
     steps = written(found.steps)
     sums: list[ast.BinOp | ast.AugAssign] = [
         *script.inside(found.loop, ast.BinOp),
@@ -95,7 +99,23 @@ def is_scaled(script: Script, found: Accumulation, loss: ast.expr) -> bool:
         ]
         if steps and steps in given:
             return True
-    return any(
+    sums_samples = any(
         keyword.arg == "reduction" and getattr(keyword.value, "value", "") == "sum"
         for keyword in script.nodes(ast.keyword)
     )
+    return sums_samples or LossScale(script).may_scale(loss)
+
+
+def _has_gradient(backward: ast.Call) -> bool:
+    """Returns whether backward() has a gradient, or another object's backward() gets the loss.
+
+    Accelerate's `accelerator.backward(loss)` and DeepSpeed's `engine.backward(loss)` divide the loss.
+    """
+    if getattr(backward.func, "attr", "") != "backward":
+        return False
+    return bool(backward.args) or any(key.arg == "gradient" for key in backward.keywords)
+
+
+def _has_hooks(script: Script) -> bool:
+    """Returns whether a hook may scale gradients."""
+    return any(node.attr in _HOOKS for node in script.nodes(ast.Attribute))

@@ -33,5 +33,6 @@ CHECK = Check(
     before="loss.backward()\nif (i + 1) % k == 0:\n    optimizer.step()\n    optimizer.zero_grad()",
     after="(loss / k).backward()\nif (i + 1) % k == 0:\n    optimizer.step()\n    optimizer.zero_grad()",
     find=find,
-    silent='if anything in the loop is divided or multiplied, or if reduction="sum" is used',
+    silent="if anything in the loop, or in the function or class that computes the loss, is divided or multiplied; "
+    'if reduction="sum" or a gradient hook is used; if the loss comes from an unknown function',
 )
