@@ -74,7 +74,10 @@ def _is_reseeded(script: Script, getter: ast.FunctionDef, generator: ast.expr) -
             owned = written(node.value) == name
             if owned and node.attr in _RESEEDS:
                 return True
-        targets = [*script.inside(function, ast.Attribute), *script.inside(function, ast.Name)]
+        targets: list[ast.Attribute | ast.Name] = [
+            *script.inside(function, ast.Attribute),
+            *script.inside(function, ast.Name),
+        ]
         if any(isinstance(node.ctx, ast.Store) and written(node) == name for node in targets):
             return True
     return False

@@ -55,7 +55,7 @@ def _reads_tensor(script: Script, span: Span) -> bool:
     """Returns whether a condition, a formatted string or a conversion reads a GPU's value."""
     tested: list[ast.expr] = []
     for kind in (ast.If, ast.While, ast.Assert, ast.IfExp):
-        tested += [node.test for node in span.nodes(script, kind)]
+        tested += [getattr(node, "test") for node in span.nodes(script, kind)]  # noqa: B009
     for choice in span.nodes(script, ast.BoolOp):
         tested += choice.values
     for negated in span.nodes(script, ast.UnaryOp):
