@@ -25,7 +25,7 @@ class Labeled:
         return len(self.labels)
 
     def __getitem__(self, number):
-        return np.full((4, 4, 3), number, np.uint8), self.labels[number]
+        return np.full((4, 4, 3), number % 256, np.uint8), self.labels[number]
 
 
 def pack(tmp_path, *labels, name="a.tnd"):
@@ -68,7 +68,7 @@ class Blocked(Labeled):
 
 def test_a_resumed_pack_counts_the_earlier_labels(tmp_path):
     """The labels are read back from the journal of the interrupted run."""
-    samples, target = Blocked(*[5] * 200), tmp_path / "a.tnd"
+    samples, target = Blocked(*[5] * 3000), tmp_path / "a.tnd"
 
     def stop(amount):
         if amount["samples"] >= 100:
@@ -80,7 +80,7 @@ def test_a_resumed_pack_counts_the_earlier_labels(tmp_path):
     result = tundish.pack(samples, target, processes=0, progress=False)
     assert result["resumed_at"] >= 64
     (warning,) = result["warnings"]
-    assert "200 of 200 samples have a label without a name: label 5 of 00000000 " in warning
+    assert "3,000 of 3,000 samples have a label without a name: label 5 of 00000000 " in warning
 
 
 def test_a_merge_that_would_name_such_a_label_is_refused(tmp_path):
