@@ -6,6 +6,7 @@ import re
 import pytest
 
 from tests.helpers.sizes import ROOT
+from tests.helpers.walks import blocks, is_part_of, section
 
 WALKS = {
     "cpu": "A batch that the CPU makes",
@@ -17,36 +18,15 @@ PAGE = (ROOT / "docs/internals/follow-one-image.md").read_text()
 RECORD = json.loads((ROOT / "docs/internals/paths.json").read_text())
 
 
-def section(title):
-    return PAGE.split(f"\n## {title}\n")[1].split("\n## ")[0]
-
-
-def blocks(text):
-    """Returns the functions and files of the lines below each step, by step."""
-    out, step = {}, None
-    for line in text.splitlines():
-        if named := re.match(r"\*\*([\w ]+)\*\*:", line):
-            step = named[1]
-        elif row := re.match(r" {4}(\S+) +((?:src|python)/\S+)", line):
-            out.setdefault(step, []).append([row[1], row[2]])
-    return out
-
-
-def is_part_of(rows, frames):
-    """Returns whether the rows occur in this order, perhaps with gaps, up to the last frame."""
-    rest = iter(frames)
-    return all(row in rest for row in rows) and rows[-1] == frames[-1]
-
-
 @pytest.mark.parametrize("walk", WALKS)
 def test_the_walk_names_the_functions_that_the_debugger_recorded(walk):
-    for step, rows in blocks(section(WALKS[walk])).items():
+    for step, rows in blocks(section(PAGE, WALKS[walk])).items():
         assert is_part_of(rows, RECORD[walk][step]), f"{walk}, {step}: ./dev paths records again"
 
 
 @pytest.mark.parametrize("walk", ["cpu", "gpu"])
 def test_the_walk_is_short_and_names_every_file(walk):
-    page = section(WALKS["cpu"]) + section(WALKS[walk])
+    page = section(PAGE, WALKS["cpu"]) + section(PAGE, WALKS[walk])
     met = {file for frames in RECORD[walk].values() for _, file in frames}
     assert {file for file in met if file not in page} == set()
     assert len(met) <= MOST_FILES, sorted(met)
@@ -72,4 +52,4 @@ def test_an_outdated_page_would_be_found():
     page = "**take**: x\n\n    a  src/a.cpp  text\n    b  src/b.cpp\n**read**: y\n    c src/c.cpp\n"
     assert blocks(page) == {"take": frames[:2], "read": frames[2:]}
     for walk, title in WALKS.items():
-        assert len(blocks(section(title))) >= 2, walk
+        assert len(blocks(section(PAGE, title))) >= 2, walk
