@@ -1,7 +1,7 @@
 """Measures optimizer steps per second on one thread: one_optimizer.py SECONDS. Prints JSON.
 
-PYTHONPATH selects the tundish package. The shapes are those of a ResNet-50, where the update
-dominates, and 500 small tensors, where the call does.
+PYTHONPATH selects the tundish package. The tensors have the shapes of a ResNet-50, where the
+update dominates, or are 500 small ones, where the call does.
 """
 
 import json
