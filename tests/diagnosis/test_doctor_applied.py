@@ -197,6 +197,37 @@ def test_the_engine_replaces_a_supported_dataset(tmp_path):
     assert type(iter(loader)).__name__ == "_SingleProcessDataLoaderIter"  # as before
 
 
+ENGINE_SCRIPT = """
+import sys
+import torch
+from torch.utils.data import DataLoader
+from torchvision import datasets
+from torchvision.transforms import v2
+
+steps = [v2.RandomCrop(8), v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]
+loader = DataLoader(datasets.ImageFolder(sys.argv[1], v2.Compose(steps)), 2)
+model = torch.nn.Conv2d(3, 1, 8)
+optimizer = torch.optim.SGD(model.parameters(), 0.01)
+for epoch in range(40):
+    for x, y in loader:
+        optimizer.zero_grad()
+        model(x).mean().backward()
+        optimizer.step()
+"""
+
+
+def test_the_engine_replaces_the_loader_of_a_script(tmp_path, capfd):
+    """In a script, the watch is imported under a name of its own, and its hooks under this name."""
+    script, photos = tmp_path / "train.py", torch_sets.write_folder(tmp_path / "photos", 12)
+    script.write_text(WATCHED + ENGINE_SCRIPT)
+    words = ["--no-replay", "--no-layers", "--steps", "5", "--apply", "accelerate"]
+    code = main([*words, "--", str(server(TORCHVISION) / "python"), str(script), str(photos)])
+    error = capfd.readouterr().err
+    assert code == 0, error
+    assert "the engine makes the batches" in error
+    assert "kept" not in error
+
+
 def test_an_unsupported_dataset_is_kept_and_the_reason_is_reported(tmp_path):
     steps = v2.Compose([v2.ToImage(), v2.Lambda(lambda x: x.float())])
     data = datasets.ImageFolder(torch_sets.write_folder(tmp_path, 12), steps)
