@@ -69,8 +69,8 @@ if TYPE_CHECKING:
     from .data.order import Balanced, Mixture, Order, Repeated, Subset, Weighted
     from .data.replay import Replayed
     from .diagnosis.context import doctor
-    from .diagnosis.layers.layers import layers
     from .diagnosis.lint.check import check
+    from .diagnosis.model_layers import layers
     from .dropin.accelerate import accelerate
     from .launch.data_parallel import replace_data_parallel
     from .packing import pack, write_manifest
@@ -129,7 +129,7 @@ _MODULES = {
     "check": ".diagnosis.lint.check",
     "convert": ".converting",
     "doctor": ".diagnosis.context",
-    "layers": ".diagnosis.layers.layers",
+    "layers": ".diagnosis.model_layers",
     "load_plan": ".tuning.plan",
     "pack": ".packing",
     "replace_data_parallel": ".launch.data_parallel",

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 from tundish.diagnosis.lint.check import check_source, choose
-from tundish.diagnosis.lint.script.source_text import read_source
+from tundish.diagnosis.script.source_text import read_source
 
 FOLDER = Path(__file__).parent / "checks"
 PRELUDE = """\

@@ -5,7 +5,7 @@ import random
 import pytest
 import tundish
 from tundish.diagnosis.lint.check import check_source, choose
-from tundish.diagnosis.lint.script.source_text import MAX_BYTES, Refused, read_source
+from tundish.diagnosis.script.source_text import MAX_BYTES, Refused, read_source
 
 from tests.diagnosis import planted
 

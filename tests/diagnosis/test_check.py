@@ -7,8 +7,8 @@ import sys
 
 import pytest
 import tundish
-from tundish.diagnosis.lint.check_options import ARGUMENTS
-from tundish.diagnosis.lint.check_verb import main
+from tundish.diagnosis.cli.check_options import ARGUMENTS
+from tundish.diagnosis.cli.check_verb import main
 from tundish.diagnosis.rules.static import CHECKS
 
 from tests.diagnosis.planted import PRELUDE

@@ -23,8 +23,8 @@ from tundish.diagnosis.memory.explain import explain
 from tundish.diagnosis.memory.predicted import inner_model
 from tundish.diagnosis.report.memory_section import memory_chart
 from tundish.tuning.memory.live_memory import Block
-from tundish.tuning.memory.source_lines import Line
 from tundish.tuning.memory.training_tensors import find_owners, owned_tensors
+from tundish.tuning.source_lines import Line
 
 from tests.helpers.written_records import alloc, free, recorded_of_gpu
 

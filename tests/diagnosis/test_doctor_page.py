@@ -14,10 +14,10 @@ from tundish.diagnosis.probe.facts import GpuFacts, LineFacts
 from tundish.diagnosis.probe.layers.layer_facts import LayerFacts, LayersFacts, RoofFacts
 from tundish.diagnosis.report.comparison import read_report
 from tundish.diagnosis.report.environment import environment
-from tundish.diagnosis.report.excerpts import excerpt
 from tundish.diagnosis.report.layer_section import SHOWN_ROWS
 from tundish.diagnosis.report.step_chart import steps_chart
 from tundish.diagnosis.report.verdict_page import report_page
+from tundish.diagnosis.verdict.excerpts import excerpt
 from tundish.diagnosis.verdict.straggler import judge_ranks
 from tundish.diagnosis.verdict.verdict import judge
 

@@ -6,7 +6,7 @@ import time
 import pytest
 import torch
 from torch.utils.data import DataLoader
-from tundish.diagnosis.process.facts_file import parse_facts
+from tundish.diagnosis.facts_file import parse_facts
 from tundish.diagnosis.verdict.straggler import judge_ranks
 
 from tests.helpers import plants

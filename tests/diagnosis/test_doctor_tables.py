@@ -13,7 +13,7 @@ from tundish.diagnosis.probe.profiles.recorded_facts import (
     FunctionsFacts,
     RecordedFacts,
 )
-from tundish.diagnosis.report.step_tables import simple_table
+from tundish.diagnosis.verdict.step_tables import simple_table
 from tundish.diagnosis.verdict.verdict import judge
 
 from tests.helpers.written_facts import facts, step

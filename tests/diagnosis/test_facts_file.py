@@ -7,6 +7,12 @@ import sys
 
 import pytest
 from tundish.diagnosis.cli.doctor_verb import command_verdict
+from tundish.diagnosis.facts_file import (
+    FactsError,
+    parse_facts,
+    read_facts,
+    read_timeline_part,
+)
 from tundish.diagnosis.probe.collect import save
 from tundish.diagnosis.probe.facts import (
     VERSION,
@@ -25,12 +31,6 @@ from tundish.diagnosis.probe.layers.layer_facts import (
 from tundish.diagnosis.probe.settings import Settings
 from tundish.diagnosis.process import facts_file
 from tundish.diagnosis.process.command import run
-from tundish.diagnosis.process.facts_file import (
-    FactsError,
-    parse_facts,
-    read_facts,
-    read_timeline_part,
-)
 
 from tests.helpers.written_facts import ON_GPU, facts, line, sampled, step
 from tests.helpers.written_records import recorded

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tundish.diagnosis.layers.layers import layers
+from tundish.diagnosis.model_layers import layers
 from tundish.diagnosis.probe.layers.layer_facts import LayerFacts, LayersFacts, RoofFacts
 from tundish.diagnosis.rules.runtime import LAYER_CHECKS, check_layers
 
@@ -35,7 +35,7 @@ def found(monkeypatch):
     """Returns the findings in a model, by id."""
     monkeypatch.setattr("tundish.diagnosis.probe.layers.profile.measure_roof", lambda *words: ROOF)
     monkeypatch.setattr(
-        "tundish.diagnosis.layers.layers.check_layers",
+        "tundish.diagnosis.model_layers.check_layers",
         lambda facts: check_layers(on_that_machine(facts)),
     )
 

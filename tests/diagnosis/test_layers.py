@@ -10,7 +10,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 from torch.utils.flop_counter import FlopCounterMode
 from tundish.diagnosis.layers.layer_json import layers_json
-from tundish.diagnosis.layers.layers import layers as measured
+from tundish.diagnosis.model_layers import layers as measured
 from tundish.diagnosis.probe.layers.layer_facts import RoofFacts
 
 from tests.helpers.layer_plants import Attention, Block, Branches, images
@@ -287,7 +287,7 @@ def test_models_without_layer_calls_get_a_reason(make, words):
 def test_branches_tokens_and_layouts_are_recorded(monkeypatch):
     kept = []
     monkeypatch.setattr(
-        "tundish.diagnosis.layers.layers.layers_json",
+        "tundish.diagnosis.model_layers.layers_json",
         lambda facts: kept.append(facts) or layers_json(facts),
     )
     block = Block(16, "attention", "conv")

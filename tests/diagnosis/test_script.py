@@ -3,9 +3,9 @@
 import ast
 
 import pytest
-from tundish.diagnosis.lint.script import Script
-from tundish.diagnosis.lint.script.source_text import read_source
-from tundish.diagnosis.lint.script.values import backward_losses
+from tundish.diagnosis.script import Script
+from tundish.diagnosis.script.source_text import read_source
+from tundish.diagnosis.script.values import backward_losses
 
 
 def script_of(text):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import tundish
 from tundish.diagnosis.lint.check import check_source, choose
-from tundish.diagnosis.lint.script.source_text import read_source
+from tundish.diagnosis.script.source_text import read_source
 
 from tests.helpers.program import ROOT
 

@@ -125,6 +125,21 @@ PARTS = [
     "demo",
 ]
 PARTS += ["__main__"]
+
+# The order within a part: a folder may import itself and the folders listed before it. Modules
+# beside the folders are free to use them and to be used by them.
+FOLDERS = {
+    "data": ["gpu", "settings", "batch"],
+    "dropin": ["changes", "datasets", "packs"],
+    "optim": ["_binding", "_muon", "_flat"],
+    "tuning": ["memory", "tricks", "numerics", "report", "trials", "search", "cli"],
+    "diagnosis": [
+        *("environment", "probe", "script", "layers", "memory", "timeline", "rules", "lint"),
+        *("verdict", "process", "report", "cli"),
+    ],
+}
+# print(verdict) and verdict.save() import the report when they are called.
+PRINTED_BY = ("tundish.diagnosis.verdict.verdict", "tundish.diagnosis.report")
 PACKAGE = ROOT / "python" / "tundish"
 
 
@@ -193,3 +208,52 @@ def test_every_part_of_the_package_has_its_place_in_the_order():
     parts = {file.stem for file in PACKAGE.glob("*.py")} - {"__init__"}
     parts |= {file.parent.name for file in PACKAGE.glob("*/__init__.py")}
     assert parts <= set(PARTS)
+
+
+def folder_of(part: str, module: str) -> str:
+    """Returns the folder of a part: tundish.tuning.trials.pool -> trials; "" for other modules."""
+    name = module.removeprefix(f"tundish.{part}.")
+    return next((one for one in FOLDERS[part] if f"{name}.".startswith(f"{one}.")), "")
+
+
+def crossing(part: str, module: str, text: str, is_package: bool = False) -> list[str]:
+    """Returns the imports of a module in a folder of the part that name a later folder."""
+    folders, place = FOLDERS[part], folder_of(part, module)
+    return [
+        name
+        for name in imported(module, is_package, text)
+        if place and folder_of(part, name) in folders[folders.index(place) + 1 :]
+        if not (module == PRINTED_BY[0] and name.startswith(f"{PRINTED_BY[1]}."))
+    ]
+
+
+def test_no_import_within_a_part_points_to_a_later_folder():
+    wrong = [
+        f"{file.relative_to(ROOT)} imports {name}"
+        for module, file in modules().items()
+        for part in FOLDERS
+        if module.startswith(f"tundish.{part}.")
+        for name in crossing(part, module, file.read_text(), file.name == "__init__.py")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_an_import_of_a_later_folder_would_be_found():
+    later = "from ..search.rows import Row"
+    assert crossing("tuning", "tundish.tuning.trials.pool", later) == [
+        "tundish.tuning.search.rows.Row"
+    ]
+    assert crossing("tuning", "tundish.tuning.plan", "from .search.rows import Row") == []
+    assert crossing("tuning", "tundish.tuning.search.rows", "from ..trials import pool") == []
+    whole = "from . import pool\nfrom .. import search"
+    assert crossing("tuning", "tundish.tuning.trials", whole, is_package=True) == [
+        "tundish.tuning.search"
+    ]
+
+
+def test_every_folder_of_a_part_has_its_place_in_the_order():
+    for part, folders in FOLDERS.items():
+        packages = {file.parent.name for file in (PACKAGE / part).glob("*/__init__.py")}
+        assert packages == set(folders), part
+    divided = {file.parents[1].name for file in PACKAGE.glob("*/*/__init__.py")}
+    assert divided == set(FOLDERS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from tundish.tuning.search.paired_times import (
+from tundish.tuning.trials.paired_times import (
     TimedTurn,
     compare,
     deviation,

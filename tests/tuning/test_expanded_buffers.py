@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from tundish.tuning import Checkpointing, Job, choose_blocks, predict_memory
 from tundish.tuning.numerics.gate import gate
-from tundish.tuning.numerics.preserved_state import unchanged, write_values
+from tundish.tuning.preserved_state import unchanged, write_values
 from tundish.tuning.tricks.optimizer_kernels import ForeachOptimizer
 
 

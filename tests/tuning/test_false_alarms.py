@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 from tundish.tuning.job import JobSource
 from tundish.tuning.search.gates import Gates
-from tundish.tuning.search.paired_times import TimedTurn, is_host_bound
 from tundish.tuning.search.search import Search
 from tundish.tuning.search.variants import Facts
+from tundish.tuning.trials.paired_times import TimedTurn, is_host_bound
 from tundish.tuning.tricks import TRICKS
 
 from .test_search import FakePool

@@ -13,9 +13,9 @@ from tundish.tuning.job import JobSource
 from tundish.tuning.report.results import IMPOSSIBLE, KEPT, REJECTED
 from tundish.tuning.search.confirmation import BASELINE, HUMAN, TWIN
 from tundish.tuning.search.gates import Gates
-from tundish.tuning.search.paired_times import TimedTurn
 from tundish.tuning.search.search import Search
 from tundish.tuning.search.variants import BaselineFailed, Facts
+from tundish.tuning.trials.paired_times import TimedTurn
 from tundish.tuning.trials.pool import Outcome
 from tundish.tuning.trials.trial import TrialFailed
 from tundish.tuning.tricks import TRICKS, Trick

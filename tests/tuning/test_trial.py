@@ -13,10 +13,10 @@ import pytest
 import torch
 import tundish
 from torch import nn
+from tundish.tuning.batch_structure import nudged
 from tundish.tuning.job import Job, JobSource, as_job, list_batches, pickled_source, source_of
 from tundish.tuning.trials.pool import TrialPool
 from tundish.tuning.trials.trial import TrialFailed, TrialProcess
-from tundish.tuning.trials.trial_process import nudged
 from tundish.tuning.tricks import Trick
 from tundish.tuning.tricks.channels_last import ChannelsLast
 from tundish.tuning.tricks.cuda_graph import CudaGraph

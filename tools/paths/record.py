@@ -64,7 +64,7 @@ DOCTOR, TUNING = "python/tundish/diagnosis", "python/tundish/tuning"
 # Stops of the walks in Python: what happens there, file and function, and a caller above it.
 PYTHON_POINTS = {
     "verdict": [
-        ("read", f"{DOCTOR}/process/facts_file.py", "parse_facts", ""),
+        ("read", f"{DOCTOR}/facts_file.py", "parse_facts", ""),
         ("figures", f"{DOCTOR}/verdict/figures.py", "_parts", ""),
         ("loading", f"{DOCTOR}/verdict/loading.py", "_sampled", ""),
         ("cause", f"{DOCTOR}/verdict/cause.py", "_cause_on_gpu", ""),

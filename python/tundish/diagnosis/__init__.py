@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from .._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from .layers.layers import Layers
     from .lightning_callback import DoctorCallback
     from .lint.finding import Finding
+    from .model_layers import Layers
     from .verdict.verdict import Verdict
 
 __all__ = ["DoctorCallback", "Finding", "Layers", "Verdict"]
@@ -27,7 +27,7 @@ __all__ = ["DoctorCallback", "Finding", "Layers", "Verdict"]
 _MODULES = {
     "DoctorCallback": ".lightning_callback",
     "Finding": ".lint.finding",
-    "Layers": ".layers.layers",
+    "Layers": ".model_layers",
     "Verdict": ".verdict.verdict",
 }
 __getattr__, __dir__ = lazy_names(__name__, _MODULES, without_torch=["Finding"])

@@ -8,10 +8,10 @@ import threading
 from typing import Any
 
 from ..scratch_folder import scratch_folder
-from .cli.recording_options import check_recordings, set_recordings
 from .probe.facts import Facts
 from .probe.session import Session
 from .probe.settings import Settings
+from .recording_options import check_recordings, set_recordings
 from .timeline.merge import write_timeline
 from .verdict.verdict import Verdict, judge
 

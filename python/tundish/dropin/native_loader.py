@@ -9,7 +9,7 @@ from .._c.errors import Error
 from ..data.loader import Loader
 from ..data.open_source import Source
 from .accelerate_report import Report
-from .changes.change_detection import Snapshot
+from .change_detection import Snapshot
 from .datasets.known_datasets import KnownDataset
 from .datasets.part_sources import labels_of
 from .datasets.parts import Names, Pixels

@@ -133,3 +133,18 @@ def split_samples(batch: Any, parts: int) -> list[tuple[Any, float]]:
     return [
         (slice_samples(batch, begin, end), (end - begin) / count) for begin, end in pairwise(bounds)
     ]
+
+
+def nudged(batch: Any, seed: int) -> Any:
+    """Moves every floating-point number by half a unit in the last place, up or down at random."""
+    generator = torch.Generator("cpu").manual_seed(seed)
+
+    def nudge(tensor: torch.Tensor) -> torch.Tensor:
+        if not tensor.is_floating_point():
+            return tensor
+        chances = torch.rand(tensor.shape, generator=generator, dtype=torch.float32, device="cpu")
+        up = chances.to(tensor.device) < 0.5
+        half = torch.finfo(tensor.dtype).eps / 2
+        return torch.where(up, tensor * (1 + half), tensor * (1 - half))
+
+    return map_tensors(nudge, batch)

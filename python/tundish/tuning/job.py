@@ -21,6 +21,7 @@ import torch
 from .._c.errors import ArgumentError
 from .batch_structure import parts_of, signature, tensors_of
 from .build_function import locate_function
+from .step import Step
 
 Build = Callable[[], Any]
 MOST_BATCHES = 8  # batches taken from an iterable: enough to see whether shapes vary
@@ -242,3 +243,13 @@ def _described(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return f"a {type(value).__name__} of {len(value)}"
     return f"a {type(value).__name__}"
+
+
+def step_and_batch(job: Job | Step, batch: Any) -> tuple[Step, Any]:
+    """Returns a step and its batch. A job has batches; a step needs one as argument."""
+    if isinstance(job, Job):
+        step = Step(job.model, job.optimizer, job.loss_fn)
+        return step, job.batches[0] if batch is None else batch
+    if batch is None:
+        raise ArgumentError("a step has no batch\n  fix: pass the batch as second argument")
+    return job, batch

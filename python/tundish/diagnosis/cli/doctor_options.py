@@ -8,9 +8,9 @@ from ..._c.errors import ArgumentError
 from ..._cli.arguments import Arguments, Options, VerbHelp
 from ..._cli.error_output import UsageError
 from ..._cli.option_values import choice, whole_number
+from ..recording_options import TABLES, check_recordings
 from ..verdict.figures import LEAST_STEPS
 from .apply_option import parse_change, plan_file
-from .recording_options import TABLES, check_recordings
 
 MOST_STEPS = 10**9
 _HELP = VerbHelp(

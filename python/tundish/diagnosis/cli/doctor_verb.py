@@ -24,6 +24,7 @@ from ..probe.facts import NO_FACTS
 from ..probe.settings import Settings
 from ..process.apply_change import apply_change
 from ..process.command import CommandResult, resolve_command, run
+from ..recording_options import recorded_phases, set_recordings
 from ..report.report_file import origin
 from ..report.verdict_page import report_page
 from ..report.verdict_text import verdict_text
@@ -33,7 +34,6 @@ from ..verdict.straggler import judge_ranks
 from ..verdict.verdict import Verdict, judge, missing_notes
 from . import compare_verb as compare_cli
 from .doctor_options import ARGUMENTS, output_files
-from .recording_options import recorded_phases, set_recordings
 
 if TYPE_CHECKING:
     from ...tuning.plan import Plan

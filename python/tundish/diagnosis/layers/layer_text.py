@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..doctor_json import LayerJson, LayersJson, RoofJson
-from ..verdict.phrases import count_text
+from ..phrases import count_text
 
 SHORT, LONG = 5, 40
 _NAME = 30

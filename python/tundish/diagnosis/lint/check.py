@@ -9,15 +9,14 @@ from collections.abc import Iterable, Sequence
 
 from ..._c.errors import ArgumentError
 from ..rules.static import CHECKS, Check, Found
+from ..script import Script
+from ..script.bindings import end_position, start_position
+from ..script.notebook import read_notebook
+from ..script.source_text import MAX_BYTES, TOO_DEEP, Refused, Source, read_source
+from .file_kinds import has_unit_tests, is_generated
 from .finding import Finding, NotChecked, Report, UnusedSuppression
-from .generated_files import is_generated
 from .python_files import python_files
-from .script import Script
-from .script.bindings import end_position, start_position
-from .script.notebook import read_notebook
-from .script.source_text import MAX_BYTES, TOO_DEEP, Refused, Source, read_source
 from .suppressions import Suppression, suppressions, unknown_check
-from .unit_tests import has_unit_tests
 
 
 def check(

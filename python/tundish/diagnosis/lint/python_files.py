@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 
 from ..._c.errors import ArgumentError
-from .unit_tests import in_tests_folder
+from .file_kinds import in_tests_folder
 
 EXTENSIONS = (".py", ".ipynb")
 # folders of tools and environments; files of Emacs (.#train.py) and macOS (._train.py) are left out too

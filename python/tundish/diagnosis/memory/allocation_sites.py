@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..._process.code_origin import is_user_file
-from ...tuning.memory.source_lines import Line
-from ...tuning.memory.source_lines import is_users as is_outside_torch
+from ...tuning.source_lines import Line
+from ...tuning.source_lines import is_users as is_outside_torch
 
 NOWHERE = Line()
 

@@ -10,7 +10,7 @@ import torch
 from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode
 
 from ...tuning.memory.live_memory import LiveMemory
-from ...tuning.memory.source_lines import Line
+from ...tuning.source_lines import Line
 from ..probe.layers.eager_code import run_eagerly
 from .allocation_sites import AllocationSite, current_site
 from .block_history import Mark, MemoryRecording

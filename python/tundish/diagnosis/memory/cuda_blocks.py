@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from ...tuning.memory.live_memory import Block
-from ...tuning.memory.source_lines import Line
+from ...tuning.source_lines import Line
 from .allocation_sites import AllocationSite, allocation_site
 from .block_history import Mark, MemoryRecording, is_alive
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from ...tuning.memory.live_memory import Block
 from ...tuning.memory.long_lived import LongLived, left_behind, sorted_worst_first
-from ...tuning.memory.source_lines import Line
+from ...tuning.source_lines import Line
 from ..probe.profiles.recorded_facts import LongLivedFacts, MemoryCurve, MemoryFacts, MemoryRow
 from .allocation_sites import AllocationSite
 from .block_history import KINDS, PERSISTENT_KINDS, MemoryRecording, assign_kinds, is_alive

@@ -1,6 +1,6 @@
 """Facts about one process: what the probe measures and the verdict reads.
 
-The probe writes `Facts` as JSON, and process/facts_file.py reads the file. A new field, or another
+The probe writes `Facts` as JSON, and facts_file.py reads the file. A new field, or another
 meaning of a field, needs a new VERSION.
 """
 

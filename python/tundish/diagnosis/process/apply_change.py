@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..doctor_json import AppliedJson
+from ..phrases import count_text
 from ..probe.facts import AppliedFacts
 from ..verdict.changes import Change
-from ..verdict.phrases import count_text
 from ..verdict.straggler import judge_ranks
 from ..verdict.verdict import Verdict
 from .command import CommandResult
@@ -21,11 +21,6 @@ def apply_change(
     `wanted`: result of parse_change(). `run` takes Settings.apply, .apply_to and .apply_at.
     """
     verdict.applied = _applied(verdict, wanted, run)
-
-
-def applied_name(applied: AppliedJson) -> str:
-    """Returns the name of the change in the text: its number, or its value if it is not listed."""
-    return str(applied["number"] or applied["apply"])
 
 
 def _applied(

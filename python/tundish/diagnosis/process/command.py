@@ -14,10 +14,10 @@ from dataclasses import dataclass, field, replace
 
 from ...scratch_folder import scratch_folder
 from ..doctor_json import TimelineJson
+from ..facts_file import FactsError, read_facts
 from ..probe.facts import Facts
 from ..probe.settings import VARIABLE, Settings, to_variable
 from ..timeline.merge import write_timeline
-from .facts_file import FactsError, read_facts
 
 _START = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "probe", "start")
 _COMMAND = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start_command.py")

@@ -8,7 +8,7 @@ from ...report import html_page as html
 from ..doctor_json import LayerJson, LayersJson
 from ..layers.layer_text import CACHE_NOTE, reached_text, roof_text
 from ..layers.roofline import roofline_chart
-from ..verdict.phrases import count_text
+from ..phrases import count_text
 from .verdict_text import ms
 
 MOST_ROWS = 40

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..doctor_json import FunctionsJson, MemoryJson, PartJson, TimelineJson
-from .step_tables import tables
+from ..verdict.step_tables import tables
 
 MOST_FUNCTIONS = 20
 _OURS = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..")) + os.sep

@@ -15,7 +15,7 @@ from ..doctor_json import (
     RankJson,
     ReportJson,
 )
-from ..process.apply_change import applied_name
+from ..phrases import applied_name
 from .code_section import code_block
 from .layer_section import layer_parts
 from .memory_section import extra_parts

@@ -7,9 +7,8 @@ import shlex
 from ..._cli.terminal import BOLD, paint
 from ..layers.layer_json import layers_json
 from ..layers.layer_text import LONG, SHORT, layers_text
-from ..process.apply_change import applied_name
+from ..phrases import applied_name, count_text
 from ..verdict.figures import PARTS, Figures
-from ..verdict.phrases import count_text
 from ..verdict.verdict import Verdict
 from .section_text import extra_lines
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..doctor_json import TimelineJson
+from ..facts_file import read_timeline_part
 from ..probe.clocks.timeline_clocks import ClockPair, error_ns
 from ..probe.loaders.worker_spans import read_ring
 from ..probe.profiles.timeline_part import TimelinePart
-from ..process.facts_file import read_timeline_part
 from .chrome_file import MOST_BYTES, ChromeFile
 from .loader_trace import read_loader_trace
 from .torch_trace import read_torch_trace

@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..doctor_json import ChangeJson
+from ..phrases import count_text
 from ..probe.facts import Facts, LoaderFacts
 from .cause import Cause, saved_share, sufficient_workers
 from .figures import COMPUTE, Figures
 from .line_costs import LEAST_SAMPLES, is_loop_header, line_costs, line_text, shown
 from .loading import Loading
-from .phrases import count_text
 
 MOST_BLOCKED_WORKERS = 16
 MOST_UNMEASURED_WORKERS = 4

@@ -11,9 +11,9 @@ import linecache
 import re
 from dataclasses import dataclass
 
+from ..phrases import shown_path
 from ..probe.facts import Facts, LineFacts
 from .figures import Figures
-from .phrases import shown_path
 
 LEAST_SAMPLES = 5
 LONGEST_CODE = 80

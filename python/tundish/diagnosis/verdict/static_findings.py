@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from ..._c.errors import ArgumentError
 from ..doctor_json import FindingJson
 from ..lint.check import check
+from ..phrases import count_text, real_path, shown_path
 from ..rules.static import CHECKS
 from .line_costs import line_costs
-from .phrases import count_text, real_path, shown_path
 
 if TYPE_CHECKING:
     from ..lint.finding import Finding

@@ -19,15 +19,15 @@ from ..doctor_json import (
     TimelineJson,
 )
 from ..layers.layer_json import layers_json
+from ..phrases import count_text
 from ..probe.facts import NO_FACTS, Facts, LineFacts, StepFacts
-from ..report.excerpts import excerpt
-from ..report.step_tables import tables
 from ..rules.runtime import check_layers, check_run
 from .cause import CAUSES, Cause, find_cause
 from .changes import Change, find_changes
+from .excerpts import excerpt
 from .figures import COMPUTE, Figures, figures
 from .loading import Loading, loading
-from .phrases import count_text
+from .step_tables import tables
 
 VERSION = 1
 UNEXPLAINED = 0.1  # of the step; time that cached batches save beyond waiting for data

@@ -18,7 +18,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from .source_lines import Line, current_line
+from ..source_lines import Line, current_line
 
 _GPU_BLOCK = 512  # torch's GPU allocator rounds sizes up to multiples of this
 

@@ -13,9 +13,9 @@ import torch
 
 from ..batch_structure import tensors_of
 from ..job import Job
+from ..source_lines import Line
 from ..step import Step
 from .live_memory import Block, LiveMemory
-from .source_lines import Line
 from .training_tensors import find_owners, owned_tensors
 
 _SMALLEST_SHARE = 0.01  # of the peak: smaller idle tensors are not reported

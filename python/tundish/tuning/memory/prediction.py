@@ -22,9 +22,8 @@ from torch._subclasses.fake_tensor import FakeCopyMode, FakeTensorMode
 
 from ..._c.errors import ArgumentError
 from ..batch_structure import map_tensors, samples_of, tensors_of
-from ..job import Job
-from ..numerics.nondeterminism import step_and_batch
-from ..numerics.preserved_state import unchanged
+from ..job import Job, step_and_batch
+from ..preserved_state import unchanged
 from ..step import Step
 from .live_memory import LiveMemory
 

@@ -18,7 +18,7 @@ from ..._c.errors import ArgumentError
 from ..._process.random_state import RandomState
 from ..batch_structure import tensors_of
 from ..job import Job, JobSource
-from ..numerics.preserved_state import write_values
+from ..preserved_state import write_values
 from ..step import Step
 from .recomputed_block import changing_buffers
 

@@ -12,8 +12,8 @@ import torch
 from ..job import Job, JobSource
 from ..step import Step
 from ..step_graph import WARM_UP_STEPS
-from ..trials.trial_process import compiled_graphs
 from ..tricks import Grade, Trick, in_order, trick_from_json
+from ..tricks.compile import compiled_graphs
 from ..tricks.tf32 import Flags, set_flags
 from .floor import MOST, ratios
 from .observed_step import Observation, OutputRecorder, observe

@@ -17,11 +17,10 @@ from typing import Any
 
 import torch
 
-from ..._c.errors import ArgumentError
-from ..job import Job
-from ..memory.source_lines import Line, current_line, line_of_traceback
+from ..job import Job, step_and_batch
+from ..preserved_state import unchanged
+from ..source_lines import Line, current_line, line_of_traceback
 from ..step import Step
-from .preserved_state import unchanged
 
 _OPERATION = re.compile(r"^(.+?) (?:does not have a|defaults to a non-?)\s?deterministic")
 
@@ -71,16 +70,6 @@ def find_nondeterministic(job: Job | Step, batch: Any = None) -> list[Nondetermi
             with _collect_warnings(lambda text, line=line: add(text, line, True)):  # type: ignore[misc]
                 run()
     return list(found)
-
-
-def step_and_batch(job: Job | Step, batch: Any) -> tuple[Step, Any]:
-    """Returns a step and its batch. A job has batches; a step needs one as argument."""
-    if isinstance(job, Job):
-        step = Step(job.model, job.optimizer, job.loss_fn)
-        return step, job.batches[0] if batch is None else batch
-    if batch is None:
-        raise ArgumentError("a step has no batch\n  fix: pass the batch as second argument")
-    return job, batch
 
 
 def operation_of(text: str) -> str:

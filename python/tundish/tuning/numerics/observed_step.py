@@ -15,8 +15,8 @@ import torch
 
 from ..batch_structure import map_tensors, samples_of, signature, slice_samples, tensors_of
 from ..job import Job, set_seeds
+from ..preserved_state import write_values
 from ..step import Step
-from .preserved_state import write_values
 
 Observation = dict[str, torch.Tensor]
 

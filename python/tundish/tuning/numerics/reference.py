@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
+from ..batch_structure import nudged
 from ..job import Job
 from ..step import Step
-from ..trials.trial_process import nudged
 from .floor import Errors, errors_of, update_errors
 from .observed_step import (
     Observation,

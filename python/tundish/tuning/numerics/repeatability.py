@@ -9,10 +9,9 @@ from typing import Any
 import torch
 
 from ..batch_structure import tensors_of
-from ..job import Job, set_seeds
+from ..job import Job, set_seeds, step_and_batch
+from ..preserved_state import unchanged
 from ..step import Step
-from .nondeterminism import step_and_batch
-from .preserved_state import unchanged
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ import torch
 
 from ..batch_structure import map_tensors, tensors_of
 from ..job import set_seeds
+from ..preserved_state import write_values
 from ..step import Step
 from .observed_step import Observation, OutputRecorder, Point, Start
-from .preserved_state import write_values
 
 if TYPE_CHECKING:
     from .reference import Plain

@@ -11,11 +11,11 @@ import time
 from typing import TYPE_CHECKING
 
 from ..report.results import COMPARED, KEPT, Row
+from ..trials.paired_times import TimedTurn, compare, middle_ms
 from ..trials.pool import TURN_S
 from ..trials.trial import TrialFailed
 from ..tricks.reference_flags import StrictFp32, TorchDefaults
 from .gates import GateVerdict
-from .paired_times import TimedTurn, compare, middle_ms
 from .rows import Variant, fill_row, label, variant_row
 from .variants import pair_noise
 

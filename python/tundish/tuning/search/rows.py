@@ -5,10 +5,10 @@ from __future__ import annotations
 from statistics import median
 
 from ..report.results import COMPARED, FASTER, IMPOSSIBLE, NO_GAIN, REJECTED, SLOWER, Row
+from ..trials.paired_times import Gain, TimedTurn, is_host_bound, middle_ms
 from ..trials.pool import Outcome
 from ..tricks import Trick
 from .gates import GateVerdict
-from .paired_times import Gain, TimedTurn, is_host_bound, middle_ms
 
 Variant = tuple[Trick, ...]
 

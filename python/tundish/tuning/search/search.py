@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..report.results import IMPOSSIBLE, Row
+from ..trials.paired_times import Gain, compare
 from ..trials.pool import Outcome, TrialPool
 from ..tricks import Grade, Trick
 from ..tricks.autocast import Bf16, Fp16
@@ -38,7 +39,6 @@ from ..tricks.tundish_optimizer import TundishOptimizer
 from .confirmation import BASELINE, TWIN, confirm, confirm_s, start_human_recipe, start_references
 from .gates import Gates
 from .memory_target import fit_memory
-from .paired_times import Gain, compare
 from .rows import Variant, fill_row, label, reference_row, variant_row
 from .variants import BaselineFailed, Facts, MeasuredVariant, in_variant, without
 

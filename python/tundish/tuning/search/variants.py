@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..trials.paired_times import Gain, TimedTurn, compare, middle_ms
 from ..trials.pool import Outcome
 from ..tricks import Trick, in_order
-from .paired_times import Gain, TimedTurn, compare, middle_ms
 from .rows import Variant
 
 

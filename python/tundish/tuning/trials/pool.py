@@ -11,8 +11,8 @@ from typing import Any
 
 from ..._c.library import lib
 from ..job import JobSource
-from ..search.paired_times import TimedTurn, is_host_bound
 from ..tricks import Trick
+from .paired_times import TimedTurn, is_host_bound
 from .trial import SLOWEST_TURN_S, TrialFailed, TrialProcess, ready
 
 TURN_S = 0.25  # seconds of a turn that the GPU limits

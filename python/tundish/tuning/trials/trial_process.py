@@ -26,11 +26,12 @@ from typing import Any
 import torch
 
 from ..._c.errors import ArgumentError
-from ..batch_structure import map_tensors
+from ..batch_structure import nudged
 from ..job import Job, JobSource, set_seeds
 from ..step import Step
 from ..step_graph import CannotCapture
 from ..tricks import in_order, trick_from_json
+from ..tricks.compile import compiled_graphs
 from .trial import IN_TRIAL
 
 _DIE_WITH_PARENT = 1  # prctl(PR_SET_PDEATHSIG, ...)
@@ -135,33 +136,12 @@ class Trial:
             done.synchronize()
 
 
-def nudged(batch: Any, seed: int) -> Any:
-    """Moves every floating-point number by half a unit in the last place, up or down at random."""
-    generator = torch.Generator("cpu").manual_seed(seed)
-
-    def nudge(tensor: torch.Tensor) -> torch.Tensor:
-        if not tensor.is_floating_point():
-            return tensor
-        chances = torch.rand(tensor.shape, generator=generator, dtype=torch.float32, device="cpu")
-        up = chances.to(tensor.device) < 0.5
-        half = torch.finfo(tensor.dtype).eps / 2
-        return torch.where(up, tensor * (1 + half), tensor * (1 - half))
-
-    return map_tensors(nudge, batch)
-
-
 def describe_device(device: torch.device) -> str:
     return str(torch.cuda.get_device_name(device) if device.type == "cuda" else device.type)
 
 
 def total_memory(device: torch.device) -> int:
     return int(torch.cuda.mem_get_info(device)[1]) if device.type == "cuda" else 0
-
-
-def compiled_graphs() -> int:
-    """Returns the number of graphs that torch.compile made in this process; 0 means it ran eagerly."""
-    dynamo = sys.modules.get("torch._dynamo.utils")
-    return int(dynamo.counters["stats"]["unique_graphs"]) if dynamo is not None else 0
 
 
 def answer(trial: Trial, request: dict[str, Any]) -> Any:

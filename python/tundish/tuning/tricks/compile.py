@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,3 +38,9 @@ class Compile(Trick):
     def code(self) -> list[str]:
         mode = "" if self.mode == "default" else f', mode="{self.mode}"'
         return [f"model = torch.compile(model{mode})"]
+
+
+def compiled_graphs() -> int:
+    """Returns the number of graphs that torch.compile made in this process; 0 means it ran eagerly."""
+    dynamo = sys.modules.get("torch._dynamo.utils")
+    return int(dynamo.counters["stats"]["unique_graphs"]) if dynamo is not None else 0

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ...lint.script import Script
+from ...script import Script
 
 LEVELS = ("error", "warning", "note")
 

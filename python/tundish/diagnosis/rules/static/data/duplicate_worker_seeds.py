@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.call_arguments import argument
-from ....lint.script.loaders import dataset_class, loader_calls, method
-from ....lint.script.names import written
+from ....script import Script
+from ....script.call_arguments import argument
+from ....script.loaders import dataset_class, loader_calls, method
+from ....script.names import written
 from ..static_rule import Check, Found
 
 _GENERATORS = (

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from ..... import transforms
-from ....lint.script import Script
-from ....lint.script.call_arguments import argument
-from ....lint.script.loaders import dataset_name, loader_calls, loops_over, origins
+from ....script import Script
+from ....script.call_arguments import argument
+from ....script.loaders import dataset_name, loader_calls, loops_over, origins
 from ..static_rule import Check, Found
 
 _COMPOSE = ("torchvision.transforms.Compose", "torchvision.transforms.v2.Compose")

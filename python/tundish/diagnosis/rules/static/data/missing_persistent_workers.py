@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.call_arguments import argument, is_literal
-from ....lint.script.changed_data import changes_between_epochs
-from ....lint.script.loaders import is_iterated_per_epoch, loader_calls
+from ....script import Script
+from ....script.call_arguments import argument, is_literal
+from ....script.changed_data import changes_between_epochs
+from ....script.loaders import is_iterated_per_epoch, loader_calls
 from ..static_rule import Check, Found
 
 

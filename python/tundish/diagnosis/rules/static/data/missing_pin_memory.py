@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.call_arguments import argument, is_literal
-from ....lint.script.libraries import device_named_by, target_device
-from ....lint.script.loaders import copies_to_gpu, loader_calls, loops_over, origins
+from ....script import Script
+from ....script.call_arguments import argument, is_literal
+from ....script.libraries import device_named_by, target_device
+from ....script.loaders import copies_to_gpu, loader_calls, loops_over, origins
 from ..static_rule import Check, Found
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.call_arguments import argument
-from ....lint.script.loaders import (
+from ....script import Script
+from ....script.call_arguments import argument
+from ....script.loaders import (
     dataset_class,
     dataset_name,
     loader_calls,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.arrays import is_fresh
-from ....lint.script.call_arguments import argument, has_unknown_arguments
-from ....lint.script.rewrite import rewritten
+from ....script import Script
+from ....script.arrays import is_fresh
+from ....script.call_arguments import argument, has_unknown_arguments
+from ....script.rewrite import rewritten
 from ..static_rule import Check, Found
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.call_arguments import argument, is_literal
-from ....lint.script.loaders import copies_to_gpu, loader_calls
+from ....script import Script
+from ....script.call_arguments import argument, is_literal
+from ....script.loaders import copies_to_gpu, loader_calls
 from ..static_rule import Check, Found
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.call_arguments import argument, has_unknown_arguments, is_literal
-from ....lint.script.loaders import is_iterated_per_epoch, loader_calls, origins
-from ....lint.script.names import written
+from ....script import Script
+from ....script.call_arguments import argument, has_unknown_arguments, is_literal
+from ....script.loaders import is_iterated_per_epoch, loader_calls, origins
+from ....script.names import written
 from ..static_rule import Check, Found
 
 _SAMPLERS = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.names import written
+from ....script import Script
+from ....script.names import written
 from ..static_rule import Check, Found
 
 _CATS = (

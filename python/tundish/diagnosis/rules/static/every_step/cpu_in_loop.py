@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.libraries import target_device, uses_rpc
-from ....lint.script.timing import timed_step_note
+from ....script import Script
+from ....script.libraries import target_device, uses_rpc
+from ....script.timing import timed_step_note
 from ..static_rule import Check, Found
 
 

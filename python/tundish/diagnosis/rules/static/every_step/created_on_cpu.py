@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.call_arguments import argument, has_unknown_arguments
-from ....lint.script.libraries import FACTORIES, target_device
-from ....lint.script.rewrite import rewritten
+from ....script import Script
+from ....script.call_arguments import argument, has_unknown_arguments
+from ....script.libraries import FACTORIES, target_device
+from ....script.rewrite import rewritten
 from ..static_rule import Check, Found
 
 _RANDOM = ("torch.rand", "torch.randn", "torch.randint", "torch.randperm")

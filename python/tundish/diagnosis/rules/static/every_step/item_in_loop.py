@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.names import written
-from ....lint.script.timing import remaining_waits_note, timed_step_note
+from ....script import Script
+from ....script.names import written
+from ....script.timing import remaining_waits_note, timed_step_note
 from ..static_rule import Check, Found
 
 _LATER = "every 50 steps or after the epoch"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.timing import remaining_waits_note
+from ....script import Script
+from ....script.timing import remaining_waits_note
 from ..static_rule import Check, Found
 
 _METHODS = ("nonzero", "masked_select", "unique")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.timing import timed_step_note
+from ....script import Script
+from ....script.timing import timed_step_note
 from ..static_rule import Check, Found
 
 # NumPy functions with the same meaning in torch. Excludes std and var: torch divides by n - 1.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.bindings import end_position, start_position
-from ....lint.script.libraries import target_device
+from ....script import Script
+from ....script.bindings import end_position, start_position
+from ....script.libraries import target_device
 from ..static_rule import Check, Found
 
 _CONVERTS = ("torch.from_numpy", "torch.tensor", "torch.as_tensor")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
+from ....script import Script
 from ..static_rule import Check, Found
 
 

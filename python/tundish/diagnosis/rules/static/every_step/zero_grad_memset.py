@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.call_arguments import argument, is_literal
-from ....lint.script.libraries import uses_rpc
+from ....script import Script
+from ....script.call_arguments import argument, is_literal
+from ....script.libraries import uses_rpc
 from ..static_rule import Check, Found
 
 # Gradients that must stay in place: views of a shared buffer, or memory of a captured graph.

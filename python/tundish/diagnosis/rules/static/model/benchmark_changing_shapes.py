@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.call_arguments import argument, is_literal
-from ....lint.script.names import written
+from ....script import Script
+from ....script.call_arguments import argument, is_literal
+from ....script.names import written
 from ..static_rule import Check, Found
 
 _RESIZES = ("torch.nn.functional.interpolate", "torchvision.transforms.functional.resize")

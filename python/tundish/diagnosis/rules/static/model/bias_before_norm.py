@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ....lint.script import Script
-from ....lint.script.call_arguments import argument, has_unknown_arguments, is_literal
-from ....lint.script.names import written
-from ....lint.script.published import loads_published_weights
-from ....lint.script.rewrite import rewritten
+from ....script import Script
+from ....script.call_arguments import argument, has_unknown_arguments, is_literal
+from ....script.names import written
+from ....script.published import loads_published_weights
+from ....script.rewrite import rewritten
 from ..static_rule import Check, Found
 
 _NORMS = {f"torch.nn.BatchNorm{n}d" for n in (1, 2, 3)} | {"torch.nn.SyncBatchNorm"}

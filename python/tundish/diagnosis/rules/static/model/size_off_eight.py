@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.call_arguments import argument
-from ....lint.script.published import loads_published_weights
+from ....script import Script
+from ....script.call_arguments import argument
+from ....script.published import loads_published_weights
 from ..static_rule import Check, Found
 
 _LEAST = 128  # smaller layers cost little in any case

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.libraries import MODULES
-from ....lint.script.loaders import method
-from ....lint.script.names import written
-from ....lint.script.published import loads_published_weights
+from ....script import Script
+from ....script.libraries import MODULES
+from ....script.loaders import method
+from ....script.names import written
+from ....script.published import loads_published_weights
 from ..static_rule import Check, Found
 
 _LAYERS = {

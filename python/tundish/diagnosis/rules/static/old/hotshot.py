@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....lint.script import Script
+from ....script import Script
 from ..static_rule import Check, Found
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.call_arguments import argument, is_literal
+from ....script import Script
+from ....script.call_arguments import argument, is_literal
 from ..static_rule import Check, Found
 
 # {} is the script's value

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.call_arguments import has_unknown_arguments
-from ....lint.script.rewrite import rewritten
+from ....script import Script
+from ....script.call_arguments import has_unknown_arguments
+from ....script.rewrite import rewritten
 from ..static_rule import Check, Found
 
 _OLD = tuple(

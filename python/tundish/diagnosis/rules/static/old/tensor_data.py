@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.call_arguments import is_literal
-from ....lint.script.names import written
-from ....lint.script.values import loss_names
+from ....script import Script
+from ....script.call_arguments import is_literal
+from ....script.names import written
+from ....script.values import loss_names
 from ..static_rule import Check, Found
 
 

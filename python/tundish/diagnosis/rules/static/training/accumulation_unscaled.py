@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.accumulation import accumulations, is_scaled
-from ....lint.script.values import backward_losses
+from ....script import Script
+from ....script.accumulation import accumulations, is_scaled
+from ....script.values import backward_losses
 from ..static_rule import Check, Found
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.timing import spans
+from ....script import Script
+from ....script.timing import spans
 from ..static_rule import Check, Found
 
 # Methods of an image that need no pixels, functions that look at the object alone, and containers that keep it.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.libraries import target_device
-from ....lint.script.names import written
-from ....lint.script.timing import Span, spans
+from ....script import Script
+from ....script.libraries import target_device
+from ....script.names import written
+from ....script.timing import Span, spans
 from ..static_rule import Check, Found
 
 _WAITS: tuple[str, ...] = (

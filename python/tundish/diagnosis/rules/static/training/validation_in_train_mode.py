@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.call_arguments import is_literal
-from ....lint.script.modes import depends_on_mode
-from ....lint.script.names import written
-from ....lint.script.validation import validations
+from ....script import Script
+from ....script.call_arguments import is_literal
+from ....script.modes import depends_on_mode
+from ....script.names import written
+from ....script.validation import validations
 from ..static_rule import Check, Found
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from ....lint.script import Script
-from ....lint.script.bindings import start_position
-from ....lint.script.names import written
-from ....lint.script.validation import validations
+from ....script import Script
+from ....script.bindings import start_position
+from ....script.names import written
+from ....script.validation import validations
 from ..static_rule import Check, Found
 
 

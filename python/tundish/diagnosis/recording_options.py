@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._c.errors import ArgumentError
-from ..probe.settings import Settings
+from .._c.errors import ArgumentError
+from .probe.settings import Settings
 
 TIMELINE_STEPS, FUNCTION_STEPS, MEMORY_STEPS = 5, 5, 4
 TABLES = ("simple", "advanced")

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from .call_arguments import passed_arguments
 from .loaders import method
-from .parameters import passed_arguments
 
 if TYPE_CHECKING:
     from .bindings import Binding

@@ -12,12 +12,12 @@ from ..._cli.exit_codes import FAILED, OK, USAGE
 from ..._cli.json_output import json_text, print_json
 from ..._cli.terminal import use_color, write_stdout
 from ..._cli.verb import run_verb
+from ..lint.check import check, choose
+from ..lint.finding import Report
+from ..lint.finding_text import report_text
+from ..lint.sarif import report_sarif
 from ..rules.static import CHECKS, TOPICS, Check
-from .check import check, choose
 from .check_options import ARGUMENTS
-from .finding import Report
-from .finding_text import report_text
-from .sarif import report_sarif
 
 FOUND, NOT_CHECKED = FAILED, 3
 

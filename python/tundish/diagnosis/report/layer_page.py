@@ -20,7 +20,7 @@ def layers_file(path: str, values: LayersReportJson) -> str:
         raise ArgumentError(
             f"{path}: not an HTML or JSON file name\n  fix: end the name with .html or .json"
         )
-    from ..report.layer_section import layer_parts
+    from .layer_section import layer_parts
 
     slowest = values["rows"][0]["name"] if values["rows"] else ""
     parts = [f"<h1>Layers of the model; the slowest is {escape(slowest)}</h1>"]

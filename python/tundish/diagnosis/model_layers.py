@@ -12,15 +12,15 @@ from typing import Any
 
 import torch
 
-from ..._c.errors import ArgumentError
-from ...tuning.numerics.preserved_state import unchanged
-from ..doctor_json import FindingJson, LayerJson, LayersJson, LayersReportJson, RoofJson
-from ..probe.layers.autograd_nodes import tensors_in
-from ..probe.layers.profile import measure_layers
-from ..rules.runtime import check_layers
-from ..verdict.phrases import count_text
-from .layer_json import layers_json
-from .layer_text import LONG, layers_text
+from .._c.errors import ArgumentError
+from ..tuning.preserved_state import unchanged
+from .doctor_json import FindingJson, LayerJson, LayersJson, LayersReportJson, RoofJson
+from .layers.layer_json import layers_json
+from .layers.layer_text import LONG, layers_text
+from .phrases import count_text
+from .probe.layers.autograd_nodes import tensors_in
+from .probe.layers.profile import measure_layers
+from .rules.runtime import check_layers
 
 Loss = Callable[[Any], Any]
 
@@ -48,7 +48,7 @@ class Layers:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes an HTML page (.html) with the roofline chart, or JSON (.json)."""
-        from .layer_page import layers_file
+        from .report.layer_page import layers_file
 
         text = layers_file(os.fspath(path), self.as_json())
         with open(path, "w", encoding="utf-8", errors="replace") as file:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..datasets.known_datasets import KnownDataset, add_facts
-from ..loader_arguments import check_arguments
-from ..reasons import NotTranslated
-from ..translate import translate
-from .dataset_facts import Identity, contents, is_equal
+from .changes.dataset_facts import Identity, contents, is_equal
+from .datasets.known_datasets import KnownDataset, add_facts
+from .loader_arguments import check_arguments
+from .reasons import NotTranslated
+from .translate import translate
 
 # Attributes of a sampler besides its settings.
 _NOT_COMPARED = ("generator", "epoch")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from .doctor_json import AppliedJson
+
 
 def count_text(count: int, noun: str, ending: str = "s") -> str:
     """Returns a count and its noun: 1 step, 2 steps, 3 worker processes."""
@@ -24,3 +26,8 @@ def real_path(file: str) -> str:
         return os.path.realpath(file)
     except OSError:
         return file
+
+
+def applied_name(applied: AppliedJson) -> str:
+    """Returns the name of the change in the text: its number, or its value if it is not listed."""
+    return str(applied["number"] or applied["apply"])

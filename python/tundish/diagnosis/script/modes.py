@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from .call_arguments import passed_arguments
 from .loaders import origins
-from .parameters import passed_arguments
 
 if TYPE_CHECKING:
     from .script import Script

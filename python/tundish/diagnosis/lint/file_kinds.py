@@ -1,4 +1,7 @@
-"""Detects unit tests. The speed of their short training loops does not matter."""
+"""Detects unit tests and generated files, which are checked for errors only.
+
+The speed of a test's short training loop does not matter. A generated file should not be edited.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ import ast
 import os
 
 _FOLDERS = {"test", "tests"}
+_LINES = 30  # lines at the top of a file
+_WARNINGS = ("do not edit", "don't edit", "do not modify", "not be edited")
 _RUNNERS = {"pytest", "unittest", "absl.testing.absltest", "absl.testing.parameterized"}
 
 
@@ -35,3 +40,10 @@ def has_unit_tests(tree: ast.Module) -> bool:
 def _is_test_class(node: ast.ClassDef) -> bool:
     methods = (statement for statement in node.body if isinstance(statement, ast.FunctionDef))
     return any(method.name.startswith("test_") for method in methods)
+
+
+def is_generated(lines: list[str]) -> bool:
+    """Returns whether comments at the top of the file mark it as generated."""
+    comments = [line for line in lines[:_LINES] if line.lstrip().startswith("#")]
+    head = " ".join("\n".join(comments).replace("#", " ").lower().split())
+    return "generated" in head and any(warning in head for warning in _WARNINGS)

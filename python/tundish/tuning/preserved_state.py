@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import torch
 
-from ..._process.random_state import RandomState
+from .._process.random_state import RandomState
 
 
 def write_values(tensor: torch.Tensor, values: torch.Tensor) -> None:

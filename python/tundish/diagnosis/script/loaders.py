@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from .call_arguments import argument, has_unknown_arguments
+from .call_arguments import argument, has_unknown_arguments, passed_arguments
 from .libraries import target_device
-from .parameters import passed_arguments
 
 if TYPE_CHECKING:
     from .script import Script

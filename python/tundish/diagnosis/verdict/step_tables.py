@@ -11,7 +11,7 @@ from typing import Any
 
 from ..doctor_json import PartJson, TablesJson
 from ..probe.facts import Facts
-from ..verdict.figures import PARTS
+from .figures import PARTS
 
 
 def tables(facts: Facts) -> TablesJson:

@@ -1,8 +1,13 @@
-"""Looks up arguments of a call by name or by position."""
+"""Looks up arguments of a call by name or position, and the arguments passed for a parameter."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .script import Script
 
 
 def argument(call: ast.Call, name: str, position: int | None = None) -> ast.expr | None:
@@ -28,3 +33,17 @@ def is_literal(expression: ast.AST | None, value: object) -> bool:
     if not isinstance(expression, ast.Constant):
         return False
     return type(expression.value) is type(value) and expression.value == value
+
+
+def passed_arguments(script: Script, function: ast.AST, parameter: ast.expr) -> Iterator[ast.expr]:
+    """Yields the expressions passed for a parameter in the script's calls of the function."""
+    if not isinstance(function, ast.FunctionDef) or not isinstance(parameter, ast.Name):
+        return
+    names = [parameter.arg for parameter in [*function.args.posonlyargs, *function.args.args]]
+    if parameter.id not in names or parameter.id == "self":
+        return
+    position = names.index(parameter.id) - (names[0] == "self")
+    for call in script.calls_named(function.name):
+        given = argument(call, parameter.id, position)
+        if given is not None:
+            yield given

@@ -13,9 +13,9 @@ from dataclasses import is_dataclass
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from ..probe.facts import VERSION, Facts
-from ..probe.profiles import timeline_part
-from ..probe.profiles.timeline_part import TimelinePart
+from .probe.facts import VERSION, Facts
+from .probe.profiles import timeline_part
+from .probe.profiles.timeline_part import TimelinePart
 
 MOST_BYTES = 256 << 20  # of a file
 MOST_ITEMS = 1_000_000  # of a list or a dict

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from . import libraries
+from .call_arguments import passed_arguments
 from .names import written
-from .parameters import passed_arguments
 from .value import NUMBER, UNKNOWN, Value, merge
 
 if TYPE_CHECKING:
