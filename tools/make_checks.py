@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tundish.diagnosis.rules.layers import CHECKS as LAYER_CHECKS
 from tundish.diagnosis.rules.runtime import CHECKS as RUNTIME_CHECKS
-from tundish.diagnosis.rules.runtime import LAYER_CHECKS
 from tundish.diagnosis.rules.static import CHECKS, TOPICS, Check
 from wrapped import wrapped
 

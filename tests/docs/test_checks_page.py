@@ -2,8 +2,8 @@
 
 import sys
 
+from tundish.diagnosis.rules.layers import CHECKS as LAYER_CHECKS
 from tundish.diagnosis.rules.runtime import CHECKS as RUNTIME_CHECKS
-from tundish.diagnosis.rules.runtime import LAYER_CHECKS
 from tundish.diagnosis.rules.static import CHECKS
 
 from tests.helpers.program import ROOT

@@ -20,7 +20,7 @@ from .layers.layer_text import LONG, layers_text
 from .phrases import count_text
 from .probe.layers.autograd_nodes import tensors_in
 from .probe.layers.profile import measure_layers
-from .rules.runtime import check_layers
+from .rules.layers import check_layers
 
 Loss = Callable[[Any], Any]
 

@@ -19,8 +19,8 @@ from .report.commands import tune_command
 from .report.results import Report
 from .search.confirmation import BASELINE, fallback_layers
 from .search.gates import Gates
+from .search.minutes import MINUTES, limit_of
 from .search.search import Search
-from .search.time_limit import MINUTES, limit_of
 from .search.variants import BaselineFailed, Facts
 from .step import LossFunction
 from .trials.known_failures import build_error, fix_of, late_build_error, late_step_error

@@ -1,1 +1,17 @@
 """The rules of `tundish check` and `tundish doctor`, one file per rule."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import Any
+
+
+def load_rules(package: str) -> dict[str, Any]:
+    """Returns the CHECK of every module of a package by id, sorted."""
+    path = importlib.import_module(package).__path__
+    modules = [
+        importlib.import_module(f"{package}.{one.name}") for one in pkgutil.iter_modules(path)
+    ]
+    rules = [module.CHECK for module in modules if hasattr(module, "CHECK")]
+    return {rule.id: rule for rule in sorted(rules, key=lambda rule: rule.id)}

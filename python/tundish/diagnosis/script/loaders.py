@@ -90,10 +90,6 @@ def dataset_class(script: Script, loader: ast.Call) -> ast.ClassDef | None:
     return None
 
 
-def is_dataset_class(script: Script, node: ast.ClassDef) -> bool:
-    return any(script.name(base) in DATASETS for base in node.bases)
-
-
 def dataset_name(script: Script, loader: ast.Call) -> str:
     """Returns the full name of the function or class that created the dataset.
 

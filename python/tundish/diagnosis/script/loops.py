@@ -11,7 +11,6 @@ from .names import written
 if TYPE_CHECKING:
     from .script import Script
 
-_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _STEP_FUNCTIONS = {
     "training_step",
     "train_step",

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TypeVar
 
 from .bindings import (
-    COMPREHENSIONS,
     FUNCTIONS,
     Binding,
     Scope,
@@ -159,9 +158,6 @@ class Script:
         return any(
             isinstance(test, ast.Compare) and written(test.left) == "__name__" for test in tests
         )
-
-    def in_comprehension(self, node: ast.AST) -> bool:
-        return isinstance(self.scopes[node].node, COMPREHENSIONS)
 
     def inside(self, outer: ast.AST, kind: type[Node]) -> list[Node]:
         """Returns nodes of a type that run when `outer` runs. Nested functions are excluded."""

@@ -21,7 +21,8 @@ from ..doctor_json import (
 from ..layers.layer_json import layers_json
 from ..phrases import count_text
 from ..probe.facts import NO_FACTS, Facts, LineFacts, StepFacts
-from ..rules.runtime import check_layers, check_run
+from ..rules.layers import check_layers
+from ..rules.runtime import check_run
 from .cause import CAUSES, Cause, find_cause
 from .changes import Change, find_changes
 from .excerpts import excerpt

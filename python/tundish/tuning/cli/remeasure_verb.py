@@ -14,8 +14,8 @@ from ..._cli.exit_codes import FAILED, OK
 from ..._cli.json_output import print_json
 from ..._cli.terminal import write_stdout
 from ..._cli.verb import run_verb
+from ..search.minutes import REMEASURE_MINUTES
 from ..search.plan_comparison import compare_with_plan
-from ..search.time_limit import REMEASURE_MINUTES
 from .tune_options import add_job, add_own
 from .verb_run import FAILURES, import_tuner, noted_interrupts, shown_progress
 

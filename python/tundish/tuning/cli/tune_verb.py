@@ -15,7 +15,7 @@ from ..._cli.json_output import print_json
 from ..._cli.terminal import use_color, write_stdout
 from ..._cli.verb import run_verb
 from ..report.tuning_text import report_text
-from ..search.time_limit import limit_of
+from ..search.minutes import limit_of
 from . import batch_size_verb as batch_size_cli
 from . import remeasure_verb as remeasure_cli
 from .tune_options import ARGUMENTS, check_tricks

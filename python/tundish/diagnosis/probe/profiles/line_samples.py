@@ -190,11 +190,3 @@ def _for_loops_around(frame: FrameType) -> set[int]:
         if instruction.opcode == _FOR and instruction.offset < frame.f_lasti < instruction.argval:
             found.add(instruction.offset)
     return found
-
-
-def sample_cost_s() -> float:
-    """Returns the duration of one sample in seconds, measured now."""
-    begin = time.perf_counter()
-    for _ in range(100):
-        _user_line(sys._current_frames()[threading.get_ident()])
-    return (time.perf_counter() - begin) / 100

@@ -1,1 +1,33 @@
 """Checks of a model's layers, one file each. To add a check, add a file."""
+
+from __future__ import annotations
+
+from ...doctor_json import FindingJson
+from ...layers.measured_layers import MeasuredLayers
+from ...probe.layers.layer_facts import LayersFacts
+from .. import load_rules
+from .layer_rule import LayerCheck
+
+CHECKS: dict[str, LayerCheck] = load_rules(__name__)
+
+
+def check_layers(facts: LayersFacts | None) -> list[FindingJson]:
+    """Returns the findings of the layer checks, most expensive first, notes last."""
+    if not facts:
+        return []
+    measured = MeasuredLayers(facts)
+    found: list[FindingJson] = [
+        {
+            "file": "",
+            "line": 0,
+            "check": check.id,
+            "level": check.level,
+            "text": finding.text,
+            "remedy": finding.remedy,
+            "page": check.page,
+            "seconds": finding.seconds,
+        }
+        for check in CHECKS.values()
+        for finding in check.find(measured)
+    ]
+    return sorted(found, key=lambda finding: -(finding["seconds"] or 0.0))

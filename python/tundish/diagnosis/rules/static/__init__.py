@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 
+from .. import load_rules
 from .static_rule import LEVELS, Check, Found
 
 __all__ = ["CHECKS", "LEVELS", "TOPICS", "Check", "Found"]
@@ -15,15 +15,9 @@ __all__ = ["CHECKS", "LEVELS", "TOPICS", "Check", "Found"]
 _FOLDERS = ("every_step", "data", "model", "training", "old")
 
 
-def _load(folder: str) -> dict[str, Check]:
-    """Returns the CHECK of every module in a folder, sorted by id."""
-    package = importlib.import_module(f"{__name__}.{folder}")
-    names = [module.name for module in pkgutil.iter_modules(package.__path__)]
-    modules = [importlib.import_module(f"{package.__name__}.{name}") for name in names]
-    return {check.id: check for check in sorted((m.CHECK for m in modules), key=lambda c: c.id)}
-
-
-_BY_FOLDER = {folder: _load(folder) for folder in _FOLDERS}
+_BY_FOLDER: dict[str, dict[str, Check]] = {
+    folder: load_rules(f"{__name__}.{folder}") for folder in _FOLDERS
+}
 TOPICS = {
     (importlib.import_module(f"{__name__}.{folder}").__doc__ or "").strip(): list(checks)
     for folder, checks in _BY_FOLDER.items()
