@@ -8,8 +8,8 @@ The program makes, packs and verifies the dataset in a folder and then calls
                         demo made them, absolute if the user gave them, null if they came from an archive.
                         Without this file, the only *.tnd is used.
 
-It writes `report.html` beside it, only into a folder with the program's marker. Results go to stdout,
-messages to stderr.
+It writes `report.html` into FOLDER, which must have the program's marker. Results go to stdout, messages
+to stderr.
 """
 
 from __future__ import annotations

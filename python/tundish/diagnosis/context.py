@@ -65,7 +65,7 @@ class doctor:  # lower case like a verb, as tundish.check and tundish.tune
 
     @property
     def verdict(self) -> Verdict:
-        """Returns the verdict on the steps so far, and the final verdict after the block."""
+        """Returns the verdict on the steps so far; after the `with` block, the final verdict."""
         if self._verdict is not None:
             return self._verdict
         if self._session is None:

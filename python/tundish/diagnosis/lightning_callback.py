@@ -43,7 +43,7 @@ class DoctorCallback(callback_base()):  # type: ignore[misc]
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on the steps so far, and the final verdict after `fit()`."""
+        """The verdict on the steps so far; after `fit()`, the final verdict."""
         if self._verdict is None and not self._watching:
             raise ArgumentError("no verdict before fit()\n  fix: call trainer.fit(model) first")
         return self._doctor.verdict if self._verdict is None else self._verdict

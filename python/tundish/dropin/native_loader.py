@@ -144,7 +144,7 @@ class NativeLoader:
         return self._dataloader
 
     def has_changed(self) -> bool:
-        """Returns whether the next epoch raises an error, because the DataLoader has changed."""
+        """Returns whether the DataLoader has changed, so that the next epoch raises an error."""
         try:
             self._snapshot.check()
         except RuntimeError:
@@ -207,7 +207,7 @@ class ListedLoader(NativeLoader):
 
 
 class ListedIterator:
-    """Draws again if the sampler's epoch changes before the first batch: torch without workers draws with it."""
+    """Draws again if the sampler's epoch changes before the first batch, as torch without workers does."""
 
     def __init__(self, loader: ListedLoader, batches: Any) -> None:
         self._loader, self._batches = loader, batches

@@ -100,7 +100,7 @@ def describe(
 
 
 def _warn_of_no_label(fields: Sequence[Field], values: Sequence[Any]) -> None:
-    """Warns if a value beside the image could have been meant as the label."""
+    """Warns if a value other than the image could have been meant as the label."""
     for field, value in zip(fields, values, strict=True):
         array = array_of(value) if field.type == ARRAY else None
         is_whole = array is not None and array.data.size == 1 and array.data.dtype.kind in "biu"

@@ -104,7 +104,7 @@ class Step:
         return self.train_on(batch, self.compiled_loss_of)
 
     def _warn_about_values(self, shape: Any) -> None:
-        """Warns if only values beside the tensors keep a batch from the graph or the compiled step."""
+        """Warns if only values besides the tensors keep a batch from the graph or the compiled step."""
         is_special = self.capture or self.compile_options is not None
         if is_special and only_values_differ(shape, self.main_signature):
             warnings.warn(

@@ -113,7 +113,7 @@ class BatchSearch:
         self.stopped = f"{self.largest} is the largest size to try"
 
     def _halve(self) -> None:
-        """Tries sizes below the first one if it does not fit; they need not be a multiple."""
+        """Tries sizes below the first one if it does not fit. These need not be multiples of `multiple`."""
         batch = self.multiple // 2
         while batch >= 1:
             if self._try(batch):

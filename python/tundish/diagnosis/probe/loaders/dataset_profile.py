@@ -201,7 +201,7 @@ def _collates(loader: Any) -> bool:
 def _sample_function(dataset: Any) -> Callable[[int], tuple[int, Any]]:
     """Returns a function that makes a list of one sample, or all requested ones in one call.
 
-    __getitems__() makes all of them. It may return anything that the collate function accepts.
+    __getitems__() makes all requested samples. It may return anything that the collate function accepts.
     """
     iterable = sys.modules["torch"].utils.data.IterableDataset
     has_items = hasattr(type(dataset), "__getitem__") and hasattr(type(dataset), "__len__")
