@@ -66,18 +66,18 @@ differ.)",
     .json = R"({output, samples, source_bytes, file_bytes, kept_as_they_came, codecs, refused,
 doubtful, warnings, id, seconds, log, dry_run, lanes, files, resumed_at, chosen,
 preprocess, proof}; refused and doubtful are arrays of {sample, key, code, message},
-sample counts SRC, also what is refused; codecs counts the records of each kind;
-kept_as_they_came: images in a format that cannot be decoded; null with --dry-run:
+sample is the number in SRC, counting refused ones; codecs counts the records of each
+kind; kept_as_they_came: images in a format that cannot be decoded; null with --dry-run:
 file_bytes, id, log; lanes is {images, jpeg_bytes, record_bytes, restore_bytes,
 trained_on, kept}, kept counts by reason the JPEGs that were not re-coded; files lists
 the packs that were written; resumed_at: samples that an interrupted pack had done; id
 is null for several files; chosen is {of, samples, filter, sample, seed, limit,
-duplicates} or null, duplicates an array of {key, duplicate_of, same_label};
-preprocess is {options, changed, kept, kept_smaller, bytes_before, bytes_after} or
-null; proof is null without --prove; docs/pack.md explains both.
+duplicates} or null, duplicates an array of {key, duplicate_of, same_label}; preprocess
+is {options, changed, kept, kept_smaller, bytes_before, bytes_after} or null; proof is
+null without --prove; docs/pack.md explains both.
 With --manifest: {output, records, shards}, shards of {name, records, bytes, id}.
 --progress json prints lines of {"progress": {samples, samples_total, bytes,
-bytes_total, refused}} on stderr; a total of 0 is not known)"};
+bytes_total, refused}} on stderr; a total of 0 is unknown)"};
 
 // Parses a number such as "0.95"; throws UsageError.
 double number_of(const std::string& text, const char* option) {

@@ -38,10 +38,10 @@ beside them what the cost model predicts from the run with one thread.)",
     .json = R"({file, records, size, batch_size, cpu, threads, images_per_second,
 thread_us_per_image, stages, cpu_share, limit, skipped, trainer_images_per_second,
 trainer_wait_share}; stages is an array of {stage, us_per_image, share}; cpu_share is
-what the threads had of a CPU each. With --sweep {file, records, size, batch_size, cpu,
-cpus, rows, auto, auto_share}; rows is an array of {threads, images_per_second, slowest,
-fastest, page_locked_images_per_second, predicted_images_per_second}, auto one such row,
-auto_share its rate over that of the best row)"};
+the share of a CPU that each thread had. With --sweep {file, records, size, batch_size,
+cpu, cpus, rows, auto, auto_share}; rows is an array of {threads, images_per_second,
+slowest, fastest, page_locked_images_per_second, predicted_images_per_second}, auto one
+such row, auto_share its rate over that of the best row)"};
 
 struct StageTime {
   const char* name;

@@ -32,10 +32,10 @@ values. The same input gives the same bytes. FORMAT is one of
 
   folder    the files, in a folder for each class if every sample has a named
             class, as torchvision's ImageFolder reads them; list.csv has the
-            labels that a program reading the source's own folders would not get
+            labels that cannot be derived from the source's own folders
   tar       NAME.jpg, NAME.cls, NAME.FIELD: as WebDataset reads them
   tfrecord  tf.train.Example: image/encoded, image/class/label, ...
-  lmdb      TARGET/data.mdb: Caffe's Datum with the label; plain images without
+  lmdb      TARGET/data.mdb: Caffe's Datum with the label; without labels, plain images
   hdf5      image, label, key and a data set for each other field
   npy       TARGET/image.npy, label.npy, ...: one shape; images are decoded
 
@@ -48,7 +48,7 @@ hold are left out with a warning.)",
 refused, seconds}; list is the name of a folder's list or null; left_out: fields;
 refused is an array of {code, message, title, file, record, key, offset, reason}.
 --progress json prints lines of {"progress": {samples, samples_total, bytes,
-bytes_total, refused}} on stderr; a total of 0 is not known)"};
+bytes_total, refused}} on stderr; a total of 0 is unknown)"};
 
 struct ConvertArguments {
   std::string source, target, format, progress = "auto";
@@ -71,7 +71,7 @@ bool parse(ConvertArguments& out, const Words& words, Shell& shell) {
   arguments.word(out.source, "SRC", "a pack, folder, list, archive or file of arrays");
   arguments.option(out.target, "-o,--output", "TARGET", "the file or folder to write", true);
   arguments.option(out.format, "--to", "FORMAT", "folder, tar, tfrecord, lmdb, hdf5 or npy", true);
-  arguments.option(out.shards, "--shards", "N", "of tar and tfrecord: N files", 1, 100'000);
+  arguments.option(out.shards, "--shards", "N", "for tar and tfrecord: N files", 1, 100'000);
   arguments.flag(out.force, "-f,--force", "replace what exists");
   arguments.flag(out.skip_bad, "--skip-bad", "exit code 0 although samples were left out");
   arguments.option(out.progress, "--progress", "HOW", "auto (on a terminal), never, json");

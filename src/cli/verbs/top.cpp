@@ -33,8 +33,8 @@ Without a terminal, and with --json, one snapshot is printed; with --interval, a
 snapshot at every interval. --serve shows charts in a browser on this machine: the
 server answers only requests from this machine that have the random token of the
 address.)",
-    .json = R"({time, seconds, host, group, disks, gpus, loaders}, one line per snapshot; rates are
-of the seconds since the snapshot before; a loader has process, command, source, rank,
+    .json = R"({time, seconds, host, group, disks, gpus, loaders}, one line per snapshot; rates
+cover the time since the previous snapshot; a loader has process, command, source, rank,
 world_size, epoch, position, epoch_samples, batch_size, gpu_decodes, age_s,
 samples_per_second, batches_per_second, bytes_per_second, shares of the time (waiting,
 reading, decoding, augmenting, cache_hits), and stats: all of Loader.stats())"};

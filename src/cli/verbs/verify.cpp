@@ -51,13 +51,13 @@ damage is an array of {code, message, title, file, record, key, offset, reason}
 with --salvage --json:
 {output, samples, copied, file_bytes, id, refused, doubtful, method, records_before,
 lost_records, lost_parts, names_lost, labels_lost, finished_shards, seconds}; method:
-index, scan or journal; records_before: null when nothing says it; lost_records is an
+index, scan or journal; records_before: null if unknown; lost_records is an
 array of {first, count, reason}, first counts the records of FILE; lost_parts: damaged
-parts of the file; finished_shards: of an interrupted pack, packs of their own)",
+parts of the file; finished_shards: complete packs of an interrupted pack)",
     .exits =
         "0 done, 1 failed, 2 wrong use, 3 data damaged, 130 interrupted;\n"
         "with --salvage: 0 no record, name, label, class or field is lost, 3 something is lost,\n"
-        "or it is not known"};
+        "or that is unknown"};
 
 constexpr std::size_t kShown = 50;  // lines of damage in text output; JSON lists all
 

@@ -31,7 +31,7 @@ step became slower than it was when the plan was saved. On another GPU it compar
 gains over the baseline instead, because both were measured on one machine.""",
     json="{ok, text, slower_percent, limit_percent, saved_step_ms, step_ms, gains, report}",
     exit_codes="""\
-0 done, not slower than that; 1 slower, or failed; 2 wrong use, a file that is not a plan,
+0 done, not slower; 1 slower, or failed; 2 wrong use, a file that is not a plan,
 or a job that does not train; 130 interrupted""",
 )
 
