@@ -177,7 +177,8 @@ def test_a_time_limit_is_no_failure(search):
         (["batch-size"], "FILE:FUNCTION is missing"),
         (["batch-size", "a.py:b", "-o", "x"], "what is '-o'?"),
         (["batch-size", "a.py:b", "--quick"], "what is '--quick'?"),
-        (["batch-size", "a.py:b", "--tricks", "bf61"], "did you mean bf16?"),
+        (["batch-size", "a.py:b", "--select", "bf61"], "did you mean bf16?"),
+        (["batch-size", "a.py:b", "--tricks", "bf16"], "tundish: --tricks is now --select\n"),
     ],
 )
 def test_invalid_arguments_are_explained_and_nothing_is_tried(search, capsys, words, said):
@@ -301,7 +302,7 @@ def knee():
 
 def test_a_batch_size_is_found_within_the_memory_and_with_the_tricks(search, capsys, tmp_path):
     search.act = knee
-    words = "--memory 40 --tricks bf16,channels_last --seed 3"
+    words = "--memory 40 --select bf16,channels_last --seed 3"
     assert tune("batch-size", "train.py:build", *words.split()) == 0
     out, err = capsys.readouterr()
     job, asked = search.asked

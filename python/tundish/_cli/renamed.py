@@ -16,4 +16,5 @@ RENAMED_OPTIONS: dict[str, dict[str, str]] = {
         "--check": "tundish tune remeasure PLAN FILE:FUNCTION",
         "--batch-size": "tundish tune batch-size FILE:FUNCTION",
     },
+    "tune batch-size": {"--tricks": "--select"},
 }
