@@ -57,7 +57,7 @@ def test_the_text_of_the_file_that_the_loop_is_in_is_checked(package, capfd, wor
 @pytest.mark.parametrize("text", ["print(1)", "import torch", LOOP.replace("* 400", "* 12")])
 def test_requested_files_are_written_or_get_a_note(package, capfd, text):
     (package / "a.py").write_text(text)
-    asked = ["--timeline", "t.json", "--memory", "--table", "advanced", "--html", "r.html"]
+    asked = ["--timeline", "t.json", "--memory-lines", "--table", "advanced", "--html", "r.html"]
     assert main([*asked, "--", sys.executable, "a.py"]) == 0
     error = capfd.readouterr().err
     for words in (

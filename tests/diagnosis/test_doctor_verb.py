@@ -130,7 +130,8 @@ def test_a_script_is_ended_when_all_is_measured(doctor, script):
 def test_timeline_table_and_memory_can_be_recorded_together(doctor, script, tmp_path):
     script.write_text(WATCHED + TRAIN.replace("range(4)", "range(40)"))
     python, trace = server(TORCHVISION) / "python", tmp_path / "trace.json.gz"
-    words = ["--timeline", trace, "--table", "advanced", "--memory", "--no-replay", "--steps", "5"]
+    words = ["--timeline", trace, "--table", "advanced", "--memory-lines"]
+    words += ["--no-replay", "--steps", "5"]
     result = doctor(*words, "-o", tmp_path / "a.json", "--", python, script)
     assert result.returncode == 0, result.stderr
     for text in ("Measured steps, by part", "Functions of the loop", "Lines that hold the memory"):
@@ -273,6 +274,7 @@ def test_a_script_that_is_killed_gives_128_and_the_signal(doctor):
         (["--report=r.html", "--", "python"], 2, "tundish: --report is now --html\n"),
         (["--layers", "--", "python"], 2, "tundish: --layers is now -v\n"),
         (["--env"], 2, "tundish: --env is now tundish env\n"),
+        (["--memory", "--", "python"], 2, "tundish: --memory is now --memory-lines\n"),
         (["compre", "a.json", "b.json"], 2, "what is 'compre'?; did you mean compare?"),
         (["--", "/no/such/program"], 127, "/no/such/program: No such file"),
     ],

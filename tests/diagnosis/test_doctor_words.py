@@ -64,7 +64,7 @@ def test_a_loop_inside_a_block_is_not_called_a_script():
     seen = facts([step("warm-up")], optimizer_steps=3)
     assert judge(seen).sentence == "No verdict: the script ended after 3 optimizer steps."
     assert judge(seen, "").sentence == "No verdict yet, after 3 optimizer steps."
-    with tundish.doctor(memory=True) as doctor:
+    with tundish.doctor(memory_lines=True) as doctor:
         train(optimizer_steps=2)
     assert doctor.verdict.sentence == "No verdict: the training ended after 2 optimizer steps."
     assert [note.partition(":")[0] for note in doctor.verdict.notes] == [

@@ -118,7 +118,7 @@ def main() -> int:
         words: dict[str, Any] = {
             "timeline": path,
             "table": "simple",
-            "memory": True,
+            "memory_lines": True,
             "layers": False,
         }
         with tundish.doctor(steps=10, **words) as doctor:

@@ -115,7 +115,7 @@ def test_a_curve_with_a_dip_is_followed_beyond_it():
 
 def test_a_cap_is_kept():
     machine = Machine(fixed=1.0, per_sample=1e-6)
-    report = found(machine, memory_cap_bytes=100_000)
+    report = found(machine, memory=100_000)
     assert report.batch == 96
     assert "more than the cap" in report.stopped
     assert max(point.peak_bytes for point in report.points) <= 100_000
@@ -124,7 +124,7 @@ def test_a_cap_is_kept():
 
 def test_a_size_whose_predicted_memory_is_far_beyond_the_cap_is_not_tried():
     machine = Machine(fixed=1.0, per_sample=1e-6)
-    found(machine, memory_cap_bytes=70_000)
+    found(machine, memory=70_000)
     assert 128 not in machine.asked
 
 
@@ -220,7 +220,7 @@ def test_a_job_that_cannot_be_made_is_not_a_size_that_fails():
             ArgumentError,
             match=r"build_raises\(\) fails: the data set is not there\n  fix: call build_raises",
         ):
-            find_batch_size(jobs.build_raises, memory_cap_bytes=cap)
+            find_batch_size(jobs.build_raises, memory=cap)
 
 
 @pytest.mark.usefixtures("warm_trials")

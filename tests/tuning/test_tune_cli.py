@@ -72,7 +72,7 @@ def test_a_run_prints_the_table_and_saves_the_plan(search, tmp_path, capsys):
 
 
 def test_every_option_reaches_the_search(search):
-    words = "--quick --minutes 1.5 --seed 7 --select bf16,compile --ignore fp16 --memory 12 -q"
+    words = "--quick --minutes 1.5 --seed 7 --select bf16,compile --ignore fp16 --memory 12GiB -q"
     assert tune("a.py:make", *words.split(), "-o", "x.json") == 0
     job, asked = search.asked
     asked.pop("progress")  # the fake called it
@@ -84,7 +84,7 @@ def test_every_option_reaches_the_search(search):
         "select": ["bf16", "compile"],
         "ignore": ["fp16"],
         "own": [],
-        "memory_gb": 12.0,
+        "memory": 12 * 2**30,
     }
 
 
@@ -150,7 +150,9 @@ def test_a_time_limit_is_no_failure(search):
         (["a.py:b", "c.py:d"], "what is 'c.py:d'?"),
         (["a.py:b", "--minutes", "0"], "'0' is not a number above 0"),
         (["a.py:b", "--minutes", "nan"], "'nan' is not a number above 0"),
-        (["a.py:b", "--memory", "much"], "'much' is not a number above 0"),
+        (["a.py:b", "--memory", "much"], "'much' is not a size such as 40GiB"),
+        (["a.py:b", "--memory", "40"], "'40' is 40 bytes; give a unit, such as 40GiB"),
+        (["batch-size", "a.py:b", "--memory", "0GiB"], "'0GiB' is not a size such as 40GiB"),
         (["a.py:b", "--seed", "x"], "--seed"),
         (["a.py:b", "--select", ","], "names no trick"),
         (["a.py:b", "--select", "bf61"], "unknown trick 'bf61'; did you mean bf16?"),
@@ -165,7 +167,7 @@ def test_a_time_limit_is_no_failure(search):
             "tundish: --check is now tundish tune remeasure PLAN FILE:FUNCTION\n",
         ),
         (
-            ["a.py:b", "--batch-size", "--memory", "4"],
+            ["a.py:b", "--batch-size", "--memory", "4GiB"],
             "tundish: --batch-size is now tundish tune batch-size FILE:FUNCTION\n",
         ),
         (["remeasur", "p.json", "a.py:b"], "what is 'remeasur'?; did you mean remeasure?"),
@@ -302,12 +304,12 @@ def knee():
 
 def test_a_batch_size_is_found_within_the_memory_and_with_the_tricks(search, capsys, tmp_path):
     search.act = knee
-    words = "--memory 40 --select bf16,channels_last --seed 3"
+    words = "--memory 40GiB --select bf16,channels_last --seed 3"
     assert tune("batch-size", "train.py:build", *words.split()) == 0
     out, err = capsys.readouterr()
     job, asked = search.asked
     assert job == "train.py:build"
-    assert asked["memory_cap_bytes"] == 40 * 2**30
+    assert asked["memory"] == 40 * 2**30
     assert [trick.name for trick in asked["tricks"]] == ["channels_last", "bf16"]
     assert asked["seed"] == 3
     assert "     16       1,600      10.00        2.00  <- use this" in out.splitlines()
@@ -320,7 +322,7 @@ def test_a_batch_size_is_found_within_the_memory_and_with_the_tricks(search, cap
 def test_a_batch_size_as_json_has_the_documented_keys(search, capsys):
     search.act = knee
     assert tune("batch-size", "a.py:b", "--json") == 0
-    assert search.asked[1]["memory_cap_bytes"] is None
+    assert search.asked[1]["memory"] is None
     values = json.loads(capsys.readouterr().out)
     assert values["batch"] == 16
     assert values["points"][1]["peak_bytes"] == 2**31

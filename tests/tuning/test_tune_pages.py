@@ -60,14 +60,14 @@ def test_the_commands_of_the_page_are_accepted(monkeypatch, tmp_path):
 def test_the_command_for_batch_sizes_names_known_tricks():
     (line,) = re.findall(r"^    tundish tune batch-size (.*)$", TUNE_PAGE, re.M)
     options = BATCH_SIZE.parse(line.split())
-    assert options.memory == 40
-    assert {*options.tricks} <= {kind.name for kind in TRICKS}
+    assert options.memory == 40 * 2**30
+    assert {*options.select} <= {kind.name for kind in TRICKS}
 
 
 def test_the_command_of_the_page_on_memory_is_accepted():
     page = (ROOT / "docs/training-memory.md").read_text()
     (line,) = re.findall(r"^    tundish tune (.*)$", page, re.M)
-    assert ARGUMENTS.parse(line.split()).memory == 20
+    assert ARGUMENTS.parse(line.split()).memory == 20 * 2**30
 
 
 def test_the_page_says_which_tricks_the_search_never_tries():

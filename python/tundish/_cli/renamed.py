@@ -8,6 +8,7 @@ RENAMED_OPTIONS: dict[str, dict[str, str]] = {
         "--report": "--html",
         "--layers": "-v",
         "--env": "tundish env",
+        "--memory": "--memory-lines",
     },
     "doctor compare": {"--threshold": "--slower-than"},
     "tune": {

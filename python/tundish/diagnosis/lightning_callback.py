@@ -17,7 +17,7 @@ class DoctorCallback(callback_base()):  # type: ignore[misc]
 
         Trainer(callbacks=[DoctorCallback()]).fit(model)
 
-    steps, replay, layers, timeline, table, memory    as in `tundish.doctor`
+    steps, replay, layers, timeline, table, memory_lines    as in `tundish.doctor`
     stop     end the training when everything is measured; otherwise it continues unwatched
     quiet    print nothing
     """
@@ -32,10 +32,10 @@ class DoctorCallback(callback_base()):  # type: ignore[misc]
         quiet: bool = False,
         timeline: str | os.PathLike[str] | None = None,
         table: str = "",
-        memory: bool = False,
+        memory_lines: bool = False,
     ) -> None:
         super().__init__()
-        more: dict[str, Any] = {"timeline": timeline, "table": table, "memory": memory}
+        more: dict[str, Any] = {"timeline": timeline, "table": table, "memory_lines": memory_lines}
         self._doctor = doctor(steps=steps, replay=replay, layers=layers, **more)
         self._stop, self._quiet = stop, quiet
         self._watching = False

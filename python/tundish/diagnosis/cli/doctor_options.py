@@ -74,7 +74,7 @@ def _arguments() -> Arguments:
         the host, from cProfile)"""
     arguments.option("--table", "KIND", about, choice(*TABLES), "")
     about = "also show which lines hold how much memory at the peak of a step"
-    arguments.flag("--memory", about)
+    arguments.flag("--memory-lines", about)
     about = "print every layer (time, FLOPs, bytes, share of the roof), not only the slowest five"
     arguments.flag("-v,--verbose", about)
     return arguments

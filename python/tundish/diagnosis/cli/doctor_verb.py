@@ -57,8 +57,10 @@ def _diagnose(options: Options) -> int:
         return print_error(text, NOT_STARTED, options.json, options.no_color)
     verdict = command_verdict(ended)
     if not ended.facts:
-        recordings = {name: getattr(options, name) for name in ("timeline", "table", "memory")}
-        verdict.notes += missing_notes(recorded_phases(**recordings), NO_FACTS, "the script")
+        asked = recorded_phases(
+            timeline=options.timeline, table=options.table, memory=options.memory_lines
+        )
+        verdict.notes += missing_notes(asked, NO_FACTS, "the script")
     verdict.table, verdict.timeline = options.table, ended.timeline
     static = script_findings(options.command, verdict.facts.files)
     verdict.findings = with_costs([*static, *verdict.findings], verdict)
@@ -94,7 +96,9 @@ def _run(
         settings.replayed = 0
     timeline = "" if apply else options.timeline
     if not apply:
-        set_recordings(settings, timeline=timeline, table=options.table, memory=options.memory)
+        set_recordings(
+            settings, timeline=timeline, table=options.table, memory=options.memory_lines
+        )
     command = resolve_command(options.command)
     return run(command, settings, stdout_to_stderr=options.json, timeline=timeline)
 

@@ -1,4 +1,4 @@
-"""The recorder of `--memory`: counts allocations in some steps and explains the last peak."""
+"""The recorder of `--memory-lines`: counts allocations in some steps and explains the last peak."""
 
 from __future__ import annotations
 

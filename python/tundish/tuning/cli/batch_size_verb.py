@@ -21,7 +21,7 @@ _HELP = VerbHelp(
     usage="FILE:FUNCTION [options]",
     examples="""\
 tundish tune batch-size train.py:build
-tundish tune batch-size train.py:build --memory 40 --select bf16,channels_last""",
+tundish tune batch-size train.py:build --memory 40GiB --select bf16,tf32""",
     text="""\
 Measures the training step at several batch sizes and finds the smallest one with about
 the best samples per second. A larger batch needs another learning rate:
@@ -61,7 +61,7 @@ def _find(options: Options) -> int:
     with noted_interrupts(), shown_progress(options) as progress:
         report = finder.find_batch_size(
             options.job,
-            memory_cap_bytes=None if options.memory is None else int(options.memory * 2**30),
+            memory=options.memory,
             tricks=[kind() for kind in TRICKS if kind.name in options.select],
             seed=options.seed,
             progress=progress,

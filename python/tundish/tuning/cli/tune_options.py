@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from argparse import ArgumentTypeError
 from collections.abc import Sequence
 
 from ..._c.close_name import close_name
@@ -11,6 +12,9 @@ from ..._cli.arguments import Arguments, Options, VerbHelp
 from ..._cli.common_options import add_seed, add_select_ignore
 from ..._cli.error_output import UsageError
 from ..._cli.option_values import positive_number
+from ..memory.memory_limit import limit_bytes
+
+LEAST_MEMORY = 2**20
 
 _HELP = VerbHelp(
     verb="tune",
@@ -22,7 +26,7 @@ batch-size FILE:FUNCTION [options]""",
 tundish tune train.py:build
 tundish tune train.py:build -o plan.json --html report.html
 tundish tune remeasure plan.json train.py:build
-tundish tune batch-size train.py:build --memory 40""",
+tundish tune batch-size train.py:build --memory 40GiB""",
     text="""\
 Tries training tricks on your own model and keeps those that make the step faster while
 it still trains to the same numbers: TF32, bf16 and fp16, channels_last, torch.compile,
@@ -58,8 +62,19 @@ def add_own(arguments: Arguments, about: str) -> None:
 
 
 def add_memory(arguments: Arguments) -> None:
-    about = "the step must fit into this much memory of the GPU"
-    arguments.option("--memory", "GB", about, positive_number())
+    about = "limit of the device's memory, which the step must fit into: 40GiB"
+    arguments.option("--memory", "SIZE", about, memory_size)
+
+
+def memory_size(text: str) -> int:
+    """Returns bytes for "40GiB". Refuses "40", which other programs read as GB."""
+    try:
+        size = limit_bytes(text, "the size")
+    except ArgumentError:
+        raise ArgumentTypeError(f"{text!r} is not a size such as 40GiB") from None
+    if size < LEAST_MEMORY:
+        raise ArgumentTypeError(f"{text!r} is {size} bytes; give a unit, such as 40GiB")
+    return size
 
 
 def _arguments() -> Arguments:

@@ -47,7 +47,7 @@ def _tune(options: Options) -> int:
             select=options.select,
             ignore=options.ignore,
             own=options.own,
-            memory_gb=options.memory,
+            memory=options.memory,
             progress=progress,
         )
     plan.report.command = shlex.join(options.argv)

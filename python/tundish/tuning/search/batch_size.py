@@ -20,6 +20,7 @@ import torch
 from ..._c.errors import ArgumentError
 from ..batch_structure import map_tensors, samples_of
 from ..job import Build, Job, JobSource, pickled_source, source_of
+from ..memory.memory_limit import limit_bytes
 from ..step import Step
 from ..trials.known_failures import build_error, fix_of
 from ..trials.polling import call_and_poll
@@ -84,7 +85,7 @@ def find_batch_size(
     build: Build | str | JobSource | Job,
     *,
     wanted: int | None = None,
-    memory_cap_bytes: int | None = None,
+    memory: int | str | None = None,
     within: float = 0.03,
     multiple: int = 8,
     largest: int = 65536,
@@ -100,7 +101,8 @@ def find_batch_size(
     build             a function that returns model, optimizer, loss_fn, batch; or "train.py:build";
                       or a Job
     wanted            samples per update; accumulated if they do not fit. Default: the found size
-    memory_cap_bytes  limit of GPU memory; default: all GPU memory, on a CPU half of the free memory
+    memory            limit of the device's memory, in bytes or as "40GiB"; default: all memory of the
+                      GPU, on a CPU half of the free memory
     within            share by which a smaller batch may miss the best samples per second
     multiple          the size is a multiple of this
     largest           largest size to try
@@ -117,6 +119,7 @@ def find_batch_size(
         raise ArgumentError(
             f"find_batch_size: no multiple of {multiple} is at most largest={largest}"
         )
+    cap = None if memory is None else limit_bytes(memory, "find_batch_size: memory")
     with tempfile.TemporaryDirectory() as folder:
         child = None if measure else InChild(_source(build, folder), tricks, seed, progress)
         used = measure or child
@@ -124,14 +127,14 @@ def find_batch_size(
         try:
             search = BatchSearch(
                 measure=used,
-                memory_cap_bytes=memory_cap_bytes,
+                memory_cap_bytes=cap,
                 within=within,
                 multiple=multiple,
                 largest=largest,
             )
             if child is not None:
                 child.make()
-                if memory_cap_bytes is None:
+                if cap is None:
                     search.memory_cap_bytes = child.memory_limit
             knee = search.run()
         finally:
