@@ -69,7 +69,7 @@ def test_tensors_saved_by_autograd_are_counted_until_backward():
 SETTINGS = [
     {},
     {"autocast": torch.bfloat16},
-    {"accumulate": 2, "clip_norm": 1.0, "channels_last": True},
+    {"accumulate": 2, "max_norm": 1.0, "channels_last": True},
 ]
 
 

@@ -34,14 +34,14 @@ class Plan:
         model: torch.nn.Module,
         optimizer: torch.optim.Optimizer,
         loss_fn: LossFunction,
-        clip_norm: float | None = None,
+        max_norm: float | None = None,
     ) -> Step:
         """Returns a training step with the plan's tricks; `step(batch)` returns the loss.
 
         The model and the optimizer stay yours: save their state_dict() as before, and step a
         learning-rate scheduler after each batch as before.
 
-        clip_norm  maximum gradient norm, clipped inside the step; None disables clipping
+        max_norm  maximum gradient norm, clipped inside the step; None disables clipping
         """
         changed = [
             difference
@@ -54,7 +54,7 @@ class Plan:
                 "  fix: tune again: tundish tune FILE:FUNCTION"
             )
         step = Step(model, optimizer, loss_fn)
-        step.clip_norm = clip_norm
+        step.max_norm = max_norm
         done: list[Trick] = []
         try:
             for trick in in_order(self.tricks):

@@ -271,7 +271,7 @@ def _copied(step: Step) -> Step:
     """Copies model, optimizer and loss together, so that they stay connected."""
     model = getattr(step.model, "_orig_mod", step.model)  # the model that torch.compile wrapped
     new = Step(*copy.deepcopy((model, step.optimizer, step.loss_fn)))
-    for name in ("autocast", "channels_last", "accumulate", "clip_norm", "set_to_none"):
+    for name in ("autocast", "channels_last", "accumulate", "max_norm", "set_to_none"):
         setattr(new, name, getattr(step, name))
     return new
 
