@@ -8,7 +8,7 @@ from tundish import ArgumentError
 from tundish.tuning.job import Job
 from tundish.tuning.search import batch_size
 from tundish.tuning.search.batch_search import BatchSearch, DoesNotFit, SizeTiming, split_batch
-from tundish.tuning.search.batch_size import find_batch_size, resize_batch
+from tundish.tuning.search.batch_size import find_batch_size, report_of, resize_batch
 from tundish.tuning.step_graph import CannotCapture
 from tundish.tuning.tricks.autocast import Bf16
 from tundish.tuning.tricks.tf32 import TF32
@@ -37,8 +37,9 @@ class Machine:
         )
 
 
-def found(machine, **words):
-    return find_batch_size(None, measure=machine, **words)
+def found(machine, wanted=None, **words):
+    search = BatchSearch(machine, **words)
+    return report_of(search, search.run(), wanted)
 
 
 def test_a_planted_knee_is_found():
@@ -115,7 +116,7 @@ def test_a_curve_with_a_dip_is_followed_beyond_it():
 
 def test_a_cap_is_kept():
     machine = Machine(fixed=1.0, per_sample=1e-6)
-    report = found(machine, memory=100_000)
+    report = found(machine, memory_cap_bytes=100_000)
     assert report.batch == 96
     assert "more than the cap" in report.stopped
     assert max(point.peak_bytes for point in report.points) <= 100_000
@@ -124,7 +125,7 @@ def test_a_cap_is_kept():
 
 def test_a_size_whose_predicted_memory_is_far_beyond_the_cap_is_not_tried():
     machine = Machine(fixed=1.0, per_sample=1e-6)
-    found(machine, memory=70_000)
+    found(machine, memory_cap_bytes=70_000)
     assert 128 not in machine.asked
 
 
@@ -177,7 +178,7 @@ def test_the_report_as_text_marks_the_answer():
 )
 def test_invalid_arguments_are_refused(words, text):
     with pytest.raises(ArgumentError, match=text):
-        found(Machine(), **words)
+        find_batch_size(None, **words)
 
 
 def test_a_batch_is_repeated_or_cut_and_keeps_its_layout():

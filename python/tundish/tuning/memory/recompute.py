@@ -53,9 +53,7 @@ class BlockChoice:
         return self.peak_bytes <= self.target_bytes
 
 
-def choose_blocks(
-    job: Job, activation_memory: int | str, clock: Clock = time.perf_counter
-) -> BlockChoice:
+def choose_blocks(job: Job, activation_memory: int | str) -> BlockChoice:
     """Returns the cheapest blocks to recompute so that activations fit into `activation_memory`.
 
     If no choice reaches the target, returns the one with the lowest peak. Activations are what autograd
@@ -63,10 +61,9 @@ def choose_blocks(
     The model of the job stays unchanged.
 
     activation_memory  limit in bytes, or as "4GiB"
-    clock              function that returns the time in seconds
     """
     target_bytes = limit_bytes(activation_memory, "choose_blocks: activation_memory")
-    plain, blocks = measure_blocks(job, clock)
+    plain, blocks = measure_blocks(job)
     chosen = select(blocks, plain, target_bytes)
     return BlockChoice(
         blocks=tuple(block.name for block in chosen),

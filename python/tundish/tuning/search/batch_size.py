@@ -27,7 +27,7 @@ from ..trials.polling import call_and_poll
 from ..trials.trial import TrialFailed, TrialProcess
 from ..trials.trial_process import describe_device
 from ..tricks import Trick, in_order, trick_from_json
-from .batch_search import BatchSearch, DoesNotFit, Measure, SizeTiming, split_batch
+from .batch_search import BatchSearch, DoesNotFit, SizeTiming, split_batch
 
 SLOWEST_SIZE_S = 300.0
 TURN_S = 0.5
@@ -91,7 +91,6 @@ def find_batch_size(
     largest: int = 65536,
     tricks: Sequence[Trick] = (),
     seed: int = 0,
-    measure: Measure | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> BatchReport:
     """Returns the smallest batch size whose samples per second are close to the best.
@@ -108,7 +107,6 @@ def find_batch_size(
     largest           largest size to try
     tricks            tricks of the step: precision and compilation change the answer
     seed              seed of the weights and the random numbers
-    measure           function that measures one size; default: in a child process
     progress          function that is called with a text for each size
     """
     if not 0 <= within < 1:
@@ -121,26 +119,22 @@ def find_batch_size(
         )
     cap = None if memory is None else limit_bytes(memory, "find_batch_size: memory")
     with tempfile.TemporaryDirectory() as folder:
-        child = None if measure else InChild(_source(build, folder), tricks, seed, progress)
-        used = measure or child
-        assert used is not None
+        child = InChild(_source(build, folder), tricks, seed, progress)
+        search = BatchSearch(
+            measure=child,
+            memory_cap_bytes=cap,
+            within=within,
+            multiple=multiple,
+            largest=largest,
+        )
         try:
-            search = BatchSearch(
-                measure=used,
-                memory_cap_bytes=cap,
-                within=within,
-                multiple=multiple,
-                largest=largest,
-            )
-            if child is not None:
-                child.make()
-                if cap is None:
-                    search.memory_cap_bytes = child.memory_limit
+            child.make()
+            if cap is None:
+                search.memory_cap_bytes = child.memory_limit
             knee = search.run()
         finally:
-            if child is not None:
-                child.end()
-    return report_of(search, knee, wanted, child.device if child is not None else "")
+            child.end()
+    return report_of(search, knee, wanted, child.device)
 
 
 def report_of(search: BatchSearch, knee: int, wanted: int | None, device: str = "") -> BatchReport:
