@@ -111,7 +111,7 @@ def with_loop(loop):
 def test_a_script_gets_the_change_on_its_training_loader(tmp_path, capfd):
     script = tmp_path / "train.py"
     script.write_text(WATCHED + with_loop("own lines"))
-    words = ["--no-replay", "--no-layers", "--steps", "5", "--apply", "workers=1"]
+    words = ["--no-cached-batches", "--no-layers", "--steps", "5", "--apply", "workers=1"]
     code = main([*words, "--", str(server(TORCHVISION) / "python"), str(script)])
     out, error = capfd.readouterr()
     assert code == 0, error
@@ -125,7 +125,7 @@ def test_only_the_training_loader_is_changed(loop, capsys):
     data = "torch.utils.data.dataset.TensorDataset"
     change = {}
     for _ in range(2):
-        with plants.watched(replayed=0, **change) as session:
+        with plants.watched(cached_batches=0, **change) as session:
             exec(code, {})
         found = session.end()
         at = ",".join(found.origins)
@@ -314,6 +314,6 @@ def test_a_trainer_is_watched_and_stopped():
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["cause"]["name"] == "storage", done.stderr
     assert found["phase"] == "done"
-    assert found["figures"]["ceiling_from"] == "replay"
+    assert found["figures"]["ceiling_from"] == "cached"
     assert found["steps"] < 100
     assert found["sentence"] in done.stderr

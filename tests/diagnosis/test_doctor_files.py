@@ -28,7 +28,17 @@ def train():
 if __name__ == "__main__":
     train()
 """
-RUN = ["--steps", "5", "--no-layers", "--no-replay", "-q", "-o", "out.json", "--", sys.executable]
+RUN = [
+    "--steps",
+    "5",
+    "--no-layers",
+    "--no-cached-batches",
+    "-q",
+    "-o",
+    "out.json",
+    "--",
+    sys.executable,
+]
 
 
 @pytest.fixture

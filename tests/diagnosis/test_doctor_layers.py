@@ -137,7 +137,7 @@ class Transformed(torch.utils.data.Dataset):
 
 
 def test_a_transform_of_the_loader_is_not_a_layer():
-    with plants.watched(layers=2, replayed=0) as session:
+    with plants.watched(layers=2, cached_batches=0) as session:
         train(Network(), session, data=Transformed())
     assert {one.name for one in session.end().layers.rows} >= {"head", "body.0"}
     assert not any("Linear" in one.name for one in session.end().layers.rows)
@@ -162,7 +162,7 @@ def test_layers_are_not_measured_unless_requested():
 
 
 def test_a_watched_loop_trains_like_a_plain_loop():
-    """Random numbers and parameters are bitwise equal when no batch is replayed."""
+    """Random numbers and parameters are bitwise equal without cached batches."""
 
     def trained(watch):
         torch.manual_seed(3)
@@ -170,11 +170,11 @@ def test_a_watched_loop_trains_like_a_plain_loop():
             nn.Linear(8, 16), nn.Dropout(0.5), nn.BatchNorm1d(16), nn.Linear(16, 4)
         )
         if watch:
-            watched(model, most=30, replayed=0)
+            watched(model, most=30, cached_batches=0)
         else:
             train(model, plants.Session(plants.Settings(), None), most=count)
         return [*(one.clone() for one in model.state_dict().values()), torch.rand(1)]
 
     torch.manual_seed(3)
-    count = len(watched(Network(), most=30, replayed=0)[1]) - 1
+    count = len(watched(Network(), most=30, cached_batches=0)[1]) - 1
     assert all(one.equal(two) for one, two in zip(trained(True), trained(False)))

@@ -42,7 +42,7 @@ def watched(kept=None, count=60, set_to_none=True):
     model = model_of()
     optimizer = torch.optim.Adam(model.parameters(), 1e-5)
     data = TensorDataset(torch.zeros(BATCH * count, WIDE))
-    with tundish.doctor(steps=5, replay=False, layers=False, memory_lines=True) as doctor:
+    with tundish.doctor(steps=5, cached_batches=False, layers=False, memory_lines=True) as doctor:
         for (x,) in DataLoader(data, BATCH):
             out = model(x)  # line of the forward pass
             loss = out.square().mean()
@@ -170,7 +170,7 @@ def test_a_loop_without_modules_has_a_note():
     torch.set_num_threads(1)
     weight = torch.zeros(4, requires_grad=True)
     optimizer = torch.optim.SGD([weight], 0.1)
-    with tundish.doctor(steps=5, replay=False, layers=False, memory_lines=True) as doctor:
+    with tundish.doctor(steps=5, cached_batches=False, layers=False, memory_lines=True) as doctor:
         for (x,) in DataLoader(TensorDataset(torch.zeros(160, 4)), 4):
             (x @ weight).sum().backward()
             optimizer.step()

@@ -72,7 +72,7 @@ def values(findings=(), steps=40, **more):
     counts = {"data": 1}
     all_steps = [step("warm-up", True, counts=counts)]
     all_steps += [step(data=0.2, other=0.02, counts=counts)] * steps
-    all_steps += [step("replay", counts=counts)] * 9
+    all_steps += [step("cached", counts=counts)] * 9
     seen = {"loader": loader, "lines": lines, "gpu_profile": PROFILE, "layers": LAYERS}
     verdict = judge(facts(all_steps, **{**seen, "recorded": recorded(), **more}))
     verdict.timeline = {**TIMELINE, "file": f"{EVIL}.json"}
@@ -212,7 +212,7 @@ def test_orange_marks_the_cause_in_the_chart_of_steps():
 
 
 def test_orange_marks_the_model_if_it_is_the_cause():
-    verdict = judge(facts([step("warm-up", True), *[step(data=0.001)] * 40, *[step("replay")] * 9]))
+    verdict = judge(facts([step("warm-up", True), *[step(data=0.001)] * 40, *[step("cached")] * 9]))
     assert verdict.cause.name == "compute"
     text = report_page(verdict.as_json())
     assert "class='name ours'>backward</div>" in text

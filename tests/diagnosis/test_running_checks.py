@@ -39,7 +39,7 @@ def run(model=None, data=None, trained=None, validate=None):
     model = model or Network()
     data = data or TensorDataset(torch.ones(400, 4), torch.zeros(400, dtype=torch.int64))
     optimizer = torch.optim.SGD(trained or model.parameters(), 0.01)
-    with plants.watched(replayed=0) as session:
+    with plants.watched(cached_batches=0) as session:
         for number, (x, y) in enumerate(DataLoader(data, 8)):
             loss = torch.nn.functional.cross_entropy(model(x), y)
             optimizer.zero_grad()
@@ -120,7 +120,7 @@ def test_a_validation_without_eval_and_without_no_grad_has_its_line():
 def test_prefetching_a_batch_before_backward_is_not_a_validation():
     model, data = Network(), TensorDataset(torch.ones(400, 4), torch.zeros(400, dtype=torch.int64))
     optimizer = torch.optim.SGD(model.parameters(), 0.01)
-    with plants.watched(replayed=0) as session:
+    with plants.watched(cached_batches=0) as session:
         batches = iter(DataLoader(data, 8))
         x, y = next(batches)
         for _ in range(45):

@@ -9,6 +9,7 @@ RENAMED_OPTIONS: dict[str, dict[str, str]] = {
         "--layers": "-v",
         "--env": "tundish env",
         "--memory": "--memory-lines",
+        "--no-replay": "--no-cached-batches",
     },
     "doctor compare": {"--threshold": "--slower-than"},
     "tune": {

@@ -199,7 +199,7 @@ class FiguresJson(TypedDict):
     clock: str
     steps: int
     rare_steps: int
-    replayed: int
+    cached_batches: int
     ceiling_cpu_s: float
     few: bool
     host_parts: dict[str, float]

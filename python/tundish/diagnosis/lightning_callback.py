@@ -17,16 +17,17 @@ class DoctorCallback(callback_base()):  # type: ignore[misc]
 
         Trainer(callbacks=[DoctorCallback()]).fit(model)
 
-    steps, replay, layers, timeline, table, memory_lines    as in `tundish.doctor`
-    stop     end the training when everything is measured; otherwise it continues unwatched
-    quiet    print nothing
+    stop   end the training when everything is measured; otherwise it continues unwatched
+    quiet  print nothing
+
+    The other arguments are those of `tundish.doctor`.
     """
 
     def __init__(
         self,
         *,
         steps: int = 0,
-        replay: bool = True,
+        cached_batches: bool = True,
         layers: bool = True,
         stop: bool = False,
         quiet: bool = False,
@@ -36,7 +37,7 @@ class DoctorCallback(callback_base()):  # type: ignore[misc]
     ) -> None:
         super().__init__()
         more: dict[str, Any] = {"timeline": timeline, "table": table, "memory_lines": memory_lines}
-        self._doctor = doctor(steps=steps, replay=replay, layers=layers, **more)
+        self._doctor = doctor(steps=steps, cached_batches=cached_batches, layers=layers, **more)
         self._stop, self._quiet = stop, quiet
         self._watching = False
         self._verdict: Verdict | None = None

@@ -62,7 +62,7 @@ def _arguments() -> Arguments:
     about = "list a plan of tundish tune as one of the changes"
     arguments.option("--plan", "FILE", about)
     arguments.flag("--no-layers", "do not measure the layers of the model")
-    arguments.flag("--no-replay", "no steps with cached batches: compute the ceiling")
+    arguments.flag("--no-cached-batches", "no steps with cached batches: compute the ceiling")
     about = "also write the verdict as JSON, for doctor compare"
     arguments.option("-o,--output", "FILE", about)
     about = "also write an HTML page, and the JSON beside it"

@@ -92,8 +92,8 @@ def _run(
     settings.apply, settings.apply_to, settings.apply_at = apply, apply_to, apply_at
     if options.no_layers or apply:
         settings.layers = 0
-    if options.no_replay:
-        settings.replayed = 0
+    if options.no_cached_batches:
+        settings.cached_batches = 0
     timeline = "" if apply else options.timeline
     if not apply:
         set_recordings(

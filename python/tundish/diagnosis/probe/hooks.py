@@ -280,8 +280,8 @@ class Hooks:
                     return self._after_done(iterator, original)
                 loader = self._report(self._next_begins, iterator, loader_of)
                 self._finish_if_done()
-                if self._report(watch.is_replaying, iterator, loader):
-                    batch = self._report(watch.replay_batch, iterator, loader)
+                if self._report(watch.gives_cached_batch, iterator, loader):
+                    batch = self._report(watch.cached_batch, iterator, loader)
                     if batch is watch.EPOCH_ENDS:
                         raise StopIteration
                     if not watch.failed:

@@ -222,7 +222,7 @@ def _notes(facts: Facts, found: Figures) -> list[str]:
             f"{count_text(found.rare_steps, 'unusually long step')} omitted (validation, checkpoints)"
         )
     faster = 1 - (found.ceiling_s + found.parts["data"]) / found.step_s
-    if found.ceiling_from == "replay" and faster > UNEXPLAINED and not found.few:
+    if found.ceiling_from == "cached" and faster > UNEXPLAINED and not found.few:
         out.append(
             f"with cached batches the rest of the step is shorter by {percent_text(faster)} of the step: loading or "
             "other programs use CPUs that the training process needs"
