@@ -227,5 +227,5 @@ def test_the_page_of_error_codes_is_up_to_date():
 
 def test_remedies_name_only_verbs_that_exist():
     for entry in result_json("explain", "--all"):
-        for verb in re.findall(r"tundish ([a-z]+)", entry["remedy"]):
+        for verb in re.findall(r"tundish ([a-z]+)", entry["fix"]):
             assert verb in VERBS, entry

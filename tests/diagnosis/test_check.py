@@ -38,7 +38,7 @@ def test_a_finding_has_a_location_a_text_and_a_remedy(script):
     assert (one.end_line, one.end_column) == (LINE, 25)
     assert (one.check, one.level) == ("item-in-loop", "warning")
     assert one.excerpt[one.column - 1 : one.end_column - 1] == "loss.item()"
-    assert "detach" in one.remedy
+    assert "detach" in one.fix
     assert one.page == "docs/check.md#item-in-loop"
     assert not report
     assert report.problems == 1
@@ -191,7 +191,7 @@ def test_further_reads_in_a_notebook_are_named_with_their_cell(tmp_path):
     )
     (tmp_path / "a.ipynb").write_text(notebook(*cells))
     (finding,) = tundish.check(tmp_path).findings
-    assert finding.remedy.endswith("; cell 2, line 6 waits too if the tensor is on the GPU")
+    assert finding.fix.endswith("; cell 2, line 6 waits too if the tensor is on the GPU")
 
 
 def test_a_notebook_may_use_data_parallel(tmp_path):

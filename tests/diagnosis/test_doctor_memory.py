@@ -142,7 +142,7 @@ def test_kept_losses_are_reported_as_growing_with_their_graph():
     kept = []
     verdict, _, _ = watched(kept)
     found = verdict.as_json()["memory"]["long_lived"]
-    (grows,) = [one for one in found if one["why"] == "grows"]
+    (grows,) = [one for one in found if one["reason"] == "grows"]
     assert grows["line"] == line_of("out.square().mean()")
     assert grows["holds_graph"]
     assert grows["bytes_per_step"] == 4
@@ -229,7 +229,7 @@ def test_the_peak_of_a_gpu_step_is_explained_like_on_a_cpu():
     gradient = next(one for one in found["rows"] if one["kind"] == "gradients")
     assert gradient["inner"] == "train.py:24"
     (grows,) = found["long_lived"]
-    assert (grows["why"], grows["line"], grows["bytes"]) == ("grows", 8, 1024)
+    assert (grows["reason"], grows["line"], grows["bytes"]) == ("grows", 8, 1024)
 
 
 def test_the_curve_equals_the_sum_of_live_blocks_at_every_position():
@@ -327,7 +327,7 @@ def test_the_history_is_read_between_the_marks_of_the_loop(monkeypatch):
     }
     lines = {(one["kind"], one["line"]) for one in found["rows"]}
     assert lines >= {("activations", 3), ("temporary", 4), ("other", 0)}
-    assert [one["why"] for one in found["long_lived"]] == ["grows"]  # zero, then one tensor
+    assert [one["reason"] for one in found["long_lived"]] == ["grows"]  # zero, then one tensor
 
 
 def test_a_memory_history_started_by_the_script_is_left_alone(monkeypatch):

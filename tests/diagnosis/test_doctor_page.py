@@ -36,7 +36,7 @@ FINDING = {
     "check": "item-in-loop",
     "level": "warning",
     "text": "waits",
-    "remedy": "read it later",
+    "fix": "read it later",
     "page": "docs/check.md",
 }
 
@@ -166,7 +166,7 @@ def test_the_environment_section_equals_the_output_of_env(monkeypatch):
 
 
 def test_user_text_is_escaped_and_pictures_are_svg():
-    text = report_page(values([{**FINDING, "text": EVIL, "remedy": EVIL}]))
+    text = report_page(values([{**FINDING, "text": EVIL, "fix": EVIL}]))
     assert EVIL not in text
     assert "<script" not in text
     pictures = re.findall(r"<svg.*?</svg>", text, re.S)

@@ -189,11 +189,11 @@ def test_every_check_is_found_by_some_test_above():
 def test_gpu_only_findings_are_omitted_on_a_cpu():
     texts = {"item-in-loop": "r", "no-workers": "num_workers=4 and more", "gc-in-loop": "r"}
     findings = [
-        {"file": "/a/train.py", "line": 3, "check": name, "text": "t", "remedy": remedy}
-        for name, remedy in texts.items()
+        {"file": "/a/train.py", "line": 3, "check": name, "text": "t", "fix": fix}
+        for name, fix in texts.items()
     ]
     verdict = judge(facts([step()] * 20, cpus=1))
-    found = {one["check"]: one["remedy"] for one in with_costs(findings, verdict)}
+    found = {one["check"]: one["fix"] for one in with_costs(findings, verdict)}
     assert found == {"no-workers": "num_workers=1 and more", "gc-in-loop": "r"}
     assert "1 finding of tundish check omitted" in verdict.notes[-1]
     on_gpu = judge(facts([step()] * 20, torch=ON_GPU))
@@ -203,7 +203,7 @@ def test_gpu_only_findings_are_omitted_on_a_cpu():
 def test_the_cost_of_a_line_comes_from_its_samples():
     verdict = judge(facts([step(other=0.067)] * 20, lines=[line("other", 0.6), line("data", 0.1)]))
     places = [("/a/train.py", 3), ("/a/train.py", 9), ("", 0)]
-    findings = [{"file": file, "line": at, "text": "t", "remedy": "r"} for file, at in places]
+    findings = [{"file": file, "line": at, "text": "t", "fix": "r"} for file, at in places]
     found = with_costs(findings, verdict)
     assert [one["line"] for one in found] == [9, 3, 0]
     assert found[0]["seconds"] == pytest.approx(0.067 * 6 / 7)  # the saving of the proposed change

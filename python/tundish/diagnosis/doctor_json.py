@@ -16,7 +16,7 @@ class FindingJson(TypedDict):
     check: str
     level: str
     text: str
-    remedy: str
+    fix: str
     page: str
     seconds: float | None
 
@@ -157,7 +157,7 @@ class PredictedJson(TypedDict):
 
 
 class LongLivedJson(TypedDict):
-    why: str
+    reason: str
     file: str
     line: int
     text: str

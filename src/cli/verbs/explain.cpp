@@ -17,7 +17,7 @@ constexpr VerbHelp kHelp = {
 tundish explain 203)",
     .text = R"(Prints what an error code means, what causes it and what to do. With --all:
 every code, as the page docs/errors.md.)",
-    .json = R"({code, title, explanation, remedy}; with --all an array of these)"};
+    .json = R"({code, title, reason, fix}; with --all an array of these)"};
 
 // Replaces the placeholder of the file name for readers of the table.
 std::string remedy_text(const ErrorEntry& entry) {
@@ -30,8 +30,8 @@ std::string remedy_text(const ErrorEntry& entry) {
 Json entry_json(const ErrorEntry& entry) {
   return {{"code", error_name(entry.code)},
           {"title", entry.title},
-          {"explanation", entry.explanation},
-          {"remedy", remedy_text(entry)}};
+          {"reason", entry.explanation},
+          {"fix", remedy_text(entry)}};
 }
 
 std::string page() {

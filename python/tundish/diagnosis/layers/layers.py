@@ -65,7 +65,7 @@ class Layers:
         lines = layers_text(self.values, LONG)
         for finding in self.findings:
             cost = f" ({finding['seconds'] * 1e3:.2f} ms)" if finding["seconds"] else ""
-            lines += ["", f"{finding['check']}: {finding['text']}{cost}", f"  {finding['remedy']}"]
+            lines += ["", f"{finding['check']}: {finding['text']}{cost}", f"  {finding['fix']}"]
         return "\n".join(lines) + "\n"
 
 

@@ -34,7 +34,7 @@ def check(
 
     Unit tests and generated files are checked for errors only, unless `select` names checks.
     `print(report)` shows the report; `report.findings` have `file`, `line`, `check`, `text`,
-    `remedy`.
+    `fix`.
     """
     began = time.perf_counter()
     chosen = choose(select, ignore)
@@ -175,8 +175,8 @@ def _finding(source: Source, check: Check, found: Found) -> Finding:
         check=check.id,
         level=check.level,
         text=found.text,
-        why=check.why,
-        remedy=found.remedy,
+        reason=check.reason,
+        fix=found.fix,
         page=check.page,
         excerpt=text,
     )

@@ -82,8 +82,8 @@ def _explain(check: Check, as_json: bool) -> int:
     if as_json:
         print_json(_about(check))
         return OK
-    lines = [f"{check.id}: {check.title} ({check.level})", "", check.why, ""]
-    lines += [f"fix: {check.remedy}", ""]
+    lines = [f"{check.id}: {check.title} ({check.level})", "", check.reason, ""]
+    lines += [f"fix: {check.fix}", ""]
     lines += ["found:", *(f"    {line}" for line in check.before.splitlines())]
     if check.after:
         lines += ["instead:", *(f"    {line}" for line in check.after.splitlines())]
@@ -94,5 +94,5 @@ def _explain(check: Check, as_json: bool) -> int:
 
 
 def _about(check: Check) -> dict[str, str]:
-    names = ("level", "title", "why", "remedy", "page")
+    names = ("level", "title", "reason", "fix", "page")
     return {"check": check.id, **{name: getattr(check, name) for name in names}}

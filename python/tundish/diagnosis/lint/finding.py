@@ -23,8 +23,8 @@ class Finding:
     check: str
     level: str
     text: str
-    why: str
-    remedy: str
+    reason: str
+    fix: str
     page: str
     excerpt: str
 
@@ -44,8 +44,8 @@ class Finding:
             "end_line": self.end_line,
             "end_column": self.end_column,
             "text": self.text,
-            "why": self.why,
-            "remedy": self.remedy,
+            "reason": self.reason,
+            "fix": self.fix,
             "page": self.page,
             "excerpt": self.excerpt,
         }

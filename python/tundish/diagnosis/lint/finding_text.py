@@ -1,4 +1,4 @@
-"""Formats a report for people: location, finding, code with a caret, reason and remedy."""
+"""Formats a report for people: location, finding, code with a caret, reason and fix."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _finding_text(finding: Finding, color: bool) -> str:
     lines = [f"{printable(finding.place)}: {level}: {printable(finding.text)} [{finding.check}]"]
     if code.strip():
         lines += [f"    {code}", f"    {caret}"]
-    lines += [f"  why: {first_sentence(finding.why)}", f"  fix: {printable(finding.remedy)}", ""]
+    lines += [f"  why: {first_sentence(finding.reason)}", f"  fix: {printable(finding.fix)}", ""]
     return "\n".join(lines)
 
 

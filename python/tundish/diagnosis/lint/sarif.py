@@ -51,8 +51,8 @@ def _rule(name: str) -> dict[str, Any]:
     return {
         "id": name,
         "shortDescription": {"text": check.title},
-        "fullDescription": {"text": check.why},
-        "help": {"text": f"{check.remedy} ({check.page})"},
+        "fullDescription": {"text": check.reason},
+        "help": {"text": f"{check.fix} ({check.page})"},
         "defaultConfiguration": {"level": check.level},
     }
 
@@ -72,7 +72,7 @@ def _result(finding: Finding, rule: int) -> dict[str, Any]:
         "ruleId": finding.check,
         "ruleIndex": rule,
         "level": finding.level,
-        "message": {"text": f"{finding.text}{cell}. Fix: {finding.remedy}"},
+        "message": {"text": f"{finding.text}{cell}. Fix: {finding.fix}"},
         "locations": [
             {"physicalLocation": {"artifactLocation": _location(finding.file), "region": region}}
         ],

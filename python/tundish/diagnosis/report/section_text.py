@@ -116,12 +116,12 @@ def memory_lines(found: MemoryJson | None) -> list[str]:
     for tensor in found["long_lived"][:MOST_LONG_LIVED]:
         grows = (
             f", {size_text(tensor['bytes_per_step'])} more in each step"
-            if tensor["why"] == "grows"
+            if tensor["reason"] == "grows"
             else ""
         )
         graph = "; holds its autograd graph: keep x.detach()" if tensor["holds_graph"] else ""
         lines.append(
-            f"    {size_text(tensor['bytes']):>11}  {tensor['why']}{grows}: {location_text(tensor['file'], tensor['line'])}{graph}"
+            f"    {size_text(tensor['bytes']):>11}  {tensor['reason']}{grows}: {location_text(tensor['file'], tensor['line'])}{graph}"
         )
     return lines + [f"  note: {text}" for text in found["notes"]]
 

@@ -226,7 +226,7 @@ def _findings(findings: list[FindingWithCodeJson]) -> list[str]:
     for finding in findings[:MOST_FINDINGS]:
         cost = f" ({ms(finding['seconds'])} per step)" if finding["seconds"] else ""
         out.append(
-            code_block(finding, f"{finding['check']}: {finding['text']}{cost}", finding["remedy"])
+            code_block(finding, f"{finding['check']}: {finding['text']}{cost}", finding["fix"])
         )
     if len(findings) > MOST_FINDINGS:
         out.append(f"<p>and {len(findings) - MOST_FINDINGS} more: tundish check</p>")

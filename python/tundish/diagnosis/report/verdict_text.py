@@ -159,7 +159,7 @@ def _findings(verdict: Verdict, notes: bool) -> list[str]:
         )
         seconds = finding.get("seconds")
         cost = f" ({ms(seconds)} per step)" if seconds else ""
-        lines += [f"    {place}{finding['text']}{cost}", f"       {finding['remedy']}"]
+        lines += [f"    {place}{finding['text']}{cost}", f"       {finding['fix']}"]
     if len(found) > most:
         lines.append(f"    and {len(found) - most} more")
     return lines

@@ -52,7 +52,7 @@ class MemoryCurve:
 class LongLivedFacts:
     """Tensors of one line that outlive their step."""
 
-    why: str
+    reason: str
     file: str
     line: int
     text: str

@@ -41,7 +41,7 @@ def check_layers(facts: LayersFacts | None) -> list[FindingJson]:
             "check": check.id,
             "level": check.level,
             "text": finding.text,
-            "remedy": finding.remedy,
+            "fix": finding.fix,
             "page": check.page,
             "seconds": finding.seconds,
         }
@@ -62,7 +62,7 @@ def check_run(facts: Facts) -> list[FindingJson]:
             "check": check.id,
             "level": check.level,
             "text": finding.text,
-            "remedy": finding.remedy,
+            "fix": finding.fix,
             "page": check.page,
             "seconds": None,
         }

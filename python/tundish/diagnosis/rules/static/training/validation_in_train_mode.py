@@ -40,9 +40,9 @@ CHECK = Check(
     id="validation-in-train-mode",
     title="evaluation in training mode",
     level="error",
-    why="In training mode, dropout drops activations, and batch norm uses and updates the statistics with the "
+    reason="In training mode, dropout drops activations, and batch norm uses and updates the statistics with the "
     "validation batch: the accuracy is wrong and the model changes.",
-    remedy="Call model.eval() before the evaluation and model.train() after it.",
+    fix="Call model.eval() before the evaluation and model.train() after it.",
     before="with torch.no_grad():\n    for x, y in val_loader:\n        correct += (model(x).argmax(1) == y).sum()",
     after="model.eval()\nwith torch.no_grad():\n    for x, y in val_loader:\n"
     "        correct += (model(x).argmax(1) == y).sum()\nmodel.train()",
