@@ -141,7 +141,7 @@ def _run_serving(
     finally:
         workers.stop()
     result["processes"] = workers.count
-    result["why_one_process"] = workers.why_one_process or None
+    result["one_process_reason"] = workers.one_process_reason or None
     return result, code
 
 

@@ -95,7 +95,7 @@ def test_a_compiled_model_gets_a_reason_instead_of_a_table():
     facts, seen = watched(model)
     assert facts.phase == "done"
     assert facts.layers is None
-    assert facts.layers_why.startswith("head (Linear) is compiled by torch.compile")
+    assert facts.layers_missing_reason.startswith("head (Linear) is compiled by torch.compile")
     assert not any(hooks for _, hooks in seen)
     text = verdict_text(judge(facts), all_layers=True)
     assert "Layers not measured: head (Linear) is compiled" in text
@@ -106,7 +106,7 @@ def test_a_script_that_ends_in_the_middle_leaves_no_hook():
     facts, seen = watched(Network(), most=whole.index("layers") + 1)
     assert seen[-1][0] == facts.phase == "layers"
     assert facts.layers is None
-    assert facts.layers_why == "the script ended before the layers were measured"
+    assert facts.layers_missing_reason == "the script ended before the layers were measured"
     assert len(HOOKS) == 0
     assert torch.autograd.backward.__module__ == "torch.autograd"
 
@@ -118,7 +118,7 @@ def test_an_internal_error_is_reported_and_the_script_continues(monkeypatch):
     monkeypatch.setattr("tundish.diagnosis.probe.layers.modules.Modules.entered", fails)
     facts, _ = watched(Network())
     assert facts.phase == "done"
-    assert facts.layers_why == "RuntimeError: planted"
+    assert facts.layers_missing_reason == "RuntimeError: planted"
     assert not torch.utils._python_dispatch._get_current_dispatch_mode_stack()
     assert len(HOOKS) == 0
 
@@ -150,14 +150,14 @@ def test_all_ranks_take_the_same_steps(monkeypatch):
     plain = sum(one.phase == "layers" for one in watched(model)[0].steps)
     model.head.compile(backend="eager")
     facts, _ = watched(model)
-    assert facts.layers_why.startswith("head (Linear) is compiled")
+    assert facts.layers_missing_reason.startswith("head (Linear) is compiled")
     assert sum(one.phase == "layers" for one in facts.steps) == plain == 3
 
 
 def test_layers_are_not_measured_unless_requested():
     facts, seen = watched(Network(), layers=0)
     assert facts.layers is None
-    assert facts.layers_why == ""
+    assert facts.layers_missing_reason == ""
     assert "layers" not in {phase for phase, _ in seen}
 
 

@@ -110,7 +110,7 @@ def test_the_peak_has_every_kind_with_its_bytes_and_lines(plain):
 def test_the_report_includes_the_tuners_prediction(plain):
     verdict, _, _, before = plain
     found = verdict.as_json()["memory"]
-    assert found["predicted_failed"] == ""
+    assert found["predicted_missing_reason"] == ""
     predicted = found["predicted"]
     assert predicted["method"] == "fake tensors"
     data = found["kinds"]["other"]  # the dataset is in memory but not part of a step

@@ -46,7 +46,7 @@ LAYERS = LayersFacts(
     steps=3,
     total_s=0.03,
     outside_s=0.001,
-    counting_failed="",
+    counts_missing_reason="",
     roof=RoofFacts(4e12, {"bf16": 8e14, "tf32": 4e14}, 0.6),
     rows=[
         LayerFacts(
@@ -258,7 +258,7 @@ def test_most_layers_are_folded():
 
 def test_a_report_without_layers_says_why():
     assert "<h2>Layers</h2>" not in report_page(values(layers=None))
-    text = report_page(values(layers=None, layers_why=f"it is compiled {EVIL}"))
+    text = report_page(values(layers=None, layers_missing_reason=f"it is compiled {EVIL}"))
     assert "No table: it is compiled &lt;script" in text
 
 

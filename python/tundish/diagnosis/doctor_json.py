@@ -180,7 +180,7 @@ class MemoryJson(TypedDict):
     rest_bytes: int
     curve: CurveJson
     predicted: PredictedJson | None
-    predicted_failed: str
+    predicted_missing_reason: str
     long_lived: list[LongLivedJson]
     notes: list[str]
 
@@ -305,7 +305,7 @@ class ReportJson(OriginJson):
     torch: TorchJson | None
     gpu: GpuJson | None
     layers: LayersJson | None
-    layers_why: str
+    layers_missing_reason: str
     notes: list[str]
     ranks: list[RankJson]
     findings: list[FindingWithCodeJson]

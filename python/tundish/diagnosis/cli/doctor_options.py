@@ -34,8 +34,8 @@ See tundish help doctor compare for the options of the comparison. tundish env c
 the machine.""",
     json="""\
 {version, sentence, cause, figures, changes, loading, loader, lines, steps, overhead_s,
-phase, torch, gpu, layers, layers_why, notes, ranks, findings, applied, tables, memory,
-timeline, processes, exit, command, machine, versions, environment};
+phase, torch, gpu, layers, layers_missing_reason, notes, ranks, findings, applied,
+tables, memory, timeline, processes, exit, command, machine, versions, environment};
 docs/doctor-json.md describes every key. cause.name is one of storage, decode,
 transform, dataset, collate, workers, loader, copy, communication, straggler, host,
 sync, launch, compute; cause and figures are null without a step. Times are seconds of a

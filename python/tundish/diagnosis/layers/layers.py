@@ -104,7 +104,7 @@ def layers(
         profile = measure_layers(model, step, threading.get_ident(), steps, host_s)
     values = layers_json(profile.result)
     if values is None:
-        raise ArgumentError(f"the layers cannot be measured: {profile.why}")
+        raise ArgumentError(f"the layers cannot be measured: {profile.missing_reason}")
     return Layers(values, check_layers(profile.result))
 
 

@@ -91,7 +91,9 @@ class MemoryRecorder:
         try:
             self._facts = replace(facts, predicted=self._prediction())
         except Exception as error:
-            self._facts = replace(facts, predicted_failed=f"{type(error).__name__}: {error}")
+            self._facts = replace(
+                facts, predicted_missing_reason=f"{type(error).__name__}: {error}"
+            )
         finally:
             self._model, self._shapes = None, None
             self._owners.clear()

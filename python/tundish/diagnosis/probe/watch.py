@@ -238,7 +238,7 @@ class Watch:
         if self.phase == "cached":
             return self._in_phase >= self.settings.cached_batches
         if self.phase == "layers":
-            failed = bool(self.layers.why) and self.world <= 1
+            failed = bool(self.layers.missing_reason) and self.world <= 1
             return failed or self._in_phase > self.settings.layers
         return False
 

@@ -47,7 +47,7 @@ def report_page(values: ReportJson) -> str:
             *_predictions(values, figures),
             *_waterfall(figures, _cause(values)),
             *_gpu(values.get("gpu"), _cause(values)),
-            *layer_parts(values.get("layers"), values.get("layers_why", "")),
+            *layer_parts(values.get("layers"), values.get("layers_missing_reason", "")),
             *_steps(values),
             *_ranks(values["ranks"]),
             *_stages(values),

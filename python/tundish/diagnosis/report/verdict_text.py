@@ -137,7 +137,7 @@ def _applied(verdict: Verdict) -> list[str]:
 
 def _layers(verdict: Verdict, found: Figures, all_layers: bool) -> list[str]:
     """Returns the slowest layers if the model takes most of the step, or all layers on request."""
-    why = verdict.facts.layers_why
+    why = verdict.facts.layers_missing_reason
     if why and all_layers:
         return ["", f"  Layers not measured: {why}"]
     measured = layers_json(verdict.facts.layers)

@@ -89,7 +89,7 @@ class MemoryFacts:
     long_lived: list[LongLivedFacts]
     notes: list[str]
     predicted: PredictedMemory | None = None
-    predicted_failed: str = ""
+    predicted_missing_reason: str = ""
 
 
 @dataclass(frozen=True)
