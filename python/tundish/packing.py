@@ -51,7 +51,7 @@ def pack(
     resume      continue an interrupted pack of this output; False: start over
     options     options of `tundish pack --help`: force=True, skip_bad=True, dry_run=True, codec="keep",
                 tables="builtin", max_growth=1.1, strip_metadata=True, threads=4;
-                filter="label=cat and width>=64" (or a list), sample="10%", seed=1, limit=1000,
+                filter="label=cat and width>=64" (or a list), subset="10%", seed=1, samples=1000,
                 duplicates="drop" (docs/pack.md);
                 resize="shortest=256", center_crop=224, reencode="jpeg:q90", prove=True (docs/pack.md)
 

@@ -170,7 +170,7 @@ constexpr std::array kTable = {
                "processes=0 reads the samples in the calling process"},
     ErrorEntry{
         ErrorCode::nothing_chosen, "has no selected sample",
-        "The dataset has samples, but the filter, --sample or a part of the split selects none.",
+        "The dataset has samples, but the filter, --subset or a part of the split selects none.",
         "change the filter, the sample, the share or --seed; tundish info {file} --list "
         "shows keys and labels"},
     ErrorEntry{

@@ -99,7 +99,7 @@ def test_a_file_may_be_named_load(three_packed, tmp_path):
 def test_the_demo_runs_without_python_beside_it(tmp_path):
     """The program alone reports what is missing and completes the steps that need no Python."""
     shutil.copy(PROGRAM, tmp_path / "tundish")
-    words = ["./tundish", "demo", "--images", "20", "--seconds", "0.02", "--work", "work"]
+    words = ["./tundish", "demo", "--samples", "20", "--seconds", "0.02", "--work", "work"]
     alone = {"PATH": "", "HOME": str(tmp_path)}
     result = subprocess.run(words, capture_output=True, cwd=tmp_path, env=alone)
     assert result.returncode == 0, err(result)
@@ -120,7 +120,7 @@ def test_the_demo_runs_without_python_beside_it(tmp_path):
 def test_the_demo_touches_nothing_that_no_demo_made(name, tmp_path):
     write(tmp_path / name, b"mine")
     before = tree(tmp_path)
-    result = tundish("demo", "--images", "10", "--work", ".", cwd=tmp_path)
+    result = tundish("demo", "--samples", "10", "--work", ".", cwd=tmp_path)
     assert result.returncode == 2
     assert "tundish demo --work NEW-FOLDER" in err(result)
     assert tree(tmp_path) == before

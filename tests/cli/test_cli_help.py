@@ -145,6 +145,12 @@ RENAMED_OPTIONS = [
     ("view", "--batch", "--batch-size"),
     ("env", "--record", "--record-bytes"),
     ("demo", "--milliseconds", "--seconds"),
+    ("demo", "--images", "--samples"),
+    ("info", "--count", "--samples"),
+    ("pack", "--limit", "--samples"),
+    ("pack", "--prove-sample", "--prove-samples"),
+    ("pack", "--sample", "--subset"),
+    ("top", "--count", "--snapshots"),
 ]
 
 

@@ -160,7 +160,8 @@ def test_stripped_packs_have_no_metadata_and_the_same_pixels(folder, tmp_path):
         np.asarray(Image.open(io.BytesIO(d))) for d in (back, (folder / "a" / name).read_bytes())
     ]
     assert np.array_equal(*pixels)
-    assert tundish_json("info", "--list", target, "--from", "7", "--count", "1")["codec"] == "lanes"
+    words = ["--from", "7", "--samples", "1"]
+    assert tundish_json("info", "--list", target, *words)["codec"] == "lanes"
 
 
 def test_a_jpeg_that_would_grow_is_stored_unchanged(folder, tmp_path):
@@ -171,7 +172,7 @@ def test_a_jpeg_that_would_grow_is_stored_unchanged(folder, tmp_path):
 
 def test_damage_in_a_record_is_found_when_it_is_loaded(pack, tmp_path):
     rows = [
-        tundish_json("info", "--list", pack, "--from", str(n), "--count", "1") for n in range(3)
+        tundish_json("info", "--list", pack, "--from", str(n), "--samples", "1") for n in range(3)
     ]
     assert [row["codec"] for row in rows] == ["lanes"] * 3
     data = bytearray(pack.read_bytes())

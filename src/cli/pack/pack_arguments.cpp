@@ -22,7 +22,7 @@ tundish pack shard-000.tar -o train.tnd
 tundish pack photos/ -o train.tnd --codec keep
 tundish pack photos/ -o train256.tnd --resize shortest=256 --prove
 tundish pack photos/ -o cats.tnd --filter "label=cat and width>=64"
-tundish pack photos/ -o part.tnd --duplicates drop --sample 10%
+tundish pack photos/ -o part.tnd --duplicates drop --subset 10%
 tundish pack data.h5 -o train.tnd --image train/x --label train/y
 tundish pack photos/ -o train.tnd --shard-size 1GiB
 tundish pack photos/ -o train.tnd --shard 3/12
@@ -49,10 +49,10 @@ opens as one dataset. --shard I/N packs part I of N (0 to N-1) as
 OUT-0000I-of-0000N.tnd, so that N machines can pack one source; when all parts exist,
 --manifest writes the list.
 
---filter, --duplicates, --sample and --limit choose samples, in this order; each works
+--filter, --duplicates, --subset and --samples choose samples, in this order; each works
 on the samples that the previous one kept. A filter compares key, label, width, height,
 bytes, codec, or a text or number field with a value: = != < <= > >=, ~ and !~ with a
-pattern such as *.png; "and" joins comparisons. A sample is drawn by a hash of its key,
+pattern such as *.png; "and" joins comparisons. A subset is drawn by a hash of the keys,
 so the choice stays when data is added. Classes keep their numbers.
 
 JPEGs are re-coded without loss ("lanes"): smaller, and several times faster to decode.
@@ -71,7 +71,7 @@ kept_as_they_came: images in a format that cannot be decoded; null with --dry-ru
 file_bytes, id, log; lanes is {images, jpeg_bytes, record_bytes, restore_bytes,
 trained_on, kept}, kept counts by reason the JPEGs that were not re-coded; files lists
 the packs that were written; resumed_at: samples that an interrupted pack had done; id
-is null for several files; chosen is {of, samples, filter, sample, seed, limit,
+is null for several files; chosen is {of, samples, filter, subset, seed, limit,
 duplicates} or null, duplicates an array of {key, duplicate_of, same_label};
 preprocess is {options, changed, kept, kept_smaller, bytes_before, bytes_after} or
 null; proof is null without --prove; docs/pack.md explains both.

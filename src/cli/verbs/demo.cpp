@@ -151,13 +151,13 @@ void print_as_json(const Demo& demo, const Shell& shell, const Pack& pack,
 int run_demo(const Words& words, Shell& shell) {
   Demo demo;
   demo.work = "tundish-demo";
-  std::uint64_t images = 1000;
+  std::uint64_t samples = 1000;
   double seconds = 0;  // 0: each half's default
   std::string steps;
   Arguments arguments(kHelp, shell);
   arguments.option(demo.source, "--data", "SRC", "your own folder, list or archive");
   arguments.option(demo.work, "--work", "DIR", "where to write (tundish-demo)");
-  arguments.option(images, "--images", "N", "sample photos to make (1000)", 10, 1'000'000);
+  arguments.option(samples, "--samples", "N", "sample photos to make (1000)", 10, 1'000'000);
   arguments.option(seconds, "--seconds", "S", "of each timed run (1; against torch 2.5)", 0.001,
                    3600);
   arguments.option(steps, "--steps", "N", "training steps");
@@ -166,7 +166,7 @@ int run_demo(const Words& words, Shell& shell) {
   take_demo_folder(demo.work);
   demo.pack = demo.work + "/demo.tnd";
   if (demo.source.empty()) {
-    make_set(demo, shell, images);
+    make_set(demo, shell, samples);
   } else {
     demo.folder = fs::absolute(demo.source).string();
   }

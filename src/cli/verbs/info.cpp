@@ -17,7 +17,7 @@ constexpr VerbHelp kHelp = {
     .usage = "DATA [--list | --stats] [options]",
     .examples = R"(tundish info train.tnd
 tundish info photos/
-tundish info train.tnd --list --from 1000 --count 10
+tundish info train.tnd --list --from 1000 --samples 10
 tundish info train.tnd --stats
 tundish info scans.tnd --stats --mode L
 tundish info photos/ --stats --samples 20000)",
@@ -68,13 +68,12 @@ bool parse(InfoArguments& out, const Words& words, Shell& shell) {
   arguments.flag(out.list, "--list", "print a line per record");
   arguments.flag(out.stats, "--stats", "decode the images: mean, deviation, sizes, bad images");
   add_source_words(arguments, out.about);
+  std::uint64_t samples = 0;
+  arguments.option(samples, "--samples", "N", "--list: at most N; --stats: N evenly spaced (all)",
+                   1, UINT32_MAX);
   arguments.section("--list");
   arguments.option(out.list_options.from, "--from", "N", "first record (0)", 0, UINT64_MAX);
-  arguments.option(out.list_options.count, "--count", "N", "at most N records (all)", 0,
-                   UINT64_MAX);
   arguments.section("--stats");
-  arguments.option(out.stats_options.samples, "--samples", "N", "N evenly spaced images only (all)",
-                   1, UINT32_MAX);
   arguments.option(out.mode, "--mode", "MODE",
                    "RGB, or L: the one channel of Loader(mode=\"L\") (RGB)");
   arguments.flag(out.stats_options.exif_orientation, "--exif-orientation",
@@ -82,6 +81,10 @@ bool parse(InfoArguments& out, const Words& words, Shell& shell) {
   add_threads(arguments, out.stats_options.threads);
   if (!arguments.parse(words)) return false;
   arguments.exclude("--stats", {"--list"});
+  if (samples > 0) {
+    if (!out.list && !out.stats) throw UsageError("--samples is only for --list and --stats");
+    out.list_options.count = out.stats_options.samples = samples;
+  }
   if (out.mode != "RGB" && out.mode != "L") {
     throw UsageError(fmt::format("--mode: {} is neither RGB nor L", printable(out.mode)));
   }

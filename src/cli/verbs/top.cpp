@@ -41,9 +41,9 @@ reading, decoding, augmenting, cache_hits), and stats: all of Loader.stats())"};
 
 struct TopArguments {
   double interval = 0;  // seconds; 0: default
-  std::uint64_t count = 0, port = 0;
+  std::uint64_t snapshots = 0, port = 0;
   bool serve = false;
-  bool repeats() const { return interval > 0 || count > 0; }
+  bool repeats() const { return interval > 0 || snapshots > 0; }
   int wait_ms() const {
     return interval > 0 ? static_cast<int>(std::lround(1000 * interval)) : 1000;
   }
@@ -53,7 +53,7 @@ struct TopArguments {
 bool parse(TopArguments& out, const Words& words, Shell& shell) {
   Arguments arguments(kHelp, shell);
   arguments.option(out.interval, "--interval", "S", "seconds between two snapshots (1)", 0.1, 3600);
-  arguments.option(out.count, "--count", "N", "end after N snapshots", 1, 1'000'000'000);
+  arguments.option(out.snapshots, "--snapshots", "N", "end after N snapshots", 1, 1'000'000'000);
   arguments.flag(out.serve, "--serve", "charts in a browser of this machine");
   arguments.section("--serve");
   arguments.option(out.port, "--port", "N", "the port (any free one)", 1, 65535);
@@ -92,7 +92,7 @@ int print_snapshots(const TopArguments& arguments, Sampler& sampler, const Shell
       for (const std::string& line : frame_lines(snapshot, style)) shell.print(line + '\n');
     }
     shell.flush();
-    if (!arguments.repeats() || done + 1 == arguments.count) return kOk;
+    if (!arguments.repeats() || done + 1 == arguments.snapshots) return kOk;
     if (!shell.json && !shell.quiet) shell.print("\n");
   }
 }
@@ -104,7 +104,7 @@ int show_live(const TopArguments& arguments, Sampler& sampler, bool color) {
   for (std::uint64_t done = 0; !stop_flag().load(); ++done) {
     // Shows the first rates early, although they cover a short time.
     if (screen.wait_for_quit(done == 0 ? 250 : arguments.wait_ms())) return kOk;
-    if (done > 0 && done == arguments.count) return kOk;
+    if (done > 0 && done == arguments.snapshots) return kOk;
     std::vector<std::string> lines =
         frame_lines(sampler.take(), {.width = screen.size().width, .blocks = blocks});
     if (color) std::transform(lines.begin(), lines.end(), lines.begin(), in_color);
@@ -146,7 +146,7 @@ int run_top(const Words& words, Shell& shell) {
   TopArguments arguments;
   if (!parse(arguments, words, shell)) return kOk;
   if (arguments.serve && arguments.repeats()) {
-    throw UsageError("--serve takes neither --interval nor --count: the page asks");
+    throw UsageError("--serve takes neither --interval nor --snapshots: the page asks");
   }
   Sampler sampler;
   if (arguments.serve) return serve(arguments, sampler, shell);
