@@ -62,10 +62,10 @@ def test_bench_load_shows_a_waterfall_of_the_stages(three_packed):
 
 def test_bench_load_says_how_long_a_trainer_would_wait(three_packed):
     words = ["bench", "load", three_packed, "--seconds", "0.05", "--size", "8", "--batch-size", "2"]
-    report = result_json(*words, "--trainer", "1000000000")
+    report = result_json(*words, "--train-rate", "1000000000")
     assert report["trainer_wait_share"] == pytest.approx(1, abs=0.02)
-    assert result_json(*words, "--trainer", "1")["trainer_wait_share"] == 0
-    assert "of 1 images/s would wait 0 % of its time" in out(tundish(*words, "--trainer", "1"))
+    assert result_json(*words, "--train-rate", "1")["trainer_wait_share"] == 0
+    assert "of 1 images/s would wait 0 % of its time" in out(tundish(*words, "--train-rate", "1"))
 
 
 def test_bench_load_sweeps_over_numbers_of_threads(three_packed, tmp_path):

@@ -147,9 +147,11 @@ RENAMED_OPTIONS = [
     ("demo", "--milliseconds", "--seconds"),
     ("demo", "--images", "--samples"),
     ("info", "--count", "--samples"),
+    ("bench load", "--trainer", "--train-rate"),
     ("pack", "--limit", "--samples"),
     ("pack", "--prove-sample", "--prove-samples"),
     ("pack", "--sample", "--subset"),
+    ("pack", "--tables", "--lanes-tables"),
     ("top", "--count", "--snapshots"),
 ]
 

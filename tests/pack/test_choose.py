@@ -104,7 +104,7 @@ def test_sampling_does_not_depend_on_threads_shards_or_packing(photos, tmp_path)
 
 
 def test_split_writes_parts_that_stay_when_data_are_added(photos, tmp_path):
-    words = ["--by", "hash", "train=0.7,val=30%", "--seed", "3"]
+    words = ["train=0.7,val=30%", "--seed", "3"]
     report = result_json("split", photos, *words, "-o", tmp_path / "a")
     assert set(report) == documented_keys("split")
     train, val = keys(tmp_path / "a-train.tnd"), keys(tmp_path / "a-val.tnd")
@@ -135,7 +135,7 @@ def test_split_makes_its_folder(photos, tmp_path):
 
 
 def test_split_copies_the_records_of_a_pack(photos, tmp_path):
-    result_json("pack", photos, "-o", tmp_path / "all.tnd", "--tables", "builtin")
+    result_json("pack", photos, "-o", tmp_path / "all.tnd", "--lanes-tables", "builtin")
     report = result_json("split", tmp_path / "all.tnd", "a=0.5,b=0.5", "-o", tmp_path / "x")
     assert [part["copied"] for part in report["parts"]] == [
         part["samples"] for part in report["parts"]

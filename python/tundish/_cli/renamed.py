@@ -12,6 +12,7 @@ RENAMED_OPTIONS: dict[str, dict[str, str]] = {
         "--no-replay": "--no-cached-batches",
     },
     "doctor compare": {"--threshold": "--slower-than"},
+    "run": {"--node": "--node-rank"},
     "tune": {
         "--tricks": "--select",
         "--without": "--ignore",

@@ -176,7 +176,7 @@ bool parse(PackArguments& out, const Words& words, Shell& shell) {
   arguments.flag(out.skip_bad, "--skip-bad", "exit code 0 despite refused files");
   arguments.flag(out.dry_run, "-n,--dry-run", "only examine the source, write nothing");
   arguments.option(out.codec, "--codec", "C", "lanes (default): re-code JPEGs; keep: unchanged");
-  arguments.option(out.tables, "--tables", "T", "lanes tables: train, builtin, or auto (default)");
+  arguments.option(out.tables, "--lanes-tables", "T", "train, builtin, or auto (default)");
   arguments.option(growth, "--max-growth", "X", "keep a JPEG that would grow by more (1.10)");
   arguments.flag(out.strip, "--strip-metadata", "drop EXIF, ICC and comments: no exact restore");
   arguments.option(out.progress, "--progress", "P",
@@ -204,7 +204,7 @@ bool parse(PackArguments& out, const Words& words, Shell& shell) {
   }
   out.checkpoint = seconds_of(checkpoint);
   check_choice("--codec", out.codec, {"lanes", "keep"});
-  check_choice("--tables", out.tables, {"train", "builtin", "auto"});
+  check_choice("--lanes-tables", out.tables, {"train", "builtin", "auto"});
   check_choice("--progress", out.progress, {"auto", "never", "json"});
   out.max_growth = number_of(growth, "--max-growth");
   return true;
