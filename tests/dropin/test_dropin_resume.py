@@ -86,7 +86,7 @@ def test_a_resumed_rank_may_set_the_epoch_that_it_is_in(folder):
 
 
 def test_a_loader_with_torchs_order_can_be_pickled(folder):
-    loader = pickle.loads(pickle.dumps(make(folder, order="sampler")))
+    loader = pickle.loads(pickle.dumps(make(folder, order_from="sampler")))
     assert sum(len(labels) for _, labels in loader) == 15
 
 

@@ -90,7 +90,7 @@ def same_dicts(ours, theirs):
 @pytest.mark.parametrize("form", [in_place, renamed, held, as_stored, with_closure(fixed), fixed])
 def test_images_in_arrow_files_give_torchs_batches(saved, form):
     theirs = DataLoader(saved.with_transform(form), 4)
-    ours = accelerated(theirs, prove=2)
+    ours = accelerated(theirs, prove_batches=2)
     assert same_dicts(ours, theirs)
     assert same_dicts(ours, theirs), "the second epoch"
     assert "equal values" in ours.report.proof
@@ -126,14 +126,14 @@ def test_an_imagefolder_is_read_from_its_files(folder, tmp_path):
         "imagefolder", data_dir=folder / "photos", split="train", cache_dir=tmp_path / "cache"
     )
     theirs = DataLoader(loaded.with_transform(renamed), 4)
-    ours = accelerated(theirs, pack=tmp_path / "train.tnd", prove=3)
+    ours = accelerated(theirs, pack=tmp_path / "train.tnd", prove_batches=3)
     assert f"{COUNT} files" in str(ours.report)
     assert same_dicts(ours, theirs)
     ours.close()
 
 
 def test_a_random_transform_draws_for_each_image(saved):
-    loader = accelerated(DataLoader(saved.with_transform(drawn), 8, shuffle=True), prove=1)
+    loader = accelerated(DataLoader(saved.with_transform(drawn), 8, shuffle=True), prove_batches=1)
     epochs = [sorted(n for batch in loader for n in batch["y"].tolist()) for _ in range(2)]
     assert epochs[0] == epochs[1] == sorted(n % 3 for n in range(COUNT))
     assert list(next(iter(loader))) == ["x", "y"]

@@ -223,8 +223,8 @@ def test_an_object_that_is_not_a_loader_is_refused():
         tundish.accelerate(DataLoader(OwnSet(), 4), batch_size=3)
     with pytest.raises(TypeError, match="takes a torch DataLoader, not NoneType"):
         tundish.accelerate(None)
-    with pytest.raises(ValueError, match="order must be"):
-        tundish.accelerate(DataLoader(OwnSet(), 4), order="random")
+    with pytest.raises(ValueError, match="order_from must be"):
+        tundish.accelerate(DataLoader(OwnSet(), 4), order_from="random")
 
 
 def test_timms_prefetch_loader_is_refused_with_the_option_that_avoids_it():

@@ -35,7 +35,7 @@ NAMES = ["ImageFolder", "ImageNet", "CIFAR10", "CIFAR100", "MNIST", "FashionMNIS
 @pytest.mark.parametrize("drop_last", [False, True])
 def test_known_sets_give_torchs_batches(folder, name, drop_last):
     theirs = DataLoader(known_sets(folder)[name], 4, drop_last=drop_last)
-    ours = accelerated(theirs, prove=2)
+    ours = accelerated(theirs, prove_batches=2)
     assert same_batches(ours, theirs)
     assert same_batches(ours, theirs), "the second epoch"
     assert "equal values" in ours.report.proof
@@ -90,7 +90,7 @@ def test_a_timm_loader_gives_the_same_batches(folder):
     theirs = timm.data.create_loader(
         dataset, (3, 32, 32), 4, crop_pct=0.9, use_prefetcher=False, num_workers=1
     )
-    ours = accelerated(theirs, prove=2)
+    ours = accelerated(theirs, prove_batches=2)
     assert same_batches(ours, theirs)
     assert "ImageDataset" in str(ours.report)
     train = timm.data.create_loader(
@@ -136,7 +136,7 @@ def test_changed_samples_and_labels_of_a_dataset_are_used(folder):
 
 def test_random_transforms_have_torchs_shapes_and_types(folder):
     theirs = DataLoader(torch_sets.image_folder(folder, RANDOM), 4)
-    ours = accelerated(theirs, prove=2)
+    ours = accelerated(theirs, prove_batches=2)
     for one, other in zip(ours, theirs, strict=True):
         assert one[0].shape == other[0].shape
         assert one[0].dtype == other[0].dtype
@@ -149,7 +149,7 @@ def test_inspecting_a_loader_draws_no_random_numbers(folder):
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
-    ours = accelerated(DataLoader(torch_sets.image_folder(folder, RANDOM), 4), prove=1)
+    ours = accelerated(DataLoader(torch_sets.image_folder(folder, RANDOM), 4), prove_batches=1)
     assert torch.equal(torch.rand(3), expected)
     first = next(iter(ours))[0]
     torch.manual_seed(5)

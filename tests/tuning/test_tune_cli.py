@@ -83,7 +83,7 @@ def test_every_option_reaches_the_search(search):
         "minutes": 1.5,
         "select": ["bf16", "compile"],
         "ignore": ["fp16"],
-        "own": [],
+        "custom_tricks": [],
         "memory": 12 * 2**30,
     }
 

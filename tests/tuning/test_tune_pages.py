@@ -167,7 +167,7 @@ def test_the_example_of_max_autotune_reaches_the_compiler(tmp_path, monkeypatch)
 
 def test_the_commands_of_the_page_on_tricks_are_accepted():
     lines = re.findall(r"^    tundish tune (.*)$", TRICKS_PAGE, re.M)
-    assert [ARGUMENTS.parse(line.split()).own for line in lines] == [
+    assert [ARGUMENTS.parse(line.split()).custom_trick for line in lines] == [
         ["tricks.py:NoAuxiliaryHead"],
         ["autotune.py:MaxAutotune"],
     ]

@@ -16,8 +16,10 @@ RENAMED_OPTIONS: dict[str, dict[str, str]] = {
     "tune": {
         "--tricks": "--select",
         "--without": "--ignore",
+        "--own": "--custom-trick",
         "--check": "tundish tune remeasure PLAN FILE:FUNCTION",
         "--batch-size": "tundish tune batch-size FILE:FUNCTION",
     },
+    "tune remeasure": {"--own": "--custom-trick"},
     "tune batch-size": {"--tricks": "--select"},
 }

@@ -115,13 +115,13 @@ class Plan:
             os.close(folder)
 
 
-def load_plan(path: str | os.PathLike[str], own: Sequence[str] = ()) -> Plan:
+def load_plan(path: str | os.PathLike[str], custom_tricks: Sequence[str] = ()) -> Plan:
     """Loads a plan saved by Plan.save(). `plan.changes()` returns what is different here.
 
-    own  FILE:CLASS of your own tricks in the plan; a plan file cannot name code to run
+    custom_tricks  FILE:CLASS of your own tricks in the plan; a plan file cannot name code to run
     """
     name = os.fspath(path)
-    own = [own] if isinstance(own, str) else own
+    own = [custom_tricks] if isinstance(custom_tricks, str) else custom_tricks
     try:
         values = read_checked(name)
         tricks = values["tricks"]
@@ -186,5 +186,5 @@ def replace_own_file(values: dict[str, Any], own: Sequence[str], name: str) -> d
     raise ArgumentError(
         f"{name} has a trick of your own, {kind}\n"
         f"  fix: name its file: {load_text(name, [f'FILE:{kind}'])}; "
-        f"for tundish tune: --own FILE:{kind}"
+        f"for tundish tune: --custom-trick FILE:{kind}"
     )

@@ -47,7 +47,7 @@ def tune(
     seed: int = 0,
     select: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
-    own: Sequence[str] = (),
+    custom_tricks: Sequence[str] = (),
     memory: int | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Plan:
@@ -62,7 +62,7 @@ def tune(
     quick           about two minutes instead of six
     minutes         another time limit
     select, ignore  names of tricks to try, or to leave out
-    own             your own tricks, FILE:CLASS
+    custom_tricks   your own tricks, FILE:CLASS
     memory          limit of the device's memory, in bytes or as "40GiB"; recomputes activations if
                     the step does not fit
 
@@ -73,7 +73,7 @@ def tune(
     target_bytes = 0 if memory is None else limit_bytes(memory, "tundish.tune: memory")
     with scratch_folder(_FOLDERS) as folder:
         source = make_source(build, optimizer, loss_fn, batch, folder)
-        own = [own] if isinstance(own, str) else own
+        own = [custom_tricks] if isinstance(custom_tricks, str) else custom_tricks
         request = TuneRequest(limit, quick, seed, allowed, [load_own(spec)() for spec in own])
         request.target_bytes = target_bytes
         options: dict[str, Any] = {"quick": quick, "minutes": minutes, "seed": seed}

@@ -27,7 +27,7 @@ Measures the training step at several batch sizes and finds the smallest one wit
 the best samples per second. A larger batch needs another learning rate:
 docs/tune.md.""",
     json="""\
-{batch, points, stopped, wanted, micro_batch, accumulate, noise, low, high, device,
+{batch, points, stopped, samples_per_update, micro_batch, accumulate, noise, low, high, device,
 machine, versions, command}; points is an array of {batch, samples_per_s, step_ms,
 peak_bytes}""",
     exit_codes="0 done, 1 failed, 2 wrong use or a job that does not train, 130 interrupted",

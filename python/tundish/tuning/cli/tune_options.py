@@ -56,9 +56,9 @@ def add_job(arguments: Arguments) -> None:
     arguments.positional("FILE:FUNCTION", "job", about, missing)
 
 
-def add_own(arguments: Arguments, about: str) -> None:
+def add_custom_trick(arguments: Arguments, about: str) -> None:
     text = f"{about} (docs/tricks.md); may be repeated"
-    arguments.option("--own", "FILE:CLASS", text, repeated=True)
+    arguments.option("--custom-trick", "FILE:CLASS", text, repeated=True)
 
 
 def add_memory(arguments: Arguments) -> None:
@@ -87,7 +87,7 @@ def _arguments() -> Arguments:
     arguments.option("--minutes", "M", about, positive_number())
     add_seed(arguments, "seed of the weights and the batches")
     add_select_ignore(arguments, "trick", "docs/tricks.md has the names")
-    add_own(arguments, "also try a trick of your own")
+    add_custom_trick(arguments, "also try a trick of your own")
     add_memory(arguments)
     return arguments
 

@@ -46,7 +46,7 @@ def _tune(options: Options) -> int:
             minutes=options.minutes,
             select=options.select,
             ignore=options.ignore,
-            own=options.own,
+            custom_tricks=options.custom_trick,
             memory=options.memory,
             progress=progress,
         )
