@@ -9,6 +9,7 @@
 DoctorCallback    `tundish.doctor` as a Lightning callback (docs/doctor.md)
 Verdict           what bounds the step: `verdict` of `tundish.doctor` and of the callback
 Layers            the table returned by `tundish.layers` (docs/doctor.md)
+CheckReport       findings of `tundish.check`, and the files that it could not check (docs/check.md)
 Finding           one line reported by `tundish.check` (docs/check.md)
 """
 
@@ -19,15 +20,16 @@ from .._lazy import lazy_names
 if TYPE_CHECKING:
     from .layers.layers import Layers
     from .lightning_callback import DoctorCallback
-    from .lint.finding import Finding
+    from .lint.finding import CheckReport, Finding
     from .verdict.verdict import Verdict
 
-__all__ = ["DoctorCallback", "Finding", "Layers", "Verdict"]
+__all__ = ["CheckReport", "DoctorCallback", "Finding", "Layers", "Verdict"]
 
 _MODULES = {
+    "CheckReport": ".lint.finding",
     "DoctorCallback": ".lightning_callback",
     "Finding": ".lint.finding",
     "Layers": ".layers.layers",
     "Verdict": ".verdict.verdict",
 }
-__getattr__, __dir__ = lazy_names(__name__, _MODULES, without_torch=["Finding"])
+__getattr__, __dir__ = lazy_names(__name__, _MODULES, without_torch=["CheckReport", "Finding"])

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from ..._c.errors import ArgumentError
 from ..rules.static import CHECKS, Check, Found
-from .finding import Finding, NotChecked, Report, UnusedSuppression
+from .finding import CheckReport, Finding, NotChecked, UnusedSuppression
 from .generated_files import is_generated
 from .python_files import python_files
 from .script import Script
@@ -25,7 +25,7 @@ def check(
     *,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
-) -> Report:
+) -> CheckReport:
     """Finds code that makes training scripts slow or wrong, without running it.
 
     paths     a file, a folder (all `.py` and `.ipynb` files below), or several paths
@@ -63,7 +63,7 @@ def check(
         unused += left
         suppressed += count
     seconds = time.perf_counter() - began
-    return Report(files, findings, refused, unused, suppressed, seconds, tests, generated)
+    return CheckReport(files, findings, refused, unused, suppressed, seconds, tests, generated)
 
 
 def _errors(checks: Sequence[Check]) -> list[Check]:

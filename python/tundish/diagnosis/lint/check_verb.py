@@ -15,7 +15,7 @@ from ..._cli.verb import run_verb
 from ..rules.static import CHECKS, TOPICS, Check
 from .check import check, choose
 from .check_options import ARGUMENTS
-from .finding import Report
+from .finding import CheckReport
 from .finding_text import report_text
 from .sarif import report_sarif
 
@@ -46,7 +46,7 @@ def _run(options: Options) -> int:
     return exit_code(report)
 
 
-def _write_sarif(path: str, report: Report) -> str:
+def _write_sarif(path: str, report: CheckReport) -> str:
     """Writes the SARIF file. Returns an error message, or ""."""
     try:
         with open(path, "w", encoding="utf-8") as file:
@@ -56,7 +56,7 @@ def _write_sarif(path: str, report: Report) -> str:
     return ""
 
 
-def exit_code(report: Report) -> int:
+def exit_code(report: CheckReport) -> int:
     if report.not_checked:
         return NOT_CHECKED
     return FOUND if report.problems else OK

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from ..._cli.terminal import CYAN, RED, YELLOW, paint, printable
 from ..rules.static import CHECKS
-from .finding import Finding, Report
+from .finding import CheckReport, Finding
 from .suppressions import unknown_check
 
 _COLORS = {"error": RED, "warning": YELLOW, "note": CYAN}
 _WIDTH = 100  # columns of an excerpt
 
 
-def report_text(report: Report, color: bool = False) -> str:
+def report_text(report: CheckReport, color: bool = False) -> str:
     parts = [_finding_text(finding, color) for finding in report.findings]
     parts += [
         _unused(suppression.file, suppression.cell, suppression.line, suppression.ids)
@@ -20,7 +20,7 @@ def report_text(report: Report, color: bool = False) -> str:
     return "\n".join([*parts, summary(report)])
 
 
-def summary(report: Report) -> str:
+def summary(report: CheckReport) -> str:
     """Returns `4 findings in 2 of 7 files (1 error, 3 warnings); 1 suppressed by a comment`."""
     checked = report.files - len(report.not_checked)
     files = f"{checked} {'file' if checked == 1 else 'files'}"

@@ -8,12 +8,12 @@ from typing import Any
 from urllib.parse import quote
 
 from ..rules.static import CHECKS
-from .finding import Finding, Report
+from .finding import CheckReport, Finding
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def report_sarif(report: Report, version: str) -> dict[str, Any]:
+def report_sarif(report: CheckReport, version: str) -> dict[str, Any]:
     """Returns one SARIF run with every check as a rule. Paths are relative where possible."""
     ids = list(CHECKS)
     return {
