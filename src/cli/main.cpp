@@ -71,6 +71,7 @@ std::string overview() {
   out +=
       "\n"
       "tundish help VERB   shows examples and options\n"
+      "-f, --force         lets a command replace files; only run --logs always does\n"
       "tundish --version   prints the version; with --json also the linked libraries\n";
   return out;
 }

@@ -197,7 +197,7 @@ def test_renamed_options_exist_and_appear_in_the_help():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["info", "a.tnd", "--samples", "3"], "--samples is only for --stats"),
+        (["info", "a.tnd", "--samples", "3"], "--samples is only for --list and --stats"),
         (["info", "a.tnd", "--list", "-j", "2"], "--threads is only for --stats"),
         (["info", "a.tnd", "--stats", "--from", "1"], "--from is only for --list"),
         (["unpack", "a.tnd", "-o", "b", "--field", "label"], "--field is only for --record"),

@@ -346,6 +346,16 @@ def test_a_script_is_not_overwritten_by_sarif(script, capsys):
     assert script.read_text() == BAD
 
 
+def test_a_sarif_file_that_exists_is_replaced_with_force_only(script, tmp_path, capsys):
+    sarif = tmp_path / "old.sarif"
+    sarif.write_text("old")
+    code, _, error = run(script, "--sarif", sarif, capsys=capsys)
+    assert (code, sarif.read_text()) == (2, "old")
+    assert f"--sarif {sarif}: exists already\n  fix: " in error
+    assert run(script, "--sarif", sarif, "-f", capsys=capsys)[0] == 1
+    assert json.loads(sarif.read_text())["version"] == "2.1.0"
+
+
 def test_findings_are_printed_even_if_sarif_cannot_be_written(script, tmp_path, capsys):
     code, found, error = run(script, "--sarif", tmp_path, capsys=capsys)
     assert (code, found) == (2, run(script, capsys=capsys)[1])

@@ -91,10 +91,22 @@ def test_output_paths_are_tested_before_the_run_without_side_effects(package):
     (package / "old.json").write_text("old")
     (package / "r.json").mkdir()
     words = ["--", "/no/such/program"]
-    assert main(["-o", "old.json", "--timeline", "new.json", *words]) == 127
+    assert main(["-f", "-o", "old.json", "--timeline", "new.json", *words]) == 127
     assert (package / "old.json").read_text() == "old"
     assert not (package / "new.json").exists()
     assert main(["--html", "r.html", *words]) == 2, "its JSON has the name of a folder"
+
+
+@pytest.mark.parametrize("option", ["--output", "--html", "--timeline"])
+def test_a_file_that_exists_is_replaced_with_force_only(package, capfd, option):
+    name = "old.html" if option == "--html" else "old.json"
+    (package / "old.json").write_text("old")
+    words = [option, name, "--", "/no/such/program"]
+    assert main(words) == 2
+    error = f"{option} old.json: exists already\n  fix: give another name, or replace it: --force"
+    assert error in capfd.readouterr().err
+    assert main(["--force", *words]) == 127
+    assert (package / "old.json").read_text() == "old"
 
 
 @pytest.mark.parametrize("quiet", [[], ["-q"]])

@@ -89,7 +89,7 @@ def test_the_field_is_named_with_the_reason(change, said, tmp_path):
     first, second = str(error.value).splitlines()
     assert first.startswith(f"{path} is not a plan: ")
     assert said in first
-    assert second == f"  fix: make it again: tundish tune FILE:FUNCTION -o {path}"
+    assert second == f"  fix: make it again: tundish tune FILE:FUNCTION -f -o {path}"
 
 
 @pytest.mark.parametrize(

@@ -210,14 +210,19 @@ def test_a_failing_trial_is_a_failure(search, capsys):
     assert "tundish: the baseline ran out of memory" in capsys.readouterr().err
 
 
-def test_a_file_that_is_no_plan_is_not_replaced(search, tmp_path, capsys):
+def test_a_file_that_exists_is_replaced_with_force_only(search, tmp_path, capsys):
     (tmp_path / "plan.json").write_text('{"mine": 1}')
     assert tune("train.py:build") == 2
-    assert "exists and is not a plan" in capsys.readouterr().err
+    assert "--output plan.json: exists already\n  fix: give another" in capsys.readouterr().err
+    assert tune("train.py:build", "-o", "new.json", "--html", "plan.json") == 2
+    assert "--html plan.json: exists already" in capsys.readouterr().err
     assert (tmp_path / "plan.json").read_text() == '{"mine": 1}'
     assert search.asked is None
     assert tune("train.py:build", "-q", "-o", "other.json") == 0
-    assert tune("train.py:build", "-q", "-o", "other.json") == 0
+    assert tune("train.py:build", "-q", "-o", "other.json") == 2
+    assert tune("train.py:build", "-q", "-o", "other.json", "-f") == 0
+    assert tune("train.py:build", "-q", "--force") == 0
+    assert load_plan(tmp_path / "plan.json").tricks
 
 
 def measured(scale, device="NVIDIA H200", gain=4.6):

@@ -76,7 +76,7 @@ page}, on one line"""
     )
     arguments.option("--work", "FOLDER", "folder with the pack and the images")
     about = "length of each timed run (2.5)"
-    arguments.option("--seconds", "S", about, positive_number(), 2.5)
+    arguments.option("--seconds", "SECONDS", about, positive_number(), 2.5)
     about = "timed runs of each loader (3)"
     arguments.option("--rounds", "N", about, whole_number(1, 1000), 3)
     about = "training steps; 0: enough for the dataset (0)"

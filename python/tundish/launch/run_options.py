@@ -54,13 +54,13 @@ def _arguments() -> Arguments:
     arguments.option("--node-rank", "N", about, whole_number(0, MOST))
     about = "address of machine 0; the same on all machines"
     arguments.option("--address", "HOST[:P]", about)
-    about = "write DIR/rank0.log, ...; other ranks then print only there"
-    arguments.option("--logs", "DIR", about)
+    about = "write FOLDER/rank0.log, ...; other ranks then print only there"
+    arguments.option("--logs", "FOLDER", about)
     arguments.flag("--no-affinity", "do not bind ranks to CPUs")
     about = "seconds a rank has to end before it is killed (10)"
-    arguments.option("--grace", "S", about, seconds(), 10.0)
-    about = "end ranks that still run S seconds after another succeeded"
-    arguments.option("--exit-timeout", "S", about, seconds())
+    arguments.option("--grace", "SECONDS", about, seconds(), 10.0)
+    about = "end ranks that still run this long after another succeeded"
+    arguments.option("--exit-timeout", "SECONDS", about, seconds())
     arguments.flag("--dry-run", "print the plan of each rank without starting anything")
     return arguments
 

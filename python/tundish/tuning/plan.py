@@ -134,7 +134,7 @@ def load_plan(path: str | os.PathLike[str], custom_tricks: Sequence[str] = ()) -
         )
     except BadField as error:
         raise ArgumentError(
-            f"{name} is not a plan: {error}\n  fix: make it again: tundish tune FILE:FUNCTION -o {name}"
+            f"{name} is not a plan: {error}\n  fix: make it again: tundish tune FILE:FUNCTION -f -o {name}"
         ) from None
 
 

@@ -179,13 +179,13 @@ bool parse(PackArguments& out, const Words& words, Shell& shell) {
   arguments.option(out.tables, "--lanes-tables", "T", "train, builtin, or auto (default)");
   arguments.option(growth, "--max-growth", "X", "keep a JPEG that would grow by more (1.10)");
   arguments.flag(out.strip, "--strip-metadata", "drop EXIF, ICC and comments: no exact restore");
-  arguments.option(out.progress, "--progress", "P",
+  arguments.option(out.progress, "--progress", "HOW",
                    "auto (default): on a terminal; never; json: on stderr");
-  arguments.option(size, "--shard-size", "S", "several files of at most S bytes: 1GiB, 500MB");
+  arguments.option(size, "--shard-size", "SIZE", "several files of at most this size: 1GiB, 500MB");
   arguments.option(shard, "--shard", "I/N", "pack part I of N only, counted from 0");
   arguments.option(manifest, "--manifest", "FILE", "write the list of these shards, pack nothing");
   arguments.flag(out.no_resume, "--no-resume", "start over, also after an interrupted pack");
-  arguments.option(checkpoint, "--checkpoint", "SEC", "seconds between checkpoints (5)");
+  arguments.option(checkpoint, "--checkpoint", "SECONDS", "seconds between checkpoints (5)");
   add_choice_options(arguments, choice);
   add_preprocess_options(arguments, out.preprocess);
   add_threads(arguments, out.threads);

@@ -50,7 +50,7 @@ bool parse(BenchArguments& out, const Words& words, Shell& shell) {
   arguments.option(out.size, "--size", "N", "side of the crops in pixels (224)", 1, 4096);
   arguments.option(out.batch, "--batch-size", "N", "images in a batch (64)", 1, 65536);
   arguments.option(out.runs, "--runs", "N", "runs of each, the median is shown (3)", 1, 1000);
-  arguments.option(out.seconds, "--seconds", "S", "time of one run (1)", 0.001, 3600);
+  arguments.option(out.seconds, "--seconds", "SECONDS", "time of one run (1)", 0.001, 3600);
   return arguments.parse(words);
 }
 

@@ -107,7 +107,7 @@ bool parse(LoadArguments& out, const Words& words, Shell& shell) {
   arguments.option(out.batch, "--batch-size", "N", "images in a batch (64)", 1, 65536);
   arguments.option(out.train_rate, "--train-rate", "N",
                    "images per second that training could take", 1, 1'000'000'000);
-  arguments.option(out.seconds, "--seconds", "S", "time to load (2)", 0.001, 3600);
+  arguments.option(out.seconds, "--seconds", "SECONDS", "time to load (2)", 0.001, 3600);
   arguments.flag(out.sweep, "--sweep", "a table of thread counts");
   arguments.section("--sweep");
   arguments.option(out.chart, "-o,--output", "FILE", "also write a chart, as SVG");

@@ -1,5 +1,5 @@
 // tundish demo: Tundish from end to end on one screen. Runs the verbs as a user would type them;
-// `python -m tundish demo-page --work DIR` does the parts that need PyTorch.
+// `python -m tundish demo-page --work FOLDER` does the parts that need PyTorch.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -156,10 +156,10 @@ int run_demo(const Words& words, Shell& shell) {
   std::string steps;
   Arguments arguments(kHelp, shell);
   arguments.option(demo.source, "--data", "SRC", "your own folder, list or archive");
-  arguments.option(demo.work, "--work", "DIR", "where to write (tundish-demo)");
+  arguments.option(demo.work, "--work", "FOLDER", "where to write (tundish-demo)");
   arguments.option(samples, "--samples", "N", "sample photos to make (1000)", 10, 1'000'000);
-  arguments.option(seconds, "--seconds", "S", "of each timed run (1; against torch 2.5)", 0.001,
-                   3600);
+  arguments.option(seconds, "--seconds", "SECONDS", "of each timed run (1; against torch 2.5)",
+                   0.001, 3600);
   arguments.option(steps, "--steps", "N", "training steps");
   if (!arguments.parse(words)) return kOk;
 

@@ -52,7 +52,8 @@ struct TopArguments {
 // Returns false if help was requested.
 bool parse(TopArguments& out, const Words& words, Shell& shell) {
   Arguments arguments(kHelp, shell);
-  arguments.option(out.interval, "--interval", "S", "seconds between two snapshots (1)", 0.1, 3600);
+  arguments.option(out.interval, "--interval", "SECONDS", "seconds between two snapshots (1)", 0.1,
+                   3600);
   arguments.option(out.snapshots, "--snapshots", "N", "end after N snapshots", 1, 1'000'000'000);
   arguments.flag(out.serve, "--serve", "charts in a browser of this machine");
   arguments.section("--serve");

@@ -16,15 +16,15 @@ namespace {
 
 constexpr VerbHelp kHelp = {
     .verb = "unpack",
-    .usage = "DATA -o DIR [options]   or   DATA --record N [-o FILE] [options]",
+    .usage = "DATA -o FOLDER [options]   or   DATA --record N [-o FILE]",
     .examples = R"(tundish unpack train.tnd -o photos/
 tundish unpack train.tnd --record 0 -o first.jpg
 tundish unpack train.tnd --record 0 > first.jpg
 tundish unpack train.tnd --record 0 --field label)",
-    .text = R"(Writes the image files below DIR, byte for byte, under the names they had in the
-dataset, and never outside DIR. Other files of a sample in an archive are written too,
-unless they are empty. Labels (.cls files too) and columns that do not follow from the
-folders are in DIR/list.csv, or in list-2.csv if the dataset has a file list.csv.
+    .text = R"(Writes the image files below FOLDER, byte for byte, under the names they had in the
+dataset, and never outside FOLDER. Other files of a sample in an archive are written
+too, unless they are empty. Labels (.cls files too) and columns that do not follow from
+the folders are in FOLDER/list.csv, or in list-2.csv if the dataset has a file list.csv.
 Existing files with the same bytes are kept, so an interrupted run can be repeated;
 other files are replaced only with --force. Damaged and unreadable records, and records
 whose names cannot be file names here, are listed and left out. Records whose names are
@@ -81,7 +81,7 @@ bool parse(UnpackArguments& out, const Words& words, Shell& shell) {
   Arguments arguments(kHelp, shell);
   arguments.word(out.file, "DATA", "a pack, or another source");
   add_source_words(arguments, out.about);
-  arguments.option(out.target, "-o,--output", "DIR", "where to write; created if missing");
+  arguments.option(out.target, "-o,--output", "FOLDER", "where to write; created if missing");
   arguments.flag(out.force, "-f,--force", "replace existing files with other bytes");
   arguments.option(out.record.record, "--record", "N", "write this record only; -o names a file", 0,
                    UINT64_MAX);
@@ -93,7 +93,7 @@ bool parse(UnpackArguments& out, const Words& words, Shell& shell) {
     throw UsageError("the name after -o is empty");
   }
   if (out.target.empty() && !out.one_record) {
-    throw UsageError("--output is required: -o DIR; or --record N");
+    throw UsageError("--output is required: -o FOLDER; or --record N");
   }
   out.record.target = out.target;
   out.record.replace = out.force;

@@ -6,6 +6,7 @@ import os
 
 from ..._c.errors import ArgumentError
 from ..._cli.arguments import Arguments, Options, VerbHelp
+from ..._cli.common_options import add_force, check_replaceable
 from ..._cli.error_output import UsageError
 from ..._cli.option_values import choice, whole_number
 from ..verdict.figures import LEAST_STEPS
@@ -67,6 +68,7 @@ def _arguments() -> Arguments:
     arguments.option("-o,--output", "FILE", about)
     about = "also write an HTML page, and the JSON beside it"
     arguments.option("--html", "FILE", about)
+    add_force(arguments)
     about = """also write a timeline of 5 steps, for ui.perfetto.dev: loader, workers,
         torch's profiler, on one clock"""
     arguments.option("--timeline", "FILE", about)
@@ -86,11 +88,11 @@ def _check_options(options: Options) -> None:
     if options.verbose and options.no_layers:
         raise UsageError("-v and --no-layers: which of the two?")
     _check_change(options)
-    check_file("--output", options.output)
-    check_file("--html", options.html)
+    check_file("--output", options.output, options.force)
+    check_file("--html", options.html, options.force)
     for beside in {*output_files(options)} - {options.output, options.html}:
-        check_file("--html", beside)
-    check_file("--timeline", options.timeline)
+        check_file("--html", beside, options.force)
+    check_file("--timeline", options.timeline, options.force)
     check_recordings(options.timeline, options.table)
     if options.timeline and options.timeline in output_files(options):
         raise UsageError(
@@ -121,8 +123,8 @@ def output_files(options: Options) -> list[str]:
     return list(dict.fromkeys(name for name in wanted if name))
 
 
-def check_file(option: str, file: str) -> None:
-    """Raises ArgumentError if `file` cannot be written. Called before the script runs."""
+def check_file(option: str, file: str, force: bool) -> None:
+    """Raises ArgumentError if `file` cannot be written or replaced. Called before the script runs."""
     if not file:
         return
     folder = os.path.dirname(os.path.abspath(file))
@@ -132,6 +134,7 @@ def check_file(option: str, file: str) -> None:
         raise ArgumentError(f"{option} {file}: is a folder\n  fix: name a file in it")
     if file.endswith((".py", ".ipynb")):
         raise ArgumentError(f"{option} {file}: is a script and would be overwritten")
+    check_replaceable(option, file, force)
     try:
         _probe_writable(file)
     except OSError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..._cli.arguments import Arguments, Options, VerbHelp
-from ..._cli.common_options import add_select_ignore
+from ..._cli.common_options import add_force, add_select_ignore, check_replaceable
 from ..._cli.error_output import UsageError
 
 _HELP = VerbHelp(
@@ -48,6 +48,7 @@ def _arguments() -> Arguments:
     arguments.flag("--list", "list the checks, one line each")
     arguments.option("--explain", "ID", "why a check matters, and what to write instead")
     arguments.option("--sarif", "FILE", "also write SARIF 2.1.0, for code review")
+    add_force(arguments)
     return arguments
 
 
@@ -61,6 +62,7 @@ def _check_options(options: Options) -> None:
         raise UsageError(f"--sarif {options.sarif}: there is no folder {folder}")
     if options.sarif.endswith((".py", ".ipynb")):
         raise UsageError(f"--sarif {options.sarif}: is a script and would be overwritten")
+    check_replaceable("--sarif", options.sarif, options.force)
 
 
 ARGUMENTS = _arguments()

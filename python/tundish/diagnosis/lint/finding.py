@@ -87,7 +87,7 @@ class CheckReport:
 
     files: int  # number of files
     findings: list[Finding]  # every finding, by file and line
-    not_checked: list[NotChecked]  # `file`, `line`, `reason` and `fix` of files with a syntax error
+    not_checked: list[NotChecked]  # `file`, `line`, `reason` and `fix` of each
     unused_suppressions: list[UnusedSuppression]  # `file`, `cell`, `line` and `ids` of comments
     suppressed: int  # number of findings suppressed by a comment
     seconds: float  # time of the check

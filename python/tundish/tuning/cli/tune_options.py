@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
-from argparse import ArgumentTypeError
 from collections.abc import Sequence
 
 from ..._c.close_name import close_name
 from ..._c.errors import ArgumentError
 from ..._cli.arguments import Arguments, Options, VerbHelp
-from ..._cli.common_options import add_seed, add_select_ignore
+from ..._cli.common_options import (
+    add_force,
+    add_seed,
+    add_select_ignore,
+    check_replaceable,
+)
 from ..._cli.error_output import UsageError
-from ..._cli.option_values import positive_number
+from ..._cli.option_values import memory_size, positive_number
 from ..memory.memory_limit import limit_bytes
 
-LEAST_MEMORY = 2**20
+DEFAULT_OUTPUT = "plan.json"
 
 _HELP = VerbHelp(
     verb="tune",
@@ -63,18 +67,7 @@ def add_custom_trick(arguments: Arguments, about: str) -> None:
 
 def add_memory(arguments: Arguments) -> None:
     about = "limit of the device's memory, which the step must fit into: 40GiB"
-    arguments.option("--memory", "SIZE", about, memory_size)
-
-
-def memory_size(text: str) -> int:
-    """Returns bytes for "40GiB". Refuses "40", which other programs read as GB."""
-    try:
-        size = limit_bytes(text, "the size")
-    except ArgumentError:
-        raise ArgumentTypeError(f"{text!r} is not a size such as 40GiB") from None
-    if size < LEAST_MEMORY:
-        raise ArgumentTypeError(f"{text!r} is {size} bytes; give a unit, such as 40GiB")
-    return size
+    arguments.option("--memory", "SIZE", about, memory_size(limit_bytes))
 
 
 def _arguments() -> Arguments:
@@ -82,9 +75,10 @@ def _arguments() -> Arguments:
     add_job(arguments)
     arguments.option("-o,--output", "FILE", "where to save the plan (plan.json)")
     arguments.option("--html", "FILE", "also write a page with charts")
+    add_force(arguments)
     arguments.flag("--quick", "fewer variants, about a third of the time")
     about = "end after this time with the best plan so far"
-    arguments.option("--minutes", "M", about, positive_number())
+    arguments.option("--minutes", "MINUTES", about, positive_number())
     add_seed(arguments, "seed of the weights and the batches")
     add_select_ignore(arguments, "trick", "docs/tricks.md has the names")
     add_custom_trick(arguments, "also try a trick of your own")
@@ -100,6 +94,8 @@ def _check_options(options: Options) -> None:
         folder = os.path.dirname(os.path.abspath(name))
         if name and not os.path.isdir(folder):
             raise UsageError(f"{name}: there is no folder {folder}")
+    check_replaceable("--output", options.output or DEFAULT_OUTPUT, options.force)
+    check_replaceable("--html", options.html, options.force)
 
 
 def check_tricks(names: Sequence[str], known: Sequence[str]) -> None:

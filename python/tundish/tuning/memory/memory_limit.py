@@ -6,7 +6,7 @@ from ..._c.errors import ArgumentError
 from ...data.settings.memory_budget import parse_bytes
 
 
-def limit_bytes(value: int | str, name: str) -> int:
+def limit_bytes(value: int | str, name: str = "the size") -> int:
     """Returns bytes for "40GiB", "500MB" or a number. Raises ArgumentError with the name."""
     try:
         return parse_bytes(value, name, '"40GiB", "500MB"')
