@@ -187,7 +187,7 @@ bool Arguments::is_given(const char* name) const { return parser_->is_given(name
 void Arguments::exclude(const char* mode, std::initializer_list<const char*> options) const {
   for (const char* option : options) {
     if (!is_given(mode) || !is_given(option)) continue;
-    throw UsageError(fmt::format("{} cannot be used with {}", option, mode));
+    throw UsageError(fmt::format("{} and {} cannot be combined", option, mode));
   }
 }
 

@@ -206,7 +206,7 @@ def test_renamed_options_exist_and_appear_in_the_help():
         (["view", "a.tnd", "--state", "s", "--draws", "1"], "--draws is only for --transforms"),
         (["view", "a.tnd", "--transforms", "r", "--rank", "1"], "--rank is only for --state"),
         (["bench", "load", "a.tnd", "-o", "a.svg"], "--output is only for --sweep"),
-        (["info", "a.tnd", "--list", "--stats"], "--list cannot be used with --stats"),
+        (["info", "a.tnd", "--list", "--stats"], "--list and --stats cannot be combined"),
     ],
 )
 def test_an_option_of_a_mode_needs_the_mode(words, message, tmp_path):

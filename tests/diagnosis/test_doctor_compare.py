@@ -107,7 +107,7 @@ def test_a_file_that_is_not_a_report_is_refused(write, capsys, text, words):
         ([], "BEFORE.json"),
         (["/no/such.json", "/no/such.json"], "/no/such.json: No such file"),
         (["a.json"], "AFTER.json is missing"),
-        (["a.json", "b.json", "c.json"], "what is 'c.json'?"),
+        (["a.json", "b.json", "c.json"], "unknown argument 'c.json'"),
         (["--slower-than", "-3", "a", "b"], "'-3' is not a percentage from 0 to 1000"),
         (["--slower-than", "nan", "a", "b"], "'nan' is not a percentage from 0 to 1000"),
         (["--threshold", "3", "a", "b"], "tundish: --threshold is now --slower-than\n"),

@@ -41,7 +41,7 @@ def test_the_script_may_follow_two_dashes_or_be_a_module():
         (["trian.py"], "trian.py: no such script\n  fix: did you mean train.py?"),
         (["no/train.py"], "no/train.py: there is no folder no\n  fix: "),
         (["."], ". is a folder\n  fix: name a script in this folder"),
-        (["--rank", "2", "train.py"], "what is '--rank'?; did you mean --ranks?"),
+        (["--rank", "2", "train.py"], "unknown option '--rank'; did you mean --ranks?"),
         (["--ranks", "0", "train.py"], "--ranks: '0' is not a whole number from 1 to 99999"),
         (["--ranks", "two", "train.py"], "'two' is not a whole number from 1 to 99999"),
         (["--grace", "-1", "train.py"], "'-1' is not a number of seconds"),

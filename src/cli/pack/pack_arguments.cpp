@@ -200,7 +200,7 @@ bool parse(PackArguments& out, const Words& words, Shell& shell) {
         "packed alone");
   }
   if (!size.empty() && !shard.empty()) {
-    throw UsageError("--shard-size and --shard are two ways to cut; give one of them");
+    throw UsageError("--shard-size and --shard cannot be combined");
   }
   out.checkpoint = seconds_of(checkpoint);
   check_choice("--codec", out.codec, {"lanes", "keep"});

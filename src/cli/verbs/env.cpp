@@ -77,7 +77,7 @@ int run_env(const Words& words, Shell& shell) {
   EnvArguments arguments;
   if (!parse(arguments, words, shell)) return kOk;
   if (shell.json && arguments.markdown)
-    throw UsageError("--json and --markdown exclude each other");
+    throw UsageError("--json and --markdown cannot be combined");
   const std::uint64_t began = now_ns();
   Findings findings =
       check_environment({.roots = {}, .torch = ask_torch(shell), .omp_threads = omp_threads()});

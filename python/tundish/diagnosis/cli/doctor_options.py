@@ -86,7 +86,7 @@ def _check_options(options: Options) -> None:
     if not options.command:
         raise UsageError("the command is missing\n  fix: tundish doctor -- python train.py")
     if options.verbose and options.no_layers:
-        raise UsageError("-v and --no-layers: which of the two?")
+        raise UsageError("-v and --no-layers cannot be combined")
     _check_change(options)
     check_file("--output", options.output, options.force)
     check_file("--html", options.html, options.force)
@@ -110,7 +110,7 @@ def _check_change(options: Options) -> None:
         options.apply = parse_change(options.apply)
     plan = plan_file(options.apply)
     if plan and options.plan and os.path.abspath(options.plan) != plan:
-        raise UsageError(f"--plan {options.plan} and --apply plan={plan}: which of the two?")
+        raise UsageError(f"--plan {options.plan} and --apply plan={plan} cannot be combined")
     options.plan = options.plan or plan
     if options.plan and not os.path.isfile(options.plan):
         raise ArgumentError(f"--plan {options.plan}: no such file")
