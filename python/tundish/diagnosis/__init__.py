@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING
 
 from .._lazy import lazy_names
 
-if TYPE_CHECKING:
-    from .layers.layers import Layers
-    from .lightning_callback import DoctorCallback
-    from .lint.finding import CheckReport, Finding
-    from .verdict.verdict import Verdict
-
-__all__ = ["CheckReport", "DoctorCallback", "Finding", "Layers", "Verdict"]
+if TYPE_CHECKING:  # "as": type checkers take these names as public
+    from .layers.layers import Layers as Layers
+    from .lightning_callback import DoctorCallback as DoctorCallback
+    from .lint.finding import CheckReport as CheckReport
+    from .lint.finding import Finding as Finding
+    from .verdict.verdict import Verdict as Verdict
 
 _MODULES = {
     "CheckReport": ".lint.finding",
@@ -32,4 +31,5 @@ _MODULES = {
     "Layers": ".layers.layers",
     "Verdict": ".verdict.verdict",
 }
-__getattr__, __dir__ = lazy_names(__name__, _MODULES, without_torch=["CheckReport", "Finding"])
+__all__ = sorted(_MODULES)
+__getattr__, __dir__ = lazy_names(__name__, _MODULES, without_torch=[".lint."])
