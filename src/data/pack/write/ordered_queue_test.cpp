@@ -1,4 +1,4 @@
-#include "data/pack/write/handover.h"
+#include "data/pack/write/ordered_queue.h"
 
 #include <doctest/doctest.h>
 
@@ -13,7 +13,7 @@
 namespace tundish {
 namespace {
 
-constexpr auto kPatience = std::chrono::milliseconds(50);
+constexpr auto kTimeout = std::chrono::milliseconds(50);
 
 std::uint64_t size_of(std::uint64_t place) { return Random({.sample = place}, 0).below(100); }
 
@@ -21,27 +21,27 @@ std::uint64_t size_of(std::uint64_t place) { return Random({.sample = place}, 0)
 
 TEST_CASE("samples leave in order and what is in flight stays within the budget") {
   constexpr std::uint64_t kCount = 3000, kBudget = 150;
-  Handover handover(kBudget);
-  handover.finish(kCount);
+  OrderedQueue queue(kBudget);
+  queue.finish(kCount);
   std::atomic<std::uint64_t> held = 0, most = 0;
   const auto prepare = [&] {
-    while (const auto place = handover.claim(kCount, size_of)) {
+    while (const auto place = queue.claim(kCount, size_of)) {
       const std::uint64_t now = held += size_of(*place);
       for (std::uint64_t seen = most; now > seen && !most.compare_exchange_weak(seen, now);) {
       }
       if (*place % 7 == 0) std::this_thread::yield();
-      handover.deliver(*place, size_of(*place), {.number = *place, .bytes = size_of(*place)});
+      queue.deliver(*place, size_of(*place), {.number = *place, .bytes = size_of(*place)});
     }
   };
   std::vector<std::thread> threads;
   for (int t = 0; t < 5; ++t) threads.emplace_back(prepare);
   std::uint64_t next = 0;
-  while (!handover.done()) {
-    const std::optional<Prepared> prepared = handover.take(kPatience);
+  while (!queue.done()) {
+    const std::optional<Prepared> prepared = queue.take(kTimeout);
     if (!prepared) continue;
     REQUIRE(prepared->number == next++);
     held -= prepared->bytes;
-    handover.release(prepared->bytes);
+    queue.release(prepared->bytes);
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(next == kCount);
@@ -49,30 +49,30 @@ TEST_CASE("samples leave in order and what is in flight stays within the budget"
 }
 
 TEST_CASE("a sample larger than the budget passes alone") {
-  Handover handover(10);
+  OrderedQueue queue(10);
   const auto large = [](std::uint64_t) { return std::uint64_t{1000}; };
-  REQUIRE(handover.claim(2, large) == 0);
+  REQUIRE(queue.claim(2, large) == 0);
   std::thread second([&] {
-    CHECK(handover.claim(2, large) == 1);
-    handover.deliver(1, 1000, {.number = 1, .bytes = 1000});
+    CHECK(queue.claim(2, large) == 1);
+    queue.deliver(1, 1000, {.number = 1, .bytes = 1000});
   });
-  handover.deliver(0, 1000, {.number = 0, .bytes = 1000});
-  handover.finish(2);
-  REQUIRE(handover.take(kPatience)->number == 0);
-  handover.release(1000);
+  queue.deliver(0, 1000, {.number = 0, .bytes = 1000});
+  queue.finish(2);
+  REQUIRE(queue.take(kTimeout)->number == 0);
+  queue.release(1000);
   second.join();
-  CHECK(handover.take(kPatience)->number == 1);
-  CHECK(handover.done());
+  CHECK(queue.take(kTimeout)->number == 1);
+  CHECK(queue.done());
 }
 
 TEST_CASE("a failure reaches the writer and stops the other threads") {
-  Handover handover(10);
+  OrderedQueue queue(10);
   const auto large = [](std::uint64_t) { return std::uint64_t{1000}; };
-  REQUIRE(handover.claim(9, large) == 0);
-  std::thread waiting([&] { CHECK_FALSE(handover.claim(9, large)); });
-  handover.fail(std::make_exception_ptr(std::runtime_error("broken")));
+  REQUIRE(queue.claim(9, large) == 0);
+  std::thread waiting([&] { CHECK_FALSE(queue.claim(9, large)); });
+  queue.fail(std::make_exception_ptr(std::runtime_error("broken")));
   waiting.join();
-  CHECK_THROWS_WITH(handover.take(kPatience), "broken");
+  CHECK_THROWS_WITH(queue.take(kTimeout), "broken");
 }
 
 TEST_CASE("threads never work with more than the budget, and each gets its turn") {

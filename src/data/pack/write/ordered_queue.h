@@ -42,10 +42,10 @@ struct Prepared {
 
 // Thread safety: claim, deliver, finish and fail may be called by the preparers, take and release
 // by one writer, stop by any thread.
-class Handover {
+class OrderedQueue {
  public:
   // The first place is `first`.
-  explicit Handover(std::uint64_t budget_bytes, std::uint64_t first = 0)
+  explicit OrderedQueue(std::uint64_t budget_bytes, std::uint64_t first = 0)
       : budget_(budget_bytes), next_claimed_(first), next_taken_(first) {}
 
   // Returns the next place in the order, once there is room for its `expected(place)` bytes. One
@@ -59,9 +59,9 @@ class Handover {
   void fail(std::exception_ptr error);  // take() rethrows it when the next place is missing
   void stop();                          // makes claim() return empty
 
-  // Returns the next sample in order. Empty after `patience`, or when all were taken: see done().
+  // Returns the next sample in order. Empty after `timeout`, or when all were taken: see done().
   // Throws the exception passed to fail().
-  std::optional<Prepared> take(std::chrono::milliseconds patience);
+  std::optional<Prepared> take(std::chrono::milliseconds timeout);
   bool done() const;
 
   void release(std::uint64_t bytes);  // the writer has freed these bytes

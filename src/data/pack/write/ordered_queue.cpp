@@ -1,8 +1,8 @@
-#include "data/pack/write/handover.h"
+#include "data/pack/write/ordered_queue.h"
 
 namespace tundish {
 
-std::optional<std::uint64_t> Handover::claim(
+std::optional<std::uint64_t> OrderedQueue::claim(
     std::uint64_t count, const std::function<std::uint64_t(std::uint64_t)>& expected) {
   std::unique_lock lock(mutex_);
   std::uint64_t bytes = 0;
@@ -19,20 +19,20 @@ std::optional<std::uint64_t> Handover::claim(
   return next_claimed_++;
 }
 
-void Handover::deliver(std::uint64_t place, std::uint64_t expected, Prepared prepared) {
+void OrderedQueue::deliver(std::uint64_t place, std::uint64_t expected, Prepared prepared) {
   const std::lock_guard lock(mutex_);
   in_flight_bytes_ += prepared.bytes - expected;
   delivered_.emplace(place, std::move(prepared));
   if (place == next_taken_) ready_.notify_one();
 }
 
-void Handover::finish(std::uint64_t count) {
+void OrderedQueue::finish(std::uint64_t count) {
   const std::lock_guard lock(mutex_);
   count_ = count;
   ready_.notify_one();
 }
 
-void Handover::fail(std::exception_ptr error) {
+void OrderedQueue::fail(std::exception_ptr error) {
   const std::lock_guard lock(mutex_);
   if (!error_) error_ = std::move(error);
   stopped_ = true;
@@ -40,16 +40,16 @@ void Handover::fail(std::exception_ptr error) {
   room_.notify_all();
 }
 
-void Handover::stop() {
+void OrderedQueue::stop() {
   const std::lock_guard lock(mutex_);
   stopped_ = true;
   room_.notify_all();
 }
 
-std::optional<Prepared> Handover::take(std::chrono::milliseconds patience) {
+std::optional<Prepared> OrderedQueue::take(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   const auto first = [&] { return delivered_.find(next_taken_); };
-  ready_.wait_for(lock, patience,
+  ready_.wait_for(lock, timeout,
                   [&] { return error_ || next_taken_ >= count_ || first() != delivered_.end(); });
   const auto found = first();
   // Samples prepared before the failure are still written: an interrupted pack keeps them.
@@ -61,12 +61,12 @@ std::optional<Prepared> Handover::take(std::chrono::milliseconds patience) {
   return prepared;
 }
 
-bool Handover::done() const {
+bool OrderedQueue::done() const {
   const std::lock_guard lock(mutex_);
   return next_taken_ >= count_;
 }
 
-void Handover::release(std::uint64_t bytes) {
+void OrderedQueue::release(std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   --in_flight_;
   in_flight_bytes_ -= bytes;
