@@ -23,7 +23,7 @@ bool Engine::Shared::open_next(Slot& slot) {
   slot.places.resize(step.size);
   for (std::size_t i = 0; i < step.size; ++i) {
     slot.places[i].position = step.first + i;
-    slot.places[i].apart = options.images_as == ImagesAs::list;
+    slot.places[i].has_own_buffer = options.images_as == ImagesAs::list;
   }
   slot.views.resize(recipe.views.size());
   if (mixer) mixer->open(slot);
@@ -75,7 +75,7 @@ Engine::Next Engine::take(Batch& out, std::chrono::nanoseconds timeout) {
   if (::getpid() != shared.process) {
     throw Error(ErrorCode::used_after_fork, {.file = shared.recipe.source->path()}, "");
   }
-  if (shared.verdict) throw *std::exchange(shared.verdict, {});
+  if (shared.pending_error) throw *std::exchange(shared.pending_error, {});
   if (steps_from(shared.position) == 0) return Next::end;
   std::shared_ptr<Slot> slot;
   const std::uint64_t begin_ns = now_ns();
@@ -115,32 +115,32 @@ void Engine::Shared::deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool
   delivery.settle_size(*slot);
   out = {};  // before the lock: may release a slot
   std::lock_guard lock(mutex);
-  bad.enter(*slot, epoch_begins);
+  bad.record(*slot, epoch_begins);
   delivery.assemble(out, slot);
   const bool last = tundish::steps_from(schedule, slot->next) == 0;
   if (!options.replay) bad.check_any_good(out.count, last);
-  if (auto now = bad.verdict(last)) verdict = std::move(now);
+  if (auto now = bad.take_error(last)) pending_error = std::move(now);
   if (!delivery.is_omitted(out)) meter.deliver(out.count);
 }
 
-void Engine::enter_zeros(std::uint64_t sample, std::uint64_t epoch, std::uint64_t position,
-                         const SampleError& error, bool wanted) {
+void Engine::record_zeros(std::uint64_t sample, std::uint64_t epoch, std::uint64_t position,
+                          const SampleError& error, bool wanted) {
   Shared& shared = *shared_;
   std::lock_guard lock(shared.mutex);
-  shared.bad.enter_zeros({.sample = sample,
-                          .epoch = epoch,
-                          .position = position,
-                          .code = error.code(),
-                          .where = error.where(),
-                          .reason = error.reason(),
-                          .text = error.what(),
-                          .replaced_by = {}},
-                         wanted);
+  shared.bad.record_zeros({.sample = sample,
+                           .epoch = epoch,
+                           .position = position,
+                           .code = error.code(),
+                           .where = error.where(),
+                           .reason = error.reason(),
+                           .text = error.what(),
+                           .replaced_by = {}},
+                          wanted);
   if (!wanted) return;
   if (shared.options.on_error == OnError::fail) throw error;
   const bool last = shared.epoch == epoch && steps_from(shared.position) == 0;
   shared.bad.check_any_good(0, last);
-  if (auto now = shared.bad.verdict(last)) shared.verdict = std::move(now);
+  if (auto now = shared.bad.take_error(last)) shared.pending_error = std::move(now);
 }
 
 }  // namespace tundish

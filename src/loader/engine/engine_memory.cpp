@@ -26,7 +26,7 @@ std::uint64_t fixed_image_bytes(const Recipe& recipe) {
   for (const ViewRecipe& view : recipe.views) {
     const Size size = largest_size(view.transforms);
     sum += view.crops * image_bytes(size, view.stored, recipe.stored_channels(view));
-    // Levels for mixing on the CPU; every image may have a guest.
+    // Levels for mixing on the CPU; every image may have a foreign partner.
     if (recipe.cpu_part == CpuPart::levels) sum += 2 * image_bytes(size, Dtype::uint8);
   }
   return sum;

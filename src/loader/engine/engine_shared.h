@@ -63,8 +63,8 @@ struct Engine::Shared {
   // The trainer's position.
   bool started = false;
   std::uint64_t epoch = 0, position = 0;
-  std::optional<Error> verdict;  // on bad samples, for the next call of next()
-  std::uint64_t publish_ns = 0;  // time of the next publication
+  std::optional<Error> pending_error;  // on bad samples, for the next call of next()
+  std::uint64_t publish_ns = 0;        // time of the next publication
 
   WorkerStatus trainer;
   BatchDelivery delivery{recipe, options, cpu_maker, trainer};

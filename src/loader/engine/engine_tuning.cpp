@@ -59,7 +59,7 @@ void Engine::Shared::measure_batch(const Slot& slot) {
   std::uint64_t bytes = 0;
   for (const SlotView& view : slot.views) {
     bytes += view.pixels.bytes() + view.levels.bytes();
-    for (const HostMemory& one : view.apart) bytes += one.bytes();
+    for (const HostMemory& one : view.own_buffers) bytes += one.bytes();
   }
   batch_bytes = std::max(batch_bytes, bytes);
 }

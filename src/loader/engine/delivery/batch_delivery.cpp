@@ -26,7 +26,7 @@ Size BatchDelivery::decode_mismatched(Slot& slot) {
     Place& place = slot.places[i];
     if (place.filled && place.size != in_batch) {
       place = only_row(place);
-      place.apart = true;
+      place.has_own_buffer = true;
       cpu_maker_.make(slot, i, scratch);
     }
     if (place.error) return {};
@@ -44,7 +44,9 @@ Size BatchDelivery::decode_mismatched(Slot& slot) {
 void BatchDelivery::settle_size(Slot& slot) {
   if (recipe_.images() > 1 || options_.images_as == ImagesAs::list) return;
   SlotView& view = slot.views.front();
-  const auto mismatched = [&](const Place& place) { return place.filled && place.size != view.size; };
+  const auto mismatched = [&](const Place& place) {
+    return place.filled && place.size != view.size;
+  };
   if (std::none_of(slot.places.begin(), slot.places.end(), mismatched)) return;
   const Size size = decode_mismatched(slot);
   if (size != Size{}) {
@@ -53,11 +55,11 @@ void BatchDelivery::settle_size(Slot& slot) {
     const std::size_t bytes = cpu_maker_.image_bytes(0, size);
     for (std::size_t i = 0; i < slot.places.size(); ++i) {
       const Place& place = slot.places[i];
-      if (!place.filled || !place.apart) continue;
-      std::memcpy(row_of(slot, 0, i, bytes), view.apart[i].data(), bytes);
+      if (!place.filled || !place.has_own_buffer) continue;
+      std::memcpy(row_of(slot, 0, i, bytes), view.own_buffers[i].data(), bytes);
     }
   }
-  view.apart.clear();
+  view.own_buffers.clear();
 }
 
 // Throws if a place has an error, or if two images differ in size. Returns the image size of the
@@ -103,11 +105,11 @@ BatchView BatchDelivery::view_of(const Batch& batch, std::size_t number, Size si
     const Place& place = batch.slot->places[i];
     for (std::uint32_t crop = 0; crop < view.crops; ++crop, ++image) {
       if (place.coded) continue;
-      const bool mirror = place.left[first_image + crop].mirror;
+      const bool mirror = place.gpu_work[first_image + crop].mirror;
       out.targets.push_back(image | (mirror ? cuda::kMirrored : 0));
     }
   }
-  for (const std::size_t i : batch.guests) {  // read but not delivered
+  for (const std::size_t i : batch.foreign_partners) {  // read but not delivered
     if (!batch.slot->places[i].coded) out.targets.push_back(0);
   }
   return out;
@@ -116,7 +118,7 @@ BatchView BatchDelivery::view_of(const Batch& batch, std::size_t number, Size si
 // Adds the sizes of the last place that was added.
 void BatchDelivery::add_sizes(Batch& out, const Place& place, SlotView& view) const {
   if (options_.images_as == ImagesAs::list) {
-    out.list.push_back({view.apart[out.places.back()].data(), place.size});
+    out.list.push_back({view.own_buffers[out.places.back()].data(), place.size});
   }
   if (options_.return_sizes) {
     out.sizes.push_back(place.unpadded.height);
@@ -160,7 +162,7 @@ void BatchDelivery::assemble(Batch& out, const std::shared_ptr<Slot>& slot) cons
     ++out.count;
   }
   for (std::size_t i = slot->own(); i < slot->places.size(); ++i) {
-    if (slot->places[i].filled) out.guests.push_back(i);
+    if (slot->places[i].filled) out.foreign_partners.push_back(i);
   }
   std::size_t first_image = 0;
   for (std::size_t v = 0; v < recipe_.views.size(); ++v) {

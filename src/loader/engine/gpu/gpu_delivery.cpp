@@ -95,14 +95,14 @@ void GpuDelivery::enqueue_view(const std::shared_ptr<const Batch>& batch, std::s
     numbers.push_back(i);
     origins.push_back({batch->samples[i / view.crops], slot.places[place].position});
   }
-  for (const std::size_t place : batch->guests) {
+  for (const std::size_t place : batch->foreign_partners) {
     if (!slot.places[place].coded) continue;
     numbers.push_back(0);
     origins.push_back({-1, 0});
   }
   const Mixer* const mixer = engine_.mixer();
-  const StepsLeft left = steps_left(*batch, images_of_view(engine_.recipe(), number),
-                                    mixer ? Dtype::float32 : view.dtype);
+  const RemainingSteps remaining = remaining_steps(*batch, images_of_view(engine_.recipe(), number),
+                                                   mixer ? Dtype::float32 : view.dtype);
   const std::vector<cuda::GpuMix> mixes = gpu_mixes(*batch);
   const Mixer::LabelValues values = mixer ? mixer->label_values() : Mixer::LabelValues{};
   uploaders_[number]->enqueue({.keep = batch,
@@ -116,10 +116,10 @@ void GpuDelivery::enqueue_view(const std::shared_ptr<const Batch>& batch, std::s
                                .epoch = batch->epoch,
                                .numbers = numbers,
                                .origins = origins,
-                               .left = left.ranges,
-                               .steps = left.steps,
-                               .erased = left.erased,
-                               .erasures = left.erasures,
+                               .remaining = remaining.ranges,
+                               .steps = remaining.steps,
+                               .erased = remaining.erased,
+                               .erasures = remaining.erasures,
                                .mixes = mixes,
                                .classes = static_cast<int>(batch->classes),
                                .label_on = values.on,
@@ -160,8 +160,8 @@ void enter_refused(Engine& engine, const cuda::GpuUploader::Refused& refused) {
   if (sample >= source.count()) {
     throw Error(ErrorCode::argument, {.file = source.path()}, "no such sample");
   }
-  engine.enter_zeros(sample, refused.epoch, refused.position, refusal(engine.recipe(), refused),
-                     refused.wanted);
+  engine.record_zeros(sample, refused.epoch, refused.position, refusal(engine.recipe(), refused),
+                      refused.wanted);
 }
 
 }  // namespace tundish

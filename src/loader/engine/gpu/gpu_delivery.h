@@ -14,7 +14,7 @@
 #include "cuda/gpu_uploader.h"
 #include "loader/engine/engine.h"
 #include "loader/engine/gpu/decode_choice.h"
-#include "loader/engine/gpu/steps_left.h"
+#include "loader/engine/gpu/remaining_steps.h"
 
 namespace tundish {
 
@@ -55,7 +55,7 @@ class GpuDelivery {
 };
 
 // Records an image that the GPU could not decode as a bad sample, with the error of the CPU's
-// decoder. Reads the record. Throws like Engine::enter_zeros().
+// decoder. Reads the record. Throws like Engine::record_zeros().
 void enter_refused(Engine& engine, const cuda::GpuUploader::Refused& refused);
 
 }  // namespace tundish

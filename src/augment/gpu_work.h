@@ -1,6 +1,6 @@
-// The work left for a GPU on an image of 8-bit levels, in this order: the last steps of its plan,
-// as far as a GPU supports them; the table of values; erasing. Mirroring is left only if no steps
-// are left.
+// The work that remains for a GPU on an image of 8-bit levels, in this order: the last steps of its
+// plan, as far as a GPU supports them; the table of values; erasing. Mirroring remains only if no
+// steps remain.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace tundish {
 
-struct LeftToGpu {
+struct GpuWork {
   bool mirror = false;  // from left to right
   std::vector<PixelStep> steps;
   std::vector<Erasure> erasures;

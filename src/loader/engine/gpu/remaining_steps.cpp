@@ -1,4 +1,4 @@
-#include "loader/engine/gpu/steps_left.h"
+#include "loader/engine/gpu/remaining_steps.h"
 
 #include <algorithm>
 
@@ -15,29 +15,29 @@ ImageRange images_of_view(const Recipe& recipe, std::size_t view) {
   return out;
 }
 
-bool has_pixels_left(const Slot& slot, const ImageRange& images) {
+bool gpu_changes_pixels(const Slot& slot, const ImageRange& images) {
   return std::any_of(slot.places.begin(), slot.places.end(), [&](const Place& place) {
     if (!place.filled) return false;
-    const auto first = place.left.begin() + static_cast<std::ptrdiff_t>(images.first);
+    const auto first = place.gpu_work.begin() + static_cast<std::ptrdiff_t>(images.first);
     return std::any_of(first, first + static_cast<std::ptrdiff_t>(images.count),
-                       [](const LeftToGpu& left) { return left.changes_pixels(); });
+                       [](const GpuWork& work) { return work.changes_pixels(); });
   });
 }
 
-StepsLeft steps_left(const Batch& batch, const ImageRange& images, Dtype dtype) {
-  StepsLeft out;
-  if (batch.slot->mixes.empty() && !has_pixels_left(*batch.slot, images)) return out;
+RemainingSteps remaining_steps(const Batch& batch, const ImageRange& images, Dtype dtype) {
+  RemainingSteps out;
+  if (batch.slot->mixes.empty() && !gpu_changes_pixels(*batch.slot, images)) return out;
   std::vector<std::size_t> places = batch.places;
-  places.insert(places.end(), batch.guests.begin(), batch.guests.end());
+  places.insert(places.end(), batch.foreign_partners.begin(), batch.foreign_partners.end());
   for (const bool coded : {false, true}) {
     for (std::size_t i = 0; i < places.size() * images.count; ++i) {
       const Place& place = batch.slot->places[places[i / images.count]];
       if (place.coded != coded) continue;
-      const LeftToGpu& left = place.left[images.first + i % images.count];
-      out.ranges.push_back({count_of(out.steps.size()), count_of(left.steps.size())});
-      out.steps.insert(out.steps.end(), left.steps.begin(), left.steps.end());
-      out.erased.push_back({count_of(out.erasures.size()), count_of(left.erasures.size())});
-      for (const Erasure& one : left.erasures) {
+      const GpuWork& work = place.gpu_work[images.first + i % images.count];
+      out.ranges.push_back({count_of(out.steps.size()), count_of(work.steps.size())});
+      out.steps.insert(out.steps.end(), work.steps.begin(), work.steps.end());
+      out.erased.push_back({count_of(out.erasures.size()), count_of(work.erasures.size())});
+      for (const Erasure& one : work.erasures) {
         out.erasures.push_back(cuda::gpu_erasure(one, dtype));
       }
     }

@@ -17,14 +17,14 @@ ImageRange images_of_view(const Recipe& recipe, std::size_t view);
 
 // Steps for the images decoded by the CPU, then for the others; one range of each list per image.
 // No ranges: only the table and mirroring are left.
-struct StepsLeft {
+struct RemainingSteps {
   std::vector<cuda::StepRange> ranges, erased;
   std::vector<PixelStep> steps;
   std::vector<cuda::GpuErasure> erasures;
 };
-StepsLeft steps_left(const Batch& batch, const ImageRange& images, Dtype dtype);
+RemainingSteps remaining_steps(const Batch& batch, const ImageRange& images, Dtype dtype);
 
 // Whether steps or erasures are left for any of these images.
-bool has_pixels_left(const Slot& slot, const ImageRange& images);
+bool gpu_changes_pixels(const Slot& slot, const ImageRange& images);
 
 }  // namespace tundish
