@@ -155,8 +155,8 @@ bool decode(UnitValues& out, const CodedUnit& unit, const UnitHead& head, const 
 
 }  // namespace
 
-unsigned decode_units_plainly(UnitValues* const* out, const CodedUnit* units, int count,
-                              const Tables& tables, UnitWork* works) {
+unsigned decode_units_baseline(UnitValues* const* out, const CodedUnit* units, int count,
+                               const Tables& tables, UnitWork* works) {
   const auto one = [&](UnitValues* const* to, const CodedUnit* from, const UnitHead* heads) {
     return static_cast<unsigned>(decode(**to, *from, *heads, tables, works[0]));
   };

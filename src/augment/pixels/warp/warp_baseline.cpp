@@ -2,7 +2,7 @@
 
 namespace tundish {
 
-void sample_row_plain(const WarpRows& rows, int y) {
+void sample_row_baseline(const WarpRows& rows, int y) {
   std::uint8_t* to = rows.row(y);
   for (int x = 0; x < rows.size.width; ++x, to += 3) {
     const Spot place = shown_place(rows.step, x, y);
@@ -14,14 +14,14 @@ void sample_row_plain(const WarpRows& rows, int y) {
   }
 }
 
-void fixed_row_plain(std::uint8_t* to, const Pixels& image, const FixedRow& row, int n) {
+void fixed_row_baseline(std::uint8_t* to, const Pixels& image, const FixedRow& row, int n) {
   std::int32_t x = row.x, y = row.y;
   for (int i = 0; i < n; ++i, to += 3, x += row.x_across, y += row.y_across) {
     copy_pixel(to, image.at(x >> 16, y >> 16));
   }
 }
 
-void wrapping_row_plain(const WarpRows& rows, const NearestAffine& affine, int y) {
+void wrapping_row_baseline(const WarpRows& rows, const NearestAffine& affine, int y) {
   std::uint8_t* to = rows.row(y);
   for (int x = 0; x < rows.size.width; ++x, to += 3) {
     const int from_x = fixed_x(affine, x, y) >> 16, from_y = fixed_y(affine, x, y) >> 16;
@@ -31,7 +31,7 @@ void wrapping_row_plain(const WarpRows& rows, const NearestAffine& affine, int y
   }
 }
 
-void wide_rows_plain(const WarpRows& rows) {
+void wide_rows_baseline(const WarpRows& rows) {
   const NearestAffine affine = nearest_affine(rows.step, rows.size);
   Spot first{affine.wide_x, affine.wide_y};
   for (int y = 0; y < rows.size.height; ++y) {

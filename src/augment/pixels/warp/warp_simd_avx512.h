@@ -1,9 +1,9 @@
-// Lanes of eight pixels for warp_lanes.h. Included by warp_avx512.cpp only.
+// Lanes of eight pixels for warp_simd.h. Included by warp_avx512.cpp only.
 #pragma once
 
 #include <immintrin.h>
 
-#include "augment/pixels/warp/warp_lanes.h"
+#include "augment/pixels/warp/warp_simd.h"
 
 namespace tundish {
 namespace {

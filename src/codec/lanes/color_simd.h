@@ -166,7 +166,7 @@ TUNDISH_INLINE void store_rgb(std::uint8_t* out, V red, V green, V blue) {
 }
 
 template <class V, Upsampling kUpsampling>
-void ycc_lanewise(const RowTask& task) {
+void ycc_simd(const RowTask& task) {
   constexpr int kStep = 16 * V::kLanes;
   for (int x = 0; x < task.width; x += kStep) {
     const Words<V> luma = words_of(V::load(task.plane[0] + x));
@@ -178,7 +178,7 @@ void ycc_lanewise(const RowTask& task) {
 }
 
 template <class V>
-TUNDISH_INLINE void planes_lanewise(const RowTask& task, int red, int green, int blue) {
+TUNDISH_INLINE void planes_simd(const RowTask& task, int red, int green, int blue) {
   constexpr int kStep = 16 * V::kLanes;
   for (int x = 0; x < task.width; x += kStep) {
     store_rgb(task.rgb + std::ptrdiff_t{3} * x, V::load(task.plane[red] + x),
@@ -187,29 +187,29 @@ TUNDISH_INLINE void planes_lanewise(const RowTask& task, int red, int green, int
 }
 
 template <class V>
-TUNDISH_INLINE void gray_lanewise(const RowTask& task) {
-  planes_lanewise<V>(task, 0, 0, 0);
+TUNDISH_INLINE void gray_simd(const RowTask& task) {
+  planes_simd<V>(task, 0, 0, 0);
 }
 
 template <class V>
-TUNDISH_INLINE void color_lanewise(const RowTask& task, Upsampling upsampling, Color color) {
+TUNDISH_INLINE void color_simd(const RowTask& task, Upsampling upsampling, Color color) {
   const bool plain = upsampling == Upsampling::none;
   const bool rare = upsampling == Upsampling::repeat && task.repeat != 4;
   if (rare || (color == Color::rgb && !plain)) {
     return scalar::color_row(task, upsampling, color);
   }
-  if (color == Color::rgb) return planes_lanewise<V>(task, 0, 1, 2);
+  if (color == Color::rgb) return planes_simd<V>(task, 0, 1, 2);
   switch (upsampling) {
     case Upsampling::none:
-      return ycc_lanewise<V, Upsampling::none>(task);
+      return ycc_simd<V, Upsampling::none>(task);
     case Upsampling::smooth_wide:
-      return ycc_lanewise<V, Upsampling::smooth_wide>(task);
+      return ycc_simd<V, Upsampling::smooth_wide>(task);
     case Upsampling::smooth_both:
-      return ycc_lanewise<V, Upsampling::smooth_both>(task);
+      return ycc_simd<V, Upsampling::smooth_both>(task);
     case Upsampling::smooth_high:
-      return ycc_lanewise<V, Upsampling::smooth_high>(task);
+      return ycc_simd<V, Upsampling::smooth_high>(task);
     case Upsampling::repeat:
-      return ycc_lanewise<V, Upsampling::repeat>(task);
+      return ycc_simd<V, Upsampling::repeat>(task);
   }
 }
 

@@ -7,7 +7,7 @@
 
 #include "codec/lanes/block_lists.h"
 #include "codec/lanes/coefficients.h"
-#include "codec/lanes/idct_lanewise.h"
+#include "codec/lanes/idct_simd.h"
 #include "codec/lanes/inline.h"
 #include "codec/lanes/mask_rank.h"
 #include "codec/lanes/pixels.h"
@@ -67,7 +67,7 @@ constexpr Places make_places() {
 }
 constexpr Places kPlaces = make_places();
 
-void order_lanewise(QuantizationOrder* out, const std::uint16_t* natural) {
+void order_simd(QuantizationOrder* out, const std::uint16_t* natural) {
   out->wide = false;
   for (int i = 0; i < 64; ++i) {
     out->value[i] = static_cast<std::int16_t>(natural[natural_of(i)]);
@@ -267,7 +267,7 @@ void render_flat(const UnitTask& task, const BlockList& list) {
 }
 
 template <class V>
-TUNDISH_INLINE void render_lanewise(const UnitTask& task) {
+TUNDISH_INLINE void render_simd(const UnitTask& task) {
   BlockLists lists;
   sort_blocks(lists, task);
   render_full<V, false>(task, lists, lists.full);

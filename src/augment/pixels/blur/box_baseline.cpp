@@ -1,12 +1,12 @@
-#include "augment/pixels/blur/box_lanewise.h"
+#include "augment/pixels/blur/box_simd.h"
 
 namespace tundish {
 namespace {
 
-struct PlainLanes {
+struct BaselineLanes {
   typedef std::uint16_t Words __attribute__((vector_size(16)));
   static constexpr int kLanes = 8;
-  explicit PlainLanes(const Box& box) : box_(box) {}
+  explicit BaselineLanes(const Box& box) : box_(box) {}
 
   inline __attribute__((always_inline)) Words level(Words inside, Words ends) const {
     Words out;
@@ -20,6 +20,6 @@ struct PlainLanes {
 
 }  // namespace
 
-const BoxRows kBoxRowsPlain = kBoxLanes<PlainLanes>;
+const BoxRows kBoxRowsBaseline = kBoxLanes<BaselineLanes>;
 
 }  // namespace tundish

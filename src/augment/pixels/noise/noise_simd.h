@@ -44,7 +44,7 @@ inline __attribute__((always_inline)) void add_blocks(const NoisePixels& noise) 
   for (int i = 0; i < rest; ++i) rgb[i] = noisy_level(rgb[i], shift[i], kClip);
 }
 
-inline __attribute__((always_inline)) void add_lanewise(const NoisePixels& noise) {
+inline __attribute__((always_inline)) void add_simd(const NoisePixels& noise) {
   noise.clip ? add_blocks<true>(noise) : add_blocks<false>(noise);
 }
 

@@ -1,4 +1,4 @@
-#include "augment/pixels/tensors/tensor_rows_lanewise.h"
+#include "augment/pixels/tensors/tensor_rows_simd.h"
 
 namespace tundish {
 namespace {
@@ -11,7 +11,7 @@ void sample(const TensorRow& row) {
 
 }  // namespace
 
-const TensorRows kTensorRowsPlain = {affine_places, elastic_places,      sample,
-                                     saturate,      sum_of_tensor_grays, sharpen};
+const TensorRows kTensorRowsBaseline = {affine_places, elastic_places,      sample,
+                                        saturate,      sum_of_tensor_grays, sharpen};
 
 }  // namespace tundish
