@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "cli/finding.h"
+#include "cli/error_lines.h"
 #include "cli/info/size_histogram.h"
 #include "cli/json.h"
 

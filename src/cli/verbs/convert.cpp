@@ -5,12 +5,12 @@
 
 #include <cstdio>
 
+#include "cli/error_lines.h"
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/source_words.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
-#include "cli/warn_of_errors.h"
 #include "rewrite/convert/target_formats.h"
 
 namespace tundish::cli {

@@ -1,13 +1,13 @@
 // tundish unpack: restores the packed image files byte for byte, with their other fields.
 #include <fmt/format.h>
 
+#include "cli/error_lines.h"
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/source_words.h"
 #include "cli/text.h"
 #include "cli/unpack/write_record.h"
 #include "cli/verbs.h"
-#include "cli/warn_of_errors.h"
 #include "rewrite/convert/convert.h"
 #include "rewrite/convert/target_formats.h"
 

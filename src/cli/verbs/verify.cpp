@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/machine/usable_cpus.h"
-#include "cli/finding.h"
+#include "cli/error_lines.h"
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/text.h"

@@ -14,7 +14,7 @@
 #include "cli/view/recipe_file.h"
 #include "cli/view/replay.h"
 #include "cli/view/step_words.h"
-#include "cli/write_file.h"
+#include "data/pack/output_file.h"
 
 namespace tundish::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "cli/samples/sheet.h"
 #include "cli/view/over_white.h"
 #include "cli/view/step_words.h"
-#include "cli/write_file.h"
+#include "data/pack/output_file.h"
 #include "loader/engine/replay.h"
 #include "loader/state/saved_state.h"
 
