@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "codec/lanes/inline.h"
+#include "base/host_device.h"
 #include "codec/lanes/pixels.h"
 
 namespace tundish::lanes {

@@ -1,10 +1,10 @@
 // Converts coefficients to samples with AVX-512.
 #include <immintrin.h>
 
+#include "base/host_device.h"
 #include "codec/lanes/block_lists.h"
 #include "codec/lanes/coefficients.h"
 #include "codec/lanes/idct_avx512.h"
-#include "codec/lanes/inline.h"
 #include "codec/lanes/pixels.h"
 
 namespace tundish::lanes::avx512 {

@@ -5,10 +5,10 @@
 
 #include <cstdint>
 
+#include "base/host_device.h"
 #include "codec/lanes/block_lists.h"
 #include "codec/lanes/coefficients.h"
 #include "codec/lanes/idct_simd.h"
-#include "codec/lanes/inline.h"
 #include "codec/lanes/mask_rank.h"
 #include "codec/lanes/pixels.h"
 

@@ -3,7 +3,7 @@
 // file.
 #pragma once
 
-#include "codec/lanes/inline.h"
+#include "base/host_device.h"
 #include "codec/lanes/pixels.h"
 
 namespace tundish::lanes {

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "codec/lanes/inline.h"
+#include "base/host_device.h"
 
 namespace tundish::lanes {
 namespace {
