@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <string_view>
 
 #include "base/clock.h"
 #include "cli/json.h"
+#include "cli/progress.h"
 #include "cli/top/full_screen.h"
 #include "cli/verbs.h"
 #include "tools/top/frame_text.h"
@@ -68,16 +67,6 @@ bool wait(int milliseconds) {
     ::usleep(std::min<useconds_t>(left, 100'000));  // a signal also ends the sleep
   }
   return !stop_flag().load();
-}
-
-bool has_blocks() {
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const char* value = std::getenv(name);
-    if (!value || !*value) continue;
-    const std::string_view text = value;
-    return text.find("UTF-8") != text.npos || text.find("utf8") != text.npos;
-  }
-  return false;
 }
 
 int print_snapshots(const TopArguments& arguments, Sampler& sampler, const Shell& shell) {

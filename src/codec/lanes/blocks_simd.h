@@ -245,12 +245,6 @@ TUNDISH_INLINE void render_low(const UnitTask& task, const BlockList& list) {
   }
 }
 
-// Returns both passes' result for a block with only DC.
-int flat_level(int dc) {
-  const int level = ((static_cast<std::int16_t>(4 * dc) + 16) >> 5) + 128;
-  return level < 0 ? 0 : level > 255 ? 255 : level;
-}
-
 void render_flat(const UnitTask& task, const BlockList& list) {
   for (int i = 0; i < list.count; ++i) {
     const BlockPair& pair = list.pair[i];
