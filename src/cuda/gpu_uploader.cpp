@@ -387,7 +387,7 @@ std::optional<GpuUploader::Refused> GpuUploader::poll_completed() {
   return first;
 }
 
-void GpuUploader::forget() {
+void GpuUploader::abandon_iteration() {
   for (Refused& one : state_->refused) one.wanted = false;
   for (const auto& one : state_->sent) one->wanted = false;
 }

@@ -86,7 +86,7 @@ class GpuUploader {
     std::int64_t sample;
     std::uint64_t epoch, position;
     int unit_x, unit_y;
-    bool wanted;  // false after forget()
+    bool wanted;  // false after abandon_iteration()
   };
 
   // Releases batches that were copied since the last call. Cheap. Returns one refusal that was not
@@ -94,7 +94,7 @@ class GpuUploader {
   std::optional<Refused> poll_completed();
 
   // Called when the iteration is abandoned: refusals of earlier batches are then only counted.
-  void forget();
+  void abandon_iteration();
 
  private:
   struct State;

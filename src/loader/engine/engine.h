@@ -31,8 +31,8 @@ class Mixer;
 
 // With LoaderOptions::for_gpu: number of batches enqueued to the GPU ahead of the training loop.
 // In addition, the loop holds one batch, and one is being enqueued.
-inline constexpr std::uint32_t kGpuLead = 2;
-inline constexpr std::uint32_t kBatchesAtGpu = kGpuLead + 2;
+inline constexpr std::uint32_t kGpuPrefetchDepth = 2;
+inline constexpr std::uint32_t kBatchesAtGpu = kGpuPrefetchDepth + 2;
 
 // The images of one view of a finished batch.
 struct BatchView {

@@ -137,13 +137,13 @@ std::optional<cuda::GpuUploader::Refused> GpuDelivery::poll_completed() {
   return refused;
 }
 
-void GpuDelivery::forget() {
-  for (const auto& uploader : uploaders_) uploader->forget();
+void GpuDelivery::abandon_iteration() {
+  for (const auto& uploader : uploaders_) uploader->abandon_iteration();
 }
 
-std::optional<std::string> GpuDelivery::handed_over(bool on_gpu, void* stream) {
+std::optional<std::string> GpuDelivery::delivered(bool on_gpu, void* stream) {
   if (!choice_ || choice_->chosen()) return {};
-  std::optional<std::string> reason = choice_->handed_over(on_gpu, engine_.ready(), stream);
+  std::optional<std::string> reason = choice_->delivered(on_gpu, engine_.ready(), stream);
   engine_.decode_on_gpu(choice_->use_gpu());
   engine_.hold_tuning(!choice_->chosen());
   return reason;
@@ -154,7 +154,7 @@ std::optional<bool> GpuDelivery::decodes_on_gpu() const {
   return engine_.decodes_on_gpu();
 }
 
-void enter_refused(Engine& engine, const cuda::GpuUploader::Refused& refused) {
+void report_undecodable(Engine& engine, const cuda::GpuUploader::Refused& refused) {
   const Source& source = *engine.recipe().source;
   const auto sample = static_cast<std::uint64_t>(refused.sample);
   if (sample >= source.count()) {
