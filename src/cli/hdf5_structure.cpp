@@ -88,7 +88,7 @@ struct Walk {
 
 // Cuts one block of elements in C order into chunks of whole rows, so that one sample is one read.
 void read_block(Hdf5Array& out, Hdf5Blocks& blocks, std::uint64_t start) {
-  constexpr std::uint64_t kLeastBytes = 4096;
+  constexpr std::uint64_t kMinBytes = 4096;
   const std::uint64_t rows = out.grid.shape[0];
   out.grid.chunk = out.grid.shape;
   out.grid.chunk[0] = 1;
@@ -96,7 +96,7 @@ void read_block(Hdf5Array& out, Hdf5Blocks& blocks, std::uint64_t start) {
   const std::uint64_t row = array_bytes({out.grid.element, out.grid.chunk}).value_or(0);
   if (row == 0) throw Unsupported("HDF5: a row is too large");
   const std::uint64_t step =
-      std::clamp<std::uint64_t>(kLeastBytes / row, 1, std::max<std::uint64_t>(rows, 1));
+      std::clamp<std::uint64_t>(kMinBytes / row, 1, std::max<std::uint64_t>(rows, 1));
   out.grid.chunk[0] = step;
   const bool empty = array_bytes({out.grid.element, out.grid.shape}) == 0u;
   if (start == kHdf5Nowhere || empty) return;  // never written: all fill values

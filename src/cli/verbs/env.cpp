@@ -55,7 +55,7 @@ bool parse(EnvArguments& out, const Words& words, Shell& shell) {
 
 std::optional<std::uint64_t> omp_threads() {
   const char* text = std::getenv("OMP_NUM_THREADS");
-  return text ? whole_number(text) : std::nullopt;
+  return text ? parse_integer(text) : std::nullopt;
 }
 
 Findings storage_findings(const EnvArguments& arguments, const Shell& shell) {
