@@ -164,13 +164,13 @@ void check_output(PackArguments& out, const std::string& manifest) {
 
 }  // namespace
 
-bool parse(PackArguments& out, const Words& words, Shell& shell) {
+bool parse(PackArguments& out, const Args& args, Shell& shell) {
   std::string growth = "1.10";
   ChoiceArguments choice;
   Arguments arguments(kHelp, shell);
   std::string manifest, size, shard, checkpoint = "5";
-  arguments.words(out.from, "SRC", "any data set of docs/sources.md; shards with --manifest");
-  add_source_words(arguments, out.about);
+  arguments.positionals(out.from, "SRC", "any data set of docs/sources.md; shards with --manifest");
+  add_source_arguments(arguments, out.about);
   arguments.option(out.target, "-o,--output", "FILE", "the pack to write");
   arguments.flag(out.force, "-f,--force", "replace FILE if it exists, and FILE.log");
   arguments.flag(out.skip_bad, "--skip-bad", "exit code 0 despite refused files");
@@ -189,7 +189,7 @@ bool parse(PackArguments& out, const Words& words, Shell& shell) {
   add_choice_options(arguments, choice);
   add_preprocess_options(arguments, out.preprocess);
   add_threads(arguments, out.threads);
-  if (!arguments.parse(words)) return false;
+  if (!arguments.parse(args)) return false;
   check_output(out, manifest);
   out.choice = choice_of(choice);
   if (!size.empty()) out.shard_bytes = bytes_of(size);

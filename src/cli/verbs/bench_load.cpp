@@ -12,7 +12,7 @@
 #include "cli/json.h"
 #include "cli/load_sweep.h"
 #include "cli/measure.h"
-#include "cli/source_words.h"
+#include "cli/source_arguments.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "data/pack/output_file.h"
@@ -89,7 +89,7 @@ const char* advice(const std::string& limit) {
 }
 
 struct LoadArguments {
-  SourceWords about;
+  SourceArguments about;
   std::string file;
   std::uint64_t threads = 0, size = 224, batch = 64, trainer = 0;
   double seconds = 2;
@@ -98,10 +98,10 @@ struct LoadArguments {
 };
 
 // Returns false if help was requested.
-bool parse(LoadArguments& out, const Words& words, Shell& shell) {
+bool parse(LoadArguments& out, const Args& args, Shell& shell) {
   Arguments arguments(kHelp, shell);
-  arguments.word(out.file, "FILE", "a pack, or another source");
-  add_source_words(arguments, out.about);
+  arguments.positional(out.file, "FILE", "a pack, or another source");
+  add_source_arguments(arguments, out.about);
   add_threads(arguments, out.threads);
   arguments.option(out.size, "--size", "N", "side of the crops in pixels (224)", 1, 4096);
   arguments.option(out.batch, "--batch-size", "N", "images in a batch (64)", 1, 65536);
@@ -112,7 +112,7 @@ bool parse(LoadArguments& out, const Words& words, Shell& shell) {
   arguments.section("--sweep");
   arguments.option(out.chart, "-o,--output", "FILE", "also write a chart, as SVG");
   arguments.flag(out.force, "-f,--force", "replace FILE if it exists");
-  return arguments.parse(words);
+  return arguments.parse(args);
 }
 
 // Conclusions from the measured times.
@@ -227,9 +227,9 @@ void run_sweep(const LoadArguments& arguments, const std::shared_ptr<const Sourc
 
 }  // namespace
 
-int run_bench_load(const Words& words, Shell& shell) {
+int run_bench_load(const Args& args, Shell& shell) {
   LoadArguments arguments;
-  if (!parse(arguments, words, shell)) return kOk;
+  if (!parse(arguments, args, shell)) return kOk;
   const std::shared_ptr<const Source> source = open_source(arguments.file, arguments.about);
   if (arguments.threads == 0) arguments.threads = usable_cpus();
   if (arguments.sweep) {

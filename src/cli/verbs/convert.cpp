@@ -8,7 +8,7 @@
 #include "cli/error_lines.h"
 #include "cli/json.h"
 #include "cli/progress.h"
-#include "cli/source_words.h"
+#include "cli/source_arguments.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "rewrite/convert/target_formats.h"
@@ -54,7 +54,7 @@ struct ConvertArguments {
   std::string source, target, format, progress = "auto";
   std::uint64_t shards = 1;
   bool force = false, skip_bad = false;
-  SourceWords about;
+  SourceArguments about;
 };
 
 const TargetFormat& format_of(const ConvertArguments& arguments) {
@@ -66,17 +66,17 @@ const TargetFormat& format_of(const ConvertArguments& arguments) {
                                printable(arguments.format)));
 }
 
-bool parse(ConvertArguments& out, const Words& words, Shell& shell) {
+bool parse(ConvertArguments& out, const Args& args, Shell& shell) {
   Arguments arguments(kHelp, shell);
-  arguments.word(out.source, "SRC", "a pack, folder, list, archive or file of arrays");
+  arguments.positional(out.source, "SRC", "a pack, folder, list, archive or file of arrays");
   arguments.option(out.target, "-o,--output", "TARGET", "the file or folder to write", true);
   arguments.option(out.format, "--to", "FORMAT", "folder, tar, tfrecord, lmdb, hdf5 or npy", true);
   arguments.option(out.shards, "--shards", "N", "of tar and tfrecord: N files", 1, 100'000);
   arguments.flag(out.force, "-f,--force", "replace what exists");
   arguments.flag(out.skip_bad, "--skip-bad", "exit code 0 although samples were left out");
   arguments.option(out.progress, "--progress", "HOW", "auto (on a terminal), never, json");
-  add_source_words(arguments, out.about);
-  if (!arguments.parse(words)) return false;
+  add_source_arguments(arguments, out.about);
+  if (!arguments.parse(args)) return false;
   if (out.target.empty()) throw UsageError("the name after -o is empty");
   if (out.progress != "auto" && out.progress != "never" && out.progress != "json") {
     throw UsageError(
@@ -165,9 +165,9 @@ void print_text(const ConvertReport& done, const ConvertArguments& arguments, do
 
 }  // namespace
 
-int run_convert(const Words& words, Shell& shell) {
+int run_convert(const Args& args, Shell& shell) {
   ConvertArguments arguments;
-  if (!parse(arguments, words, shell)) return kOk;
+  if (!parse(arguments, args, shell)) return kOk;
   const TargetFormat& format = format_of(arguments);
   const std::shared_ptr<const Source> source = open_source(arguments.source, arguments.about);
   for (const std::string& text : source->warnings()) shell.warn(text);

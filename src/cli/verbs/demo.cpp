@@ -73,11 +73,11 @@ void make_set(Demo& demo, Shell& shell, std::uint64_t images) {
 
 // Runs a verb as if typed, but without output. Returns false if it found bad data: the demo
 // continues without the bad samples of the user's set.
-bool quietly(int (*verb)(const Words&, Shell&), const Words& words, const Shell& shell) {
+bool quietly(int (*verb)(const Args&, Shell&), const Args& args, const Shell& shell) {
   Shell silent = shell;
   silent.quiet = true;
   silent.json = false;
-  const int code = verb(words, silent);
+  const int code = verb(args, silent);
   if (code != kOk && code != kDamaged) throw std::runtime_error("a step of the demo failed");
   return code == kOk;
 }
@@ -148,7 +148,7 @@ void print_as_json(const Demo& demo, const Shell& shell, const Pack& pack,
 
 }  // namespace
 
-int run_demo(const Words& words, Shell& shell) {
+int run_demo(const Args& args, Shell& shell) {
   Demo demo;
   demo.work = "tundish-demo";
   std::uint64_t images = 1000;
@@ -161,7 +161,7 @@ int run_demo(const Words& words, Shell& shell) {
   arguments.option(seconds, "--seconds", "S", "of each timed run (1; against torch 2.5)", 0.001,
                    3600);
   arguments.option(steps, "--steps", "N", "training steps");
-  if (!arguments.parse(words)) return kOk;
+  if (!arguments.parse(args)) return kOk;
 
   take_demo_folder(demo.work);
   demo.pack = demo.work + "/demo.tnd";

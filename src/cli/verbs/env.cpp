@@ -42,15 +42,15 @@ struct EnvArguments {
 };
 
 // Returns false if help was requested.
-bool parse(EnvArguments& out, const Words& words, Shell& shell) {
+bool parse(EnvArguments& out, const Args& args, Shell& shell) {
   Arguments arguments(kHelp, shell);
-  arguments.word(out.data, "DATA", "a pack, a folder, or any data file", false);
+  arguments.positional(out.data, "DATA", "a pack, a folder, or any data file", false);
   arguments.flag(out.markdown, "--markdown", "print a table to paste into an issue");
   arguments.option(out.record_bytes, "--record-bytes", "BYTES",
                    "bytes of a random read (default: as DATA's records)", 1,
                    std::uint64_t{64} << 20);
   arguments.flag(out.no_read_test, "--no-read-test", "do not measure how fast DATA can be read");
-  return arguments.parse(words);
+  return arguments.parse(args);
 }
 
 std::optional<std::uint64_t> omp_threads() {
@@ -73,9 +73,9 @@ Findings storage_findings(const EnvArguments& arguments, const Shell& shell) {
 
 }  // namespace
 
-int run_env(const Words& words, Shell& shell) {
+int run_env(const Args& args, Shell& shell) {
   EnvArguments arguments;
-  if (!parse(arguments, words, shell)) return kOk;
+  if (!parse(arguments, args, shell)) return kOk;
   if (shell.json && arguments.markdown)
     throw UsageError("--json and --markdown exclude each other");
   const std::uint64_t began = now_ns();

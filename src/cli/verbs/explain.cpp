@@ -79,13 +79,13 @@ const ErrorEntry& find_entry(const std::string& word) {
 
 }  // namespace
 
-int run_explain(const Words& words, Shell& shell) {
+int run_explain(const Args& args, Shell& shell) {
   std::string code;
   bool all = false;
   Arguments arguments(kHelp, shell);
-  arguments.word(code, "CODE", "TND-203, or 203", false);
+  arguments.positional(code, "CODE", "TND-203, or 203", false);
   arguments.flag(all, "--all", "every code");
-  if (!arguments.parse(words)) return kOk;
+  if (!arguments.parse(args)) return kOk;
   if (all == !code.empty()) throw UsageError("give one code, or --all");
 
   if (all) {

@@ -6,7 +6,7 @@
 #include "cli/info/list.h"
 #include "cli/info/stats.h"
 #include "cli/info/summary.h"
-#include "cli/source_words.h"
+#include "cli/source_arguments.h"
 #include "cli/verbs.h"
 
 namespace tundish::cli {
@@ -55,19 +55,19 @@ message, title, file, record, key, offset, reason}; null what no image has)",
 
 struct InfoArguments {
   std::string file, mode = "RGB";
-  SourceWords about;
+  SourceArguments about;
   bool list = false, stats = false;
   ListOptions list_options;
   StatsOptions stats_options{.samples = 0, .threads = 0};
 };
 
 // Returns false if help was requested.
-bool parse(InfoArguments& out, const Words& words, Shell& shell) {
+bool parse(InfoArguments& out, const Args& args, Shell& shell) {
   Arguments arguments(kHelp, shell);
-  arguments.word(out.file, "DATA", "a pack, or another source");
+  arguments.positional(out.file, "DATA", "a pack, or another source");
   arguments.flag(out.list, "--list", "print a line per record");
   arguments.flag(out.stats, "--stats", "decode the images: mean, deviation, sizes, bad images");
-  add_source_words(arguments, out.about);
+  add_source_arguments(arguments, out.about);
   arguments.section("--list");
   arguments.option(out.list_options.from, "--from", "N", "first record (0)", 0, UINT64_MAX);
   arguments.option(out.list_options.count, "--count", "N", "at most N records (all)", 0,
@@ -80,7 +80,7 @@ bool parse(InfoArguments& out, const Words& words, Shell& shell) {
   arguments.flag(out.stats_options.exif_orientation, "--exif-orientation",
                  "report sizes after EXIF rotation");
   add_threads(arguments, out.stats_options.threads);
-  if (!arguments.parse(words)) return false;
+  if (!arguments.parse(args)) return false;
   arguments.exclude("--stats", {"--list"});
   if (out.mode != "RGB" && out.mode != "L") {
     throw UsageError(fmt::format("--mode: {} is neither RGB nor L", printable(out.mode)));
@@ -92,9 +92,9 @@ bool parse(InfoArguments& out, const Words& words, Shell& shell) {
 
 }  // namespace
 
-int run_info(const Words& words, Shell& shell) {
+int run_info(const Args& args, Shell& shell) {
   InfoArguments arguments;
-  if (!parse(arguments, words, shell)) return kOk;
+  if (!parse(arguments, args, shell)) return kOk;
 
   const std::uint64_t begin_ns = now_ns();
   const std::string& file = arguments.file;

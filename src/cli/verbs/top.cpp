@@ -49,14 +49,14 @@ struct TopArguments {
 };
 
 // Returns false if help was requested.
-bool parse(TopArguments& out, const Words& words, Shell& shell) {
+bool parse(TopArguments& out, const Args& args, Shell& shell) {
   Arguments arguments(kHelp, shell);
   arguments.option(out.interval, "--interval", "S", "seconds between two snapshots (1)", 0.1, 3600);
   arguments.option(out.count, "--count", "N", "end after N snapshots", 1, 1'000'000'000);
   arguments.flag(out.serve, "--serve", "charts in a browser of this machine");
   arguments.section("--serve");
   arguments.option(out.port, "--port", "N", "the port (any free one)", 1, 65535);
-  return arguments.parse(words);
+  return arguments.parse(args);
 }
 
 // Sleeps in short intervals so that Ctrl-C can end the wait; returns false after Ctrl-C.
@@ -131,9 +131,9 @@ int serve(const TopArguments& arguments, Sampler& sampler, Shell& shell) {
 
 }  // namespace
 
-int run_top(const Words& words, Shell& shell) {
+int run_top(const Args& args, Shell& shell) {
   TopArguments arguments;
-  if (!parse(arguments, words, shell)) return kOk;
+  if (!parse(arguments, args, shell)) return kOk;
   if (arguments.serve && arguments.repeats()) {
     throw UsageError("--serve takes neither --interval nor --count: the page asks");
   }

@@ -4,7 +4,7 @@
 #include "cli/error_lines.h"
 #include "cli/json.h"
 #include "cli/progress.h"
-#include "cli/source_words.h"
+#include "cli/source_arguments.h"
 #include "cli/text.h"
 #include "cli/unpack/write_record.h"
 #include "cli/verbs.h"
@@ -70,24 +70,24 @@ void print_text(const ConvertReport& done, const std::string& target, double sec
 }
 
 struct UnpackArguments {
-  SourceWords about;
+  SourceArguments about;
   std::string file, target;
   bool force = false, one_record = false;
   RecordOptions record;
 };
 
 // Returns false if help was requested.
-bool parse(UnpackArguments& out, const Words& words, Shell& shell) {
+bool parse(UnpackArguments& out, const Args& args, Shell& shell) {
   Arguments arguments(kHelp, shell);
-  arguments.word(out.file, "DATA", "a pack, or another source");
-  add_source_words(arguments, out.about);
+  arguments.positional(out.file, "DATA", "a pack, or another source");
+  add_source_arguments(arguments, out.about);
   arguments.option(out.target, "-o,--output", "DIR", "where to write; created if missing");
   arguments.flag(out.force, "-f,--force", "replace existing files with other bytes");
   arguments.option(out.record.record, "--record", "N", "write this record only; -o names a file", 0,
                    UINT64_MAX);
   arguments.section("--record");
   arguments.option(out.record.field, "--field", "F", "which field (default: the image)");
-  if (!arguments.parse(words)) return false;
+  if (!arguments.parse(args)) return false;
   out.one_record = arguments.is_given("--record");
   if (out.target.empty() && arguments.is_given("--output")) {
     throw UsageError("the name after -o is empty");
@@ -122,9 +122,9 @@ int unpack_all(const UnpackArguments& arguments, const Source& source, const She
 
 }  // namespace
 
-int run_unpack(const Words& words, Shell& shell) {
+int run_unpack(const Args& args, Shell& shell) {
   UnpackArguments arguments;
-  if (!parse(arguments, words, shell)) return kOk;
+  if (!parse(arguments, args, shell)) return kOk;
   const std::shared_ptr<const Source> source = open_source(arguments.file, arguments.about);
   if (!arguments.one_record) return unpack_all(arguments, *source, shell);
   write_record(*source, arguments.record, shell);

@@ -174,9 +174,9 @@ struct VerifyArguments {
 };
 
 // Returns false if help was requested.
-bool parse(VerifyArguments& out, const Words& words, Shell& shell) {
+bool parse(VerifyArguments& out, const Args& args, Shell& shell) {
   Arguments arguments(kHelp, shell);
-  arguments.word(out.file, "FILE", "a pack or a manifest");
+  arguments.positional(out.file, "FILE", "a pack or a manifest");
   arguments.flag(out.pixels, "--pixels", "decode every image as well");
   arguments.option(out.salvage.target, "--salvage", "OUT", "write the intact records to this pack");
   add_threads(arguments, out.threads);
@@ -184,7 +184,7 @@ bool parse(VerifyArguments& out, const Words& words, Shell& shell) {
   arguments.option(out.salvage.like, "--like", "PACK",
                    "a pack with the same fields, classes and tables");
   arguments.flag(out.salvage.force, "-f,--force", "replace OUT if it exists");
-  if (!arguments.parse(words)) return false;
+  if (!arguments.parse(args)) return false;
   arguments.exclude("--salvage", {"--pixels"});
   if (out.salvage.target.empty() && arguments.is_given("--salvage")) {
     throw UsageError("the name after --salvage is empty");
@@ -218,9 +218,9 @@ int verify(const VerifyArguments& arguments, const Shell& shell) {
 
 }  // namespace
 
-int run_verify(const Words& words, Shell& shell) {
+int run_verify(const Args& args, Shell& shell) {
   VerifyArguments arguments;
-  if (!parse(arguments, words, shell)) return kOk;
+  if (!parse(arguments, args, shell)) return kOk;
   const bool salvages = !arguments.salvage.target.empty();
   return salvages ? salvage(arguments.file, arguments.salvage, shell) : verify(arguments, shell);
 }

@@ -1,8 +1,8 @@
-#include "cli/view/step_words.h"
+#include "cli/view/describe_step.h"
 
 #include <fmt/format.h>
 
-#include "cli/view/affine_words.h"
+#include "cli/view/describe_affine.h"
 
 namespace tundish::cli {
 namespace {
@@ -52,7 +52,7 @@ std::string numbers_text(const PixelStep& step) {
 // `input`: size of the image before the step.
 std::vector<std::string> texts_of(const PixelStep& step, Size input) {
   if (step.op == PixelOp::affine || step.op == PixelOp::tensor_affine) {
-    return words_of_affine(step, input);
+    return describe_affine(step, input);
   }
   std::string out = words(step.op)[static_cast<std::size_t>(step.op)];
   if (const std::string numbers = numbers_text(step); !numbers.empty())
@@ -69,7 +69,7 @@ std::string text_of(const Erasure& erasure) { return "erase " + window_text(eras
 
 }  // namespace
 
-std::vector<std::string> words_of_steps(const View& view) {
+std::vector<std::string> describe_steps(const View& view) {
   std::vector<std::string> lines;
   Size input = view.image();
   for (const PlanStep& step : view.steps()) {

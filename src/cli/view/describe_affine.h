@@ -12,6 +12,6 @@ namespace tundish::cli {
 // "shift right 4 px", "shift up 2 px"}, without parts that have no effect. The angle is
 // counter-clockwise, as in RandomRotation. The shift is measured at the image center. `input`:
 // size of the image before the step.
-std::vector<std::string> words_of_affine(const PixelStep& step, Size input);
+std::vector<std::string> describe_affine(const PixelStep& step, Size input);
 
 }  // namespace tundish::cli

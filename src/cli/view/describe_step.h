@@ -10,6 +10,6 @@ namespace tundish::cli {
 
 // Returns one line per effect: "crop 300x200+10+0", "to 224x224", "flip left-right", "rotate
 // 12.3 deg". Omits parts of a step that have no effect.
-std::vector<std::string> words_of_steps(const View& view);
+std::vector<std::string> describe_steps(const View& view);
 
 }  // namespace tundish::cli

@@ -1,4 +1,4 @@
-#include "cli/view/affine_words.h"
+#include "cli/view/describe_affine.h"
 
 #include <fmt/format.h>
 
@@ -48,7 +48,7 @@ void add_shift(std::vector<std::string>& out, double shift, const char* forward,
 
 }  // namespace
 
-std::vector<std::string> words_of_affine(const PixelStep& step, Size input) {
+std::vector<std::string> describe_affine(const PixelStep& step, Size input) {
   const auto& v = step.value;  // maps result coordinates to image coordinates
   const double det = v[0] * v[4] - v[1] * v[3];
   if (!(std::abs(det) > 1e-12)) return {"affine, flat"};

@@ -1,4 +1,4 @@
-#include "cli/view/step_words.h"
+#include "cli/view/describe_step.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -13,13 +13,13 @@ using Lines = std::vector<std::string>;
 Lines words_of(const AffineNumbers& numbers, Size size = {200, 100}) {
   View view(size);
   add_affine(view, numbers, {});
-  return words_of_steps(view);
+  return describe_steps(view);
 }
 
 Lines words_of(const PixelStep& step, Size size = {200, 100}) {
   View view(size);
   view.add(step);
-  return words_of_steps(view);
+  return describe_steps(view);
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ TEST_CASE("a rotation that enlarges the image shifts nothing") {
   for (const double angle : {17.0, 90.0, 135.0}) {
     View view({200, 100});
     add_rotation(view, angle, {}, true);
-    CHECK(words_of_steps(view) == Lines{fmt::format("rotate {:g} deg", angle)});
+    CHECK(describe_steps(view) == Lines{fmt::format("rotate {:g} deg", angle)});
   }
 }
 

@@ -9,15 +9,15 @@
 
 namespace tundish::cli {
 
-struct SourceWords {
+struct SourceArguments {
   SourceOptions options;
   std::string axis = "0";
 };
 
 // Adds --format, --image, --label and --axis.
-void add_source_words(Arguments& arguments, SourceWords& words);
+void add_source_arguments(Arguments& arguments, SourceArguments& source);
 
 // Throws UsageError and the errors of open_source().
-std::shared_ptr<const Source> open_source(const std::string& path, const SourceWords& words);
+std::shared_ptr<const Source> open_source(const std::string& path, const SourceArguments& source);
 
 }  // namespace tundish::cli
