@@ -108,6 +108,17 @@ def test_a_closed_image_is_a_refused_sample(tmp_path):
 
 
 @pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("named", [False, True])
+def test_the_first_samples_may_have_no_label(named, tmp_path):
+    labels = [None, None, 1, None, 0]
+    samples = [(pixels(i), label) for i, label in enumerate(labels)]
+    if named:
+        samples = [dict(zip(("image", "label"), sample, strict=True)) for sample in samples]
+    tundish.pack(samples, tmp_path / "a.tnd", progress=False)
+    assert tundish.Dataset(tmp_path / "a.tnd").targets == [-1, -1, 1, -1, 0]
+
+
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     "value",
     [
