@@ -249,7 +249,7 @@ TUNDISH_API const char* tundish_batch_plans(const tundish_loader* loader, tundis
 TUNDISH_API void tundish_batch_free(tundish_batch* batch);
 
 /* One stored image as a DLManagedTensorVersioned. mode "RGB": (H, W, 3) of uint8; "L": (H, W) of
- * uint8; "I;16": (H, W) of uint16. NULL on error. */
+ * uint8; "I;16": (H, W) of uint16; "RGBA": (H, W, 4) of uint8. NULL on error. */
 TUNDISH_API void* tundish_source_image(const tundish_source* source, uint64_t sample,
                                        int32_t exif_orientation, const char* mode);
 
