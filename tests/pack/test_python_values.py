@@ -97,6 +97,14 @@ def test_an_iterator_may_reuse_its_buffers(samples, tmp_path):
     assert [int(np.asarray(dataset[i][0]).max()) for i in range(40)] == list(range(40))
 
 
+def test_a_list_of_paths_is_refused(tmp_path):
+    paths = [str(tmp_path), __file__]
+    with pytest.raises(tundish.ArgumentError, match="only their texts would be packed"):
+        tundish.pack(paths, tmp_path / "a.tnd", progress=False)
+    report = tundish.pack([*paths, "a text"], tmp_path / "a.tnd", progress=False)
+    assert report["samples"] == 3
+
+
 def test_a_closed_image_is_a_refused_sample(tmp_path):
     closed = Image.open(pillow_file(1))
     closed.close()

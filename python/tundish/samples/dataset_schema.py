@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -89,6 +90,8 @@ def describe(
         else:
             fields.append(_other(name, value))
     layout = Layout(tuple(fields), tuple(names) if names else None, shape is None)
+    if layout.single and fields[0].type == TEXT:
+        _refuse_paths(samples)
     layout = _with_shapes(layout, samples, same_shape)
     _check(layout)
     if the_image < 0:
@@ -97,6 +100,15 @@ def describe(
     if the_image >= 0 and not has_labels:
         _warn_of_no_label(fields, values)
     return layout, list(classes) if has_labels else []
+
+
+def _refuse_paths(samples: Sequence[Any]) -> None:
+    """Refuses a list of paths, of which only the texts would be packed."""
+    if all(isinstance(sample, str) and os.path.exists(sample) for sample in samples):
+        raise ArgumentError(
+            f"the samples are paths, such as {samples[0]!r}, and only their texts would be packed\n"
+            "  fix: pass one path; `tundish merge` joins packs, and a .csv list names files (docs/sources.md)"
+        )
 
 
 def _first_values(samples: Sequence[Any], names: list[str] | None) -> list[Any]:
