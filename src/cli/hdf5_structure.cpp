@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -78,6 +79,7 @@ struct Walk {
   bool compare = false;  // compare chunks with those that libhdf5 finds
   std::uint64_t name_bytes = 0;
   Hdf5Description found = {};
+  std::map<haddr_t, std::string> names = {};  // of the arrays, by address
   std::string reason = {};
   bool unsupported = false;
 
@@ -236,7 +238,9 @@ void read_object(Walk& walk, hid_t root, const std::string& name, std::uint64_t 
   }
   const Id dataset(H5Dopen2(root, name.c_str(), H5P_DEFAULT), H5Dclose);
   Hdf5Array array{.name = name, .grid = {}, .kind = {}, .filters = {}, .chunks = {}};
-  if (read_dataset(array, walk, layout, dataset)) walk.found.arrays.push_back(std::move(array));
+  if (!read_dataset(array, walk, layout, dataset)) return;
+  walk.names.emplace(header, name);
+  walk.found.arrays.push_back(std::move(array));
 }
 
 bool is_full(const Walk& walk) {
@@ -266,9 +270,24 @@ herr_t visit_object(hid_t root, const char* name, const H5O_info_t* about, void*
   return guarded(walk, name, [&] { read_object(walk, root, name, about->addr); });
 }
 
-herr_t visit_link(hid_t, const char* name, const H5L_info_t* about, void* context) {
+// An array with several names is listed under the first one.
+herr_t visit_other_name(Walk& walk, hid_t root, const char* name) {
+  constexpr std::size_t kMost = 1'000;
+  H5O_info_t object{};
+  if (walk.found.omissions.size() > kMost ||
+      H5Oget_info_by_name2(root, name, &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
+    return 0;  // a link to nothing
+  }
+  const auto array = walk.names.find(object.addr);
+  if (array == walk.names.end() || array->second == name) return 0;
+  return guarded(walk, name, [&] {
+    walk.leave_out(name, fmt::format("it is another name of {}", array->second), false);
+  });
+}
+
+herr_t visit_link(hid_t root, const char* name, const H5L_info_t* about, void* context) {
   Walk& walk = *static_cast<Walk*>(context);
-  if (about->type < H5L_TYPE_EXTERNAL) return 0;  // hard and soft links
+  if (about->type < H5L_TYPE_EXTERNAL) return visit_other_name(walk, root, name);
   return guarded(walk, name, [&] {
     walk.leave_out(name, fmt::format("it is a link to another file, {}", kCopyValues), true);
   });
