@@ -241,6 +241,25 @@ def test_edited_source_text_is_not_trusted(tmp_path, saved):
     assert "none of the known forms" in str(loader.report)
 
 
+@pytest.mark.parametrize("change", ["edited", "removed"])
+def test_a_script_may_be_changed_during_a_run(tmp_path, saved, change):
+    text = "def augment(batch):\n    batch['image'] = [fixed(i) for i in batch['image']]\n    return batch\n"
+    path = tmp_path / "train.py"
+    path.write_text(text)
+    names = {"fixed": fixed}
+    exec(compile(text, path, "exec"), names)
+    loader = accelerated(DataLoader(saved.with_transform(names["augment"]), 4))
+    before = [batch["image"] for batch in loader]
+    if change == "removed":
+        path.unlink()
+    else:
+        path.write_text("\n# a new comment\n" + text.replace("fixed(i)", "fixed(i.rotate(90))"))
+    assert all(map(torch.equal, before, [batch["image"] for batch in loader]))
+    names["fixed"] = random
+    with pytest.raises(RuntimeError, match="changed after"):
+        iter(loader)
+
+
 def test_another_transform_given_later_is_an_error(saved):
     dataset = saved.with_transform(in_place)
     loader = accelerated(DataLoader(dataset, 4))
