@@ -181,3 +181,28 @@ def test_a_bad_sample_ends_the_loop_as_torchs_does(tmp_path):
     with pytest.warns(UserWarning, match="bad sample"):
         assert sum(len(labels) for _, labels in loader) == 7
     assert len(loader.bad_samples()) == 1
+
+
+@pytest.mark.parametrize("bad", [[0], [0, 1, 2], [5]], ids=str)
+@pytest.mark.parametrize("on_error", ["skip", "substitute"])
+@pytest.mark.filterwarnings("ignore:.*bad sample")
+def test_bad_images_are_left_out_wherever_they_are(tmp_path, bad, on_error):
+    dataset = torch_sets.image_folder(torch_sets.write_folder(tmp_path / "photos", 8))
+    for number in bad:
+        with open(dataset.samples[number][0], "wb") as file:
+            file.write(b"no image")
+    loader = accelerated(DataLoader(dataset, 2), on_error=on_error, prove=2)
+    images = torch.cat([images for images, _ in loader])
+    good = [dataset[n][0] for n in range(8) if n not in bad]
+    assert len(images) == (8 if on_error == "substitute" else len(good))
+    for image in images:
+        assert any(torch.allclose(image, other, rtol=0, atol=1e-5) for other in good)
+
+
+def test_a_dataset_without_a_good_image_is_kept(tmp_path):
+    dataset = torch_sets.image_folder(torch_sets.write_folder(tmp_path / "photos", 4))
+    for path, _ in dataset.samples:
+        with open(path, "wb") as file:
+            file.write(b"no image")
+    loader = tundish.accelerate(DataLoader(dataset, 2), on_error="skip")
+    assert "the engine refuses: TND-401" in str(loader.report)

@@ -45,6 +45,10 @@ class LoaderSpec:
     def seed(self) -> int:
         return int(self.epochs.options.get("seed", self._options["seed"]))
 
+    @property
+    def fails_on_error(self) -> bool:
+        return bool(self._options["on_error"] == "fail")
+
     def with_seed(self, seed: int) -> LoaderSpec:
         epochs = replace(self.epochs, options={**self.epochs.options, "seed": seed})
         return LoaderSpec(self.known, epochs, {**self._options, "seed": seed})
