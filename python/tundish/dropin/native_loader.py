@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from .datasets.parts import Names, Pixels
 from .forwarded_attributes import is_forwarded
 from .loader_seeds import LoaderSeed
 from .packs.packs import PackBeside
-from .samplers import Epochs, draw_list, order_of
+from .samplers import Epochs, SamplerGenerator, draw_worker_seed, order_of
 
 
 def as_list(batch: Any) -> Any:
@@ -177,9 +178,15 @@ class ListedLoader(NativeLoader):
     _epoch = -1
     _has_iterator = False
 
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._generator = SamplerGenerator(self._dataloader)
+        self._drawn_epoch = -1  # of the newest list
+
     def __iter__(self) -> Any:
         self._snapshot.check()
         self._switch_to_pack()
+        self._end_last_iteration()
         self._epoch += 1
         makes_iterator = not self._has_iterator
         self._has_iterator = self._dataloader.persistent_workers  # torch iterates with it again
@@ -195,14 +202,24 @@ class ListedLoader(NativeLoader):
     def draw(self, makes_iterator: bool) -> Any:
         """Returns an iterator over the batches of the sampler's next indices."""
         epochs = self._spec.epochs
-        numbers = draw_list(self._dataloader, self._spec.known, epochs.sampler, makes_iterator)
+        if makes_iterator:
+            draw_worker_seed(self._dataloader)
+        numbers = self._generator.draw(self._spec.known, epochs.sampler)
         self.close()
         self._loader = None  # its disk cache, if any, is complete for the next loader
         if len(numbers) < (epochs.batch_size if epochs.drop_last else 1):
             return iter(())
         self._loader = self._spec.loader(self._source, numbers)
         self._loader.set_epoch(self._epoch)
+        self._drawn_epoch = self._epoch
         return iter(self._loader)
+
+    def _end_last_iteration(self) -> None:
+        if self._loader is None:
+            return
+        epoch, position = self._loader._run.place
+        if epoch == self._drawn_epoch:  # otherwise the loop took all batches
+            self._generator.end_early(math.ceil(position / self._spec.epochs.batch_size))
 
     def set_epoch(self, epoch: int) -> None:
         """Sets the epoch of the next iteration, for the sampler and the augmentations."""
