@@ -286,13 +286,18 @@ class OrderedLoader(NativeLoader):
 
     def follow_sampler(self) -> None:
         """Adopts the epoch of the sampler: some scripts call sampler.set_epoch(), even after iter()."""
-        epoch = getattr(self._spec.epochs.sampler, "epoch", None)
-        if isinstance(epoch, int) and epoch != self._seen_epoch:
+        if self._sees_other_epoch():
+            self._engine.set_epoch(self._seen_epoch)
+
+    def _sees_other_epoch(self) -> bool:
+        epoch, seen = getattr(self._spec.epochs.sampler, "epoch", None), self._seen_epoch
+        if isinstance(epoch, int):
             self._seen_epoch = epoch
-            self._engine.set_epoch(epoch)
+        return self._seen_epoch != seen
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the position after the batches received so far, as a small dict of numbers and strings."""
+        self.follow_sampler()
         state = self._engine.state_dict()
         if self._source is self._files:
             return state
@@ -304,6 +309,7 @@ class OrderedLoader(NativeLoader):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continues where the state was saved, with its seed, from a pack or from the files."""
         self._use_seed(draws=False)  # the saved run drew the number
+        self._sees_other_epoch()  # an epoch that was set earlier does not move the state's place
         seed = state.get("seed") if isinstance(state, dict) else None
         if self._arguments["seed"] is None and isinstance(seed, int) and seed != self._spec.seed:
             self._spec, self._files_print = self._spec.with_seed(seed), None
