@@ -81,6 +81,17 @@ def test_different_final_transforms_give_torchs_batches(folder, steps):
     assert same_batches(accelerated(theirs), theirs)
 
 
+@pytest.mark.parametrize("std", [[1 / 255] * 3, [0.001] * 3, [1 / 255, 0.2, 1]], ids=str)
+def test_values_may_be_normalized_to_levels(folder, std):
+    """ToTensor divides by 255, and a small std makes its rounding as large."""
+    means = [103.939 / 255, 116.779 / 255, 123.68 / 255]
+    steps = [transforms.Resize((20, 20)), transforms.ToTensor(), transforms.Normalize(means, std)]
+    theirs = DataLoader(torch_sets.image_folder(folder, steps), 4)
+    for ours, expected in zip(accelerated(theirs, prove=3), theirs, strict=True):
+        scale = torch.tensor(std)[:, None, None]
+        assert torch.allclose(ours[0] * scale, expected[0] * scale, rtol=0, atol=2e-7)
+
+
 @pytest.mark.filterwarnings(
     "ignore::ResourceWarning"
 )  # timm relies on Python's collector to close files

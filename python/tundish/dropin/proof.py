@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,7 @@ from .translate import is_fixed
 
 _ROUNDING = 1e-5  # for floats: torch divides by 255, the engine multiplies by 1 / 255
 _MOST_TRIED = 100  # samples, to find a good one
+_COMMON_FACTOR = 50  # 1 / std, up to which _ROUNDING is enough
 # Options of a loader for a comparison: on the CPU, without traces.
 _HERE: dict[str, Any] = {"return_index": True, "device": None, "pin_memory": False, "trace": None}
 _HERE |= {"resident": False, "decode": "auto", "batch_transform": as_list}
@@ -45,8 +47,11 @@ def allowed_difference(transforms: list[Transform]) -> float | None:
     by_name: dict[str, Any] = {type(transform).__name__: transform for transform in transforms}
     floats = bool({"ToDtype", "Normalize"} & set(by_name))
     rounding, level = (_ROUNDING, 1 / 255) if floats else (0.0, 1.0)
-    if "Normalize" in by_name:
-        level /= min(by_name["Normalize"].std)
+    normalizes: list[Any] = [one for one in transforms if type(one).__name__ == "Normalize"]
+    # Normalize multiplies a difference by 1 / std: by 255, if the values become levels again.
+    factor: float = math.prod(1 / min(map(abs, transform.std)) for transform in normalizes)
+    level *= factor
+    rounding *= max(1.0, factor / _COMMON_FACTOR)
     newer = (
         int(PIL.__version__.split(".")[0]) >= 13
     )  # newer Pillow resizes some images differently, by one level
