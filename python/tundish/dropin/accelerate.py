@@ -12,6 +12,7 @@ from .._c.errors import Error, SampleError
 from ..data.gpu.device import device_of
 from ..data.loader import Loader
 from ..data.open_source import Source
+from ..data.settings import argument_checks as checks
 from .accelerate_report import Report, worker_text
 from .datasets.known_datasets import KnownDataset, recognize_dataset
 from .datasets.part_sources import open_parts
@@ -22,7 +23,7 @@ from .native_loader import ListedLoader, LoaderSpec, NativeLoader, OrderedLoader
 from .packs.packs import PackBeside
 from .proof import allowed_difference, check_first_sample, prove_batches
 from .rank_notes import notes_about_ranks
-from .reasons import NotTranslated, Reason
+from .reasons import NotTranslated, Reason, not_translated
 from .samplers import Epochs, epochs_of, shares_random_numbers
 from .torch_loader import TorchLoader
 from .translate import described, is_fixed, translate
@@ -89,6 +90,22 @@ def accelerate(
         return dataloader
     if not isinstance(dataloader, DataLoader):
         raise TypeError(_not_a_dataloader(dataloader))
+    _check_names(options, order)
+    place = device_of(device, "torch")
+    arguments = {"device": device, "pack": pack, "order": order, "seed": seed}
+    arguments |= options
+    engine_options = {"on_error": "fail", "memory_format": "contiguous", **options}
+    if seed is not None:
+        seed = checks.whole(seed, "seed")
+    to_prove = checks.whole(int(prove) if isinstance(prove, bool) else prove or 0, "prove", least=0)
+    request = AccelerateRequest(place, pack, to_prove, order == "tundish", seed, engine_options)
+    loader = _loader(dataloader, request, arguments)
+    loader.report.notes += notes_about_ranks(dataloader)
+    loader.report.log_report()
+    return loader
+
+
+def _check_names(options: dict[str, Any], order: Any) -> None:
     unknown = [name for name in options if name not in OPTIONS]
     if unknown:
         raise TypeError(
@@ -97,15 +114,6 @@ def accelerate(
         )
     if order not in ("tundish", "sampler"):
         raise ValueError(f'order must be "tundish" or "sampler", not {order!r}')
-    place = device_of(device, "torch")
-    arguments = {"device": device, "pack": pack, "order": order, "seed": seed}
-    arguments |= options
-    engine_options = {"on_error": "fail", "memory_format": "contiguous", **options}
-    request = AccelerateRequest(place, pack, prove, order == "tundish", seed, engine_options)
-    loader = _loader(dataloader, request, arguments)
-    loader.report.notes += notes_about_ranks(dataloader)
-    loader.report.log_report()
-    return loader
 
 
 def _not_a_dataloader(given: Any) -> str:
@@ -140,7 +148,7 @@ def _kept(
 def _native(dataloader: Any, request: AccelerateRequest, arguments: dict[str, Any]) -> NativeLoader:
     """Returns a loader whose batches the engine makes. Raises NotTranslated if it cannot."""
     check_arguments(dataloader)
-    known = recognize_dataset(dataloader.dataset)
+    known = _known(dataloader.dataset)
     transforms = translate(known.transforms)
     epochs = epochs_of(dataloader, known, request.own_order)
     given = request.seed is not None or "seed" in epochs.options
@@ -188,6 +196,16 @@ def _native(dataloader: Any, request: AccelerateRequest, arguments: dict[str, An
             raise
         reason = Reason(f"the engine refuses: {error}", "follow the message")
         raise NotTranslated(reason) from error
+
+
+def _known(dataset: Any) -> KnownDataset:
+    try:
+        return recognize_dataset(dataset)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:  # such as root=None
+        raise not_translated(
+            f"{type(dataset).__name__} has unusual attributes: {type(error).__name__}: {error}",
+            "keep the attributes that the dataset was made with",
+        ) from error
 
 
 def _is_of_options(

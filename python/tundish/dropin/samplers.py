@@ -13,6 +13,7 @@ from typing import Any
 
 from ..data.order import Listed, Order, Repeated, Subset, Weighted
 from .datasets.known_datasets import KnownDataset, fits
+from .datasets.parts import by_index
 from .reasons import not_translated
 from .replaced_functions import is_replaced
 from .where_defined import where_defined
@@ -124,7 +125,7 @@ def _weighted_order(sampler: Any, given: Given, known: KnownDataset) -> Epochs |
 def _subset_order(sampler: Any, given: Given, known: KnownDataset) -> Epochs | None:
     import numpy as np
 
-    indices = np.asarray(sampler.indices)
+    indices = np.asarray(by_index(sampler.indices))
     if indices.ndim != 1 or len(indices) == 0 or indices.dtype.kind not in "iu":
         return None
     if not fits(indices, len(known.numbers)):
