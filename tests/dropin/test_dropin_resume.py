@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shutil
 import threading
 
 import pytest
@@ -83,6 +84,22 @@ def test_a_resumed_rank_may_set_the_epoch_that_it_is_in(folder):
     again.load_state_dict(state)
     sampler.set_epoch(3)
     assert equal(again, rest)
+
+
+def test_a_run_resumes_after_its_folder_has_moved(folder, tmp_path):
+    """Jobs of a cluster copy their data to a folder of their own."""
+    loader = make(folder)
+    iterator = iter(loader)
+    next(iterator)
+    state, rest = loader.state_dict(), list(iterator)
+    shutil.copytree(folder, tmp_path / "job" / "photos")
+    again = make(tmp_path / "job" / "photos")
+    again.load_state_dict(state)
+    assert equal(again, rest)
+    image = next((tmp_path / "job").rglob("*.png"))
+    image.write_bytes(image.read_bytes() + b"more")
+    with pytest.raises(tundish.Error, match="other data"):
+        make(tmp_path / "job" / "photos").load_state_dict(state)
 
 
 def test_an_epoch_set_earlier_does_not_move_the_place_of_a_state(folder):
