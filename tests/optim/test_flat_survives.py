@@ -1,6 +1,7 @@
 """Operations that a flattened model survives: checkpoints, copies, failed passes, compilation."""
 
 import copy
+import gc
 import io
 import pickle
 
@@ -84,9 +85,12 @@ def test_the_flat_parameters_are_neither_copied_nor_pickled():
 
 def test_a_copy_of_model_and_optimizer_is_refused():
     """The copied optimizer would have separate tensors and train nothing."""
-    model, _, optimizer = flattened()
+    model, flat, optimizer = flattened()
     with pytest.raises(ArgumentError, match="copy the model, flatten the copy"):
         copy.deepcopy((model, optimizer))
+    for unwatched in (optimizer, SGD[0](flat.groups(), **SGD[1])):
+        with pytest.raises(ArgumentError, match="cannot be pickled"):
+            pickle.dumps(unwatched)
     copy.deepcopy(optimizer.state_dict())
 
 
@@ -182,6 +186,24 @@ def test_the_optimizers_state_is_saved_and_loaded():
     other.load_state_dict(saved["model"])
     resumed.load_state_dict(saved["optimizer"])
     assert same(train(model, optimizer, steps=10), train(other, resumed, steps=10))
+
+
+@pytest.mark.parametrize(
+    "given", [lambda flat: flat.groups(), lambda flat: flat.parameters()], ids=["groups", "list"]
+)
+def test_an_optimizer_trains_when_the_flat_parameters_are_out_of_scope(given):
+    def optimizer_of(model):
+        return SGD[0](given(tundish.optim.flatten(model)), **SGD[1])
+
+    model = net()
+    optimizer = optimizer_of(model)
+    gc.collect()
+    assert same(train(model, optimizer), plain())
+    with pytest.raises(ArgumentError, match="already in a flat buffer"):
+        tundish.optim.flatten(model)
+    del optimizer
+    again = tundish.optim.flatten(model)
+    train(model, again.optimizer(SGD[0], **SGD[1]), steps=2)
 
 
 def test_unflatten_gives_every_tensor_its_own_memory():

@@ -10,6 +10,7 @@ few launches; zeroing and adding in place costs 16 bytes and one launch per tens
 from __future__ import annotations
 
 import functools
+import gc
 import warnings
 import weakref
 from collections.abc import Callable, Iterable
@@ -46,12 +47,14 @@ def flatten(model: torch.nn.Module, groups: Iterable[Any] | None = None) -> Flat
     one group. Frozen parameters, and parameters in no group, are not moved.
     """
     choice = choose(model, groups)
-    for chosen in choice.groups:
-        for name, parameter in chosen:
-            if id(parameter) in _OWNERS:
-                raise ArgumentError(
-                    f"parameter {name!r} is already in a flat buffer\n  fix: call unflatten() on its FlatParameters first"
-                )
+    moved = [pair for chosen in choice.groups for pair in chosen]
+    if any(id(parameter) in _OWNERS for _, parameter in moved):
+        gc.collect()  # FlatParameters and their flat parameters refer to each other
+    for name, parameter in moved:
+        if id(parameter) in _OWNERS:
+            raise ArgumentError(
+                f"parameter {name!r} is already in a flat buffer\n  fix: call unflatten() on its FlatParameters first"
+            )
     _watch_new_optimizers()
     with torch.no_grad():
         return FlatParameters(model, choice)
@@ -99,13 +102,13 @@ class FlatParameters:
     def parameters(self, dtype: torch.dtype | None = None) -> list[torch.nn.Parameter]:
         """Returns the flat parameters, for an optimizer, clip_grad_norm_ or an average. `dtype`: only this one."""
         self._gather_missed()
-        flat = [segment.flat for segment in self._segments]
+        flat = [self._kept_alive(segment) for segment in self._segments]
         return [parameter for parameter in flat if dtype is None or parameter.dtype == dtype]
 
     def groups(self) -> list[dict[str, Any]]:
         """Returns the groups of flatten() with their options and flat parameters, for torch.optim.*."""
         return [
-            {**options, "params": [part.flat for part in self._segments if part.group == place]}
+            {**options, "params": [self._kept_alive(s) for s in self._segments if s.group == place]}
             for place, options in enumerate(self._choice.options)
         ]
 
@@ -205,6 +208,11 @@ class FlatParameters:
         raise ArgumentError(
             "FlatParameters cannot be pickled\n  fix: save the model and flatten it after loading"
         )
+
+    def _kept_alive(self, segment: Segment) -> torch.nn.Parameter:
+        """Returns the flat parameter, whose holder (an optimizer) keeps this object alive."""
+        segment.flat._tundish_owner = self
+        return segment.flat
 
     # --- called by a training step ------------------------------------------------------------
 
