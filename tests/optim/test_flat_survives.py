@@ -4,6 +4,7 @@ import copy
 import gc
 import io
 import pickle
+import warnings
 
 import pytest
 import timm.optim
@@ -204,6 +205,32 @@ def test_an_optimizer_trains_when_the_flat_parameters_are_out_of_scope(given):
     del optimizer
     again = tundish.optim.flatten(model)
     train(model, again.optimizer(SGD[0], **SGD[1]), steps=2)
+
+
+@pytest.mark.parametrize("kind", [torch.optim.SGD, tundish.optim.SGD, torch.optim.LBFGS])
+@pytest.mark.parametrize("as_keyword", [False, True])
+def test_the_first_closure_may_reach_only_parameters_without_a_hook(kind, as_keyword):
+    def trained(flatten):
+        torch.manual_seed(0)
+        model = torch.nn.ModuleList(torch.nn.Linear(3, 3, bias=False) for _ in range(20))
+        make = tundish.optim.flatten(model).optimizer if flatten else None
+        optimizer = make(kind, lr=0.1) if make else kind(model.parameters(), lr=0.1)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = model[3](model[2](torch.ones(2, 3))).square().sum()
+            loss.backward()
+            return loss
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # clipping had no effect in this step
+            losses = [
+                optimizer.step(closure=closure) if as_keyword else optimizer.step(closure)
+                for _ in range(3)
+            ]
+        return [loss.item() for loss in losses]
+
+    assert trained(True) == pytest.approx(trained(False), rel=1e-5)
 
 
 def test_unflatten_gives_every_tensor_its_own_memory():

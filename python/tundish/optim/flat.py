@@ -147,7 +147,12 @@ class FlatParameters:
             self._clear(own, set_to_none)
 
         optimizer.zero_grad = zero_grad
-        optimizer.register_step_pre_hook(lambda *_: self._before_step(own))
+
+        def before_step(_: Any, args: Any, keywords: Any) -> Any:
+            self._before_step(own)
+            return self._with_checked_closure(own, args, keywords)
+
+        optimizer.register_step_pre_hook(before_step)
         optimizer.register_load_state_dict_post_hook(functools.partial(_check_state, own))
         self._watched.add(optimizer)
         _SEEN.add(optimizer)
@@ -285,6 +290,20 @@ class FlatParameters:
                 _gather(segment)
         if is_missed:
             self._report_missed()
+
+    def _with_checked_closure(self, own: list[Segment], args: Any, keywords: Any) -> Any:
+        """Returns the arguments of step() with a closure after which gradients are gathered."""
+        closure = args[1] if len(args) > 1 else keywords.get("closure")
+        if closure is None:
+            return None
+
+        def checked_closure() -> Any:
+            loss = closure()
+            self._before_step(own)
+            return loss
+
+        others = {name: value for name, value in keywords.items() if name != "closure"}
+        return (args[0], checked_closure, *args[2:]), others
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def _clear(self, segments: list[Segment], set_to_none: bool) -> None:
