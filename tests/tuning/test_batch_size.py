@@ -1,6 +1,7 @@
 """find_batch_size: the smallest batch within 3 % of the best samples/s, not the largest one."""
 
 import random
+from collections import Counter
 
 import pytest
 import torch
@@ -133,6 +134,24 @@ def test_where_eight_do_not_fit_smaller_sizes_are_tried():
     assert (report.batch, report.micro_batch, report.accumulate) == (2, 2, 16)
     with pytest.raises(ArgumentError, match=r"not even one sample fits: 1 does not fit.*\n  fix:"):
         found(Machine(memory=0))
+
+
+@pytest.mark.parametrize(("always_fits", "answer"), [(4, 4), (1, 1), (0, None)])
+def test_a_size_that_fits_only_once_is_replaced_by_a_smaller_one(always_fits, answer):
+    measured = Counter()
+
+    def measure(batch):
+        measured[batch] += 1
+        fits = batch <= always_fits or measured[batch] == 1
+        return SizeTiming(0.001 * batch, 100 if fits else 200)
+
+    search = BatchSearch(measure, memory_cap_bytes=150, largest=16)
+    if answer is None:
+        with pytest.raises(ArgumentError, match="not even one sample fits"):
+            search.run()
+    else:
+        assert search.run() == answer
+    assert max(measured.values()) <= 3
 
 
 def test_a_wanted_batch_that_does_not_fit_is_accumulated():

@@ -113,8 +113,8 @@ class BatchSearch:
         self.stopped = f"{self.largest} is the largest size to try"
 
     def _halve(self) -> None:
-        """Tries sizes below the first one if it does not fit; they need not be a multiple."""
-        batch = self.multiple // 2
+        """Tries sizes below the smallest one if none fits; they need not be a multiple."""
+        batch = min(self.multiple, self.too_large or self.multiple) // 2
         while batch >= 1:
             if self._try(batch):
                 return
@@ -156,6 +156,8 @@ class BatchSearch:
         while few := [b for b in self._near() if len(self.results[b].turns) < self.turns]:
             for batch in few:
                 self._try(batch)
+            if not self.results:  # memory varies: a size that fitted once did not fit again
+                self._halve()
 
     def _near(self) -> list[int]:
         best = max(result.rate for result in self.results.values())
