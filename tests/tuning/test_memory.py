@@ -189,6 +189,22 @@ def test_gradients_that_are_not_dropped_are_there_in_the_forward_pass(set_to_non
     assert in_forward == (0 if set_to_none else predicted.gradients)
 
 
+@pytest.mark.filterwarnings("error")
+def test_an_optimizer_of_the_engine_is_the_reason_for_small_batches():
+    def prediction(kind):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(20, 30), nn.Linear(30, 10))
+        batch = (torch.randn(8, 20), torch.randint(10, (8,)))
+        return predict_memory(Job(model, kind(model.parameters()), nn.CrossEntropyLoss(), [batch]))
+
+    ours, theirs = prediction(tundish.optim.AdamW), prediction(torch.optim.AdamW)
+    assert ours.method == "small batches"
+    assert ours.reason == "AdamW of tundish.optim needs the memory of its tensors"
+    assert (ours.parameters, ours.gradients) == (theirs.parameters, theirs.gradients)
+    assert is_close(ours.optimizer, theirs.optimizer)
+    assert is_close(ours.peak, ours.parameters + ours.gradients + ours.optimizer + ours.batch)
+
+
 def test_activations_of_a_simple_layer_match_a_count_by_hand():
     """exp() keeps its result, the linear layer its input (the batch), and sum() nothing."""
     model = nn.Linear(10, 30, bias=False)

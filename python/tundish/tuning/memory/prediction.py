@@ -179,6 +179,9 @@ def _prediction(
 
 
 def _by_fake_tensors(step: Step, batch: Any, samples: int) -> MemoryPrediction:
+    if hasattr(step.optimizer, "_locked_update"):
+        name = type(step.optimizer).__name__
+        raise ArgumentError(f"{name} of tundish.optim needs the memory of its tensors")
     mode = FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=True)
     with FakeCopyMode(mode):
         fake_step = _copied(step)
