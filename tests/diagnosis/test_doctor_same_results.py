@@ -1,10 +1,14 @@
 """What a script computes is the same under the doctor: the class of tensors, the samples it draws."""
 
 import functools
+import importlib.util
+import subprocess
+import sys
 
 import numpy as np
 import torch
 from torchvision import tv_tensors
+from tundish.diagnosis.probe.imports import AfterImport
 
 from tests.helpers import plants
 
@@ -41,3 +45,42 @@ def test_what_the_script_replaced_during_a_watch_stays(monkeypatch):
     assert torch.nn.Module.__call__ is own
     assert torch.nn.Linear(2, 3)(torch.ones(1, 2)).shape == (1, 3)
     monkeypatch.setattr(torch.nn.Module, "__call__", watched.__wrapped__)
+
+
+def test_a_module_that_was_only_looked_for_is_hooked_when_it_is_imported(tmp_path, monkeypatch):
+    (tmp_path / "looked_for.py").write_text("x = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    seen = []
+    hook = AfterImport({"looked_for": lambda: seen.append(sys.modules["looked_for"].x)})
+    hook.install()
+    try:
+        for _ in range(2):
+            assert importlib.util.find_spec("looked_for") is not None
+        assert seen == []
+        importlib.import_module("looked_for")
+        importlib.reload(sys.modules["looked_for"])
+    finally:
+        hook.uninstall()
+        sys.modules.pop("looked_for", None)
+    assert seen == [1]
+
+
+LOOKS_FIRST = """
+import importlib.util
+assert importlib.util.find_spec("torch") is not None
+import torch
+model = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for _ in range(2000):
+    model(torch.ones(1, 4)).sum().backward()
+    optimizer.step()
+"""
+
+
+def test_a_script_that_looks_for_torch_first_is_judged(tmp_path):
+    (tmp_path / "train.py").write_text(LOOKS_FIRST)
+    words = [sys.executable, "-m", "tundish", "doctor", "--steps", "6", "--no-layers"]
+    words += ["--", sys.executable, "train.py"]
+    result = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
+    assert result.returncode == 0
+    assert "step now" in result.stderr, result.stderr
