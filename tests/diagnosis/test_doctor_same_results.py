@@ -2,13 +2,17 @@
 
 import functools
 import importlib.util
+import random
 import subprocess
 import sys
 
 import numpy as np
+import pytest
 import torch
+from torch.utils.data import DataLoader, Dataset
 from torchvision import tv_tensors
 from tundish.diagnosis.probe.imports import AfterImport
+from tundish.diagnosis.probe.loaders.dataset_profile import profile_dataset
 
 from tests.helpers import plants
 
@@ -84,3 +88,34 @@ def test_a_script_that_looks_for_torch_first_is_judged(tmp_path):
     result = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
     assert result.returncode == 0
     assert "step now" in result.stderr, result.stderr
+
+
+class Drawn(Dataset):
+    """A dataset that draws from generators of its own, at several places."""
+
+    def __init__(self):
+        self.numpy, self.old = np.random.default_rng(0), np.random.RandomState(1)
+        self.parts = [{"python": random.Random(2), "system": random.SystemRandom()}]
+        self.torch = torch.Generator()
+        inside = random.Random(4)
+        self.transform = functools.partial(lambda x, y: x + y + inside.random(), 1.0)
+
+    def __len__(self):
+        return 64
+
+    def __getitem__(self, index):
+        drawn = [self.numpy.random(), self.old.rand(), self.parts[0]["python"].random()]
+        drawn += [torch.rand(1, generator=self.torch).item(), OF_THE_MODULE.random()]
+        return torch.tensor([*drawn, self.transform(2.0)])
+
+
+@pytest.mark.parametrize("bound", [False, True])
+def test_a_look_into_a_dataset_draws_nothing_from_its_own_generators(bound):
+    module_state = OF_THE_MODULE.bit_generator.state
+    expected = Drawn()[0].tolist()
+    OF_THE_MODULE.bit_generator.state = module_state
+    data = Drawn()
+    collate = data.__getitem__ if bound else None
+    loader = DataLoader(data, 4, collate_fn=lambda samples: collate and samples)
+    profile_dataset(loader, 0.01)
+    assert data[0].tolist() == expected

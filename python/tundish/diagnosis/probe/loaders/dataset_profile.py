@@ -17,9 +17,9 @@ from types import FrameType
 from typing import Any
 
 from ...._process.code_origin import is_user_file
-from ...._process.random_state import loader_random_state
 from ..clocks.blocked_clock import BlockedClock
 from ..facts import Kind, SampleFacts, SampleRow
+from .own_generators import LoadingState
 from .row_kinds import classify_call
 
 MOST_SAMPLES = 32
@@ -120,7 +120,7 @@ def profile_dataset(loader: Any, most_s: float) -> SampleFacts:
     imports modules and opens files, which workers have already done.
     """
     dataset = copy.copy(loader.dataset)
-    state = loader_random_state(loader)
+    state = LoadingState(loader)
     clock = BlockedClock()
     try:
         size = _samples_per_batch(loader)
