@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset
 from torchvision import tv_tensors
+from tundish._process import code_origin
 from tundish.diagnosis.probe.imports import AfterImport
 from tundish.diagnosis.probe.loaders.dataset_profile import profile_dataset
 
@@ -119,3 +120,12 @@ def test_a_look_into_a_dataset_draws_nothing_from_its_own_generators(bound):
     loader = DataLoader(data, 4, collate_fn=lambda samples: collate and samples)
     profile_dataset(loader, 0.01)
     assert data[0].tolist() == expected
+
+
+@pytest.mark.parametrize("folder", ["site-packages", "dist-packages"])
+def test_packages_of_another_environment_are_no_files_of_the_user(folder):
+    file = f"/home/me/.local/lib/python3.11/{folder}/lightning/pytorch/trainer.py"
+    assert not code_origin.is_user_file(file)
+    assert code_origin.framework_name(file) == "lightning"
+    assert code_origin.framework_name(file.replace("lightning/", "torch/")) == ""
+    assert code_origin.is_user_file("/home/me/dist-packages.py")
