@@ -1,5 +1,6 @@
 """What a script computes is the same under the doctor: the class of tensors, the samples it draws."""
 
+import cProfile
 import functools
 import importlib.util
 import random
@@ -129,3 +130,15 @@ def test_packages_of_another_environment_are_no_files_of_the_user(folder):
     assert code_origin.framework_name(file) == "lightning"
     assert code_origin.framework_name(file.replace("lightning/", "torch/")) == ""
     assert code_origin.is_user_file("/home/me/dist-packages.py")
+
+
+def test_a_profiler_of_the_script_profiles_on():
+    loader = DataLoader(plants.Samples(), 4)
+    with cProfile.Profile():
+        own = sys.getprofile()
+        assert profile_dataset(loader, 0.01).sample_s > 0
+        assert sys.getprofile() is own
+        with plants.watched(functions=3) as session:
+            plants.train(loader)
+        assert sys.getprofile() is own
+    assert "the script uses a profiler itself" in str(session.end().recorded.failed)

@@ -63,13 +63,18 @@ class CallTimes:
         self._open: list[tuple[Any, tuple[str, ...], str, Kind, tuple[float, float]]] = []
 
     def __enter__(self) -> CallTimes:
-        before = sys.getprofile()  # the script's; one of C, such as cProfile's, cannot be set again
-        self._before = before if callable(before) else None
-        sys.setprofile(self._on_event)
+        self._before = sys.getprofile()  # the script's
+        if self._may_replace():
+            sys.setprofile(self._on_event)
         return self
 
     def __exit__(self, *ignored: Any) -> None:
-        sys.setprofile(self._before)
+        if self._may_replace():
+            sys.setprofile(self._before)
+
+    def _may_replace(self) -> bool:
+        """Whether the script's profiler can be set again: one written in C, as cProfile, cannot."""
+        return self._before is None or callable(self._before)
 
     def _on_event(self, frame: FrameType, event: str, arg: Any) -> None:
         if event == "call":
