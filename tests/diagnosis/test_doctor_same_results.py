@@ -3,6 +3,7 @@
 import cProfile
 import functools
 import importlib.util
+import json
 import random
 import subprocess
 import sys
@@ -90,6 +91,65 @@ def test_a_script_that_looks_for_torch_first_is_judged(tmp_path):
     result = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
     assert result.returncode == 0
     assert "step now" in result.stderr, result.stderr
+
+
+USES_TUNDISH = """
+import sys
+import torch, tundish
+from torch.utils.data import DataLoader
+from torchvision import datasets
+from torchvision.transforms import v2
+from tundish import transforms as T
+
+steps = [v2.RandomResizedCrop(8), v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]
+print(len(T.from_torchvision(v2.Compose(steps))))
+loader = tundish.accelerate(DataLoader(datasets.ImageFolder(sys.argv[1], v2.Compose(steps)), 4))
+print(loader.report.native)
+model = torch.nn.Linear(3 * 8 * 8, 2)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for _ in range(20):
+    for images, labels in loader:
+        model(images.flatten(1)).sum().backward()
+        optimizer.step()
+    print(T.from_torchvision(v2.Compose(steps)) is not None, flush=True)
+"""
+
+
+def test_a_script_gets_the_engine_as_without_the_doctor(tmp_path, photos):
+    (tmp_path / "train.py").write_text(USES_TUNDISH)
+    words = [sys.executable, "-m", "tundish", "doctor", "--steps", "5", "--to-end", "-v"]
+    words += ["--", sys.executable, "train.py", str(photos.folder)]
+    result = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
+    assert (result.returncode, result.stdout) == (0, "2\nTrue\n" + 20 * "True\n"), result.stderr
+    assert "Layers, slowest first" in result.stderr
+
+
+PLAIN = """
+import sys
+import torch
+from torch.utils.data import DataLoader
+from torchvision import datasets
+from torchvision.transforms import v2
+
+steps = [v2.RandomResizedCrop(8), v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]
+model = torch.nn.Linear(3 * 8 * 8, 2)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for _ in range(30):
+    for images, labels in DataLoader(datasets.ImageFolder(sys.argv[1], v2.Compose(steps)), 4):
+        model(images.flatten(1)).sum().backward()
+        optimizer.step()
+"""
+
+
+def test_the_engine_is_measured_and_can_be_tried(tmp_path, photos):
+    (tmp_path / "train.py").write_text(PLAIN)
+    words = [sys.executable, "-m", "tundish", "doctor", "--steps", "5", "--apply", "accelerate"]
+    words += ["--no-layers", "-o", "doctor.json", "--", sys.executable, "train.py", photos.folder]
+    result = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    values = json.loads((tmp_path / "doctor.json").read_text())
+    assert values["loader"]["engine"]["native"]
+    assert values["applied"]["done"], values["applied"]["text"]
 
 
 class Drawn(Dataset):

@@ -17,6 +17,8 @@ from typing import Any
 from .._c.plain import plain
 
 _PACKAGES = ("torch", "torchvision", "timm")
+# the second one: the probe that `tundish doctor` loads into a script (probe/start/sitecustomize.py)
+_OURS = ("tundish", "tundish_doctor_watch")
 
 
 def modification(original: Any) -> str:
@@ -48,7 +50,7 @@ def _hooks(original: Any) -> str:
 def is_own_hook(hook: Any) -> bool:
     """Returns whether a hook belongs to tundish: the doctor's hooks and wrappers only measure."""
     names = getattr(hook, "__globals__", {})
-    return str(names.get("__name__")).partition(".")[0] == "tundish" or hook is True
+    return str(names.get("__name__")).partition(".")[0] in _OURS or hook is True
 
 
 def _classes(original: Any) -> Iterator[type]:
