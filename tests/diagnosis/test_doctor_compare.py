@@ -140,3 +140,8 @@ def test_any_value_of_a_report_is_compared_and_shown_without_control_characters(
     assert "different machine: red??, then a CPU" in out
     assert "before: a?[2Jb" in out
     assert all(char == "\n" or char.isprintable() for char in out)
+
+
+def test_a_file_without_an_end_is_refused(capsys):
+    assert main(["/dev/zero", "/dev/zero"]) == 2
+    assert "/dev/zero: not JSON: more than 64 MiB" in capsys.readouterr().err
