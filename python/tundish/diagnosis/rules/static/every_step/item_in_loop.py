@@ -48,9 +48,9 @@ def _is_needed(script: Script, call: ast.Call) -> bool:
         return _controls_code(script, call)
     name = parent.targets[0].id
     return any(
-        node.id == name and isinstance(node.ctx, ast.Load) and _controls_code(script, node)
+        _controls_code(script, node) and script.loops.step_region(node) is not None
         for node in script.inside(script.function(call), ast.Name)
-        if script.loops.step_region(node) is not None
+        if node.id == name and isinstance(node.ctx, ast.Load)
     )
 
 
