@@ -36,20 +36,4 @@ if(TUNDISH_HAS_CUDA)
     PROPERTIES COMPILE_DEFINITIONS TUNDISH_CUDA_RUNTIME="${cudart_version}")
 endif()
 
-# Precompiled headers save a third of the build time. Builds of wheels do without, so that a
-# missing include is found.
-if(TUNDISH_PRECOMPILE)
-  set(often <algorithm> <array> <atomic> <chrono> <condition_variable> <cstdint> <cstring> <functional> <map> <memory> <mutex>
-            <optional> <span> <string> <string_view> <thread> <utility> <variant> <vector> <fmt/format.h>)
-  target_precompile_headers(engine PRIVATE ${often})
-  target_precompile_headers(cli REUSE_FROM engine)
-  set_target_properties(tundish PROPERTIES DEFINE_SYMBOL "")  # g++ reuses a header for equal macros only
-  target_precompile_headers(tundish REUSE_FROM engine)
-  target_precompile_headers(program PRIVATE ${often})
-  foreach(source ${engine_sources})  # a precompiled header serves one instruction set only
-    get_source_file_property(options ${source} COMPILE_OPTIONS)
-    if(options)
-      set_source_files_properties(${source} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
-    endif()
-  endforeach()
-endif()
+precompile_headers()

@@ -20,9 +20,9 @@ void check(bool claim) {
   if (!claim) __builtin_trap();
 }
 
-constexpr int kMostPixels = 256 * 256;  // the reference is slow
+constexpr int kMaxPixels = 256 * 256;  // the reference is slow
 constexpr lanes::JpegLimits kLimits{
-    .max_pixels = kMostPixels, .max_scans = 20, .max_bytes = 1 << 18};
+    .max_pixels = kMaxPixels, .max_scans = 20, .max_bytes = 1 << 18};
 
 struct Keep : StripSink {
   void push(const Strip& strip) override {
@@ -77,7 +77,7 @@ bool repair(std::vector<std::byte>& bytes, std::vector<std::byte>& rest) {
 
 void restore(Bytes record, Bytes rest, const lanes::RecordSize& size) {
   static lanes::Decoder decoder;
-  const bool fits = std::int64_t{size.width} * size.height <= kMostPixels;
+  const bool fits = std::int64_t{size.width} * size.height <= kMaxPixels;
   const MemoryMeter meter(fits ? restore_promise(size.width, size.height,
                                                  record.size() + rest.size(), kLimits.max_bytes)
                                : 1 << 12);
@@ -101,7 +101,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!repair(bytes, rest)) return 0;
   const auto shape = lanes::read_size(bytes);
   restore(bytes, rest, *shape);
-  if (std::int64_t{shape->width} * shape->height > kMostPixels) return 0;
+  if (std::int64_t{shape->width} * shape->height > kMaxPixels) return 0;
   const Window all{0, 0, shape->width, shape->height};
   Keep expected;
   const bool good = !slow.decode(expected, bytes, all, tables);

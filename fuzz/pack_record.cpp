@@ -18,9 +18,9 @@ constexpr tundish::Limits kLimits{.max_pixels = 1 << 16, .max_scans = 20, .max_b
 
 // Limits memory beyond the input, which holds record and restore data, and the thread's decoder.
 void read_original(const tundish::Pack& pack, std::uint64_t i, std::size_t input) {
-  constexpr int kMostSide = 65'535;  // for an image one pixel high
+  constexpr int kMaxWidth = 65'535;  // for an image one pixel high
   const tundish::MemoryMeter meter(
-      6 * kLimits.max_pixels + tundish::restore_promise(kMostSide, 1, input, kLimits.max_bytes));
+      6 * kLimits.max_pixels + tundish::restore_promise(kMaxWidth, 1, input, kLimits.max_bytes));
   tundish::Sample sample;
   try {
     pack.read_original(sample, i, tundish::kAllFields, kLimits);

@@ -24,13 +24,13 @@ class Blind : public ByteStream {
  public:
   explicit Blind(ByteStream& in) : in_(in) {}
   std::size_t read(std::span<std::byte> out) override {
-    const std::uint64_t room = kMost - in_.offset();
+    const std::uint64_t room = kMax - in_.offset();
     return in_.read(out.first(static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), room))));
   }
   std::uint64_t offset() const override { return in_.offset(); }
 
  private:
-  static constexpr std::uint64_t kMost = (1 << 20) + (1 << 17);  // 1 MiB of zeros after the end
+  static constexpr std::uint64_t kMax = (1 << 20) + (1 << 17);  // 1 MiB of zeros after the end
   ByteStream& in_;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 using namespace tundish;
 
-constexpr std::uint64_t kMost = 4096;
+constexpr std::uint64_t kMax = 4096;
 
 void require(bool claim) {
   if (!claim) std::abort();
@@ -40,15 +40,15 @@ Found try_shard(const ZarrShards& shards, Bytes shard) {
   found.table_good = true;
   for (std::uint64_t i = 0; i < table.chunks; ++i) {
     ShardEntry entry;
-    if (find_in_shard(entry, table, i, kMost, read) || entry.missing) continue;
-    require(entry.bytes <= kMost && entry.bytes <= shard.size());
+    if (find_in_shard(entry, table, i, kMax, read) || entry.missing) continue;
+    require(entry.bytes <= kMax && entry.bytes <= shard.size());
     require(entry.offset <= shard.size() - entry.bytes);
     ++found.chunks;
     found.bytes += entry.bytes;
   }
   ShardEntry behind;
   const std::uint64_t far = shard.size() / 16 + 1;  // beyond the end of any table
-  require(find_in_shard(behind, table, far, kMost, read).has_value());
+  require(find_in_shard(behind, table, far, kMax, read).has_value());
   return found;
 }
 

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define TUNDISH_ABI 4
+#define TUNDISH_ABI 5
 #define TUNDISH_API __attribute__((visibility("default")))
 
 /* Results of calls. */
@@ -139,8 +139,7 @@ TUNDISH_API tundish_loader* tundish_loader_new(const tundish_source* source, con
                                                const tundish_loader_lists* lists);
 /* Ends the threads; a next() in another thread fails. Returns within a second, whatever the threads
  * are doing. Returns the number of threads that did not stop and were abandoned with all that they
- * use. tundish_last_error() then lists what they are doing. Statistics stay readable.
- */
+ * use. tundish_last_error() then lists what they are doing. Statistics stay readable. */
 TUNDISH_API uint32_t tundish_loader_end(tundish_loader* loader);
 /* Ends the loader first if necessary. No other call may be running or follow. */
 TUNDISH_API void tundish_loader_free(tundish_loader* loader);
@@ -187,13 +186,11 @@ TUNDISH_API void tundish_loader_new_window(tundish_loader* loader);
 /* JSON array of the first 10,000: {"sample", "epoch", "position", "file", "record", "key",
  * "offset", "code", "reason", "text", "delivered", "replaced_by"}; null for unknown
  * values. `delivered` is the batch's replacement: "nothing", "substitute" or "zeros". `record` is
- * the number in that file, `sample` the number over all files. Valid until this thread's next
- * call. */
+ * the number in the file, `sample` over all files. Valid until this thread's next call. */
 TUNDISH_API const char* tundish_loader_bad_samples(tundish_loader* loader);
 
 /* For a waiting caller: what threads have been reading or decoding for more than limit_ms, one per
- * line. Reports each case once; NULL if there is none. Does not block. Valid until this thread's
- * next call. */
+ * line and once each; NULL if there is none. Never blocks. Valid until this thread's next call. */
 TUNDISH_API const char* tundish_loader_hanging(tundish_loader* loader, uint32_t limit_ms);
 
 /* Starts recording a trace for this file; NULL stops. Callable at any time. */
@@ -217,8 +214,7 @@ TUNDISH_API void tundish_batch_get_info(const tundish_batch* batch, tundish_batc
 /* One tensor of a batch. "images" (N, C, H, W), or "images_0", "images_1" and so on for several
  * views. With FiveCrop: (N, 5, C, H, W). With images_as "list": N times "image" (C, H, W). Samples
  * without an image: "array_0", "array_1" and so on (N, ...), one per array field. "labels" (N).
- * "samples" (N): sample numbers. With return_sizes: "sizes" (N, 2), heights and
- * widths. */
+ * "samples" (N): sample numbers. With return_sizes: "sizes" (N, 2), heights and widths. */
 typedef struct tundish_tensor_info {
   const char* name; /* valid as long as the batch */
   void* data;       /* until the batch and its tensors are freed; NULL for a batch for a GPU */
@@ -228,11 +224,10 @@ typedef struct tundish_tensor_info {
   int64_t shape[8], strides[8]; /* strides count elements */
   int32_t lent; /* data is lent memory, which belongs to the caller again, contents included */
 } tundish_tensor_info;
-TUNDISH_API void tundish_batch_tensor_info(const tundish_batch* batch, int32_t which,
-                                           tundish_tensor_info* out);
+TUNDISH_API int32_t tundish_batch_tensor_info(const tundish_batch* batch, int32_t which,
+                                              tundish_tensor_info* out);
 
-/* A DLManagedTensorVersioned (DLPack 1.0) that keeps the memory of the batch alive. NULL on
- * error. */
+/* A DLManagedTensorVersioned (DLPack 1.0) that keeps the batch's memory alive. NULL on error. */
 TUNDISH_API void* tundish_batch_tensor(tundish_batch* batch, int32_t which);
 
 /* The bytes of a field of one sample, valid until the batch is freed. Images, labels and fields
@@ -249,7 +244,7 @@ TUNDISH_API const char* tundish_batch_plans(const tundish_loader* loader, tundis
 TUNDISH_API void tundish_batch_free(tundish_batch* batch);
 
 /* One stored image as a DLManagedTensorVersioned. mode "RGB": (H, W, 3) of uint8; "L": (H, W) of
- * uint8; "I;16": (H, W) of uint16. NULL on error. */
+ * uint8; "I;16": (H, W) of uint16; "RGBA": (H, W, 4) of uint8. NULL on error. */
 TUNDISH_API void* tundish_source_image(const tundish_source* source, uint64_t sample,
                                        int32_t exif_orientation, const char* mode);
 
@@ -279,13 +274,13 @@ TUNDISH_API tundish_device* tundish_device_new(tundish_loader* loader, int32_t d
 TUNDISH_API int32_t tundish_device_enqueue(tundish_device* device, const tundish_batch* batch,
                                            void* const* out);
 /* Number of batches to enqueue ahead of the batch that the training loop receives. */
-TUNDISH_API uint32_t tundish_device_lead(void);
+TUNDISH_API uint32_t tundish_device_prefetch_depth(void);
 /* Call for every enqueued batch, once the training loop's cudaStream_t waits for it. `gpu_decodes`
  * is the field of its info. With decode="auto", measures CPU and GPU in turn and then selects the
  * faster decoder. Returns NULL, or once the human-readable reason of the choice, valid until this
  * thread's next call. */
-TUNDISH_API const char* tundish_device_handed_over(tundish_device* device, int32_t gpu_decodes,
-                                                   void* stream);
+TUNDISH_API const char* tundish_device_delivered(tundish_device* device, int32_t gpu_decodes,
+                                                 void* stream);
 /* The decoder: 0 the CPU, 1 the GPU, -1 not chosen yet. */
 TUNDISH_API int32_t tundish_device_decoding(const tundish_device* device);
 /* An image that the GPU could not decode; its pixels are zeros. */
@@ -293,19 +288,19 @@ typedef struct tundish_refused {
   int64_t sample;
   uint64_t epoch, position;
   int32_t unit_x, unit_y; /* first undecodable unit of its record */
-  int32_t wanted;         /* 1: no tundish_device_forget() since */
-  int32_t pending;        /* 1: an image that was not entered yet; 0: this struct is empty */
+  int32_t wanted;         /* 1: no tundish_device_abandon_iteration() since */
+  int32_t pending;        /* 1: an image that was not reported yet; 0: this struct is empty */
 } tundish_refused;
 /* Frees the memory of batches whose copies have completed. `out`: receives one undecodable image
- * that was not reported before, if any. Does nothing while out->pending is 1. Does not
- * block. */
+ * that was not reported before, if any. Does nothing while out->pending is 1. Never blocks. */
 TUNDISH_API int32_t tundish_device_poll_completed(tundish_device* device, tundish_refused* out);
 /* Records the image as a bad sample of the loader, with the text that the CPU would produce, and
  * clears `pending`. Reads its record. Fails if bad samples are errors for this loader, or if no
  * sample was good. */
-TUNDISH_API int32_t tundish_loader_enter_refused(tundish_loader* loader, tundish_refused* refused);
+TUNDISH_API int32_t tundish_loader_report_undecodable(tundish_loader* loader,
+                                                      tundish_refused* refused);
 /* Marks the iteration as abandoned: bad images of batches enqueued so far are only counted. */
-TUNDISH_API void tundish_device_forget(tundish_device* device);
+TUNDISH_API void tundish_device_abandon_iteration(tundish_device* device);
 /* Waits until the GPU has read every batch. */
 TUNDISH_API void tundish_device_free(tundish_device* device);
 
@@ -367,14 +362,20 @@ TUNDISH_API int32_t tundish_optimizer_bind(tundish_optimizer* optimizer,
 /* Replaces the gradients of the bound tensors, with the same types; 0 skips the tensor. */
 TUNDISH_API int32_t tundish_optimizer_gradients(tundish_optimizer* optimizer,
                                                 const uint64_t* addresses, uint64_t count);
-/* For Python, with the GIL held; documented in src/capi/torch_tensors.cpp. torch: TorchFunctions of
- * src/capi/torch_tensors.h. list: the bound objects, which must stay alive until the next call. */
-TUNDISH_API int32_t tundish_optimizer_register(tundish_optimizer* o, const void* torch, void* list);
-TUNDISH_API int32_t tundish_optimizer_find(tundish_optimizer* own, const void* torch, void* list);
-TUNDISH_API void tundish_optimizer_bump_versions(tundish_optimizer* own, const void* torch);
-TUNDISH_API int32_t tundish_gradients_match(const void* torch, void* list, void* gradients);
-TUNDISH_API int32_t tundish_values_match(const void* torch, void* dict, void* list);
-TUNDISH_API int32_t tundish_entries_match(const void* torch, void* in, const void* own, uint64_t n);
+/* For Python, with the GIL held; documented in src/capi/torch_tensors.cpp. functions:
+ * TorchFunctions of src/capi/torch_tensors.h. parameters: a list of the bound objects, which must
+ * stay alive until the next call. */
+TUNDISH_API int32_t tundish_optimizer_register(tundish_optimizer* optimizer, const void* functions,
+                                               void* parameters);
+TUNDISH_API int32_t tundish_optimizer_find(tundish_optimizer* optimizer, const void* functions,
+                                           void* parameters);
+TUNDISH_API void tundish_optimizer_bump_versions(tundish_optimizer* optimizer,
+                                                 const void* functions);
+TUNDISH_API int32_t tundish_gradients_match(const void* functions, void* parameters,
+                                            void* gradients);
+TUNDISH_API int32_t tundish_values_match(const void* functions, void* dict, void* list);
+TUNDISH_API int32_t tundish_entries_match(const void* functions, void* dicts, const void* known,
+                                          uint64_t count);
 TUNDISH_API int32_t tundish_optimizer_step(tundish_optimizer* optimizer,
                                            tundish_optimizer_step_options* options);
 
@@ -383,8 +384,7 @@ TUNDISH_API int32_t tundish_optimizer_step(tundish_optimizer* optimizer,
 /* Frees a tensor that no consumer took. */
 TUNDISH_API void tundish_tensor_free(void* tensor);
 
-/* Converts to a DLManagedTensor, for consumers older than DLPack 1.0; takes ownership. NULL on
- * error. */
+/* Converts to a DLManagedTensor for consumers before DLPack 1.0; takes ownership. NULL on error. */
 TUNDISH_API void* tundish_tensor_unversioned(void* tensor);
 
 /* For Python: call once with the addresses of PyCapsule_IsValid and PyCapsule_GetPointer. Then

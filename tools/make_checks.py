@@ -47,8 +47,8 @@ def section(check: Check) -> str:
     parts = [
         f"#### {check.id}",
         f"*{check.level}*: {check.title}.",
-        wrapped(check.why),
-        wrapped(f"**Fix.** {check.remedy}"),
+        wrapped(check.reason),
+        wrapped(f"**Fix.** {check.fix}"),
         code(check.before),
     ]
     if check.after:
@@ -72,7 +72,7 @@ def lists() -> str:
     for head, checks in ((RUNNING, RUNTIME_CHECKS), (LAYERS, LAYER_CHECKS)):
         parts += [head]
         parts += [
-            f"### {check.id}\n\n*{check.level}*: {check.title}.\n\n{wrapped(check.why)}\n"
+            f"### {check.id}\n\n*{check.level}*: {check.title}.\n\n{wrapped(check.reason)}\n"
             for check in checks.values()
         ]
     return "\n".join(parts)

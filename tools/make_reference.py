@@ -154,7 +154,7 @@ def functions(owner: Any) -> str:
 def transforms(found: dict[str, Any]) -> str:
     about = (
         "`from tundish import transforms as T`. Names, arguments and defaults are torchvision v2's. A picture shows the original, then "
-        "what a loader with `seed=0` makes of it in the epochs 0, 1 and 2; one picture, when all three are the same."
+        "the images of a loader with `seed=0` in epochs 0, 1 and 2; only one image if all three are the same."
     )
     all_of_them = [transform(one, found["transforms"]) for one in found["reference"]["transforms"]]
     owner = found["transforms"]

@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 using Image = std::vector<std::uint8_t>;
 
 constexpr Size kSize{224, 224};
-constexpr int kLeastPasses = 5;
+constexpr int kMinPasses = 5;
 
 // CPU time: on a busy machine, long calls are interrupted more often than short ones.
 double thread_us() {
@@ -85,7 +85,7 @@ class Contestant {
   double mean_us(const std::vector<PlanStep>& steps, int milliseconds) {
     std::vector<double> best(images_.size(), 1e30);
     const auto end = Clock::now() + std::chrono::milliseconds(milliseconds);
-    for (int passes = 0; passes < kLeastPasses || Clock::now() < end; ++passes) {
+    for (int passes = 0; passes < kMinPasses || Clock::now() < end; ++passes) {
       for (std::size_t i = 0; i < images_.size(); ++i) {
         const double begin = thread_us();
         run(steps, images_[i]);

@@ -1,9 +1,10 @@
 // Runs loaders with fixed thread counts and one with threads="auto" in one process, slice by slice
 // in turns, so that disturbances affect every run. Prints JSON.
 //   bench_autotune PACK SLICES SLICE_S SIZE LATENCY_MS READS STEP_MS COUNTS CPUS [GROUP]
-// SIZE: size of the crops. LATENCY_MS, READS: of the storage, 0: unchanged. STEP_MS: CPU time of
-// the training loop per batch. COUNTS: "1,2,4". CPUS: "2,1,2" sets the CPUs of each third of slices
-// by affinity. GROUP: folder of this process's control group; CPUS are then quotas, 0: none.
+// SIZE: size of the crops. LATENCY_MS, READS: latency and parallel reads of the storage; 0:
+// unchanged. STEP_MS: CPU time of the training loop per batch. COUNTS: "1,2,4". CPUS: "2,1,2" sets
+// the CPUs of each third of the slices by affinity. GROUP: folder of this process's control group;
+// CPUS are then quotas, 0: none.
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/types.h>

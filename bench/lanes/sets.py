@@ -55,7 +55,7 @@ def sizes(images: Images, work: Path) -> dict[str, Size]:
 
 def _size(folder: Path, tables: str) -> Size:
     target = folder.with_name(f"{tables}.tnd")
-    packed = _tundish("pack", str(folder), "-o", str(target), "--tables", tables)
+    packed = _tundish("pack", str(folder), "-o", str(target), "--lanes-tables", tables)
     info = _tundish("info", str(target))
     target.unlink()
     lanes = packed["lanes"]

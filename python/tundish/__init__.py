@@ -55,64 +55,44 @@ The command `tundish` does most of this without Python code: see `tundish --help
 
 from typing import TYPE_CHECKING, Any
 
-from ._c.errors import ArgumentError, Error, MissingError, SampleError
+from ._c.errors import ArgumentError as ArgumentError
+from ._c.errors import Error as Error
+from ._c.errors import MissingError as MissingError
+from ._c.errors import SampleError as SampleError
 from ._c.library import version as _version
 from ._lazy import lazy_names as _lazy_names
 from .program import register_program as _register_program
 
-if TYPE_CHECKING:
-    from . import diagnosis, optim, transforms, tuning
-    from .converting import convert
-    from .data.data_source import DataSource
-    from .data.dataset import Dataset
-    from .data.loader import Loader
-    from .data.order import Balanced, Mixture, Order, Repeated, Subset, Weighted
-    from .data.replay import Replayed
-    from .diagnosis.context import doctor
-    from .diagnosis.lint.check import check
-    from .diagnosis.model_layers import layers
-    from .dropin.accelerate import accelerate
-    from .launch.data_parallel import replace_data_parallel
-    from .packing import pack, write_manifest
-    from .tuning.plan import Plan, load_plan
-    from .tuning.seeds import seed_everything
-    from .tuning.tune import tune
+if TYPE_CHECKING:  # "as": type checkers take these names as public
+    from . import diagnosis as diagnosis
+    from . import optim as optim
+    from . import transforms as transforms
+    from . import tuning as tuning
+    from .converting import convert as convert
+    from .data.data_source import DataSource as DataSource
+    from .data.dataset import Dataset as Dataset
+    from .data.loader import Loader as Loader
+    from .data.order import Balanced as Balanced
+    from .data.order import Mixture as Mixture
+    from .data.order import Order as Order
+    from .data.order import Repeated as Repeated
+    from .data.order import Subset as Subset
+    from .data.order import Weighted as Weighted
+    from .data.replay import Replayed as Replayed
+    from .diagnosis.context import doctor as doctor
+    from .diagnosis.lint.check import check as check
+    from .diagnosis.model_layers import layers as layers
+    from .dropin.accelerate import accelerate as accelerate
+    from .launch.data_parallel import replace_data_parallel as replace_data_parallel
+    from .packing import pack as pack
+    from .packing import write_manifest as write_manifest
+    from .tuning.plan import Plan as Plan
+    from .tuning.plan import load_plan as load_plan
+    from .tuning.seeds import seed_everything as seed_everything
+    from .tuning.tune import tune as tune
 
 __version__ = _version()
 _register_program()
-__all__ = [
-    "ArgumentError",
-    "Balanced",
-    "DataSource",
-    "Dataset",
-    "Error",
-    "Loader",
-    "MissingError",
-    "Mixture",
-    "Order",
-    "Plan",
-    "Repeated",
-    "Replayed",
-    "SampleError",
-    "Subset",
-    "Weighted",
-    "accelerate",
-    "check",
-    "convert",
-    "diagnosis",
-    "doctor",
-    "layers",
-    "load_plan",
-    "optim",
-    "pack",
-    "replace_data_parallel",
-    "seed_everything",
-    "transforms",
-    "tune",
-    "tuning",
-    "write_manifest",
-]
-
 _MODULES = {
     "Balanced": ".data.order",
     "DataSource": ".data.data_source",
@@ -137,28 +117,17 @@ _MODULES = {
     "tune": ".tuning.tune",
     "write_manifest": ".packing",
 }
+_SUBPACKAGES = ("diagnosis", "optim", "transforms", "tuning")
+__all__ = sorted(
+    ["ArgumentError", "Error", "MissingError", "SampleError", *_MODULES, *_SUBPACKAGES]
+)
 _import_name, __dir__ = _lazy_names(
     __name__,
     _MODULES,
-    subpackages=["diagnosis", "optim", "transforms", "tuning"],
+    subpackages=_SUBPACKAGES,
     without_torch=[
-        "Balanced",
-        "DataSource",
-        "Dataset",
-        "Loader",
-        "Mixture",
-        "Order",
-        "Repeated",
-        "Replayed",
-        "Subset",
-        "Weighted",
-        "check",
-        "convert",
-        "diagnosis",
-        "pack",
-        "transforms",
-        "tuning",
-        "write_manifest",
+        *[".data.", ".diagnosis.lint.", ".packing", ".converting"],
+        *["diagnosis", "transforms", "tuning"],
     ],
 )
 

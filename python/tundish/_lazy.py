@@ -19,8 +19,8 @@ def lazy_names(
 
     modules        the module of each public name, relative to the package
     subpackages    subpackages that are imported on first use
-    without_torch  names that can be imported without PyTorch; if PyTorch is not installed, `dir()` and
-                   `help()` omit all other names
+    without_torch  beginnings of the modules and subpackages that can be imported without PyTorch; if
+                   PyTorch is not installed, `dir()` and `help()` omit the names of all others
     """
 
     def get(name: str) -> Any:
@@ -41,7 +41,8 @@ def lazy_names(
 
         lazy = {*modules, *subpackages}
         if find_spec("torch") is None:
-            lazy &= set(without_torch)
+            importable = tuple(without_torch)
+            lazy = {name for name in lazy if modules.get(name, name).startswith(importable)}
         return sorted(lazy.union(vars(sys.modules[package])))
 
     return get, names

@@ -17,7 +17,7 @@ from .progress import ProgressLine, in_notebook
 
 def convert(
     source: Path,
-    target: str | os.PathLike[str],
+    output: str | os.PathLike[str],
     to: str,
     *,
     progress: bool | Callable[[dict[str, int]], object] | None = None,
@@ -28,7 +28,7 @@ def convert(
     """Writes a dataset in another format, for programs without Tundish. Returns the result as a dict.
 
     source    a pack, or any dataset of docs/sources.md, or a tundish.DataSource
-    target    the file or folder to write; it appears when it is complete (a folder of files fills file by file)
+    output    the file or folder to write; it appears when it is complete (a folder of files fills file by file)
     to        "folder", "tar", "tfrecord", "lmdb", "hdf5" or "npy" (docs/pack.md)
     progress  as in tundish.pack
     shards    number of files to divide the samples between, for "tar" and "tfrecord"
@@ -44,7 +44,7 @@ def convert(
     options = {"to": to, "shards": shards, "force": force, "skip_bad": skip_bad}
     argv = [find_program(), "convert", "--json", *_flags(options)]
     argv += source.argv() if isinstance(source, DataSource) else []
-    argv += ["--output", os.fspath(target), "--", os.fspath(source)]
+    argv += ["--output", os.fspath(output), "--", os.fspath(source)]
     if callable(progress):
         code, out, messages = _run_showing(argv, progress, {})
     elif progress and (in_notebook() or not terminal):

@@ -50,8 +50,8 @@ def pack(
     shard       (3, 12): pack only part 3 of 12, as OUTPUT-00003-of-00012.tnd; write_manifest() joins the parts
     resume      continue an interrupted pack of this output; False: start over
     options     options of `tundish pack --help`: force=True, skip_bad=True, dry_run=True, codec="keep",
-                tables="builtin", max_growth=1.1, strip_metadata=True, threads=4;
-                filter="label=cat and width>=64" (or a list), sample="10%", seed=1, limit=1000,
+                lanes_tables="builtin", max_growth=1.1, strip_metadata=True, threads=4;
+                filter="label=cat and width>=64" (or a list), subset="10%", seed=1, samples=1000,
                 duplicates="drop" (docs/pack.md);
                 resize="shortest=256", center_crop=224, reencode="jpeg:q90", prove=True (docs/pack.md)
 
@@ -122,7 +122,7 @@ def _pack_samples(
         about[name] = options.pop(name, None) or ""
     samples = SampleSet(dataset, **about)
     if not samples.has_jpegs:
-        options.setdefault("tables", "builtin")  # otherwise samples are read twice
+        options.setdefault("lanes_tables", "builtin")  # otherwise samples are read twice
     argv = [*_flags(options), "--output", os.fspath(output), "--", samples.name]
     return _run_serving(argv, progress, Workers(samples, processes))
 
@@ -141,7 +141,7 @@ def _run_serving(
     finally:
         workers.stop()
     result["processes"] = workers.count
-    result["why_one_process"] = workers.why_one_process or None
+    result["one_process_reason"] = workers.one_process_reason or None
     return result, code
 
 

@@ -198,13 +198,13 @@ void View::add(const PixelStep& step) {
   }
 }
 
-LeftToGpu View::left_after(std::size_t done) const {
-  LeftToGpu left;
+GpuWork View::gpu_work_after(std::size_t done) const {
+  GpuWork work;
   for (std::size_t i = done; i < steps_.size(); ++i) {
-    left.steps.push_back(std::get<PixelStep>(steps_[i]));
+    work.steps.push_back(std::get<PixelStep>(steps_[i]));
   }
-  left.erasures = erasures_;
-  return left;
+  work.erasures = erasures_;
+  return work;
 }
 
 void View::mirror_x() {

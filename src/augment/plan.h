@@ -14,8 +14,8 @@
 
 #include "augment/erasure.h"
 #include "augment/filter.h"
+#include "augment/gpu_work.h"
 #include "augment/image_mode.h"
-#include "augment/left_to_gpu.h"
 #include "augment/pixels/pixel_step.h"
 #include "base/image.h"
 #include "base/random.h"
@@ -112,7 +112,7 @@ class View {
   const std::vector<Erasure>& erasures() const { return erasures_; }
 
   // Returns the work after the first `done` steps, which must all be PixelSteps.
-  LeftToGpu left_after(std::size_t done) const;
+  GpuWork gpu_work_after(std::size_t done) const;
 
   bool operator==(const View&) const = default;
 

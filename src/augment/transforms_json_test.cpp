@@ -256,12 +256,12 @@ TEST_CASE("JSON that is no transform is refused, and the argument is named") {
   CHECK(refusal(R"([{"name": "Resize", "size": 1e3}])").starts_with("Resize: size must be a n"));
   CHECK(refusal(R"([{"name": "Resize", "size": 70000}])") ==
         "Resize: size must be a number of pixels or (height, width) from 1 to 65535, or a Schedule "
-        "{0: size, epoch: size, ...} of them, not 0 (height) x 70000 (width)");
+        "{0: size, epoch: size, ...} of such sizes, not 0 (height) x 70000 (width)");
   for (const char* wrong : {"{}", R"({"1":8})", R"({"0":8,"-1":9})", R"({"0":8,"01":9})",
                             R"({"0":8,"1.0":9})", R"({"0":8,"":9})", R"({"0":8,"1":null})",
                             R"({"0":{"0":8}})", R"({"0":8,"99999999999999999999":9})"}) {
     CHECK(refusal(fmt::format(R"([{{"name": "Resize", "size": {}}}])", wrong).c_str())
-              .ends_with(fmt::format("of them, not {}", wrong)));
+              .ends_with(fmt::format("of such sizes, not {}", wrong)));
   }
   CHECK(refusal(R"([{"name": "RandomCrop", "size": 8, "padding": [1, 2, 3]}])") ==
         "RandomCrop: padding must be one, two or four numbers of pixels from 0 to 65535, not "

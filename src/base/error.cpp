@@ -18,30 +18,30 @@ constexpr std::array kTable = {
                "The pack was written by a newer Tundish.", "install a newer tundish"},
     ErrorEntry{ErrorCode::head_damaged, "has a damaged head",
                "The first 64 bytes fail their checksum: the file changed after it was packed.",
-               "copy the file again from where it was made, or pack it again; its intact records: "
-               "tundish verify {file} --salvage OUT.tnd"},
+               "copy the file again from where it was made, or pack it again; to save its intact "
+               "records: tundish verify {file} --salvage OUT.tnd"},
     ErrorEntry{ErrorCode::unknown_feature, "needs a feature this program does not have",
                "An incompatible feature bit is set that this version does not know.",
                "install a newer tundish"},
     ErrorEntry{ErrorCode::incomplete, "is incomplete",
                "The end of the file is missing: a copy or a download stopped early. (A run of "
                "tundish pack that is killed leaves no such file; it works on a temporary one.)",
-               "copy the file again from where it was made, or pack it again; its intact records: "
-               "tundish verify {file} --salvage OUT.tnd"},
+               "copy the file again from where it was made, or pack it again; to save its intact "
+               "records: tundish verify {file} --salvage OUT.tnd"},
     ErrorEntry{
         ErrorCode::tail_damaged, "has a damaged tail",
         "The last bytes, which hold the position of every part, fail their checksum or contradict "
         "the file.",
-        "copy the file again from where it was made, or pack it again; its intact records: "
-        "tundish verify {file} --salvage OUT.tnd"},
+        "copy the file again from where it was made, or pack it again; to save its intact "
+        "records: tundish verify {file} --salvage OUT.tnd"},
     ErrorEntry{ErrorCode::index_damaged, "has a damaged index",
                "The index fails its checksum, or its lengths do not fill the file exactly.",
-               "copy the file again from where it was made, or pack it again; its intact records: "
-               "tundish verify {file} --salvage OUT.tnd"},
+               "copy the file again from where it was made, or pack it again; to save its intact "
+               "records: tundish verify {file} --salvage OUT.tnd"},
     ErrorEntry{ErrorCode::metadata_damaged, "has damaged metadata",
                "The JSON that describes the fields fails its checksum or contradicts itself.",
-               "copy the file again from where it was made, or pack it again; its intact records: "
-               "tundish verify {file} --salvage OUT.tnd"},
+               "copy the file again from where it was made, or pack it again; to save its intact "
+               "records: tundish verify {file} --salvage OUT.tnd"},
     ErrorEntry{
         ErrorCode::digest_differs, "differs from its checksum",
         "The checksum of the whole file is not the one that was stored.",
@@ -146,7 +146,7 @@ constexpr std::array kTable = {
     ErrorEntry{ErrorCode::helper_failed, "ended the process that reads its structure",
                "A library reads the structure of this format in a separate process, with limits on "
                "memory and time. That process crashed or reached a limit: the file is "
-               "damaged, made to do harm, or very large.",
+               "damaged, malicious or very large.",
                "test the file with the program that made it; write it again"},
     ErrorEntry{ErrorCode::field_unclear, "does not say which part is the image or the label",
                "The file has several arrays or features, and none, or more than one, has a "
@@ -170,7 +170,7 @@ constexpr std::array kTable = {
                "processes=0 reads the samples in the calling process"},
     ErrorEntry{
         ErrorCode::nothing_chosen, "has no selected sample",
-        "The dataset has samples, but the filter, --sample or a part of the split selects none.",
+        "The dataset has samples, but the filter, --subset or a part of the split selects none.",
         "change the filter, the sample, the share or --seed; tundish info {file} --list "
         "shows keys and labels"},
     ErrorEntry{

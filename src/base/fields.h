@@ -148,7 +148,8 @@ std::string wanted_text(const FieldInfo& field) {
     return "a number of at least 0, or two in order" + range_text(field) + ", or none";
   } else if constexpr (std::is_base_of_v<Size, T>) {
     return "a number of pixels or (height, width)" + range_text(field) +
-           (IsScheduled<T>::value ? ", or a Schedule {0: size, epoch: size, ...} of them" : "");
+           (IsScheduled<T>::value ? ", or a Schedule {0: size, epoch: size, ...} of such sizes"
+                                  : "");
   } else if constexpr (count > 0) {
     constexpr std::array kCounts = {"no", "one", "two", "three", "four"};
     return fmt::format("{} numbers{}", kCounts[count], range_text(field));

@@ -21,10 +21,10 @@ constexpr std::size_t kMaxJsonKeys = 256;
 Json parse_json(const std::string& text);
 
 // Formats a value for a message, truncated if it is long.
-constexpr std::size_t kMostShown = 60;
+constexpr std::size_t kMaxShown = 60;
 std::string shown(const Json& value);
 // Formats text from a file through printable(), truncated to `most` bytes.
-std::string shown_text(const std::string& text, std::size_t most = kMostShown);
+std::string shown_text(const std::string& text, std::size_t most = kMaxShown);
 
 // --- values ----------------------------------------------------------------------------------
 

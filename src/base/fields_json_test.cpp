@@ -309,7 +309,7 @@ TEST_CASE("messages stay short whatever the text is, and cut no character in two
     CHECK(refusal(text) != "nothing");
     CHECK(refusal(text).size() < 500);
   }
-  CHECK(shown(Json(one_long)) == "\"" + one_long.substr(0, kMostShown - 1) + "...");
+  CHECK(shown(Json(one_long)) == "\"" + one_long.substr(0, kMaxShown - 1) + "...");
   CHECK(shown(Json(std::string(58, 'x'))) == "\"" + std::string(58, 'x') + "\"");
   CHECK(shown(Json("\xff")) == "\"\\ufffd\"");
   CHECK(shown_text("abcd", 4) == "abcd");

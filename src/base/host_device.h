@@ -16,3 +16,7 @@
 #define TUNDISH_OUT_OF_LINE inline
 #define TUNDISH_UNROLL(n)
 #endif
+
+// Marks short functions of the CPU's fast paths. Registers are passed by pointer and by value, and
+// stay in registers only if the function is inlined.
+#define TUNDISH_INLINE inline __attribute__((always_inline))

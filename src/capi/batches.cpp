@@ -44,9 +44,9 @@ void tundish_batch_get_info(const tundish_batch* batch, tundish_batch_info* out)
           .gpu_decodes = from.slot->single_task};
 }
 
-void tundish_batch_tensor_info(const tundish_batch* batch, int32_t which,
-                               tundish_tensor_info* out) {
-  const BatchTensor& tensor = batch->tensors[static_cast<std::size_t>(which)];
+int32_t tundish_batch_tensor_info(const tundish_batch* batch, int32_t which,
+                                  tundish_tensor_info* out) try {
+  const BatchTensor& tensor = batch->tensors.at(static_cast<std::size_t>(which));
   *out = {.name = tensor.name.c_str(),
           .data = tensor.data,
           .dtype = static_cast<int32_t>(tensor.type),
@@ -56,6 +56,9 @@ void tundish_batch_tensor_info(const tundish_batch* batch, int32_t which,
           .lent = tensor.lent};
   std::copy(tensor.shape.begin(), tensor.shape.end(), out->shape);
   std::copy(tensor.strides.begin(), tensor.strides.end(), out->strides);
+  return TUNDISH_OK;
+} catch (...) {
+  return failed(TUNDISH_ERROR);
 }
 
 void* tundish_batch_tensor(tundish_batch* handle, int32_t which) try {
@@ -123,25 +126,25 @@ int32_t tundish_device_poll_completed(tundish_device* device, tundish_refused* o
   return failed(TUNDISH_ERROR);
 }
 
-int32_t tundish_loader_enter_refused(tundish_loader* loader, tundish_refused* refused) try {
+int32_t tundish_loader_report_undecodable(tundish_loader* loader, tundish_refused* refused) try {
   if (!refused->pending) return TUNDISH_OK;
   refused->pending = 0;  // cleared first, so that an exception below cannot repeat the entry
-  enter_refused(*loader->engine, {.sample = refused->sample,
-                                  .epoch = refused->epoch,
-                                  .position = refused->position,
-                                  .unit_x = refused->unit_x,
-                                  .unit_y = refused->unit_y,
-                                  .wanted = refused->wanted != 0});
+  report_undecodable(*loader->engine, {.sample = refused->sample,
+                                       .epoch = refused->epoch,
+                                       .position = refused->position,
+                                       .unit_x = refused->unit_x,
+                                       .unit_y = refused->unit_y,
+                                       .wanted = refused->wanted != 0});
   return TUNDISH_OK;
 } catch (...) {
   return failed(TUNDISH_ERROR);
 }
 
-uint32_t tundish_device_lead(void) { return kGpuLead; }
+uint32_t tundish_device_prefetch_depth(void) { return kGpuPrefetchDepth; }
 
-const char* tundish_device_handed_over(tundish_device* device, int32_t gpu_decodes,
-                                       void* stream) try {
-  std::optional<std::string> reason = device->delivery->handed_over(gpu_decodes != 0, stream);
+const char* tundish_device_delivered(tundish_device* device, int32_t gpu_decodes,
+                                     void* stream) try {
+  std::optional<std::string> reason = device->delivery->delivered(gpu_decodes != 0, stream);
   return reason ? keep_text(std::move(*reason)) : nullptr;
 } catch (...) {
   return failed(nullptr);
@@ -152,7 +155,9 @@ int32_t tundish_device_decoding(const tundish_device* device) {
   return on_gpu ? static_cast<int32_t>(*on_gpu) : -1;
 }
 
-void tundish_device_forget(tundish_device* device) { device->delivery->forget(); }
+void tundish_device_abandon_iteration(tundish_device* device) {
+  device->delivery->abandon_iteration();
+}
 
 void tundish_device_free(tundish_device* device) {
   if (device && device->process == ::getpid()) delete device;

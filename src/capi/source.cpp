@@ -205,7 +205,18 @@ ImageMode mode_named(const char* name) {
     if (std::strcmp(name, kWords[i]) == 0) return static_cast<ImageMode>(i);
   }
   throw Error(ErrorCode::argument, {},
-              std::string("mode must be RGB, L or I;16, not ") + printable(name));
+              std::string("mode must be RGB, L, I;16 or RGBA, not ") + printable(name));
+}
+
+// Joins colors and the alpha behind the last color to pixels of four bytes.
+std::shared_ptr<std::vector<std::uint8_t>> join_alpha(const std::vector<std::uint8_t>& pixels) {
+  const std::size_t count = pixels.size() / 4;
+  auto out = std::make_shared<std::vector<std::uint8_t>>(4 * count);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::memcpy(out->data() + 4 * i, pixels.data() + 3 * i, 3);
+    (*out)[4 * i + 3] = pixels[3 * count + i];
+  }
+  return out;
 }
 
 // Exports decoded three-byte pixels as a tensor of this mode.
@@ -214,6 +225,12 @@ void* tensor_of(std::shared_ptr<std::vector<std::uint8_t>> pixels, Size size, Im
   if (mode == ImageMode::rgb) {
     return new_tensor(std::move(pixels), data, ElementType::uint8, {size.height, size.width, 3},
                       {std::int64_t{3} * size.width, 3, 1});
+  }
+  if (mode == ImageMode::rgba) {
+    auto joined = join_alpha(*pixels);
+    data = joined->data();
+    return new_tensor(std::move(joined), data, ElementType::uint8, {size.height, size.width, 4},
+                      {std::int64_t{4} * size.width, 4, 1});
   }
   const std::size_t count = pixels->size() / 3;
   const std::size_t bytes = mode == ImageMode::l ? 1 : 2;
@@ -245,6 +262,7 @@ void* tundish_source_image(const tundish_source* handle, uint64_t sample, int32_
   ImageHeader header;
   check(source.read_header(header, sample, bytes, Limits{}));
   header.keep16 = mode == ImageMode::i16;
+  header.keep_alpha = mode == ImageMode::rgba;
   const std::uint8_t orientation = exif_orientation ? header.orientation : 1;
   auto pixels = std::make_shared<std::vector<std::uint8_t>>();  // shared with the tensor
   DecodeScratch scratch;

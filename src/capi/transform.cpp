@@ -12,8 +12,8 @@ namespace {
 
 View plan_of(const Transforms& transforms, const tundish_draw& draw) {
   check_transforms(transforms);
-  constexpr std::uint64_t kMost = 65'535;
-  if (draw.width < 1 || draw.height < 1 || draw.width > kMost || draw.height > kMost) {
+  constexpr std::uint64_t kMax = 65'535;
+  if (draw.width < 1 || draw.height < 1 || draw.width > kMax || draw.height > kMax) {
     refuse_argument("image", "must have 1 to 65535 pixels on each side");
   }
   const Size image{static_cast<int>(draw.width), static_cast<int>(draw.height)};

@@ -23,7 +23,7 @@ struct Arguments::Parser {
     std::vector<Row> rows;
     std::vector<std::string> long_names;
   };
-  std::vector<Row> words;
+  std::vector<Row> positionals;
   std::vector<Section> sections = {{}};
 
   void add(const std::string& names, const char* value, const char* text, std::size_t section) {
@@ -104,13 +104,13 @@ Arguments::Arguments(const VerbHelp& help, Shell& shell)
 
 Arguments::~Arguments() = default;
 
-void Arguments::word(std::string& into, const char* name, const char* text, bool required) {
-  parser_->words.push_back({name, text});
+void Arguments::positional(std::string& into, const char* name, const char* text, bool required) {
+  parser_->positionals.push_back({name, text});
   parser_->app.add_option(name, into)->required(required);
 }
 
-void Arguments::words(std::vector<std::string>& into, const char* name, const char* text) {
-  parser_->words.push_back({name, text});
+void Arguments::positionals(std::vector<std::string>& into, const char* name, const char* text) {
+  parser_->positionals.push_back({name, text});
   parser_->app.add_option(name, into)->required();
 }
 
@@ -153,14 +153,14 @@ void Arguments::flag(bool& into, const char* names, const char* text) {
 
 void Arguments::section(const char* mode) { parser_->sections.push_back({mode, {}, {}}); }
 
-bool Arguments::parse(const Words& words) {
+bool Arguments::parse(const Args& args) {
   bool help = false;
   parser_->add_flag(shell_.json, "--json", "print JSON on stdout, for programs", 0);
   parser_->add_flag(shell_.quiet, "-q,--quiet", "print errors only", 0);
   parser_->add_flag(no_color_, "--no-color", "no colors (also: the variable NO_COLOR)", 0);
   parser_->add_flag(help, "-h,--help", "print this", 0);
   // Checked before parsing, so that help is printed and errors are JSON even for invalid arguments.
-  for (const std::string& word : words) {
+  for (const std::string& word : args) {
     if (word == "--") break;
     if (word == "--help" || word == "-h") help = true;
     if (word == "--json") shell_.json = true;
@@ -170,13 +170,13 @@ bool Arguments::parse(const Words& words) {
     shell_.print(this->help());
     return false;
   }
-  check_renamed(words);
+  check_renamed(args);
   try {
     // CLI11 consumes arguments from the back.
-    std::vector<std::string> reversed(words.rbegin(), words.rend());
+    std::vector<std::string> reversed(args.rbegin(), args.rend());
     parser_->app.parse(std::move(reversed));
   } catch (const CLI::ParseError& error) {
-    throw UsageError(printable(error.what()) + hint(words));
+    throw UsageError(printable(error.what()) + hint(args));
   }
   check_modes();
   return true;
@@ -187,13 +187,13 @@ bool Arguments::is_given(const char* name) const { return parser_->is_given(name
 void Arguments::exclude(const char* mode, std::initializer_list<const char*> options) const {
   for (const char* option : options) {
     if (!is_given(mode) || !is_given(option)) continue;
-    throw UsageError(fmt::format("{} cannot be used with {}", option, mode));
+    throw UsageError(fmt::format("{} and {} cannot be combined", option, mode));
   }
 }
 
-void Arguments::check_renamed(const Words& words) const {
+void Arguments::check_renamed(const Args& args) const {
   const std::vector<std::string> known = parser_->long_names();
-  for (const std::string& word : words) {
+  for (const std::string& word : args) {
     if (word == "--") return;
     const std::string name = long_name_of(word);
     if (name.empty() || std::find(known.begin(), known.end(), name) != known.end()) continue;
@@ -212,9 +212,9 @@ void Arguments::check_modes() const {
 }
 
 // Returns "; did you mean --size?" for the first unknown option.
-std::string Arguments::hint(const Words& words) const {
+std::string Arguments::hint(const Args& args) const {
   const std::vector<std::string> known = parser_->long_names();
-  for (const std::string& word : words) {
+  for (const std::string& word : args) {
     const std::string name = long_name_of(word);
     if (name.size() < 4 || std::find(known.begin(), known.end(), name) != known.end()) continue;
     const std::string near = did_you_mean(name, known);
@@ -238,7 +238,7 @@ std::string Arguments::help() const {
       out += fmt::format("  {:<{}} {}\n", row.names, width, row.text);
     }
   };
-  add(parser_->words);
+  add(parser_->positionals);
   for (const Parser::Section& section : parser_->sections) {
     if (!section.mode.empty()) out += fmt::format("\nwith {}:\n", section.mode);
     add(section.rows);

@@ -17,7 +17,7 @@
 
 namespace tundish::cli {
 
-using Words = std::vector<std::string>;  // without the verb
+using Args = std::vector<std::string>;  // without the verb
 
 // Invalid command line: exit code 2.
 class UsageError : public std::runtime_error {
@@ -40,8 +40,9 @@ class Arguments {
   ~Arguments();
 
   // `names` has the form "-o,--output". A variable keeps its value if the option is not given.
-  void word(std::string& into, const char* name, const char* text, bool required = true);
-  void words(std::vector<std::string>& into, const char* name, const char* text);  // one or more
+  void positional(std::string& into, const char* name, const char* text, bool required = true);
+  // One or more.
+  void positionals(std::vector<std::string>& into, const char* name, const char* text);
   void option(std::string& into, const char* names, const char* value, const char* text,
               bool required = false);
   void options(std::vector<std::string>& into, const char* names, const char* value,
@@ -57,7 +58,7 @@ class Arguments {
 
   // Returns false if help was requested and printed. Throws UsageError, also for renamed options
   // and for options of a mode that is not given.
-  bool parse(const Words& words);
+  bool parse(const Args& args);
 
   // Valid after parse(): whether the user gave the option "--name".
   bool is_given(const char* name) const;
@@ -68,9 +69,9 @@ class Arguments {
   std::string help() const;
 
  private:
-  void check_renamed(const Words& words) const;
+  void check_renamed(const Args& args) const;
   void check_modes() const;
-  std::string hint(const Words& words) const;
+  std::string hint(const Args& args) const;
 
   struct Parser;
   VerbHelp help_;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -78,6 +79,7 @@ struct Walk {
   bool compare = false;  // compare chunks with those that libhdf5 finds
   std::uint64_t name_bytes = 0;
   Hdf5Description found = {};
+  std::map<haddr_t, std::string> names = {};  // of the arrays, by address
   std::string reason = {};
   bool unsupported = false;
 
@@ -88,7 +90,7 @@ struct Walk {
 
 // Cuts one block of elements in C order into chunks of whole rows, so that one sample is one read.
 void read_block(Hdf5Array& out, Hdf5Blocks& blocks, std::uint64_t start) {
-  constexpr std::uint64_t kLeastBytes = 4096;
+  constexpr std::uint64_t kMinBytes = 4096;
   const std::uint64_t rows = out.grid.shape[0];
   out.grid.chunk = out.grid.shape;
   out.grid.chunk[0] = 1;
@@ -96,7 +98,7 @@ void read_block(Hdf5Array& out, Hdf5Blocks& blocks, std::uint64_t start) {
   const std::uint64_t row = array_bytes({out.grid.element, out.grid.chunk}).value_or(0);
   if (row == 0) throw Unsupported("HDF5: a row is too large");
   const std::uint64_t step =
-      std::clamp<std::uint64_t>(kLeastBytes / row, 1, std::max<std::uint64_t>(rows, 1));
+      std::clamp<std::uint64_t>(kMinBytes / row, 1, std::max<std::uint64_t>(rows, 1));
   out.grid.chunk[0] = step;
   const bool empty = array_bytes({out.grid.element, out.grid.shape}) == 0u;
   if (start == kHdf5Nowhere || empty) return;  // never written: all fill values
@@ -236,7 +238,9 @@ void read_object(Walk& walk, hid_t root, const std::string& name, std::uint64_t 
   }
   const Id dataset(H5Dopen2(root, name.c_str(), H5P_DEFAULT), H5Dclose);
   Hdf5Array array{.name = name, .grid = {}, .kind = {}, .filters = {}, .chunks = {}};
-  if (read_dataset(array, walk, layout, dataset)) walk.found.arrays.push_back(std::move(array));
+  if (!read_dataset(array, walk, layout, dataset)) return;
+  walk.names.emplace(header, name);
+  walk.found.arrays.push_back(std::move(array));
 }
 
 bool is_full(const Walk& walk) {
@@ -266,9 +270,24 @@ herr_t visit_object(hid_t root, const char* name, const H5O_info_t* about, void*
   return guarded(walk, name, [&] { read_object(walk, root, name, about->addr); });
 }
 
-herr_t visit_link(hid_t, const char* name, const H5L_info_t* about, void* context) {
+// An array with several names is listed under the first one.
+herr_t visit_other_name(Walk& walk, hid_t root, const char* name) {
+  constexpr std::size_t kMost = 1'000;
+  H5O_info_t object{};
+  if (walk.found.omissions.size() > kMost ||
+      H5Oget_info_by_name2(root, name, &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
+    return 0;  // a link to nothing
+  }
+  const auto array = walk.names.find(object.addr);
+  if (array == walk.names.end() || array->second == name) return 0;
+  return guarded(walk, name, [&] {
+    walk.leave_out(name, fmt::format("it is another name of {}", array->second), false);
+  });
+}
+
+herr_t visit_link(hid_t root, const char* name, const H5L_info_t* about, void* context) {
   Walk& walk = *static_cast<Walk*>(context);
-  if (about->type < H5L_TYPE_EXTERNAL) return 0;  // hard and soft links
+  if (about->type < H5L_TYPE_EXTERNAL) return visit_other_name(walk, root, name);
   return guarded(walk, name, [&] {
     walk.leave_out(name, fmt::format("it is a link to another file, {}", kCopyValues), true);
   });

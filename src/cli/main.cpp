@@ -22,7 +22,7 @@ struct Verb {
   const char* group;
   const char* name;
   const char* summary;
-  int (*run)(const Words& words, Shell& shell);  // null: implemented by `python -m tundish`
+  int (*run)(const Args& args, Shell& shell);  // null: implemented by `python -m tundish`
 };
 
 // Listed in the order of the help.
@@ -71,6 +71,7 @@ std::string overview() {
   out +=
       "\n"
       "tundish help VERB   shows examples and options\n"
+      "-f, --force         lets a command replace files; only run --logs always does\n"
       "tundish --version   prints the version; with --json also the linked libraries\n";
   return out;
 }
@@ -92,29 +93,29 @@ const Verb& verb_or_hint(const std::string& name) {
                                near.empty() ? "" : fmt::format("; did you mean {}?", near)));
 }
 
-int run_verb(const Verb& verb, const Words& words, Shell& shell) {
-  return verb.run ? verb.run(words, shell) : run_python_verb(verb.name, words, shell);
+int run_verb(const Verb& verb, const Args& args, Shell& shell) {
+  return verb.run ? verb.run(args, shell) : run_python_verb(verb.name, args, shell);
 }
 
-int run(const Words& words, Shell& shell, std::string& verb_name) {
-  if (words.empty()) throw UsageError("a verb is missing\n\n" + overview());
-  const std::string& first = words[0];
+int run(const Args& args, Shell& shell, std::string& verb_name) {
+  if (args.empty()) throw UsageError("a verb is missing\n\n" + overview());
+  const std::string& first = args[0];
   if (first == "--version" || first == "-V")
-    return run_version(Words(words.begin() + 1, words.end()), shell);
+    return run_version(Args(args.begin() + 1, args.end()), shell);
   if (first == kHdf5Verb) {
-    return run_read_hdf5_structure(Words(words.begin() + 1, words.end()), shell);
+    return run_read_hdf5_structure(Args(args.begin() + 1, args.end()), shell);
   }
   const bool asks_help = first == "help" || first == "--help" || first == "-h";
-  if (asks_help && words.size() == 1) {
+  if (asks_help && args.size() == 1) {
     shell.print(overview());
     return kOk;
   }
-  const std::string& name = asks_help ? words[1] : first;
-  if (!find_verb(name)) shell.json = std::find(words.begin(), words.end(), "--json") != words.end();
+  const std::string& name = asks_help ? args[1] : first;
+  if (!find_verb(name)) shell.json = std::find(args.begin(), args.end(), "--json") != args.end();
   const Verb& verb = verb_or_hint(name);
   verb_name = verb.name;
   // Arguments after the verb belong to the verb: tundish help bench load.
-  Words own(words.begin() + (asks_help ? 2 : 1), words.end());
+  Args own(args.begin() + (asks_help ? 2 : 1), args.end());
   if (asks_help) own.emplace_back("--help");
   return run_verb(verb, own, shell);
 }
@@ -126,7 +127,7 @@ int run_and_report(int argc, char** argv) {
   const StopScope interruptible(stop_request(&stop_flag()));
   std::string verb;
   try {
-    const int code = run(Words(argv + (argc > 0), argv + argc), shell, verb);
+    const int code = run(Args(argv + (argc > 0), argv + argc), shell, verb);
     shell.flush();
     return code;
   } catch (const UsageError& error) {

@@ -18,17 +18,6 @@ std::size_t terminal_columns() {
   return 80;
 }
 
-// Whether the user's locale is UTF-8, so that block characters can be shown.
-bool has_blocks() {
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const char* value = std::getenv(name);
-    if (!value || !*value) continue;
-    const std::string_view text = value;
-    return text.find("UTF-8") != text.npos || text.find("utf8") != text.npos;
-  }
-  return false;
-}
-
 bool is_terminal() {
   const char* term = std::getenv("TERM");
   return ::isatty(STDERR_FILENO) && !(term && std::string_view(term) == "dumb");
@@ -44,6 +33,16 @@ std::string bar(double share, std::size_t width, bool blocks) {
 }
 
 }  // namespace
+
+bool has_blocks() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (!value || !*value) continue;
+    const std::string_view text = value;
+    return text.find("UTF-8") != text.npos || text.find("utf8") != text.npos;
+  }
+  return false;
+}
 
 Progress::Progress(const Shell& shell, const char* word, const char* unit)
     : active_(!shell.quiet && is_terminal()),

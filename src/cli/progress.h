@@ -41,6 +41,9 @@ class Progress {
   bool drawn_ = false;
 };
 
+// Whether the user's locale is UTF-8, so that block characters can be shown.
+bool has_blocks();
+
 // Returns the line itself, without color, at most `columns` wide.
 std::string progress_line(const Amount& amount, double seconds, const char* unit,
                           std::string_view remark, std::size_t columns, bool blocks);

@@ -19,9 +19,9 @@ namespace {
 
 // Starts a program with the signal handling from before our changes; quiet: without output. Exec
 // resets our handlers, and a signal that was ignored (nohup) stays ignored.
-int run(const std::vector<std::string>& words, bool quiet) {
+int run(const std::vector<std::string>& args, bool quiet) {
   std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  for (const std::string& word : args) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
 
   posix_spawnattr_t attributes;
@@ -44,7 +44,7 @@ int run(const std::vector<std::string>& words, bool quiet) {
   ::posix_spawn_file_actions_destroy(&files);
   ::posix_spawnattr_destroy(&attributes);
   if (failed != 0) {
-    throw Error(failed == ENOMEM ? ErrorCode::no_memory : ErrorCode::io_read, {.file = words[0]},
+    throw Error(failed == ENOMEM ? ErrorCode::no_memory : ErrorCode::io_read, {.file = args[0]},
                 std::strerror(failed));
   }
   int status = 0;
@@ -57,14 +57,14 @@ int run(const std::vector<std::string>& words, bool quiet) {
 // Exit code of a Python that can import tundish and supports the option -P: 3.11 and later.
 constexpr int kHasSafePath = 3;
 
-// Returns the command `python -m tundish WORDS...`, without the current folder on sys.path.
+// Returns the command `python -m tundish ARGS...`, without the current folder on sys.path.
 std::vector<std::string> tundish_command(const std::vector<std::string>& python,
-                                         const std::vector<std::string>& words) {
+                                         const std::vector<std::string>& args) {
   std::vector<std::string> all = python;
   all.emplace_back("-c");
   all.push_back(
       code_outside_folder("from tundish.__main__ import main\nsys.exit(main(sys.argv[1:]))"));
-  all.insert(all.end(), words.begin(), words.end());
+  all.insert(all.end(), args.begin(), args.end());
   return all;
 }
 
@@ -119,12 +119,12 @@ std::vector<std::string> find_python(const Shell& shell) {
   return {};
 }
 
-int run_python(const std::vector<std::string>& python, const std::vector<std::string>& words) {
-  const int code = run(tundish_command(python, words), false);
+int run_python(const std::vector<std::string>& python, const std::vector<std::string>& args) {
+  const int code = run(tundish_command(python, args), false);
   return stop_flag().load() ? int{kInterrupted} : code;
 }
 
-int run_python_verb(const std::string& verb, const std::vector<std::string>& words, Shell& shell) {
+int run_python_verb(const std::string& verb, const std::vector<std::string>& args, Shell& shell) {
   const std::vector<std::string> python = find_python(shell);
   // Blocked until python/tundish/__main__.py unblocks it: interrupting an import would print a
   // traceback.
@@ -134,7 +134,7 @@ int run_python_verb(const std::string& verb, const std::vector<std::string>& wor
   ::sigprocmask(SIG_BLOCK, &interrupt, nullptr);
   if (stop_flag().load()) return kInterrupted;
   if (python.empty()) {
-    shell.json = std::find(words.begin(), words.end(), "--json") != words.end();
+    shell.json = std::find(args.begin(), args.end(), "--json") != args.end();
     return shell.fail(fmt::format("{} is written in Python, and no Python here can import tundish\n"
                                   "  fix: pip install tundish torch, and run the program of that "
                                   "environment",
@@ -142,7 +142,7 @@ int run_python_verb(const std::string& verb, const std::vector<std::string>& wor
                       kFailed);
   }
   std::vector<std::string> all = tundish_command(python, {verb});
-  all.insert(all.end(), words.begin(), words.end());
+  all.insert(all.end(), args.begin(), args.end());
   // Replaces this process, so that signals sent to its process number reach Python.
   std::vector<char*> arguments;
   for (std::string& word : all) arguments.push_back(word.data());

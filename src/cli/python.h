@@ -21,14 +21,14 @@ std::string code_outside_folder(const std::string& code);
 // the interpreter followed by its options; empty if none works, or after Ctrl-C.
 std::vector<std::string> find_python(const Shell& shell);
 
-// Runs `python -m tundish WORDS...`, without the current folder on sys.path and with our stdin,
+// Runs `python -m tundish ARGS...`, without the current folder on sys.path and with our stdin,
 // stdout and stderr, and waits for it. Returns its exit code, 130 if interrupted. Throws
 // Error(no_memory, io_read).
-int run_python(const std::vector<std::string>& python, const std::vector<std::string>& words);
+int run_python(const std::vector<std::string>& python, const std::vector<std::string>& args);
 
 // Runs a verb that is implemented in Python (listed in python/tundish/__main__.py). Passes the
 // arguments unchanged and returns the exit code, 130 after Ctrl-C. Without a suitable Python,
 // prints how to install one.
-int run_python_verb(const std::string& verb, const std::vector<std::string>& words, Shell& shell);
+int run_python_verb(const std::string& verb, const std::vector<std::string>& args, Shell& shell);
 
 }  // namespace tundish::cli

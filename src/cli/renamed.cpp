@@ -36,6 +36,14 @@ constexpr std::array kOptions = {
     RenamedOption{"view", "--batch", "--batch-size"},
     RenamedOption{"env", "--record", "--record-bytes"},
     RenamedOption{"demo", "--milliseconds", "--seconds"},
+    RenamedOption{"demo", "--images", "--samples"},
+    RenamedOption{"info", "--count", "--samples"},
+    RenamedOption{"bench load", "--trainer", "--train-rate"},
+    RenamedOption{"pack", "--limit", "--samples"},
+    RenamedOption{"pack", "--prove-sample", "--prove-samples"},
+    RenamedOption{"pack", "--sample", "--subset"},
+    RenamedOption{"pack", "--tables", "--lanes-tables"},
+    RenamedOption{"top", "--count", "--snapshots"},
 };
 
 }  // namespace

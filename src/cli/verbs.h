@@ -7,22 +7,22 @@
 
 namespace tundish::cli {
 
-int run_pack(const Words& words, Shell& shell);
-int run_info(const Words& words, Shell& shell);
-int run_verify(const Words& words, Shell& shell);
-int run_unpack(const Words& words, Shell& shell);
-int run_convert(const Words& words, Shell& shell);
-int run_split(const Words& words, Shell& shell);
-int run_merge(const Words& words, Shell& shell);
-int run_diff(const Words& words, Shell& shell);
-int run_view(const Words& words, Shell& shell);
-int run_bench(const Words& words, Shell& shell);
-int run_bench_load(const Words& words, Shell& shell);  // bench load FILE
-int run_env(const Words& words, Shell& shell);
-int run_demo(const Words& words, Shell& shell);
-int run_read_hdf5_structure(const Words& words, Shell& shell);  // hidden from the help
-int run_explain(const Words& words, Shell& shell);
-int run_top(const Words& words, Shell& shell);
-int run_version(const Words& words, Shell& shell);  // tundish --version [--json]
+int run_pack(const Args& args, Shell& shell);
+int run_info(const Args& args, Shell& shell);
+int run_verify(const Args& args, Shell& shell);
+int run_unpack(const Args& args, Shell& shell);
+int run_convert(const Args& args, Shell& shell);
+int run_split(const Args& args, Shell& shell);
+int run_merge(const Args& args, Shell& shell);
+int run_diff(const Args& args, Shell& shell);
+int run_view(const Args& args, Shell& shell);
+int run_bench(const Args& args, Shell& shell);
+int run_bench_load(const Args& args, Shell& shell);  // bench load FILE
+int run_env(const Args& args, Shell& shell);
+int run_demo(const Args& args, Shell& shell);
+int run_read_hdf5_structure(const Args& args, Shell& shell);  // hidden from the help
+int run_explain(const Args& args, Shell& shell);
+int run_top(const Args& args, Shell& shell);
+int run_version(const Args& args, Shell& shell);  // tundish --version [--json]
 
 }  // namespace tundish::cli

@@ -13,9 +13,9 @@
 
 namespace tundish::cli {
 
-int run_version(const Words& words, Shell& shell) {
+int run_version(const Args& args, Shell& shell) {
   bool json = false;
-  for (const std::string& word : words) {
+  for (const std::string& word : args) {
     if (word != "--json")
       throw UsageError("--version takes no word but --json: " + printable(word));
     json = true;

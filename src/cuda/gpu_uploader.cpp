@@ -32,8 +32,8 @@ void put(std::byte* to, const void* from, std::size_t bytes) {
 struct GpuUploader::Sent {
   cudaEvent_t done = nullptr;
   std::shared_ptr<const void> keep;
-  HostMemory errors;  // one word per image of the flat buffer
-  HostMemory left;    // steps that remain for the images
+  HostMemory errors;     // one word per image of the flat buffer
+  HostMemory remaining;  // steps that remain for the images
   HostMemory label_vectors;
   std::uint64_t epoch = 0;
   bool wanted = true;
@@ -73,7 +73,7 @@ struct GpuUploader::State {
   }
 
   // GPU addresses of the remaining work; null pointers: nothing remains.
-  struct Left {
+  struct RemainingWork {
     const PixelStep* steps = nullptr;
     const StepRange* ranges = nullptr;
     const std::uint32_t* order = nullptr;  // of the images of each FinishTask
@@ -85,13 +85,13 @@ struct GpuUploader::State {
   // Fills `order`: first the images decoded by the CPU, then the others, each list starting at 0.
   void order_images(const UploadBatch& batch) {
     const std::size_t decoded_count = batch.targets.size();
-    order_by_cost(order, batch.left.first(decoded_count), batch.steps);
+    order_by_cost(order, batch.remaining.first(decoded_count), batch.steps);
     std::vector<std::uint32_t> others;
-    order_by_cost(others, batch.left.subspan(decoded_count), batch.steps);
+    order_by_cost(others, batch.remaining.subspan(decoded_count), batch.steps);
     order.insert(order.end(), others.begin(), others.end());
   }
 
-  Left copy_left(const UploadBatch& batch, Sent& one) {
+  RemainingWork copy_remaining(const UploadBatch& batch, Sent& one) {
     order_images(batch);
     std::size_t end = 0;
     const auto place = [&](auto list) {  // wide types first, for alignment
@@ -100,20 +100,20 @@ struct GpuUploader::State {
       return at;
     };
     const std::size_t at[] = {place(batch.steps),     place(batch.erasures), place(batch.mixes),
-                              place(batch.left),      place(batch.erased),   place(batch.numbers),
+                              place(batch.remaining), place(batch.erased),   place(batch.numbers),
                               place(std::span(order))};
-    one.left.reserve(end, kPinnedMemory);
-    std::byte* host = one.left.data();
+    one.remaining.reserve(end, kPinnedMemory);
+    std::byte* host = one.remaining.data();
     put(host + at[0], batch.steps.data(), batch.steps.size_bytes());
     put(host + at[1], batch.erasures.data(), batch.erasures.size_bytes());
     put(host + at[2], batch.mixes.data(), batch.mixes.size_bytes());
-    put(host + at[3], batch.left.data(), batch.left.size_bytes());
+    put(host + at[3], batch.remaining.data(), batch.remaining.size_bytes());
     put(host + at[4], batch.erased.data(), batch.erased.size_bytes());
     put(host + at[5], batch.numbers.data(), batch.numbers.size_bytes());
     put(host + at[6], order.data(), order.size() * sizeof(std::uint32_t));
-    buffers.now().left.reserve(end);
-    buffers.copy_up(buffers.now().left.as<std::byte>(), host, end);
-    const std::byte* there = buffers.now().left.as<std::byte>();
+    buffers.now().remaining.reserve(end);
+    buffers.copy_up(buffers.now().remaining.as<std::byte>(), host, end);
+    const std::byte* there = buffers.now().remaining.as<std::byte>();
     return {
         .steps = reinterpret_cast<const PixelStep*>(there + at[0]),
         .ranges = reinterpret_cast<const StepRange*>(there + at[3]),
@@ -126,9 +126,9 @@ struct GpuUploader::State {
   }
 
   // Runs the remaining steps, if any, on 8-bit images.
-  void run_steps(const UploadBatch& batch, std::uint8_t* images, int count, const Left& left_on_gpu,
-                 std::size_t first_range) {
-    if (!left_on_gpu.ranges || batch.steps.empty() || count == 0) return;
+  void run_steps(const UploadBatch& batch, std::uint8_t* images, int count,
+                 const RemainingWork& work_on_gpu, std::size_t first_range) {
+    if (!work_on_gpu.ranges || batch.steps.empty() || count == 0) return;
     const auto bytes = 3 * static_cast<std::size_t>(batch.size.width) *
                        static_cast<std::size_t>(batch.size.height);
     other.reserve(bytes * static_cast<std::size_t>(count));
@@ -140,9 +140,9 @@ struct GpuUploader::State {
     }
     check(run_pixel_steps({.images = images,
                            .other = other.as<std::uint8_t>(),
-                           .ranges = left_on_gpu.ranges + first_range,
-                           .order = left_on_gpu.order + first_range,
-                           .steps = left_on_gpu.steps,
+                           .ranges = work_on_gpu.ranges + first_range,
+                           .order = work_on_gpu.order + first_range,
+                           .steps = work_on_gpu.steps,
                            .normal = normal.as<float>(),
                            .count = count,
                            .size = batch.size,
@@ -153,14 +153,14 @@ struct GpuUploader::State {
   }
 
   // Mixes the images, which are all present as levels, and their labels.
-  void mix_images(const UploadBatch& batch, const Left& left_on_gpu, const Out& out) {
-    check(mix({.mixes = left_on_gpu.mixes,
+  void mix_images(const UploadBatch& batch, const RemainingWork& work_on_gpu, const Out& out) {
+    check(mix({.mixes = work_on_gpu.mixes,
                .levels = buffers.now().levels.as<std::uint8_t>(),
                .decoded = decoded.as<std::uint8_t>(),
                .errors = decoder ? decoder->errors() : nullptr,
                .table = mix_values.as<std::uint32_t>(),
-               .erased = left_on_gpu.erased,
-               .erasures = left_on_gpu.erased ? left_on_gpu.erasures : nullptr,
+               .erased = work_on_gpu.erased,
+               .erasures = work_on_gpu.erased ? work_on_gpu.erasures : nullptr,
                .normal = normal.as<float>(),
                .out = out.images,
                .labels = batch.label_vectors.empty() ? static_cast<float*>(out.labels) : nullptr,
@@ -191,11 +191,11 @@ struct GpuUploader::State {
   // Runs the remaining steps, if any, and converts 8-bit images to elements of the batch. Images to
   // be mixed stay levels.
   void finish_images(const UploadBatch& batch, FinishTask task, std::uint8_t* images,
-                     const Left& left_on_gpu, std::size_t first_range) {
-    run_steps(batch, images, task.count, left_on_gpu, first_range);
-    if (left_on_gpu.mixes) return;
-    if (left_on_gpu.erased) task.erased = left_on_gpu.erased + first_range;
-    task.erasures = left_on_gpu.erasures;
+                     const RemainingWork& work_on_gpu, std::size_t first_range) {
+    run_steps(batch, images, task.count, work_on_gpu, first_range);
+    if (work_on_gpu.mixes) return;
+    if (work_on_gpu.erased) task.erased = work_on_gpu.erased + first_range;
+    task.erasures = work_on_gpu.erasures;
     task.normal = normal.as<float>();
     task.levels = images;
     task.table = values.as<std::uint32_t>();
@@ -208,7 +208,7 @@ struct GpuUploader::State {
   }
 
   // Decodes the images of the flat buffer after the copy.
-  void decode(const UploadBatch& batch, const Left& left_on_gpu, void* images, Sent& one) {
+  void decode(const UploadBatch& batch, const RemainingWork& work_on_gpu, void* images, Sent& one) {
     if (!decoder) throw Error(ErrorCode::argument, {}, "a batch to decode, but no tables");
     const BatchLayout& layout = *batch.layout;
     const DeviceMemory& coded = buffers.now().coded;
@@ -217,17 +217,17 @@ struct GpuUploader::State {
       if (!resident) throw Error(ErrorCode::argument, {}, "a batch of records that are not there");
       gather_on_gpu(coded.as<std::byte>(), layout, resident->data(), stream);
     }
-    if (left_on_gpu.ranges) {
+    if (work_on_gpu.ranges) {
       const auto bytes = 3 * static_cast<std::size_t>(batch.size.width) *
                          static_cast<std::size_t>(batch.size.height);
       decoded.reserve(bytes * layout.images);
       decoder->decode_on_gpu(decoded.as<void>(), coded.as<std::byte>(), layout, stream, true);
       finish_images(batch,
-                    {.targets = left_on_gpu.targets,
+                    {.targets = work_on_gpu.targets,
                      .errors = decoder->errors(),
                      .out = images,
                      .count = static_cast<int>(layout.images)},
-                    decoded.as<std::uint8_t>(), left_on_gpu, batch.targets.size());
+                    decoded.as<std::uint8_t>(), work_on_gpu, batch.targets.size());
     } else {
       decoder->decode_on_gpu(images, coded.as<std::byte>(), layout, stream);
     }
@@ -316,7 +316,8 @@ void GpuUploader::put_on_stream(const UploadBatch& batch, const Out& out, Sent& 
 
   state.buffers.begin();
   DeviceMemory &coded = state.buffers.now().coded, &levels = state.buffers.now().levels;
-  const State::Left left = batch.left.empty() ? State::Left{} : state.copy_left(batch, one);
+  const State::RemainingWork remaining =
+      batch.remaining.empty() ? State::RemainingWork{} : state.copy_remaining(batch, one);
   if (flat) {
     coded.reserve(tail.end);
     state.buffers.copy_up(coded.as<std::byte>() + begin, batch.coded, tail.end - begin);
@@ -329,14 +330,14 @@ void GpuUploader::put_on_stream(const UploadBatch& batch, const Out& out, Sent& 
   }
   state.buffers.end();
 
-  if (flat) state.decode(batch, left, out.images, one);
+  if (flat) state.decode(batch, remaining, out.images, one);
   if (level_count > 0) {
     auto* there = levels.as<std::uint8_t>();
     state.finish_images(batch,
                         {.targets = reinterpret_cast<const Target*>(there + own.target),
                          .out = out.images,
                          .count = static_cast<int>(level_count)},
-                        there, left, 0);
+                        there, remaining, 0);
   }
   const std::byte* there = (flat ? coded : levels).as<std::byte>();
   const auto numbers = [&](void* to, std::size_t from) {
@@ -344,10 +345,10 @@ void GpuUploader::put_on_stream(const UploadBatch& batch, const Out& out, Sent& 
     check(cudaMemcpyAsync(to, there + from, 8 * samples, cudaMemcpyDeviceToDevice, state.stream),
           "copy the numbers of a batch");
   };
-  if (left.mixes) state.mix_images(batch, left, out);
+  if (remaining.mixes) state.mix_images(batch, remaining, out);
   if (!batch.label_vectors.empty()) {
     state.copy_label_vectors(batch, out, one);
-  } else if (!left.mixes) {
+  } else if (!remaining.mixes) {
     numbers(out.labels, tail.labels);
   }
   numbers(out.samples, tail.samples);
@@ -386,7 +387,7 @@ std::optional<GpuUploader::Refused> GpuUploader::poll_completed() {
   return first;
 }
 
-void GpuUploader::forget() {
+void GpuUploader::abandon_iteration() {
   for (Refused& one : state_->refused) one.wanted = false;
   for (const auto& one : state_->sent) one->wanted = false;
 }

@@ -47,12 +47,12 @@ struct UploadBatch {
   // Remaining steps per image: first for `levels`, then for the flat buffer's images, which then
   // become 8-bit levels one after the other. Empty: no steps remain, and the flat buffer's images
   // are finished directly.
-  std::span<const StepRange> left;
+  std::span<const StepRange> remaining;
   std::span<const PixelStep> steps;
-  std::span<const StepRange> erased;  // ranges in `erasures`; same size as `left`
+  std::span<const StepRange> erased;  // ranges in `erasures`; same size as `remaining`
   std::span<const GpuErasure> erasures;
-  // One per image of the batch; empty: nothing is mixed. Otherwise `left` has a range for every
-  // image, the erasures are float32, and labels become (count, classes).
+  // One per image of the batch; empty: nothing is mixed. Otherwise `remaining` has a range for
+  // every image, the erasures are float32, and labels become (count, classes).
   std::span<const GpuMix> mixes;
   int classes = 0;
   float label_on = 1, label_off = 0;
@@ -86,7 +86,7 @@ class GpuUploader {
     std::int64_t sample;
     std::uint64_t epoch, position;
     int unit_x, unit_y;
-    bool wanted;  // false after forget()
+    bool wanted;  // false after abandon_iteration()
   };
 
   // Releases batches that were copied since the last call. Cheap. Returns one refusal that was not
@@ -94,7 +94,7 @@ class GpuUploader {
   std::optional<Refused> poll_completed();
 
   // Called when the iteration is abandoned: refusals of earlier batches are then only counted.
-  void forget();
+  void abandon_iteration();
 
  private:
   struct State;

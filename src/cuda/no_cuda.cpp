@@ -28,7 +28,7 @@ GpuUploader::GpuUploader(int, void*, const PixelTable&, const PixelTable*, int, 
 GpuUploader::~GpuUploader() = default;
 void GpuUploader::enqueue(const UploadBatch&, const Out&) { refuse(); }
 std::optional<GpuUploader::Refused> GpuUploader::poll_completed() { return std::nullopt; }
-void GpuUploader::forget() {}
+void GpuUploader::abandon_iteration() {}
 
 struct ArrayUploader::State {};
 ArrayUploader::ArrayUploader(int, void*) { refuse(); }

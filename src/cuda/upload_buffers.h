@@ -14,7 +14,7 @@ namespace tundish::cuda {
 class UploadBuffers {
  public:
   struct Batch {
-    DeviceMemory coded, levels, left;
+    DeviceMemory coded, levels, remaining;
     cudaEvent_t copied = nullptr;  // recorded on the copy stream
     cudaEvent_t used = nullptr;    // recorded after the last kernel that reads the buffers
   };

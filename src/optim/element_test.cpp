@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/testing.h"
-#include "optim/rounding_key.h"
+#include "optim/group_values.h"
 
 namespace tundish::optim {
 namespace {

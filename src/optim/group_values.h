@@ -1,6 +1,8 @@
-// The floats derived from a group's hyper-parameters for one step. Shared by CPU and GPU.
+// Values derived once per step: the floats of a group's hyper-parameters, the factor of gradients,
+// the key of random rounding. Shared by CPU and GPU.
 #pragma once
 
+#include "base/random.h"
 #include "optim/arithmetic/adam.h"
 #include "optim/arithmetic/lamb.h"
 #include "optim/arithmetic/lars.h"
@@ -45,6 +47,18 @@ TUNDISH_HOST_DEVICE GroupValues make_values(const Group& group, OptimizerKind ki
       break;
   }
   return out;
+}
+
+// Returns `factor` (1 / scale) reduced to keep the global gradient norm at most max_norm. `norm` is
+// measured after `factor`. A NaN norm yields NaN, as in torch.nn.utils.clip_grad_norm_.
+TUNDISH_HOST_DEVICE double clipped_factor(double factor, double norm, double max_norm) {
+  const double clip = max_norm / (norm + 1e-6);
+  return clip > 1.0 ? factor : factor * clip;
+}
+
+// Selects the random numbers that round the elements of one tensor in one step.
+constexpr std::uint64_t rounding_key(std::uint64_t seed, std::int64_t step, std::uint32_t tensor) {
+  return mix(mix(mix(seed), static_cast<std::uint64_t>(step)), tensor);
 }
 
 }  // namespace tundish::optim

@@ -2,9 +2,7 @@
 
 #include <cmath>
 
-#include "optim/arithmetic/gradient_factor.h"
 #include "optim/group_values.h"
-#include "optim/rounding_key.h"
 #include "optim/tensor_checks.h"
 
 namespace tundish::optim {

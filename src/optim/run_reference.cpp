@@ -24,12 +24,18 @@ Array<Number> lerped(const Array<Number>& a, const Array<Number>& b, double shar
   return Array<Number>(b - Array<Number>(b - a) * (Number(1) - weight));
 }
 
+// Adds decay * weights. Without decay, leaves the values alone: 0 times infinity would be NaN.
+template <class Number>
+void add_decay(Array<Number>& values, const Array<Number>& weights, double decay) {
+  if (decay != 0) values += static_cast<Number>(decay) * weights;
+}
+
 // https://docs.pytorch.org/docs/stable/generated/torch.optim.SGD.html
 template <class Number>
 void sgd(SlowTensor<Number>& tensor, Array<Number> g, const Group& group) {
   Array<Number>& w = tensor.weights;
   const auto number = [](double value) { return static_cast<Number>(value); };
-  g += number(group.weight_decay) * w;
+  add_decay(g, w, group.weight_decay);
   if (group.momentum != 0) {
     if (group.step == 1) {
       tensor.first = g;
@@ -56,7 +62,7 @@ void adam(SlowTensor<Number>& tensor, Array<Number> g, const Group& group, bool 
   if (decoupled) {
     w *= number(1 - group.lr * group.weight_decay);
   } else {
-    g += number(group.weight_decay) * w;
+    add_decay(g, w, group.weight_decay);
   }
   tensor.first = lerped(tensor.first, g, 1 - group.beta1);
   tensor.second *= number(group.beta2);
@@ -89,7 +95,7 @@ void lars(SlowTensor<Number>& tensor, Array<Number> g, const Group& group) {
         group.trust_coefficient * weights / (gradients + weights * group.weight_decay + group.eps);
     if (weights == 0 || gradients == 0) ratio = 1;
     if (group.trust_clip) ratio = std::min(ratio / group.lr, 1.0);
-    g += number(group.weight_decay) * tensor.weights;
+    add_decay(g, tensor.weights, group.weight_decay);
     g *= number(ratio);
   }
   Group rest = group;
@@ -115,9 +121,9 @@ void lamb(SlowTensor<Number>& tensor, const Array<Number>& g, const Group& group
   Array<Number> update = tensor.first / number(correction1);
   update /= denominator;
   if (group.decoupled) {
-    w += number(-group.lr * group.weight_decay) * w;
+    add_decay(w, Array<Number>(w), -group.lr * group.weight_decay);
   } else {
-    update += number(group.weight_decay) * w;
+    add_decay(update, w, group.weight_decay);
   }
   if (group.weight_decay != 0 || group.always_adapt) {
     const double weights = std::sqrt(squares(w)), updates = std::sqrt(squares(update));
@@ -143,14 +149,14 @@ void novograd(SlowTensor<Number>& tensor, Array<Number> g, const Group& group) {
   const Number denominator = tensor.norm / number(std::sqrt(correction2)) + number(group.eps);
   if (group.reg_inside_moment) {
     g /= denominator;
-    g += number(group.weight_decay) * w;
+    add_decay(g, w, group.weight_decay);
   }
   tensor.first *= number(group.beta1);
   tensor.first += number(group.grad_averaging ? 1 - group.beta1 : 1) * g;
   Array<Number> update = tensor.first / number(correction1);
   if (!group.reg_inside_moment) {
     update /= denominator;
-    update += number(group.weight_decay) * w;
+    add_decay(update, w, group.weight_decay);
   }
   w -= number(group.lr) * update;
 }

@@ -4,10 +4,10 @@
 
 #include <cstddef>
 
+#include "base/host_device.h"
+
 namespace tundish::optim {
 namespace {
-
-#define TUNDISH_INLINE inline __attribute__((always_inline))
 
 // The square of a float is exact in double. Uses two vectors of 8, which compilers keep in
 // registers of any width.

@@ -7,7 +7,7 @@
 
 #include "base/testing.h"
 #include "optim/element.h"
-#include "optim/rounding_key.h"
+#include "optim/group_values.h"
 #include "optim/run_reference.h"
 #include "optim/tensor_entry.h"
 

@@ -61,7 +61,7 @@ def test_lanes_reports_the_pack_size_of_every_set(lanes_run, samples):
     assert len(set(digests.values())) == 3
 
     pack, jpegs = folder / "again.tnd", folder / "work" / "jpegs"
-    words = [PROGRAM, "pack", jpegs, "-o", pack, "--tables", "builtin", "--quiet"]
+    words = [PROGRAM, "pack", jpegs, "-o", pack, "--lanes-tables", "builtin", "--quiet"]
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
     files = sum(file.stat().st_size for file in samples.rglob("*.jpg"))
     reported = next(row["value"] for row in rows if row["metric"] == "whole pack / JPEG files")

@@ -62,10 +62,10 @@ def test_bench_load_shows_a_waterfall_of_the_stages(three_packed):
 
 def test_bench_load_says_how_long_a_trainer_would_wait(three_packed):
     words = ["bench", "load", three_packed, "--seconds", "0.05", "--size", "8", "--batch-size", "2"]
-    report = result_json(*words, "--trainer", "1000000000")
+    report = result_json(*words, "--train-rate", "1000000000")
     assert report["trainer_wait_share"] == pytest.approx(1, abs=0.02)
-    assert result_json(*words, "--trainer", "1")["trainer_wait_share"] == 0
-    assert "of 1 images/s would wait 0 % of its time" in out(tundish(*words, "--trainer", "1"))
+    assert result_json(*words, "--train-rate", "1")["trainer_wait_share"] == 0
+    assert "of 1 images/s would wait 0 % of its time" in out(tundish(*words, "--train-rate", "1"))
 
 
 def test_bench_load_sweeps_over_numbers_of_threads(three_packed, tmp_path):
@@ -99,7 +99,7 @@ def test_a_file_may_be_named_load(three_packed, tmp_path):
 def test_the_demo_runs_without_python_beside_it(tmp_path):
     """The program alone reports what is missing and completes the steps that need no Python."""
     shutil.copy(PROGRAM, tmp_path / "tundish")
-    words = ["./tundish", "demo", "--images", "20", "--seconds", "0.02", "--work", "work"]
+    words = ["./tundish", "demo", "--samples", "20", "--seconds", "0.02", "--work", "work"]
     alone = {"PATH": "", "HOME": str(tmp_path)}
     result = subprocess.run(words, capture_output=True, cwd=tmp_path, env=alone)
     assert result.returncode == 0, err(result)
@@ -120,7 +120,7 @@ def test_the_demo_runs_without_python_beside_it(tmp_path):
 def test_the_demo_touches_nothing_that_no_demo_made(name, tmp_path):
     write(tmp_path / name, b"mine")
     before = tree(tmp_path)
-    result = tundish("demo", "--images", "10", "--work", ".", cwd=tmp_path)
+    result = tundish("demo", "--samples", "10", "--work", ".", cwd=tmp_path)
     assert result.returncode == 2
     assert "tundish demo --work NEW-FOLDER" in err(result)
     assert tree(tmp_path) == before

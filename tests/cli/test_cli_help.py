@@ -145,6 +145,14 @@ RENAMED_OPTIONS = [
     ("view", "--batch", "--batch-size"),
     ("env", "--record", "--record-bytes"),
     ("demo", "--milliseconds", "--seconds"),
+    ("demo", "--images", "--samples"),
+    ("info", "--count", "--samples"),
+    ("bench load", "--trainer", "--train-rate"),
+    ("pack", "--limit", "--samples"),
+    ("pack", "--prove-sample", "--prove-samples"),
+    ("pack", "--sample", "--subset"),
+    ("pack", "--tables", "--lanes-tables"),
+    ("top", "--count", "--snapshots"),
 ]
 
 
@@ -189,7 +197,7 @@ def test_renamed_options_exist_and_appear_in_the_help():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["info", "a.tnd", "--samples", "3"], "--samples is only for --stats"),
+        (["info", "a.tnd", "--samples", "3"], "--samples is only for --list and --stats"),
         (["info", "a.tnd", "--list", "-j", "2"], "--threads is only for --stats"),
         (["info", "a.tnd", "--stats", "--from", "1"], "--from is only for --list"),
         (["unpack", "a.tnd", "-o", "b", "--field", "label"], "--field is only for --record"),
@@ -198,7 +206,7 @@ def test_renamed_options_exist_and_appear_in_the_help():
         (["view", "a.tnd", "--state", "s", "--draws", "1"], "--draws is only for --transforms"),
         (["view", "a.tnd", "--transforms", "r", "--rank", "1"], "--rank is only for --state"),
         (["bench", "load", "a.tnd", "-o", "a.svg"], "--output is only for --sweep"),
-        (["info", "a.tnd", "--list", "--stats"], "--list cannot be used with --stats"),
+        (["info", "a.tnd", "--list", "--stats"], "--list and --stats cannot be combined"),
     ],
 )
 def test_an_option_of_a_mode_needs_the_mode(words, message, tmp_path):
@@ -227,5 +235,5 @@ def test_the_page_of_error_codes_is_up_to_date():
 
 def test_remedies_name_only_verbs_that_exist():
     for entry in result_json("explain", "--all"):
-        for verb in re.findall(r"tundish ([a-z]+)", entry["remedy"]):
+        for verb in re.findall(r"tundish ([a-z]+)", entry["fix"]):
             assert verb in VERBS, entry

@@ -43,7 +43,7 @@ def test_the_list_has_every_record(three_photos, three_packed):
     assert [row["class"] for row in rows] == ["cat", "cat", "dog"]
     assert rows[1]["codec"] == "png"
     some = tundish(
-        "info", "--list", three_packed, "--json", "--from", "1", "--count", "1"
+        "info", "--list", three_packed, "--json", "--from", "1", "--samples", "1"
     ).stdout.splitlines()
     assert [json.loads(line)["record"] for line in some] == [1]
     assert len(out(tundish("info", "--list", three_photos)).splitlines()) == 3

@@ -55,7 +55,7 @@ def test_messages_suggest_a_remedy(three_photos, three_packed, tmp_path):
     result = tundish("pack", tmp_path / "junk", "-o", tmp_path / "a.tnd")
     assert "give a folder like" in err(result)
     for entry in result_json("explain", "--all"):
-        assert "{" not in entry["remedy"]
+        assert "{" not in entry["fix"]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="another user is needed")

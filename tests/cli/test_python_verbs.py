@@ -114,18 +114,13 @@ def test_help_of_every_verb_fits_80_columns_and_lists_each_option_once(verb):
 
 
 def test_one_option_means_the_same_on_every_verb():
-    """Checks that an option takes the same kind of value on every verb, or none on every verb.
-
-    The only exception is --memory: the doctor records the memory of a step, tune takes a limit.
-    """
+    """Checks that an option takes the same kind of value on every verb, or none on every verb."""
     found = {}
     for arguments in VERBS.values():
         for name, value in re.findall(r"(--[\w-]+)(?: ([A-Z][\w:,.\[\]]*))?  ", arguments.help()):
             found.setdefault(name, set()).add(value)
     assert len(found) > 30
-    assert {name: kinds for name, kinds in found.items() if len(kinds) > 1} == {
-        "--memory": {"", "GB"}
-    }
+    assert not {name: kinds for name, kinds in found.items() if len(kinds) > 1}
 
 
 def test_options_mix_with_arguments_and_two_dashes_end_the_options():
@@ -146,7 +141,7 @@ def test_a_default_list_is_not_shared_between_parses():
 def test_a_command_follows_two_dashes():
     options = make(command_after_dashes=True).parse(["-w", "--", "python", "--times", "x"])
     assert options.command == ["python", "--times", "x"]
-    with pytest.raises(UsageError, match=r"what is 'a.py'\?\n  fix: tundish glue -- a.py b"):
+    with pytest.raises(UsageError, match=r"unknown argument 'a.py'\n  fix: tundish glue -- a.py b"):
         make(command_after_dashes=True).parse(["a.py", "b"])
 
 
@@ -160,14 +155,14 @@ def test_a_command_starts_at_the_first_word():
     ("argv", "text"),
     [
         ([], "FIRST is missing"),
-        (["a", "--timse", "2"], "what is '--timse'?; did you mean --times?"),
-        (["a", "--tim", "2"], "what is '--tim'?; did you mean --times?"),
+        (["a", "--timse", "2"], "unknown option '--timse'; did you mean --times?"),
+        (["a", "--tim", "2"], "unknown option '--tim'; did you mean --times?"),
         (["a", "--times", "10"], "--times: '10' is not a whole number from 1 to 9"),
         (["a", "--times", "1" * 9999], "is not a whole number from 1 to 9"),
         (["a", "--times", "²"], "'²' is not a whole number"),
         (["a", "--times"], "--times: expected one argument"),
         (["a", "--select", ","], "--select: ',' names no file"),
-        (["a", "-x"], "what is '-x'?"),
+        (["a", "-x"], "unknown option '-x'"),
     ],
 )
 def test_an_invalid_argument_is_explained(argv, text):
@@ -178,9 +173,9 @@ def test_an_invalid_argument_is_explained(argv, text):
 
 def test_a_misspelled_sub_verb_is_named():
     arguments = make(sub_verbs=["sole"])
-    with pytest.raises(UsageError, match=r"^what is 'soel'\?; did you mean sole\?$"):
+    with pytest.raises(UsageError, match=r"^unknown argument 'soel'; did you mean sole\?$"):
         arguments.parse(["soel", "left"])
-    with pytest.raises(UsageError, match=r"^what is 'left'\?$"):
+    with pytest.raises(UsageError, match=r"^unknown argument 'left'$"):
         arguments.parse(["left"])
 
 

@@ -131,7 +131,7 @@ def test_ctrl_c_before_a_bad_sample_is_recorded_loses_nothing(hostile, gpu, monk
         got = take(batches, 1)
         gpu.refuse(hostile.spoilt[0], position=0)
         with monkeypatch.context() as once:
-            once.setattr(pending.lib, "tundish_loader_enter_refused", pressed, raising=False)
+            once.setattr(pending.lib, "tundish_loader_report_undecodable", pressed, raising=False)
             with pytest.raises(KeyboardInterrupt):
                 next(batches)
         got += take(batches, 99)

@@ -5,6 +5,7 @@ import random
 import pytest
 import tundish
 from tundish.diagnosis.lint.check import check_source, choose
+from tundish.diagnosis.script.loops import Loops
 from tundish.diagnosis.script.source_text import MAX_BYTES, Refused, read_source
 
 from tests.diagnosis import planted
@@ -125,3 +126,25 @@ def test_nothing_is_run_or_imported(tmp_path):
     )
     assert tundish.check(tmp_path).files == 1
     assert not mark.exists()
+
+
+READS = """
+import torch
+model = torch.nn.Linear(8, 8).cuda()
+for x in loader:
+    loss = model(x).mean()
+    loss.backward()
+"""
+
+
+def test_each_node_is_searched_for_its_loop_once(monkeypatch):
+    """A file of a few hundred findings once took half a minute."""
+    searched = []
+    find = Loops._find_step_region
+    monkeypatch.setattr(
+        Loops, "_find_step_region", lambda loops, node: searched.append(node) or find(loops, node)
+    )
+    text = READS + "".join(f"    a{number} = loss.item()\n" for number in range(100))
+    found, _, _ = check_source(read_source("train.py", text.encode()), choose((), ()))
+    assert len(found) == 100
+    assert len(searched) == len(set(searched)) < 1000

@@ -38,7 +38,7 @@ def test_a_finding_has_a_location_a_text_and_a_remedy(script):
     assert (one.end_line, one.end_column) == (LINE, 25)
     assert (one.check, one.level) == ("item-in-loop", "warning")
     assert one.excerpt[one.column - 1 : one.end_column - 1] == "loss.item()"
-    assert "detach" in one.remedy
+    assert "detach" in one.fix
     assert one.page == "docs/check.md#item-in-loop"
     assert not report
     assert report.problems == 1
@@ -191,7 +191,7 @@ def test_further_reads_in_a_notebook_are_named_with_their_cell(tmp_path):
     )
     (tmp_path / "a.ipynb").write_text(notebook(*cells))
     (finding,) = tundish.check(tmp_path).findings
-    assert finding.remedy.endswith("; cell 2, line 6 waits too if the tensor is on the GPU")
+    assert finding.fix.endswith("; cell 2, line 6 waits too if the tensor is on the GPU")
 
 
 def test_a_notebook_may_use_data_parallel(tmp_path):
@@ -344,6 +344,16 @@ def test_sarif_has_the_fields_that_its_readers_need(script, tmp_path, capsys, mo
 def test_a_script_is_not_overwritten_by_sarif(script, capsys):
     assert run(script, "--sarif", script, capsys=capsys)[0] == 2
     assert script.read_text() == BAD
+
+
+def test_a_sarif_file_that_exists_is_replaced_with_force_only(script, tmp_path, capsys):
+    sarif = tmp_path / "old.sarif"
+    sarif.write_text("old")
+    code, _, error = run(script, "--sarif", sarif, capsys=capsys)
+    assert (code, sarif.read_text()) == (2, "old")
+    assert f"--sarif {sarif}: exists already\n  fix: " in error
+    assert run(script, "--sarif", sarif, "-f", capsys=capsys)[0] == 1
+    assert json.loads(sarif.read_text())["version"] == "2.1.0"
 
 
 def test_findings_are_printed_even_if_sarif_cannot_be_written(script, tmp_path, capsys):

@@ -34,7 +34,7 @@ def test_no_check_reports_anything_for_a_clean_twin(name, text, clean):
 
 @pytest.mark.parametrize(("name", "text", "clean"), PAIRS)
 def test_a_finding_suggests_the_planted_fix(name, text, clean):
-    suggested = [(one.line, one.remedy) for one in planted.findings(text)]
+    suggested = [(one.line, one.fix) for one in planted.findings(text)]
     assert [fix for fix in planted.fixes(text) if fix not in suggested] == []
 
 
@@ -45,8 +45,8 @@ def test_every_check_says_why_and_what_to_do(name):
     assert check.level in LEVELS
     assert check.title
     assert not check.title.endswith(".")
-    assert check.why.endswith((".", ")"))
-    assert check.remedy
+    assert check.reason.endswith((".", ")"))
+    assert check.fix
     assert check.before
     assert ast.parse(check.before).body
     assert ast.parse(check.after).body or not check.after

@@ -111,7 +111,7 @@ def with_loop(loop):
 def test_a_script_gets_the_change_on_its_training_loader(tmp_path, capfd):
     script = tmp_path / "train.py"
     script.write_text(WATCHED + with_loop("own lines"))
-    words = ["--no-replay", "--no-layers", "--steps", "5", "--apply", "workers=1"]
+    words = ["--no-cached-batches", "--no-layers", "--steps", "5", "--apply", "workers=1"]
     code = main([*words, "--", str(server(TORCHVISION) / "python"), str(script)])
     out, error = capfd.readouterr()
     assert code == 0, error
@@ -125,7 +125,7 @@ def test_only_the_training_loader_is_changed(loop, capsys):
     data = "torch.utils.data.dataset.TensorDataset"
     change = {}
     for _ in range(2):
-        with plants.watched(replayed=0, **change) as session:
+        with plants.watched(cached_batches=0, **change) as session:
             exec(code, {})
         found = session.end()
         at = ",".join(found.origins)
@@ -195,6 +195,37 @@ def test_the_engine_replaces_a_supported_dataset(tmp_path):
     for batches in epochs:
         assert all(torch.allclose(a, b, atol=0.1) for a, b in zip(batches, plain, strict=True))
     assert type(iter(loader)).__name__ == "_SingleProcessDataLoaderIter"  # as before
+
+
+ENGINE_SCRIPT = """
+import sys
+import torch
+from torch.utils.data import DataLoader
+from torchvision import datasets
+from torchvision.transforms import v2
+
+steps = [v2.RandomCrop(8), v2.ToImage(), v2.ToDtype(torch.float32, scale=True)]
+loader = DataLoader(datasets.ImageFolder(sys.argv[1], v2.Compose(steps)), 2)
+model = torch.nn.Conv2d(3, 1, 8)
+optimizer = torch.optim.SGD(model.parameters(), 0.01)
+for epoch in range(40):
+    for x, y in loader:
+        optimizer.zero_grad()
+        model(x).mean().backward()
+        optimizer.step()
+"""
+
+
+def test_the_engine_replaces_the_loader_of_a_script(tmp_path, capfd):
+    """In a script, the watch is imported under a name of its own, and its hooks under this name."""
+    script, photos = tmp_path / "train.py", torch_sets.write_folder(tmp_path / "photos", 12)
+    script.write_text(WATCHED + ENGINE_SCRIPT)
+    words = ["--no-cached-batches", "--no-layers", "--steps", "5", "--apply", "accelerate"]
+    code = main([*words, "--", str(server(TORCHVISION) / "python"), str(script), str(photos)])
+    error = capfd.readouterr().err
+    assert code == 0, error
+    assert "the engine makes the batches" in error
+    assert "kept" not in error
 
 
 def test_an_unsupported_dataset_is_kept_and_the_reason_is_reported(tmp_path):
@@ -314,6 +345,6 @@ def test_a_trainer_is_watched_and_stopped():
     found = json.loads(done.stdout.splitlines()[-1])
     assert found["cause"]["name"] == "storage", done.stderr
     assert found["phase"] == "done"
-    assert found["figures"]["ceiling_from"] == "replay"
+    assert found["figures"]["ceiling_from"] == "cached"
     assert found["steps"] < 100
     assert found["sentence"] in done.stderr

@@ -107,7 +107,7 @@ def test_a_file_that_is_not_a_report_is_refused(write, capsys, text, words):
         ([], "BEFORE.json"),
         (["/no/such.json", "/no/such.json"], "/no/such.json: No such file"),
         (["a.json"], "AFTER.json is missing"),
-        (["a.json", "b.json", "c.json"], "what is 'c.json'?"),
+        (["a.json", "b.json", "c.json"], "unknown argument 'c.json'"),
         (["--slower-than", "-3", "a", "b"], "'-3' is not a percentage from 0 to 1000"),
         (["--slower-than", "nan", "a", "b"], "'nan' is not a percentage from 0 to 1000"),
         (["--threshold", "3", "a", "b"], "tundish: --threshold is now --slower-than\n"),
@@ -140,3 +140,8 @@ def test_any_value_of_a_report_is_compared_and_shown_without_control_characters(
     assert "different machine: red??, then a CPU" in out
     assert "before: a?[2Jb" in out
     assert all(char == "\n" or char.isprintable() for char in out)
+
+
+def test_a_file_without_an_end_is_refused(capsys):
+    assert main(["/dev/zero", "/dev/zero"]) == 2
+    assert "/dev/zero: not JSON: more than 64 MiB" in capsys.readouterr().err

@@ -84,7 +84,7 @@ def train(make_loss):
 @pytest.mark.parametrize("make_loss", EVERY)
 def test_a_compiled_model_has_the_same_losses_and_graphs_with_the_doctor(make_loss):
     alone = train(make_loss)
-    with plants.watched(replayed=0) as session:
+    with plants.watched(cached_batches=0) as session:
         watched = train(make_loss)
     assert session.watch.failed == ""
     assert session.watch.phase == "done"
@@ -95,7 +95,7 @@ def test_a_compiled_model_has_the_same_losses_and_graphs_with_the_doctor(make_lo
 @pytest.mark.parametrize("make_loss", EVERY)
 def test_steps_with_layers_and_memory_train_a_compiled_model_alike(make_loss):
     losses = train(make_loss)[0]
-    with plants.watched(replayed=0, layers=1, memory=2) as session:
+    with plants.watched(cached_batches=0, layers=1, memory=2) as session:
         watched = train(make_loss)[0]
     assert session.watch.failed == ""
     assert session.watch.phase == "done"

@@ -28,7 +28,17 @@ def train():
 if __name__ == "__main__":
     train()
 """
-RUN = ["--steps", "5", "--no-layers", "--no-replay", "-q", "-o", "out.json", "--", sys.executable]
+RUN = [
+    "--steps",
+    "5",
+    "--no-layers",
+    "--no-cached-batches",
+    "-q",
+    "-o",
+    "out.json",
+    "--",
+    sys.executable,
+]
 
 
 @pytest.fixture
@@ -57,7 +67,7 @@ def test_the_text_of_the_file_that_the_loop_is_in_is_checked(package, capfd, wor
 @pytest.mark.parametrize("text", ["print(1)", "import torch", LOOP.replace("* 400", "* 12")])
 def test_requested_files_are_written_or_get_a_note(package, capfd, text):
     (package / "a.py").write_text(text)
-    asked = ["--timeline", "t.json", "--memory", "--table", "advanced", "--html", "r.html"]
+    asked = ["--timeline", "t.json", "--memory-lines", "--table", "advanced", "--html", "r.html"]
     assert main([*asked, "--", sys.executable, "a.py"]) == 0
     error = capfd.readouterr().err
     for words in (
@@ -81,10 +91,22 @@ def test_output_paths_are_tested_before_the_run_without_side_effects(package):
     (package / "old.json").write_text("old")
     (package / "r.json").mkdir()
     words = ["--", "/no/such/program"]
-    assert main(["-o", "old.json", "--timeline", "new.json", *words]) == 127
+    assert main(["-f", "-o", "old.json", "--timeline", "new.json", *words]) == 127
     assert (package / "old.json").read_text() == "old"
     assert not (package / "new.json").exists()
     assert main(["--html", "r.html", *words]) == 2, "its JSON has the name of a folder"
+
+
+@pytest.mark.parametrize("option", ["--output", "--html", "--timeline"])
+def test_a_file_that_exists_is_replaced_with_force_only(package, capfd, option):
+    name = "old.html" if option == "--html" else "old.json"
+    (package / "old.json").write_text("old")
+    words = [option, name, "--", "/no/such/program"]
+    assert main(words) == 2
+    error = f"{option} old.json: exists already\n  fix: give another name, or replace it: --force"
+    assert error in capfd.readouterr().err
+    assert main(["--force", *words]) == 127
+    assert (package / "old.json").read_text() == "old"
 
 
 @pytest.mark.parametrize("quiet", [[], ["-q"]])

@@ -118,7 +118,9 @@ def test_a_profiler_that_fails_does_not_end_the_script(monkeypatch):
     profile.stop(5, 1.0)
     assert profile.summary is None
     assert "another profiler is active" in profile.failed
-    text = str(judge(facts([step()] * 9, gpu_profile=None, gpu_profile_failed=profile.failed)))
+    text = str(
+        judge(facts([step()] * 9, gpu_profile=None, gpu_profile_missing_reason=profile.failed))
+    )
     assert "the GPU could not be profiled: RuntimeError: another profiler" in text
 
 

@@ -50,11 +50,11 @@ def test_a_validation_between_steps_is_left_out():
     assert any("omitted" in note for note in verdict.notes)
 
 
-def test_the_replay_gives_the_ceiling_and_boundaries_do_not_count():
-    replay = [step("replay", other=1.0), step("replay", other=1.0)]
-    replay += [step("replay", own=5.0) for _ in range(5)] + [step("replay", boundary=True, other=9)]
-    verdict = judge(facts([step(data=0.1) for _ in range(20)] + replay))
-    assert verdict.figures.ceiling_from == "replay"
+def test_cached_batches_give_the_ceiling_and_boundaries_do_not_count():
+    cached = [step("cached", other=1.0), step("cached", other=1.0)]
+    cached += [step("cached", own=5.0) for _ in range(5)] + [step("cached", boundary=True, other=9)]
+    verdict = judge(facts([step(data=0.1) for _ in range(20)] + cached))
+    assert verdict.figures.ceiling_from == "cached"
     assert verdict.figures.ceiling_s == pytest.approx(sum(COMPUTE.values()))
 
 
@@ -109,7 +109,7 @@ def test_a_host_that_polls_the_gpu_does_not_count_as_cpu_use():
     launching = dict.fromkeys(COMPUTE, 0.001)
     gpu = {"data": 0.370, "forward": 0.040, "backward": 0.004}
     measured = step(gpu=gpu, cpu_s=0.410, data=0.400, **launching)
-    cached = step("replay", gpu={**gpu, "data": 0.0}, cpu_s=0.044, forward=0.044)
+    cached = step("cached", gpu={**gpu, "data": 0.0}, cpu_s=0.044, forward=0.044)
     loader = sampled([("PIL", "decode", 0.040, 0.0)], 0.040, workers=0)
     loader = replace(loader, engine=EngineFacts(True, "", 0.043))
     verdict = judge(facts([measured] * 20 + [cached] * 12, loader=loader, cpus=2))

@@ -95,7 +95,7 @@ def test_a_compiled_model_gets_a_reason_instead_of_a_table():
     facts, seen = watched(model)
     assert facts.phase == "done"
     assert facts.layers is None
-    assert facts.layers_why.startswith("head (Linear) is compiled by torch.compile")
+    assert facts.layers_missing_reason.startswith("head (Linear) is compiled by torch.compile")
     assert not any(hooks for _, hooks in seen)
     text = verdict_text(judge(facts), all_layers=True)
     assert "Layers not measured: head (Linear) is compiled" in text
@@ -106,7 +106,7 @@ def test_a_script_that_ends_in_the_middle_leaves_no_hook():
     facts, seen = watched(Network(), most=whole.index("layers") + 1)
     assert seen[-1][0] == facts.phase == "layers"
     assert facts.layers is None
-    assert facts.layers_why == "the script ended before the layers were measured"
+    assert facts.layers_missing_reason == "the script ended before the layers were measured"
     assert len(HOOKS) == 0
     assert torch.autograd.backward.__module__ == "torch.autograd"
 
@@ -118,7 +118,7 @@ def test_an_internal_error_is_reported_and_the_script_continues(monkeypatch):
     monkeypatch.setattr("tundish.diagnosis.probe.layers.modules.Modules.entered", fails)
     facts, _ = watched(Network())
     assert facts.phase == "done"
-    assert facts.layers_why == "RuntimeError: planted"
+    assert facts.layers_missing_reason == "RuntimeError: planted"
     assert not torch.utils._python_dispatch._get_current_dispatch_mode_stack()
     assert len(HOOKS) == 0
 
@@ -137,7 +137,7 @@ class Transformed(torch.utils.data.Dataset):
 
 
 def test_a_transform_of_the_loader_is_not_a_layer():
-    with plants.watched(layers=2, replayed=0) as session:
+    with plants.watched(layers=2, cached_batches=0) as session:
         train(Network(), session, data=Transformed())
     assert {one.name for one in session.end().layers.rows} >= {"head", "body.0"}
     assert not any("Linear" in one.name for one in session.end().layers.rows)
@@ -150,19 +150,19 @@ def test_all_ranks_take_the_same_steps(monkeypatch):
     plain = sum(one.phase == "layers" for one in watched(model)[0].steps)
     model.head.compile(backend="eager")
     facts, _ = watched(model)
-    assert facts.layers_why.startswith("head (Linear) is compiled")
+    assert facts.layers_missing_reason.startswith("head (Linear) is compiled")
     assert sum(one.phase == "layers" for one in facts.steps) == plain == 3
 
 
 def test_layers_are_not_measured_unless_requested():
     facts, seen = watched(Network(), layers=0)
     assert facts.layers is None
-    assert facts.layers_why == ""
+    assert facts.layers_missing_reason == ""
     assert "layers" not in {phase for phase, _ in seen}
 
 
 def test_a_watched_loop_trains_like_a_plain_loop():
-    """Random numbers and parameters are bitwise equal when no batch is replayed."""
+    """Random numbers and parameters are bitwise equal without cached batches."""
 
     def trained(watch):
         torch.manual_seed(3)
@@ -170,11 +170,11 @@ def test_a_watched_loop_trains_like_a_plain_loop():
             nn.Linear(8, 16), nn.Dropout(0.5), nn.BatchNorm1d(16), nn.Linear(16, 4)
         )
         if watch:
-            watched(model, most=30, replayed=0)
+            watched(model, most=30, cached_batches=0)
         else:
             train(model, plants.Session(plants.Settings(), None), most=count)
         return [*(one.clone() for one in model.state_dict().values()), torch.rand(1)]
 
     torch.manual_seed(3)
-    count = len(watched(Network(), most=30, replayed=0)[1]) - 1
+    count = len(watched(Network(), most=30, cached_batches=0)[1]) - 1
     assert all(one.equal(two) for one, two in zip(trained(True), trained(False)))

@@ -47,7 +47,7 @@ def phases(session):
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_a_validation_gets_its_own_batches_in_a_replay_too(workers):
+def test_a_validation_gets_its_own_batches_beside_cached_ones_too(workers):
     loop, training = Loop(), DataLoader(Training(), 2)
     kept = {"num_workers": workers, "persistent_workers": workers > 0}
     validation, seen, lengths = DataLoader(Validation(), 2, **kept), [], []
@@ -55,7 +55,7 @@ def test_a_validation_gets_its_own_batches_in_a_replay_too(workers):
         for _ in range(EPOCHS):
             lengths.append(sum(1 for batch in training if loop.step(*batch) is None))
             seen.append([index for batch in validation for index in batch["index"].tolist()])
-    assert "replay" in phases(session)
+    assert "cached" in phases(session)
     assert session.watch.phase == "done"
     assert seen == [list(range(6))] * EPOCHS
     assert lengths == [6] * EPOCHS
@@ -71,7 +71,7 @@ def test_a_validation_in_the_middle_of_an_epoch_does_not_change_its_length():
                 loop.step(*batch)
                 assert number != 3 or sum(len(one["x"]) for one in validation) == 6
             lengths.append(number)
-    assert "replay" in phases(session)
+    assert "cached" in phases(session)
     assert lengths == [6] * EPOCHS
 
 
@@ -84,7 +84,7 @@ def test_two_loaders_of_one_dataset_are_kept_apart():
             for batch in training:
                 loop.step(*batch)
             seen.append([label for _, labels in validation for label in labels.tolist()])
-    assert "replay" in phases(session)
+    assert "cached" in phases(session)
     assert seen == [[0, 1, 2, 3]] * EPOCHS
 
 
@@ -100,9 +100,9 @@ def test_alternating_trainings_get_batches_from_their_own_loaders():
                 assert name == ("second", "second")
                 loop.step(x, y)
     assert session.watch.phase == "done"
-    replayed = [one for one in session.watch.steps if one.phase == "replay" and not one.boundary]
-    assert replayed
-    assert all(one.seconds["data"] == 0 for one in replayed), "only steps with cached batches"
+    cached = [one for one in session.watch.steps if one.phase == "cached" and not one.boundary]
+    assert cached
+    assert all(one.seconds["data"] == 0 for one in cached), "only steps with cached batches"
 
 
 def test_persistent_workers_whose_epoch_was_left_keep_its_length():
@@ -112,7 +112,7 @@ def test_persistent_workers_whose_epoch_was_left_keep_its_length():
         for _ in range(EPOCHS):
             taken = itertools.islice(training, 4)
             lengths.append(sum(1 for batch in taken if loop.step(*batch) is None))
-    assert "replay" in phases(session)
+    assert "cached" in phases(session)
     assert lengths == [4] * EPOCHS
 
 
@@ -123,7 +123,7 @@ def test_only_an_iterator_older_than_the_watch_is_replaced():
         for batch in batches:
             assert next(others).shape == (2, 8)
             loop.step(next(batches)[0], batch[1])
-    assert "replay" in phases(session)
+    assert "cached" in phases(session)
 
 
 def test_the_loader_that_feeds_the_training_is_judged_and_not_the_last_one():
@@ -162,7 +162,7 @@ def test_two_loaders_in_one_step_do_not_start_new_epochs(pairs):
                 counts[-1] += 1
     steps = session.watch.steps
     assert session.watch.phase == "done"
-    assert "replay" in phases(session)
+    assert "cached" in phases(session)
     assert counts == [6] * EPOCHS
     assert {one.batches for one in steps[1:] if not one.boundary} == {2}
     assert len(steps) < 40
@@ -180,7 +180,7 @@ def test_one_optimizer_step_per_epoch_is_measured_and_counts(batch_size):
     assert session.watch.phase == "done"
     figures = judge(session.end()).figures
     assert (figures.steps + figures.rare_steps, figures.few) == (5, figures.steps < 5)
-    assert figures.ceiling_from == "replay"
+    assert figures.ceiling_from == "cached"
 
 
 def test_a_phase_ends_even_if_no_more_steps_count():
@@ -206,7 +206,7 @@ def test_a_loader_recreated_every_epoch_is_recognized_but_not_a_validation_loade
             seen = [label for _, labels in batches(False) for label in labels.tolist()]
             assert seen == [0, 1, 2, 3] * 3
     assert session.watch.phase == "done"
-    assert judge(session.end()).figures.ceiling_from == "replay"
+    assert judge(session.end()).figures.ceiling_from == "cached"
     assert lengths == [6] * EPOCHS
 
 

@@ -52,36 +52,36 @@ def phases(doctor):
     return {one.phase for one in doctor.verdict.facts.steps}
 
 
-def test_the_number_of_batches_is_unchanged_and_correct_after_a_replay():
+def test_the_number_of_batches_is_unchanged_and_correct_after_cached_batches():
     with tundish.doctor(steps=5) as doctor:
         seen = train(loader())
     plain = [2.0 * number for number in range(N)]
     assert len(seen) == N
-    assert "replay" in phases(doctor)
+    assert "cached" in phases(doctor)
     assert -1 not in seen
     changed = [number for number in range(N) if seen[number] != plain[number]]
-    assert len(changed) == 14 + 4  # replayed batches, and batches of the layer steps
+    assert len(changed) == 14 + 4  # cached batches, and batches of the layer steps
     assert changed == list(range(changed[0], changed[0] + 18))  # cached batches are consecutive
 
 
-def test_without_a_replay_the_loop_gets_the_loaders_batches():
-    with tundish.doctor(steps=5, replay=False) as doctor:
+def test_without_cached_batches_the_loop_gets_the_loaders_batches():
+    with tundish.doctor(steps=5, cached_batches=False) as doctor:
         seen = train(loader())
     assert seen == [2.0 * number for number in range(N)]
     assert doctor.verdict.figures.ceiling_from == "computed"
 
 
 @pytest.mark.parametrize("length", [1, 3, 7])
-def test_short_epochs_keep_their_length_in_a_replay(length):
+def test_short_epochs_keep_their_length_with_cached_batches(length):
     data = loader(length)
     with tundish.doctor(steps=5) as doctor:
         counts = [len(train(data)) for _ in range(60)]
     assert counts == [length] * 60
-    assert "replay" in phases(doctor)
+    assert "cached" in phases(doctor)
 
 
 def test_a_step_is_an_optimizer_step_and_may_have_several_batches():
-    with tundish.doctor(steps=5, replay=False) as doctor:
+    with tundish.doctor(steps=5, cached_batches=False) as doctor:
         train(loader(), every=2)
     steps = doctor.verdict.facts.steps[1:]
     assert {(one.batches, one.optimizer_steps) for one in steps} == {(2, 1)}
@@ -104,7 +104,7 @@ def test_the_overhead_is_measured_once_after_the_measured_steps(monkeypatch):
 
 def test_two_optimizers_make_one_step_per_batch():
     (a, first), (b, second) = model_and_optimizer(), model_and_optimizer()
-    with tundish.doctor(steps=5, replay=False) as doctor:
+    with tundish.doctor(steps=5, cached_batches=False) as doctor:
         for x, _ in loader(30):
             a(x).sum().backward()
             first.step()
@@ -123,7 +123,7 @@ def test_the_time_of_a_closure_counts_for_its_parts():
         loss.backward()
         return loss
 
-    with tundish.doctor(steps=5, replay=False) as doctor:
+    with tundish.doctor(steps=5, cached_batches=False) as doctor:
         for x, _ in loader(30):  # noqa: B007
             optimizer.step(closure)
     parts = doctor.verdict.figures.parts
@@ -186,7 +186,7 @@ def test_transforms_that_are_modules_belong_to_the_loader():
         def __getitem__(self, index):
             return self.steps(super().__getitem__(index)[0]), 0
 
-    with tundish.doctor(steps=5, replay=False) as doctor:
+    with tundish.doctor(steps=5, cached_batches=False) as doctor:
         train(DataLoader(Set(torch.ones(60, 1)), 2))
     figures = doctor.verdict.figures
     assert figures.share("data") > 0.5
@@ -197,7 +197,7 @@ def test_transforms_that_are_modules_belong_to_the_loader():
 
 def test_a_validation_between_steps_is_another_iterator():
     model, optimizer = model_and_optimizer()
-    with tundish.doctor(steps=5, replay=False) as doctor:
+    with tundish.doctor(steps=5, cached_batches=False) as doctor:
         for _ in range(5):
             for x, _ in loader(8):
                 model(x).sum().backward()

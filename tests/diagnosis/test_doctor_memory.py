@@ -1,4 +1,4 @@
-"""`tundish.doctor(memory=True)`: a step's peak by line and kind, on a CPU and a recorded GPU."""
+"""`tundish.doctor(memory_lines=True)`: a step's peak by line and kind, on a CPU and a recorded GPU."""
 
 import gc
 import json
@@ -42,7 +42,7 @@ def watched(kept=None, count=60, set_to_none=True):
     model = model_of()
     optimizer = torch.optim.Adam(model.parameters(), 1e-5)
     data = TensorDataset(torch.zeros(BATCH * count, WIDE))
-    with tundish.doctor(steps=5, replay=False, layers=False, memory=True) as doctor:
+    with tundish.doctor(steps=5, cached_batches=False, layers=False, memory_lines=True) as doctor:
         for (x,) in DataLoader(data, BATCH):
             out = model(x)  # line of the forward pass
             loss = out.square().mean()
@@ -110,7 +110,7 @@ def test_the_peak_has_every_kind_with_its_bytes_and_lines(plain):
 def test_the_report_includes_the_tuners_prediction(plain):
     verdict, _, _, before = plain
     found = verdict.as_json()["memory"]
-    assert found["predicted_failed"] == ""
+    assert found["predicted_missing_reason"] == ""
     predicted = found["predicted"]
     assert predicted["method"] == "fake tensors"
     data = found["kinds"]["other"]  # the dataset is in memory but not part of a step
@@ -142,7 +142,7 @@ def test_kept_losses_are_reported_as_growing_with_their_graph():
     kept = []
     verdict, _, _ = watched(kept)
     found = verdict.as_json()["memory"]["long_lived"]
-    (grows,) = [one for one in found if one["why"] == "grows"]
+    (grows,) = [one for one in found if one["reason"] == "grows"]
     assert grows["line"] == line_of("out.square().mean()")
     assert grows["holds_graph"]
     assert grows["bytes_per_step"] == 4
@@ -170,7 +170,7 @@ def test_a_loop_without_modules_has_a_note():
     torch.set_num_threads(1)
     weight = torch.zeros(4, requires_grad=True)
     optimizer = torch.optim.SGD([weight], 0.1)
-    with tundish.doctor(steps=5, replay=False, layers=False, memory=True) as doctor:
+    with tundish.doctor(steps=5, cached_batches=False, layers=False, memory_lines=True) as doctor:
         for (x,) in DataLoader(TensorDataset(torch.zeros(160, 4)), 4):
             (x @ weight).sum().backward()
             optimizer.step()
@@ -229,7 +229,7 @@ def test_the_peak_of_a_gpu_step_is_explained_like_on_a_cpu():
     gradient = next(one for one in found["rows"] if one["kind"] == "gradients")
     assert gradient["inner"] == "train.py:24"
     (grows,) = found["long_lived"]
-    assert (grows["why"], grows["line"], grows["bytes"]) == ("grows", 8, 1024)
+    assert (grows["reason"], grows["line"], grows["bytes"]) == ("grows", 8, 1024)
 
 
 def test_the_curve_equals_the_sum_of_live_blocks_at_every_position():
@@ -327,7 +327,7 @@ def test_the_history_is_read_between_the_marks_of_the_loop(monkeypatch):
     }
     lines = {(one["kind"], one["line"]) for one in found["rows"]}
     assert lines >= {("activations", 3), ("temporary", 4), ("other", 0)}
-    assert [one["why"] for one in found["long_lived"]] == ["grows"]  # zero, then one tensor
+    assert [one["reason"] for one in found["long_lived"]] == ["grows"]  # zero, then one tensor
 
 
 def test_a_memory_history_started_by_the_script_is_left_alone(monkeypatch):

@@ -36,7 +36,7 @@ FINDING = {
     "check": "item-in-loop",
     "level": "warning",
     "text": "waits",
-    "remedy": "read it later",
+    "fix": "read it later",
     "page": "docs/check.md",
 }
 
@@ -46,7 +46,7 @@ LAYERS = LayersFacts(
     steps=3,
     total_s=0.03,
     outside_s=0.001,
-    counting_failed="",
+    counts_missing_reason="",
     roof=RoofFacts(4e12, {"bf16": 8e14, "tf32": 4e14}, 0.6),
     rows=[
         LayerFacts(
@@ -72,7 +72,7 @@ def values(findings=(), steps=40, **more):
     counts = {"data": 1}
     all_steps = [step("warm-up", True, counts=counts)]
     all_steps += [step(data=0.2, other=0.02, counts=counts)] * steps
-    all_steps += [step("replay", counts=counts)] * 9
+    all_steps += [step("cached", counts=counts)] * 9
     seen = {"loader": loader, "lines": lines, "gpu_profile": PROFILE, "layers": LAYERS}
     verdict = judge(facts(all_steps, **{**seen, "recorded": recorded(), **more}))
     verdict.timeline = {**TIMELINE, "file": f"{EVIL}.json"}
@@ -166,7 +166,7 @@ def test_the_environment_section_equals_the_output_of_env(monkeypatch):
 
 
 def test_user_text_is_escaped_and_pictures_are_svg():
-    text = report_page(values([{**FINDING, "text": EVIL, "remedy": EVIL}]))
+    text = report_page(values([{**FINDING, "text": EVIL, "fix": EVIL}]))
     assert EVIL not in text
     assert "<script" not in text
     pictures = re.findall(r"<svg.*?</svg>", text, re.S)
@@ -212,7 +212,7 @@ def test_orange_marks_the_cause_in_the_chart_of_steps():
 
 
 def test_orange_marks_the_model_if_it_is_the_cause():
-    verdict = judge(facts([step("warm-up", True), *[step(data=0.001)] * 40, *[step("replay")] * 9]))
+    verdict = judge(facts([step("warm-up", True), *[step(data=0.001)] * 40, *[step("cached")] * 9]))
     assert verdict.cause.name == "compute"
     text = report_page(verdict.as_json())
     assert "class='name ours'>backward</div>" in text
@@ -258,7 +258,7 @@ def test_most_layers_are_folded():
 
 def test_a_report_without_layers_says_why():
     assert "<h2>Layers</h2>" not in report_page(values(layers=None))
-    text = report_page(values(layers=None, layers_why=f"it is compiled {EVIL}"))
+    text = report_page(values(layers=None, layers_missing_reason=f"it is compiled {EVIL}"))
     assert "No table: it is compiled &lt;script" in text
 
 

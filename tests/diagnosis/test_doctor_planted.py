@@ -30,7 +30,7 @@ def test_slow_storage_is_the_cause():
     assert (verdict.cause.name, verdict.cause.detail) == ("storage", "Samples.read")
     assert "reading" in verdict.sentence
     assert verdict.figures.ceiling_s < verdict.figures.step_s / 2
-    assert verdict.figures.ceiling_from == "replay"
+    assert verdict.figures.ceiling_from == "cached"
 
 
 def test_slow_storage_in_a_worker_process_is_the_cause():

@@ -69,7 +69,7 @@ def test_the_advanced_table_names_the_slow_function():
     model = torch.nn.Linear(4, 2)
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     data = TensorDataset(torch.zeros(200, 4))
-    with tundish.doctor(steps=5, replay=False, layers=False, table="advanced") as doctor:
+    with tundish.doctor(steps=5, cached_batches=False, layers=False, table="advanced") as doctor:
         for (x,) in DataLoader(data, 4):
             model(x).sum().backward()
             optimizer.step()

@@ -50,7 +50,7 @@ def inside(span, steps):
 
 def test_threads_of_a_tundish_loader_are_in_the_window(photos, tmp_path):
     with tundish.doctor(
-        steps=5, replay=False, layers=False, timeline=tmp_path / "t.json"
+        steps=5, cached_batches=False, layers=False, timeline=tmp_path / "t.json"
     ) as doctor:
         loader = tundish.Loader(photos.pack, 2, transforms=[T.RandomResizedCrop(16)], threads=2)
         train(loader, times=60)
@@ -84,7 +84,7 @@ def test_a_loader_that_is_older_than_the_doctor_is_recorded_while_it_records(pho
     loader = tundish.Loader(photos.pack, 2, transforms=crop, threads=2)
     for number in range(2):  # a second doctor must not find spans of the first
         name = tmp_path / f"{number}.json"
-        with tundish.doctor(steps=5, replay=False, layers=False, timeline=name) as doctor:
+        with tundish.doctor(steps=5, cached_batches=False, layers=False, timeline=name) as doctor:
             train(loader, times=60)
         assert doctor.verdict.timeline["notes"] == []
         _, found, steps = read(name)
@@ -118,7 +118,7 @@ def test_loaders_of_one_epoch_are_all_in_the_timeline(photos, tmp_path):
 def test_worker_processes_of_torch_wait_and_fetch(tmp_path):
     data = TensorDataset(torch.zeros(400, 4), torch.zeros(400))
     with tundish.doctor(
-        steps=5, replay=False, layers=False, timeline=tmp_path / "t.json"
+        steps=5, cached_batches=False, layers=False, timeline=tmp_path / "t.json"
     ) as doctor:
         train(DataLoader(data, 4, num_workers=1))
     _, found, steps = read(tmp_path / "t.json")
@@ -134,7 +134,7 @@ def test_worker_processes_of_torch_wait_and_fetch(tmp_path):
 
 
 def test_a_loader_with_a_trace_of_its_own_keeps_it(photos, tmp_path):
-    with tundish.doctor(steps=5, replay=False, layers=False, timeline=tmp_path / "t.json"):
+    with tundish.doctor(steps=5, cached_batches=False, layers=False, timeline=tmp_path / "t.json"):
         crop, own = [T.RandomResizedCrop(16)], tmp_path / "own.json"
         loader = tundish.Loader(photos.pack, 2, transforms=crop, threads=1, trace=own)
         train(loader, times=60)
@@ -161,7 +161,7 @@ def test_a_profiler_started_by_the_script_disables_only_the_timeline(tmp_path, m
     monkeypatch.setattr(torch.profiler, "profile", fails)
     data = TensorDataset(torch.zeros(160, 4), torch.zeros(160))
     with tundish.doctor(
-        steps=5, replay=False, layers=False, timeline=tmp_path / "t.json"
+        steps=5, cached_batches=False, layers=False, timeline=tmp_path / "t.json"
     ) as doctor:
         train(DataLoader(data, 4))
     assert doctor.verdict.timeline is None

@@ -163,7 +163,10 @@ def fails(*ignored, **named):
 
 REPORTS = [
     *((watch_module.Watch, name) for name in ("optimizer_ended", "next_begins", "next_ended")),
-    *((watch_module.Watch, name) for name in ("replay_batch", "is_replaying", "iteration_ended")),
+    *(
+        (watch_module.Watch, name)
+        for name in ("cached_batch", "gives_cached_batch", "iteration_ended")
+    ),
     *((watch_module.Watch, name) for name in ("_next_phase", "_close_step", "_start_layers")),
     *((Observations, name) for name in ("batch", "root_called", "backward_called", "facts")),
     *((StepLedger, name) for name in ("enter", "leave", "close_step")),

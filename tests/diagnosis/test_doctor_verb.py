@@ -103,7 +103,7 @@ def test_a_script_keeps_its_steps_output_and_exit_code(doctor, script, tmp_path,
     assert set(values) == set(re.findall(r"\w+", promised))
     assert values["cause"]["name"] == "storage"
     assert (values["exit"], values["processes"], values["phase"]) == (7, 1, "done")
-    assert values["figures"]["ceiling_from"] == "replay"
+    assert values["figures"]["ceiling_from"] == "cached"
     assert sorted(os.listdir(tmp_path)) == ["doctor.json", "train.py"]
 
 
@@ -130,7 +130,8 @@ def test_a_script_is_ended_when_all_is_measured(doctor, script):
 def test_timeline_table_and_memory_can_be_recorded_together(doctor, script, tmp_path):
     script.write_text(WATCHED + TRAIN.replace("range(4)", "range(40)"))
     python, trace = server(TORCHVISION) / "python", tmp_path / "trace.json.gz"
-    words = ["--timeline", trace, "--table", "advanced", "--memory", "--no-replay", "--steps", "5"]
+    words = ["--timeline", trace, "--table", "advanced", "--memory-lines"]
+    words += ["--no-cached-batches", "--steps", "5"]
     result = doctor(*words, "-o", tmp_path / "a.json", "--", python, script)
     assert result.returncode == 0, result.stderr
     for text in ("Measured steps, by part", "Functions of the loop", "Lines that hold the memory"):
@@ -268,12 +269,14 @@ def test_a_script_that_is_killed_gives_128_and_the_signal(doctor):
         (["-o", "/proc/x.json", "--", "/no/such"], 2, "/proc/x.json: cannot be written"),
         (["--html", "/proc/x.html", "--", "/no/such"], 2, "/proc/x.html: cannot be written"),
         (["--timeline", "/proc/x.json", "--", "/no/such"], 2, "/proc/x.json: cannot be written"),
-        (["-v", "--no-layers", "--", "python"], 2, "-v and --no-layers: which of the two?"),
+        (["-v", "--no-layers", "--", "python"], 2, "-v and --no-layers cannot be combined"),
         (["--report", "r.html", "--", "python"], 2, "tundish: --report is now --html\n"),
         (["--report=r.html", "--", "python"], 2, "tundish: --report is now --html\n"),
         (["--layers", "--", "python"], 2, "tundish: --layers is now -v\n"),
         (["--env"], 2, "tundish: --env is now tundish env\n"),
-        (["compre", "a.json", "b.json"], 2, "what is 'compre'?; did you mean compare?"),
+        (["--memory", "--", "python"], 2, "tundish: --memory is now --memory-lines\n"),
+        (["--no-replay", "--", "a"], 2, "tundish: --no-replay is now --no-cached-batches\n"),
+        (["compre", "a.json", "b.json"], 2, "unknown argument 'compre'; did you mean compare?"),
         (["--", "/no/such/program"], 127, "/no/such/program: No such file"),
     ],
 )

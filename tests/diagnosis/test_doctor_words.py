@@ -39,7 +39,7 @@ def test_a_computed_ceiling_has_its_footnote():
     computed = judge(facts([step(data=0.1) for _ in range(20)]))
     assert "* computed" in verdict_text(computed)
     assert any("no step had cached batches" in note for note in computed.notes)
-    steps = [step(data=0.1) for _ in range(20)] + [step("replay") for _ in range(5)]
+    steps = [step(data=0.1) for _ in range(20)] + [step("cached") for _ in range(5)]
     measured = judge(facts(steps))
     assert "*" not in verdict_text(measured)
     assert measured.notes == []
@@ -64,7 +64,7 @@ def test_a_loop_inside_a_block_is_not_called_a_script():
     seen = facts([step("warm-up")], optimizer_steps=3)
     assert judge(seen).sentence == "No verdict: the script ended after 3 optimizer steps."
     assert judge(seen, "").sentence == "No verdict yet, after 3 optimizer steps."
-    with tundish.doctor(memory=True) as doctor:
+    with tundish.doctor(memory_lines=True) as doctor:
         train(optimizer_steps=2)
     assert doctor.verdict.sentence == "No verdict: the training ended after 2 optimizer steps."
     assert [note.partition(":")[0] for note in doctor.verdict.notes] == [
@@ -127,7 +127,7 @@ def test_a_missing_requested_part_gets_a_note(name):
 
 def test_cached_batches_that_save_more_than_the_waiting_are_explained():
     slow = [step(data=0.01, backward=0.04) for _ in range(20)]
-    fast = [step("replay") for _ in range(5)]
+    fast = [step("cached") for _ in range(5)]
     assert any("with cached batches" in note for note in judge(facts(slow + fast)).notes)
     alike = [step(data=0.01) for _ in range(20)]
     assert judge(facts(alike + fast)).notes == []
@@ -148,7 +148,7 @@ def test_a_loading_change_saves_at_most_the_waiting_and_its_own_time():
     """Cached batches halve the step because the CPUs are busy; one more worker would gain less."""
     loader = sampled([("Crop", "transform", 0.002, 0.0)], 0.003, workers=1)
     slow = [step(data=0.010, forward=0.040, backward=0.050) for _ in range(20)]
-    fast = [step("replay", cpu_s=0.01) for _ in range(5)]
+    fast = [step("cached", cpu_s=0.01) for _ in range(5)]
     changes = judge(facts(slow + fast, loader=loader)).changes
     predicted = {one.what.split(" ")[1]: one.predicted_s for one in changes if one.predicted_s}
     assert predicted["worker"] == pytest.approx(0.093)

@@ -42,7 +42,7 @@ def complete():
     layer = LayerFacts("a", "Conv2d", conv=conv, types={"bf16": 1}, padded=0.5)
     call = CallFacts(1 << 47, True, True, "/a/train.py", 3, 4, False)
     return facts(
-        [step(data=0.1, counts={"data": 1}), step("replay", gpu={"data": 0.1})],
+        [step(data=0.1, counts={"data": 1}), step("cached", gpu={"data": 0.1})],
         torch=ON_GPU,
         lines=[line("other", 0.5)],
         loader=sampled([("f", "read", 0.1, 0.1)], 0.1, engine=EngineFacts(True, "", 0.1)),

@@ -52,7 +52,7 @@ def found(monkeypatch):
 def test_the_planted_model_is_found(found, name):
     one = found(*PLANTS[name][0]())[name]
     assert one["text"]
-    assert one["remedy"]
+    assert one["fix"]
     assert one["page"].endswith(f"#{name}")
     check = CHECKS[name]
     assert (one["level"], one["seconds"] is None) == (check.level, check.level == "note")

@@ -308,7 +308,7 @@ def test_invalid_arguments_are_refused():
     with pytest.raises(ValueError, match="requires a gradient"):
         measured(nn.Linear(8, 8).requires_grad_(False), torch.ones(2, 8))
     with pytest.raises(ValueError, match="a scalar tensor"):
-        measured(nn.Linear(8, 8), torch.ones(2, 8), loss=lambda out: out)
+        measured(nn.Linear(8, 8), torch.ones(2, 8), loss_fn=lambda out: out)
 
 
 def test_a_table_is_printed_and_saved(tmp_path):

@@ -61,7 +61,7 @@ def test_on_a_gpu_the_host_gets_ahead_in_timed_steps_only(monkeypatch):
         made.append(len(slept))
         profile.step_ended()
     profile.stop()
-    assert profile.why == ""
+    assert profile.missing_reason == ""
     assert made == [0, 1, 2]
     assert slept[0] >= 0.015 * 1e9
     assert {one.name for one in profile.result.rows} == {"", "0", "1"}

@@ -39,7 +39,7 @@ def run(model=None, data=None, trained=None, validate=None):
     model = model or Network()
     data = data or TensorDataset(torch.ones(400, 4), torch.zeros(400, dtype=torch.int64))
     optimizer = torch.optim.SGD(trained or model.parameters(), 0.01)
-    with plants.watched(replayed=0) as session:
+    with plants.watched(cached_batches=0) as session:
         for number, (x, y) in enumerate(DataLoader(data, 8)):
             loss = torch.nn.functional.cross_entropy(model(x), y)
             optimizer.zero_grad()
@@ -120,7 +120,7 @@ def test_a_validation_without_eval_and_without_no_grad_has_its_line():
 def test_prefetching_a_batch_before_backward_is_not_a_validation():
     model, data = Network(), TensorDataset(torch.ones(400, 4), torch.zeros(400, dtype=torch.int64))
     optimizer = torch.optim.SGD(model.parameters(), 0.01)
-    with plants.watched(replayed=0) as session:
+    with plants.watched(cached_batches=0) as session:
         batches = iter(DataLoader(data, 8))
         x, y = next(batches)
         for _ in range(45):
@@ -189,11 +189,11 @@ def test_every_check_is_found_by_some_test_above():
 def test_gpu_only_findings_are_omitted_on_a_cpu():
     texts = {"item-in-loop": "r", "no-workers": "num_workers=4 and more", "gc-in-loop": "r"}
     findings = [
-        {"file": "/a/train.py", "line": 3, "check": name, "text": "t", "remedy": remedy}
-        for name, remedy in texts.items()
+        {"file": "/a/train.py", "line": 3, "check": name, "text": "t", "fix": fix}
+        for name, fix in texts.items()
     ]
     verdict = judge(facts([step()] * 20, cpus=1))
-    found = {one["check"]: one["remedy"] for one in with_costs(findings, verdict)}
+    found = {one["check"]: one["fix"] for one in with_costs(findings, verdict)}
     assert found == {"no-workers": "num_workers=1 and more", "gc-in-loop": "r"}
     assert "1 finding of tundish check omitted" in verdict.notes[-1]
     on_gpu = judge(facts([step()] * 20, torch=ON_GPU))
@@ -203,7 +203,7 @@ def test_gpu_only_findings_are_omitted_on_a_cpu():
 def test_the_cost_of_a_line_comes_from_its_samples():
     verdict = judge(facts([step(other=0.067)] * 20, lines=[line("other", 0.6), line("data", 0.1)]))
     places = [("/a/train.py", 3), ("/a/train.py", 9), ("", 0)]
-    findings = [{"file": file, "line": at, "text": "t", "remedy": "r"} for file, at in places]
+    findings = [{"file": file, "line": at, "text": "t", "fix": "r"} for file, at in places]
     found = with_costs(findings, verdict)
     assert [one["line"] for one in found] == [9, 3, 0]
     assert found[0]["seconds"] == pytest.approx(0.067 * 6 / 7)  # the saving of the proposed change

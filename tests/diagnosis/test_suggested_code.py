@@ -40,7 +40,7 @@ for x in loader:
     value = {code}
 """
     (finding,) = planted.findings(text, [select])
-    return finding.remedy.removeprefix("create it on the GPU: ")
+    return finding.fix.removeprefix("create it on the GPU: ")
 
 
 def evaluate(code):
@@ -90,7 +90,7 @@ def collate(samples):
 """
     (finding,) = planted.findings(text, ["numpy-copied"])
     scope = {"torch": torch, "array": np.arange(6, dtype=kind).reshape(2, 3)}
-    old, new = eval(code, dict(scope)), eval(finding.remedy.partition(" shares ")[0], dict(scope))
+    old, new = eval(code, dict(scope)), eval(finding.fix.partition(" shares ")[0], dict(scope))
     assert new.dtype == old.dtype
     assert torch.equal(new, old)
 
@@ -102,7 +102,7 @@ def test_variable_detaches_as_its_replacement_does():
     old = eval(code, dict(scope))
     text = f"import torch\nx = {code}\n"
     (finding,) = planted.findings(text, ["old-variable"])
-    new = eval(finding.remedy, dict(scope))
+    new = eval(finding.fix, dict(scope))
     assert new.requires_grad
     assert old.requires_grad
     assert new.grad_fn is None

@@ -68,7 +68,7 @@ def test_the_json_has_the_keys_documented_in_the_help():
 
 
 def test_each_interval_prints_one_line():
-    result = tundish("top", "--json", "--interval", "0.1", "--count", "3")
+    result = tundish("top", "--json", "--interval", "0.1", "--snapshots", "3")
     lines = out(result).splitlines()
     assert len(lines) == 3
     times = [json.loads(line)["time"] for line in lines]
@@ -108,7 +108,7 @@ def test_on_a_terminal_it_draws_until_q_and_leaves_the_terminal_as_it_was(color)
 def test_invalid_arguments_are_named():
     assert "--port is only for --serve" in err(tundish("top", "--port", "80"))
     assert tundish("top", "--port", "80").returncode == 2
-    assert tundish("top", "--serve", "--count", "2").returncode == 2
+    assert tundish("top", "--serve", "--snapshots", "2").returncode == 2
 
 
 @pytest.fixture

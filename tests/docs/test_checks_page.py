@@ -24,7 +24,7 @@ def test_every_check_has_the_section_that_its_findings_link_to():
     for name, check in {**CHECKS, **RUNTIME_CHECKS, **LAYER_CHECKS}.items():
         assert check.page == f"docs/check.md#{name}"
         assert f"# {name}\n" in text
-        assert " ".join(check.why.split()) in words
+        assert " ".join(check.reason.split()) in words
 
 
 def test_an_id_belongs_to_one_check():

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shutil
 import threading
 
 import pytest
@@ -85,8 +86,51 @@ def test_a_resumed_rank_may_set_the_epoch_that_it_is_in(folder):
     assert equal(again, rest)
 
 
+def test_a_run_resumes_after_its_folder_has_moved(folder, tmp_path):
+    """Jobs of a cluster copy their data to a folder of their own."""
+    loader = make(folder)
+    iterator = iter(loader)
+    next(iterator)
+    state, rest = loader.state_dict(), list(iterator)
+    shutil.copytree(folder, tmp_path / "job" / "photos")
+    again = make(tmp_path / "job" / "photos")
+    again.load_state_dict(state)
+    assert equal(again, rest)
+    image = next((tmp_path / "job").rglob("*.png"))
+    image.write_bytes(image.read_bytes() + b"more")
+    with pytest.raises(tundish.Error, match="other data"):
+        make(tmp_path / "job" / "photos").load_state_dict(state)
+
+
+def test_an_epoch_set_earlier_does_not_move_the_place_of_a_state(folder):
+    dataset = torch_sets.image_folder(folder, RANDOM)
+    sampler = DistributedSampler(dataset, 2, 1)
+    theirs = DataLoader(dataset, 2, sampler=sampler)
+    loader = accelerated(theirs)
+    sampler.set_epoch(3)
+    list(loader)
+    iterator = iter(loader)  # epoch 4: the script sets no epoch
+    next(iterator)
+    copy, state, rest = pickle.loads(pickle.dumps(loader)), loader.state_dict(), list(iterator)
+    again = accelerated(theirs)
+    again.load_state_dict(state)
+    assert (again.epoch, loader.epoch) == (4, 5)
+    assert equal(again, rest)
+    assert equal(copy, rest)
+
+
+def test_a_state_before_the_first_batch_has_the_epoch_of_the_sampler(folder):
+    dataset = torch_sets.image_folder(folder, RANDOM)
+    sampler = DistributedSampler(dataset, 2, 1)
+    loader = accelerated(DataLoader(dataset, 2, sampler=sampler))
+    sampler.set_epoch(3)
+    copy = pickle.loads(pickle.dumps(loader))
+    assert loader.state_dict()["epoch"] == 3
+    assert equal(copy, list(loader))
+
+
 def test_a_loader_with_torchs_order_can_be_pickled(folder):
-    loader = pickle.loads(pickle.dumps(make(folder, order="sampler")))
+    loader = pickle.loads(pickle.dumps(make(folder, order_from="sampler")))
     assert sum(len(labels) for _, labels in loader) == 15
 
 

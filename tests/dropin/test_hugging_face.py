@@ -90,7 +90,7 @@ def same_dicts(ours, theirs):
 @pytest.mark.parametrize("form", [in_place, renamed, held, as_stored, with_closure(fixed), fixed])
 def test_images_in_arrow_files_give_torchs_batches(saved, form):
     theirs = DataLoader(saved.with_transform(form), 4)
-    ours = accelerated(theirs, prove=2)
+    ours = accelerated(theirs, prove_batches=2)
     assert same_dicts(ours, theirs)
     assert same_dicts(ours, theirs), "the second epoch"
     assert "equal values" in ours.report.proof
@@ -126,14 +126,14 @@ def test_an_imagefolder_is_read_from_its_files(folder, tmp_path):
         "imagefolder", data_dir=folder / "photos", split="train", cache_dir=tmp_path / "cache"
     )
     theirs = DataLoader(loaded.with_transform(renamed), 4)
-    ours = accelerated(theirs, pack=tmp_path / "train.tnd", prove=3)
+    ours = accelerated(theirs, pack=tmp_path / "train.tnd", prove_batches=3)
     assert f"{COUNT} files" in str(ours.report)
     assert same_dicts(ours, theirs)
     ours.close()
 
 
 def test_a_random_transform_draws_for_each_image(saved):
-    loader = accelerated(DataLoader(saved.with_transform(drawn), 8, shuffle=True), prove=1)
+    loader = accelerated(DataLoader(saved.with_transform(drawn), 8, shuffle=True), prove_batches=1)
     epochs = [sorted(n for batch in loader for n in batch["y"].tolist()) for _ in range(2)]
     assert epochs[0] == epochs[1] == sorted(n % 3 for n in range(COUNT))
     assert list(next(iter(loader))) == ["x", "y"]
@@ -239,6 +239,25 @@ def test_edited_source_text_is_not_trusted(tmp_path, saved):
     path.write_text(text.format(".convert('RGB')"))
     loader = tundish.accelerate(DataLoader(saved.with_transform(names["augment"]), 4))
     assert "none of the known forms" in str(loader.report)
+
+
+@pytest.mark.parametrize("change", ["edited", "removed"])
+def test_a_script_may_be_changed_during_a_run(tmp_path, saved, change):
+    text = "def augment(batch):\n    batch['image'] = [fixed(i) for i in batch['image']]\n    return batch\n"
+    path = tmp_path / "train.py"
+    path.write_text(text)
+    names = {"fixed": fixed}
+    exec(compile(text, path, "exec"), names)
+    loader = accelerated(DataLoader(saved.with_transform(names["augment"]), 4))
+    before = [batch["image"] for batch in loader]
+    if change == "removed":
+        path.unlink()
+    else:
+        path.write_text("\n# a new comment\n" + text.replace("fixed(i)", "fixed(i.rotate(90))"))
+    assert all(map(torch.equal, before, [batch["image"] for batch in loader]))
+    names["fixed"] = random
+    with pytest.raises(RuntimeError, match="changed after"):
+        iter(loader)
 
 
 def test_another_transform_given_later_is_an_error(saved):

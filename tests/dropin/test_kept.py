@@ -223,8 +223,8 @@ def test_an_object_that_is_not_a_loader_is_refused():
         tundish.accelerate(DataLoader(OwnSet(), 4), batch_size=3)
     with pytest.raises(TypeError, match="takes a torch DataLoader, not NoneType"):
         tundish.accelerate(None)
-    with pytest.raises(ValueError, match="order must be"):
-        tundish.accelerate(DataLoader(OwnSet(), 4), order="random")
+    with pytest.raises(ValueError, match="order_from must be"):
+        tundish.accelerate(DataLoader(OwnSet(), 4), order_from="random")
 
 
 def test_timms_prefetch_loader_is_refused_with_the_option_that_avoids_it():
@@ -235,7 +235,11 @@ def test_timms_prefetch_loader_is_refused_with_the_option_that_avoids_it():
         tundish.accelerate(theirs)
 
 
-@pytest.mark.parametrize("wrong", [{"threads": -1}, {"memory": "12X"}, {"cache": "some"}])
+WRONG = [{"threads": -1}, {"memory": "12X"}, {"cache": "some"}, {"prove": -1}, {"prove": 1.5}]
+WRONG += [{"prove": "x"}, {"seed": 1.5}, {"seed": "1"}]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
 def test_an_invalid_option_raises_an_error(folder, wrong):
     with pytest.raises((tundish.ArgumentError, ValueError)):
         tundish.accelerate(of_loader()(folder), **wrong)
@@ -299,3 +303,18 @@ def test_statistics_are_accepted_by_tensorboard_and_wandb(kind):
         assert re.fullmatch(r"data/[a-z0-9_/]+", name), "one group of charts"
         assert type(value) in (int, float), name
         assert math.isfinite(value), name
+
+
+@pytest.mark.parametrize("prove", [0, None, True, 3])
+def test_a_number_of_batches_to_prove_is_accepted(folder, prove):
+    loader = tundish.accelerate(of_loader()(folder), prove_batches=prove)
+    assert loader.report.native
+    assert bool(loader.report.proof) == bool(prove)
+
+
+def test_a_dataset_with_unusual_attributes_is_kept(folder):
+    dataset = torch_sets.image_folder(folder)
+    dataset.root = None
+    loader = tundish.accelerate(DataLoader(dataset, 4))
+    assert "ImageFolder has unusual attributes: TypeError" in str(loader.report)
+    assert sum(len(labels) for _, labels in loader) == 8

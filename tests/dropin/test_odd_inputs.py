@@ -165,3 +165,39 @@ def test_a_data_loader_that_overrides_its_iteration_is_kept(numbered, kind):
     loader = tundish.accelerate(kind(numbered, 4))
     assert f"{kind.__name__} overrides _" in str(loader.report)
     assert len(list(loader)) == len(list(kind(numbered, 4)))
+
+
+class Labeled:
+    """Resembles a shuffled pandas.Series: indexed by a label, iterated by position."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __len__(self):
+        return len(self.values)
+
+    def __iter__(self):
+        return iter(self.values[:1] + self.values[:0:-1])
+
+    def __getitem__(self, index):
+        return self.values[index]
+
+    def __array__(self, *_, **__):
+        return np.array(list(self))
+
+    def copy(self):
+        return Labeled(self.values)
+
+    def __eq__(self, other):
+        return self.values == other.values
+
+    __hash__ = None
+
+
+def test_sequences_are_read_by_index_as_in_torch(numbered):
+    subset = DataLoader(Subset(numbered, Labeled([4, 1, 2, 3])), 2)
+    assert same_batches(accelerated(subset), subset)
+    labels = torch_sets.in_memory(datasets.CIFAR10, FIXED, 5)
+    labels.targets = Labeled([7, 1, 2, 3, 4])
+    theirs = DataLoader(labels, 2)
+    assert same_batches(accelerated(theirs), theirs)

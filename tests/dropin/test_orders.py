@@ -39,7 +39,7 @@ def flat(loader):
 
 
 def test_shuffling_visits_every_sample_once_and_differs_by_epoch(numbered):
-    loader = accelerated(DataLoader(numbered, 4, shuffle=True), prove=6)
+    loader = accelerated(DataLoader(numbered, 4, shuffle=True), prove_batches=6)
     epochs = [flat(loader) for _ in range(3)]
     assert all(sorted(epoch) == list(range(23)) for epoch in epochs)
     assert epochs[0] != epochs[1] != epochs[2] != epochs[0]
@@ -71,7 +71,7 @@ def test_a_loader_created_in_every_epoch_has_other_orders_and_augmentations(orde
         torch.manual_seed(3)
         options = {"generator": torch.Generator().manual_seed(4)} if own_generator else {}
         for _ in range(3):
-            loader = accelerated(DataLoader(dataset, 12, shuffle=True, **options), order=order)
+            loader = accelerated(DataLoader(dataset, 12, shuffle=True, **options), order_from=order)
             images, labels = next(iter(loader))
             yield labels.tolist(), images[labels.argsort(stable=True)]
 
@@ -163,7 +163,7 @@ def test_the_samplers_order_is_torchs_in_every_epoch(numbered, workers, persiste
 
     expected = make()
     epochs = [flat(expected) for _ in range(4)]
-    loader = accelerated(make(), order="sampler")
+    loader = accelerated(make(), order_from="sampler")
     assert [flat(loader) for _ in range(4)] == epochs
     assert "second epoch" not in str(loader.report)
 
@@ -174,7 +174,7 @@ def test_random_transforms_that_share_the_samplers_numbers_are_reported():
 
     def differs(order, **options):
         loader = DataLoader(dataset, 4, shuffle=True, **options)
-        return "second epoch" in str(accelerated(loader, order=order).report)
+        return "second epoch" in str(accelerated(loader, order_from=order).report)
 
     assert differs("sampler")
     assert not differs("tundish")
@@ -233,7 +233,7 @@ def test_the_epoch_of_the_sampler_is_followed(numbered):
 
 def test_an_epoch_that_is_set_after_iter_is_followed_as_in_torch(numbered):
     orders = []
-    for change in (lambda loader: loader, lambda loader: accelerated(loader, order="sampler")):
+    for change in (lambda loader: loader, lambda loader: accelerated(loader, order_from="sampler")):
         sampler = DistributedSampler(numbered, 2, 0, seed=3)
         loader = change(DataLoader(numbered, 4, sampler=sampler))
         for epoch in range(3):
@@ -278,14 +278,14 @@ def test_a_sampler_of_the_users_gives_its_own_indices(numbered):
         assert same_batches(ours, expected)
     assert len(ours) == 5
     twice = DataLoader(Subset(numbered, [3, 3, 5]), 2, sampler=torch_sets.OwnSampler(3))
-    assert sorted(flat(accelerated(twice, prove=2))) == [3, 3, 5, 5]
+    assert sorted(flat(accelerated(twice, prove_batches=2))) == [3, 3, 5, 5]
     assert not hasattr(ours, "state_dict"), "it cannot say where the sampler is"
 
 
 @pytest.mark.parametrize("drop_last", [False, True])
 def test_torchs_order_can_be_requested(numbered, drop_last):
     theirs = DataLoader(numbered, 4, shuffle=True, drop_last=drop_last)
-    ours = accelerated(theirs, order="sampler", prove=2)
+    ours = accelerated(theirs, order_from="sampler", prove_batches=2)
     torch.manual_seed(3)
     expected = list(theirs), list(theirs)
     torch.manual_seed(3)
@@ -327,7 +327,7 @@ OFTEN = {
 def test_a_sample_may_occur_hundreds_of_times_in_an_epoch(numbered, name, order):
     part = Subset(numbered, [3, 7, 20])
     theirs = DataLoader(part, 50, sampler=OFTEN[name](part))
-    ours = accelerated(theirs, order=order, prove=2)
+    ours = accelerated(theirs, order_from=order, prove_batches=2)
     for seed in (1, 2):
         torch.manual_seed(seed)
         expected = list(theirs)
@@ -343,7 +343,7 @@ def test_a_sample_may_occur_hundreds_of_times_in_an_epoch(numbered, name, order)
 def test_a_data_set_may_be_concatenated_with_itself(numbered):
     many = ConcatDataset([Subset(numbered, [5, 2])] * 30 + [numbered])
     theirs = DataLoader(many, 16)
-    assert same_batches(accelerated(theirs, prove=2), theirs)
+    assert same_batches(accelerated(theirs, prove_batches=2), theirs)
     shuffled = accelerated(DataLoader(many, 16, shuffle=True))
     for _ in range(2):
         counts = Counter(flat(shuffled))

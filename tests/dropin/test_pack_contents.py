@@ -59,7 +59,7 @@ def test_a_pack_of_another_folder_with_the_same_names_is_refused(folder, tmp_pat
         os.utime(path, LONG_AGO)
     tundish.pack(folder, tmp_path / "mine.tnd", progress=False)
     reason = "has other bytes than its record"
-    assert is_refused(other, tmp_path / "mine.tnd", reason, prove=1)
+    assert is_refused(other, tmp_path / "mine.tnd", reason, prove_batches=1)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_folder_that_was_moved_and_written_again_is_compared_and_used(folder, 
     tundish.pack(folder, pack, progress=False)
     elsewhere = tmp_path / "elsewhere" / "photos"
     shutil.copytree(folder, elsewhere, copy_function=shutil.copyfile)
-    assert uses(elsewhere, pack, prove=1)
+    assert uses(elsewhere, pack, prove_batches=1)
 
 
 def test_files_that_were_compared_are_not_read_again(folder, tmp_path, monkeypatch):
@@ -223,7 +223,9 @@ def test_the_proof_reads_the_pack(folder, tmp_path, monkeypatch, prove):
         invert(path)
     tundish.pack(other, tmp_path / "mine.tnd", progress=False)
     monkeypatch.setattr(packs, "check_pack", lambda *_: pack_contents.PackCheck(about="trusted"))
-    assert is_refused(folder, tmp_path / "mine.tnd", "the pack is not used: sample", prove=prove)
+    assert is_refused(
+        folder, tmp_path / "mine.tnd", "the pack is not used: sample", prove_batches=prove
+    )
 
 
 def test_one_process_per_machine_compares_the_files(folder, tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """accelerate(pack=...): reads files first and a pack in a later epoch; batches stay the same."""
 
+import errno
 import json
 import os
 import pickle
@@ -11,6 +12,8 @@ import torch
 import tundish
 from torch.utils.data import DataLoader, DistributedSampler, Subset
 from tundish.dropin.changes.file_stamps import stamps_path
+from tundish.dropin.datasets import part_sources
+from tundish.dropin.packs import pack_contents, packs
 
 from tests.helpers import torch_sets
 from tests.helpers.torch_sets import FIXED, RANDOM, accelerated, same_batches
@@ -168,3 +171,37 @@ def test_exiting_before_the_pack_is_complete_leaves_no_process(folder):
     del loader
     assert process.poll() is not None
     assert not os.path.exists(scratch)
+
+
+def no_space(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_temporary_folder_keeps_torchs_code(folder, monkeypatch):
+    dataset = torch_sets.image_folder(folder)
+    monkeypatch.setattr(part_sources, "write_list", no_space)
+    loader = tundish.accelerate(DataLoader(dataset, 4), pack="auto")
+    assert not loader.report.native
+    assert "No space left on device" in str(loader.report)
+    assert "TMPDIR" in str(loader.report)
+    assert same_batches(loader, DataLoader(dataset, 4))
+
+
+def test_a_pack_that_cannot_be_made_or_compared_leaves_the_files(folder, monkeypatch):
+    theirs = DataLoader(torch_sets.image_folder(folder), 4)
+    with monkeypatch.context() as change:
+        change.setattr(packs, "write_list", no_space)
+        loader = accelerated(theirs, pack="auto")
+    assert f"{folder}.auto.tnd is not made: " in str(loader.report)
+    assert same_batches(loader, theirs)
+    assert not list(folder.parent.glob("*.tnd"))
+    loader = accelerated(theirs, pack="auto")
+    wait_for(loader)
+    shutil.copytree(folder, f"{folder}2")
+    shutil.rmtree(folder)
+    os.rename(f"{folder}2", folder)  # other times, so that the files are compared
+    with monkeypatch.context() as change:
+        change.setattr(pack_contents, "write_list", no_space)
+        assert same_batches(loader, theirs)
+    assert "cannot be compared with the files: " in str(loader.report)
+    assert "batches come from" not in str(loader.report)

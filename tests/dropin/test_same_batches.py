@@ -35,7 +35,7 @@ NAMES = ["ImageFolder", "ImageNet", "CIFAR10", "CIFAR100", "MNIST", "FashionMNIS
 @pytest.mark.parametrize("drop_last", [False, True])
 def test_known_sets_give_torchs_batches(folder, name, drop_last):
     theirs = DataLoader(known_sets(folder)[name], 4, drop_last=drop_last)
-    ours = accelerated(theirs, prove=2)
+    ours = accelerated(theirs, prove_batches=2)
     assert same_batches(ours, theirs)
     assert same_batches(ours, theirs), "the second epoch"
     assert "equal values" in ours.report.proof
@@ -81,6 +81,17 @@ def test_different_final_transforms_give_torchs_batches(folder, steps):
     assert same_batches(accelerated(theirs), theirs)
 
 
+@pytest.mark.parametrize("std", [[1 / 255] * 3, [0.001] * 3, [1 / 255, 0.2, 1]], ids=str)
+def test_values_may_be_normalized_to_levels(folder, std):
+    """ToTensor divides by 255, and a small std makes its rounding as large."""
+    means = [103.939 / 255, 116.779 / 255, 123.68 / 255]
+    steps = [transforms.Resize((20, 20)), transforms.ToTensor(), transforms.Normalize(means, std)]
+    theirs = DataLoader(torch_sets.image_folder(folder, steps), 4)
+    for ours, expected in zip(accelerated(theirs, prove_batches=3), theirs, strict=True):
+        scale = torch.tensor(std)[:, None, None]
+        assert torch.allclose(ours[0] * scale, expected[0] * scale, rtol=0, atol=2e-7)
+
+
 @pytest.mark.filterwarnings(
     "ignore::ResourceWarning"
 )  # timm relies on Python's collector to close files
@@ -90,7 +101,7 @@ def test_a_timm_loader_gives_the_same_batches(folder):
     theirs = timm.data.create_loader(
         dataset, (3, 32, 32), 4, crop_pct=0.9, use_prefetcher=False, num_workers=1
     )
-    ours = accelerated(theirs, prove=2)
+    ours = accelerated(theirs, prove_batches=2)
     assert same_batches(ours, theirs)
     assert "ImageDataset" in str(ours.report)
     train = timm.data.create_loader(
@@ -136,7 +147,7 @@ def test_changed_samples_and_labels_of_a_dataset_are_used(folder):
 
 def test_random_transforms_have_torchs_shapes_and_types(folder):
     theirs = DataLoader(torch_sets.image_folder(folder, RANDOM), 4)
-    ours = accelerated(theirs, prove=2)
+    ours = accelerated(theirs, prove_batches=2)
     for one, other in zip(ours, theirs, strict=True):
         assert one[0].shape == other[0].shape
         assert one[0].dtype == other[0].dtype
@@ -149,7 +160,7 @@ def test_inspecting_a_loader_draws_no_random_numbers(folder):
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
-    ours = accelerated(DataLoader(torch_sets.image_folder(folder, RANDOM), 4), prove=1)
+    ours = accelerated(DataLoader(torch_sets.image_folder(folder, RANDOM), 4), prove_batches=1)
     assert torch.equal(torch.rand(3), expected)
     first = next(iter(ours))[0]
     torch.manual_seed(5)
@@ -181,3 +192,28 @@ def test_a_bad_sample_ends_the_loop_as_torchs_does(tmp_path):
     with pytest.warns(UserWarning, match="bad sample"):
         assert sum(len(labels) for _, labels in loader) == 7
     assert len(loader.bad_samples()) == 1
+
+
+@pytest.mark.parametrize("bad", [[0], [0, 1, 2], [5]], ids=str)
+@pytest.mark.parametrize("on_error", ["skip", "substitute"])
+@pytest.mark.filterwarnings("ignore:.*bad sample")
+def test_bad_images_are_left_out_wherever_they_are(tmp_path, bad, on_error):
+    dataset = torch_sets.image_folder(torch_sets.write_folder(tmp_path / "photos", 8))
+    for number in bad:
+        with open(dataset.samples[number][0], "wb") as file:
+            file.write(b"no image")
+    loader = accelerated(DataLoader(dataset, 2), on_error=on_error, prove_batches=2)
+    images = torch.cat([images for images, _ in loader])
+    good = [dataset[n][0] for n in range(8) if n not in bad]
+    assert len(images) == (8 if on_error == "substitute" else len(good))
+    for image in images:
+        assert any(torch.allclose(image, other, rtol=0, atol=1e-5) for other in good)
+
+
+def test_a_dataset_without_a_good_image_is_kept(tmp_path):
+    dataset = torch_sets.image_folder(torch_sets.write_folder(tmp_path / "photos", 4))
+    for path, _ in dataset.samples:
+        with open(path, "wb") as file:
+            file.write(b"no image")
+    loader = tundish.accelerate(DataLoader(dataset, 2), on_error="skip")
+    assert "the engine refuses: TND-401" in str(loader.report)

@@ -14,6 +14,7 @@ from torch.utils.data import (
     WeightedRandomSampler,
     default_collate,
 )
+from torch.utils.flop_counter import FlopCounterMode
 from torchvision import datasets
 from torchvision.transforms import v2
 
@@ -243,6 +244,28 @@ def test_attributes_that_no_sample_depends_on_may_change(root):
     before = [labels.tolist() for _, labels in loader]
     folder.targets, folder.class_to_idx = [0] * 9, {}
     assert [labels.tolist() for _, labels in loader] == before
+
+
+def test_torchs_counter_of_operations_may_run_around_an_epoch(root):
+    """Its hooks for all modules only observe."""
+    loader = accelerated(DataLoader(torch_sets.image_folder(root), 3))
+    model = torch.nn.Conv2d(3, 2, 3)
+    with FlopCounterMode(display=False) as counter:
+        for images, _ in loader:
+            model(images)
+    assert counter.get_total_flops() > 0
+
+
+def test_a_hook_for_all_modules_is_named_as_the_change(root):
+    loader = accelerated(DataLoader(torch_sets.image_folder(root), 3))
+    list(loader)
+    hook = torch.nn.modules.module.register_module_forward_hook(lambda *_: None)
+    try:
+        with pytest.raises(RuntimeError, match=r"a hook is registered for all modules.* changed"):
+            iter(loader)
+    finally:
+        hook.remove()
+    assert len(list(loader)) == 3
 
 
 @pytest.mark.parametrize("kind", [datasets.MNIST, datasets.CIFAR10])

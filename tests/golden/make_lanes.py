@@ -93,7 +93,7 @@ def main() -> None:
     folder.mkdir(exist_ok=True)
     for name, data in files().items():
         (folder / f"{name}.jpg").write_bytes(data)
-    words = ["pack", folder, "-o", target, "--force", "--quiet", "--tables", "builtin"]
+    words = ["pack", folder, "-o", target, "--force", "--quiet", "--lanes-tables", "builtin"]
     subprocess.run([PROGRAM, *words, "--max-growth", "9"], check=True)
     with target.open("rb") as file:
         pack = read_tnd.Pack(file)

@@ -49,7 +49,7 @@ void add_steps(Batch& batch, Random& random) {
       const PixelStep step = random_step(random, batch.size);
       if (runs_on_gpu(step)) batch.steps.push_back(step);
     }
-    batch.left.push_back({first, static_cast<std::uint32_t>(batch.steps.size()) - first});
+    batch.remaining.push_back({first, static_cast<std::uint32_t>(batch.steps.size()) - first});
     const auto before = static_cast<std::uint32_t>(batch.erasures.size());
     if (batch.table.dtype != Dtype::uint8 && random.below(2) == 0) {
       batch.erasures.push_back(
@@ -120,7 +120,7 @@ void plan_batch(BatchPlan& plan, const Batch& batch, const ResidentRecords* resi
   for (std::size_t i = 0; i < batch.views.size(); ++i) {
     ElementPlace place{batch.numbers[i] * elements(batch.size), 3 * width, 3, 1};
     if (batch.channels_first) place = {place.first, width, 1, width * height};
-    if (!batch.left.empty()) place = {i * elements(batch.size), 3 * width, 3, 1};
+    if (!batch.remaining.empty()) place = {i * elements(batch.size), 3 * width, 3, 1};
     const Added added =
         resident ? plan.add_resident(resident->record(i), resident->at(i), batch.views[i], place)
                  : plan.add(batch.source.items[i].fields[0], batch.views[i], place, true);
@@ -135,11 +135,11 @@ void plan_batch(BatchPlan& plan, const Batch& batch, const ResidentRecords* resi
 void run_steps(std::vector<std::uint8_t>& levels, std::size_t images, std::size_t first_range,
                const Batch& batch) {
   const auto pixels = static_cast<std::ptrdiff_t>(elements(batch.size));
-  for (std::size_t i = 0; !batch.left.empty() && i < images; ++i) {
+  for (std::size_t i = 0; !batch.remaining.empty() && i < images; ++i) {
     const auto begin = levels.begin() + static_cast<std::ptrdiff_t>(i) * pixels;
     std::vector<std::uint8_t> image(begin, begin + pixels);
     Size size = batch.size;
-    const auto [first, count] = batch.left[first_range + i];
+    const auto [first, count] = batch.remaining[first_range + i];
     run_reference(std::span(batch.steps).subspan(first, count), image, size);
     std::copy(image.begin(), image.end(), begin);
   }
@@ -151,7 +151,7 @@ void finish_levels(std::vector<std::byte>& out, const std::vector<std::uint8_t>&
   finish_reference(out.data(), levels.data(), targets, batch.size, batch.table,
                    batch.channels_first);
   const std::size_t bytes = at(elements(batch.size)) * dtype_bytes(batch.table.dtype);
-  for (std::size_t i = 0; !batch.left.empty() && i < targets.size(); ++i) {
+  for (std::size_t i = 0; !batch.remaining.empty() && i < targets.size(); ++i) {
     const auto [first, count] = batch.erased[first_range + i];
     const Placement place = placement(out.data() + (targets[i] & ~kMirrored) * bytes, batch.size,
                                       batch.table.dtype, batch.channels_first);
@@ -171,7 +171,7 @@ std::vector<std::uint32_t> make_reference(std::vector<std::byte>& out, const Bat
   std::vector<std::uint8_t> own = batch.levels;
   run_steps(own, batch.targets.size(), 0, batch);
   if (batch.mixes.empty()) finish_levels(out, own, batch.targets, 0, batch);
-  if (batch.left.empty()) {
+  if (batch.remaining.empty()) {
     return run_batch_reference(out.data(), buffer.data(), slow.layout(), lanes::builtin_tables(),
                                batch.table);
   }
@@ -279,7 +279,7 @@ void check_one(Totals& totals, GpuUploader& uploader, Batch& batch, cudaStream_t
                     .epoch = 3,
                     .numbers = batch.numbers,
                     .origins = origins,
-                    .left = batch.left,
+                    .remaining = batch.remaining,
                     .steps = batch.steps,
                     .erased = batch.erased,
                     .erasures = batch.gpu_erasures,
@@ -290,7 +290,7 @@ void check_one(Totals& totals, GpuUploader& uploader, Batch& batch, cudaStream_t
                    {images.as<void>(), batch.mixes.empty() ? numbers.as<void>() : soft.as<void>(),
                     numbers.as<std::int64_t>() + count});
   const bool wanted = count % 3 != 0;
-  if (!wanted) uploader.forget();
+  if (!wanted) uploader.abandon_iteration();
   compare(totals, batch, {images.as<void>(), numbers.as<std::int64_t>(), soft.as<void>()}, expected,
           stream);
   check_errors(totals, uploader, batch, errors, wanted);

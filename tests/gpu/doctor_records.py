@@ -101,7 +101,7 @@ def check_memory(checks: Checks, found: dict[str, Any] | None, model: Any) -> No
     checks.check("activations have the line of the forward pass", held > 0.9 * whole > 0)
     predicted = found["predicted"] or {"peak_bytes": 0}
     ratio = predicted["peak_bytes"] / max(1, peak)
-    text_ = f"{ratio:.3f} of the peak {found['predicted_failed']}"
+    text_ = f"{ratio:.3f} of the peak {found['predicted_missing_reason']}"
     checks.check("the prediction is beside it", 0.8 < ratio < 1.2, text_)
 
 
@@ -118,7 +118,7 @@ def main() -> int:
         words: dict[str, Any] = {
             "timeline": path,
             "table": "simple",
-            "memory": True,
+            "memory_lines": True,
             "layers": False,
         }
         with tundish.doctor(steps=10, **words) as doctor:

@@ -207,11 +207,11 @@ def check_doctor(report: Report) -> None:
         values = (
             json.loads(out.read_text())
             if out.is_file()
-            else {"layers": None, "layers_why": done.stderr}
+            else {"layers": None, "layers_missing_reason": done.stderr}
         )
     layers = values["layers"]
     if layers is None:
-        report.check("doctor", False, values["layers_why"])
+        report.check("doctor", False, values["layers_missing_reason"])
         return
     parts = values["figures"]["parts"]
     whole = parts["forward"] + parts["backward"]

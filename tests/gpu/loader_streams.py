@@ -114,7 +114,7 @@ def gpu_wait_is_counted(pack: Path, mode: str) -> str:
     """Delays a stream, which makes the loop wait, and checks that the wait is counted."""
     # At least one batch after the sleep was not enqueued before it. The epoch must not end, for any
     # number of photos, because the end of an epoch waits on the host.
-    first, rest = 3, lib.tundish_device_lead() + 3
+    first, rest = 3, lib.tundish_device_prefetch_depth() + 3
     photos = len(tundish.Dataset(pack))
     copies = 1 + 16 * (first + rest) // photos
     with on_gpu([pack] * copies, mode, 16) as gpu_loader:

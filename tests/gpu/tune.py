@@ -80,7 +80,7 @@ def batches() -> list[Any]:
 def train(kind: str, tricks: list[Trick], clip: float | None = None) -> dict[str, Any]:
     model, optimizer = make(kind)
     step = Step(model, optimizer, nn.CrossEntropyLoss())
-    step.clip_norm = clip
+    step.max_norm = clip
     start = {n: p.detach().clone() for n, p in model.named_parameters()}
     ordered = in_order([StrictFp32(), *tricks] if TF32() not in tricks else tricks)
     for trick in ordered:

@@ -44,7 +44,7 @@ struct Batch {
   Size size;
   PixelTable table;
   bool channels_first = false;
-  std::vector<StepRange> left;  // for the images of `levels`, then for the others; or empty
+  std::vector<StepRange> remaining;  // for the images of `levels`, then for the others; or empty
   std::vector<PixelStep> steps;
   std::vector<Erasure> erasures;  // at most one per image; `erased` has the ranges
   std::vector<StepRange> erased;
@@ -59,7 +59,7 @@ inline constexpr float kOn = 0.9f, kOff = 0.0027f;
 
 // Mixes every image with the next one, in a third of the batches that allow mixing.
 inline void add_mixes(Batch& batch, Random& random) {
-  if (batch.left.empty() || batch.table.dtype == Dtype::uint8 || random.below(3) > 0) return;
+  if (batch.remaining.empty() || batch.table.dtype == Dtype::uint8 || random.below(3) > 0) return;
   const std::size_t count = batch.labels.size();
   std::vector<ImageRef> images(count);
   for (std::uint32_t i = 0; i < batch.targets.size(); ++i) {

@@ -91,8 +91,8 @@ class FakeGpu:
             "tundish_device_new": lambda *_: DeviceHandle(),
             "tundish_device_enqueue": self.finish,
             "tundish_device_poll_completed": self.poll_completed,
-            "tundish_device_forget": self.forget,
-            "tundish_device_handed_over": self.handed_over,
+            "tundish_device_abandon_iteration": self.abandon_iteration,
+            "tundish_device_delivered": self.delivered,
             "tundish_device_decoding": lambda _: self.decoding,
         }
 
@@ -114,7 +114,7 @@ class FakeGpu:
             ctypes.memmove(out[which], numbers.ctypes.data, numbers.nbytes)
         return OK
 
-    def handed_over(self, _, coded, stream):
+    def delivered(self, _, coded, stream):
         chosen, self.chosen = self.chosen, None
         return chosen
 
@@ -126,6 +126,6 @@ class FakeGpu:
             ctypes.pointer(out._obj)[0] = self.refused.pop(0)
         return OK
 
-    def forget(self, _):
+    def abandon_iteration(self, _):
         for one in self.refused:
             one.wanted = 0

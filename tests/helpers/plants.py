@@ -13,7 +13,7 @@ from tundish.diagnosis.probe.session import Session
 from tundish.diagnosis.probe.settings import Settings
 from tundish.diagnosis.verdict.verdict import judge
 
-QUICK = {"warm_up": 2, "steps": 5, "profiled": 4, "replayed": 6, "layers": 0, "stop": False}
+QUICK = {"warm_up": 2, "steps": 5, "profiled": 4, "cached_batches": 6, "layers": 0, "stop": False}
 MOST = 40  # steps: more than all phases need
 
 

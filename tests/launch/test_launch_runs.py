@@ -42,7 +42,7 @@ def test_ranks_of_two_machines_meet(tmp_path):
     for node in ("0", "1"):
         line = line_of(tmp_path, script)
         at = line.index("--ranks")
-        words = ["--ranks", "1", "--nodes", "2", "--node", node, "--address", address]
+        words = ["--ranks", "1", "--nodes", "2", "--node-rank", node, "--address", address]
         line[at : at + 2] = words
         runs.append(subprocess.Popen(line, env=environment()))
     assert [run.wait(120) for run in runs] == [0, 0]

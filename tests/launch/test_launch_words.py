@@ -41,15 +41,16 @@ def test_the_script_may_follow_two_dashes_or_be_a_module():
         (["trian.py"], "trian.py: no such script\n  fix: did you mean train.py?"),
         (["no/train.py"], "no/train.py: there is no folder no\n  fix: "),
         (["."], ". is a folder\n  fix: name a script in this folder"),
-        (["--rank", "2", "train.py"], "what is '--rank'?; did you mean --ranks?"),
+        (["--rank", "2", "train.py"], "unknown option '--rank'; did you mean --ranks?"),
         (["--ranks", "0", "train.py"], "--ranks: '0' is not a whole number from 1 to 99999"),
         (["--ranks", "two", "train.py"], "'two' is not a whole number from 1 to 99999"),
         (["--grace", "-1", "train.py"], "'-1' is not a number of seconds"),
         (["--grace", "nan", "train.py"], "'nan' is not a number of seconds"),
-        (["--node", "1", "train.py"], "--node is for --nodes N"),
-        (["--nodes", "2", "train.py"], "2 machines need --node I\n  fix: tundish run --nodes 2"),
-        (["--nodes", "2", "--node", "0", "train.py"], "2 machines need --address HOST"),
-        (["--nodes", "2", "--node", "2", "--address", "a", "train.py"], "use 0 to 1"),
+        (["--node-rank", "1", "train.py"], "--node-rank is for --nodes N"),
+        (["--nodes", "2", "train.py"], "2 machines need --node-rank N\n  fix: tundish run"),
+        (["--node", "1", "train.py"], "--node is now --node-rank"),
+        (["--nodes", "2", "--node-rank", "0", "train.py"], "2 machines need --address HOST"),
+        (["--nodes", "2", "--node-rank", "2", "--address", "a", "train.py"], "use 0 to 1"),
         (["--address", "a:b", "train.py"], "'b' is not a port"),
         (["--logs", "train.py", "train.py"], "--logs train.py: is a file\n  fix: "),
     ],
@@ -96,11 +97,11 @@ def test_a_dry_run_prints_what_each_rank_gets_and_starts_nothing(monkeypatch, ca
 
 
 def test_a_dry_run_as_json_has_the_documented_keys(capsys):
-    words = ["--nodes", "2", "--node", "1", "--address", "host0", "--ranks", "2"]
+    words = ["--nodes", "2", "--node-rank", "1", "--address", "host0", "--ranks", "2"]
     assert cli.main([*words, "--dry-run", "--json", "train.py", "x"]) == 0
     values = json.loads(capsys.readouterr().out)
     assert values["command"] == ["python", "train.py", "x"]
-    assert (values["nodes"], values["node"], values["world_size"]) == (2, 1, 4)
+    assert (values["nodes"], values["node_rank"], values["world_size"]) == (2, 1, 4)
     assert [one["rank"] for one in values["ranks"]] == [2, 3]
     assert values["ranks"][1]["environment"]["MASTER_PORT"] == "29500"
     assert keys_of(values) <= documented()

@@ -37,7 +37,7 @@ def test_auto_is_the_default_and_shows_what_it_chose(photos, crop):
         list(loader)
         stats = loader.stats()
         assert 1 <= stats["data/threads"] <= 4 * loader.threads
-        assert stats["data/thread_changes"] == len(loader.tuning())
+        assert stats["data/thread_changes"] == len(loader.thread_changes())
         assert "tuning" not in stats
         assert all(isinstance(value, (int, float)) for value in stats.values())
 
@@ -49,7 +49,7 @@ def test_a_fixed_number_stays(photos, crop, threads):
         stats = loader.stats()
         assert stats["data/threads"] == loader.threads
         assert stats["data/predicted_rate"] == 0
-        assert loader.tuning() == []
+        assert loader.thread_changes() == []
 
 
 def test_prefetch_is_tuned_only_with_the_threads(photos, crop):
@@ -57,7 +57,7 @@ def test_prefetch_is_tuned_only_with_the_threads(photos, crop):
         with tundish.Loader(photos.pack, 3, **given, **crop) as loader:
             list(loader)
             assert loader.stats()["data/prefetch"] == prefetch
-            assert all(one["prefetch"] == prefetch for one in loader.tuning())
+            assert all(one["prefetch"] == prefetch for one in loader.thread_changes())
     with pytest.raises(ValueError, match="prefetch must be \"auto\" or a number, not 'deep'"):
         tundish.Loader(photos.pack, prefetch="deep")
 

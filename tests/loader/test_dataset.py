@@ -30,8 +30,26 @@ def test_mode_l_gives_pillows_gray_levels(photos):
         np.testing.assert_array_equal(data[number][0], expected, err_msg=name)
     of_loader = tundish.Loader(photos.pack, 1, mode="L").dataset
     assert np.array_equal(of_loader[0][0], data[0][0])
-    with pytest.raises(ValueError, match="mode must be one of RGB, L, I;16, not 'P'"):
+    with pytest.raises(ValueError, match="mode must be one of RGB, L, I;16, RGBA, not 'P'"):
         tundish.Dataset(photos.pack, mode="P")
+
+
+def test_mode_rgba_gives_pillows_colors_and_alpha(photos, tmp_path):
+    pixels = np.random.default_rng(1).integers(0, 256, (5, 7, 4), dtype=np.uint8)
+    (tmp_path / "c").mkdir()
+    images = [Image.fromarray(pixels), Image.fromarray(pixels[:, :, :3].copy())]
+    images.append(images[0].quantize(16))
+    for number, image in enumerate(images):
+        image.save(tmp_path / f"c/{number}.png")
+    data = tundish.Loader(tmp_path, 1, mode="RGBA").dataset
+    for number, image in enumerate(images):
+        found = data[number][0]
+        assert found.dtype == np.uint8
+        np.testing.assert_array_equal(found, np.asarray(image.convert("RGBA")))
+    with Image.open(photos.folder / photos.names[0]) as file:
+        expected = np.asarray(file.convert("RGB").convert("RGBA"))
+    found, _ = tundish.Dataset(photos.pack, mode="RGBA")[0]
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_mode_i16_gives_16_bit_grays_and_refuses_other_images(photos, tmp_path):

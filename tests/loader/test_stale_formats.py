@@ -252,7 +252,7 @@ def test_data_that_were_replaced_after_they_were_opened_are_read_again(name, tmp
 
 # Formats whose files are read while the loader runs, with labels and places from the opening. A file
 # of a folder, a list, Zarr or N5 is opened by each read; pickles of CIFAR are read into memory.
-KEPT_OPEN = sorted(set(FORMATS) - {"folder", "list", "Zarr", "N5", "CIFAR, pickled", "pack"})
+KEPT_OPEN = sorted(set(FORMATS) - {"folder", "list", "Zarr", "N5", "CIFAR, pickled"})
 
 
 @pytest.mark.parametrize("name", KEPT_OPEN)
@@ -274,6 +274,32 @@ def test_data_that_are_written_after_they_were_opened_are_bad_samples(name, tmp_
     bad = loader.bad_samples()
     assert {one["code"] for one in bad} == {"TND-311"}
     assert {one["reason"] for one in bad} == {"the file was written after it was opened"}
+
+
+def test_a_pack_that_is_touched_stays_readable(tmp_path):
+    """Users touch files that a cluster would delete for their age."""
+    path = write_pack(tmp_path, BEFORE)
+    with tundish.Loader(path, COUNT, shuffle=False) as loader:
+        for _ in range(2):
+            path.touch()
+            [(images, labels)] = loader
+            assert np.unique(images.numpy()).tolist() == [BEFORE]
+            assert labels.tolist() == labels_of(BEFORE).tolist()
+
+
+def test_records_of_a_pack_written_over_another_one_are_bad_samples(tmp_path):
+    """Arrays have the same places and valid checksums in both packs."""
+    for name, level in (("first", BEFORE), ("second", SAME_LABELS)):
+        arrays = {"image": images_of(level), "label": labels_of(level)}
+        np.savez(tmp_path / f"{name}.npz", **arrays)
+        tundish.pack(tmp_path / f"{name}.npz", tmp_path / f"{name}.tnd", progress=False)
+    dataset = tundish.Dataset(tmp_path / "first.tnd")
+    assert int(dataset[0][0].max()) == BEFORE
+    with (tmp_path / "first.tnd").open("r+b") as opened:
+        opened.write((tmp_path / "second.tnd").read_bytes())
+    with pytest.raises(tundish.SampleError, match="TND-311") as error:
+        dataset[0]
+    assert "the file was written after it was opened" in str(error.value)
 
 
 def test_files_that_are_renamed_linked_or_locked_stay_readable(tmp_path):

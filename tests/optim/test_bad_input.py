@@ -57,6 +57,22 @@ def test_parameters_on_two_devices_are_refused_by_name() -> None:
         stepped(bad)
 
 
+@pytest.mark.filterwarnings("ignore:optimizer contains a parameter group with duplicate")
+@pytest.mark.parametrize("kind", [optim.SGD, optim.AdamW, optim.LAMB, optim.Muon])
+def test_a_parameter_listed_twice_is_refused_by_name(kind: Any) -> None:
+    first, second = nn.Parameter(torch.randn(3, 3)), nn.Parameter(torch.randn(3, 3))
+    text = (
+        "parameter 2 of group {} is the same tensor as parameter 0\n  fix: list each parameter once"
+    )
+    with pytest.raises(tundish.ArgumentError, match=text.format(0)):
+        kind([first, second, first])
+    optimizer = kind([second])
+    with pytest.raises(tundish.ArgumentError, match=text.format(1)):
+        optimizer.add_param_group({"params": [first, nn.Parameter(torch.randn(3, 3)), first]})
+    assert len(optimizer.param_groups) == 1
+    optimizer.add_param_group({"params": [first]})
+
+
 def test_parameters_with_gaps_are_refused_by_name() -> None:
     with pytest.raises(tundish.ArgumentError, match="parameter 0 of group 0 has gaps in memory"):
         stepped(with_gradient(torch.randn(8, 8)[:, :4]))

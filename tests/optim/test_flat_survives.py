@@ -1,8 +1,10 @@
 """Operations that a flattened model survives: checkpoints, copies, failed passes, compilation."""
 
 import copy
+import gc
 import io
 import pickle
+import warnings
 
 import pytest
 import timm.optim
@@ -84,9 +86,12 @@ def test_the_flat_parameters_are_neither_copied_nor_pickled():
 
 def test_a_copy_of_model_and_optimizer_is_refused():
     """The copied optimizer would have separate tensors and train nothing."""
-    model, _, optimizer = flattened()
+    model, flat, optimizer = flattened()
     with pytest.raises(ArgumentError, match="copy the model, flatten the copy"):
         copy.deepcopy((model, optimizer))
+    for unwatched in (optimizer, SGD[0](flat.groups(), **SGD[1])):
+        with pytest.raises(ArgumentError, match="cannot be pickled"):
+            pickle.dumps(unwatched)
     copy.deepcopy(optimizer.state_dict())
 
 
@@ -182,6 +187,50 @@ def test_the_optimizers_state_is_saved_and_loaded():
     other.load_state_dict(saved["model"])
     resumed.load_state_dict(saved["optimizer"])
     assert same(train(model, optimizer, steps=10), train(other, resumed, steps=10))
+
+
+@pytest.mark.parametrize(
+    "given", [lambda flat: flat.groups(), lambda flat: flat.parameters()], ids=["groups", "list"]
+)
+def test_an_optimizer_trains_when_the_flat_parameters_are_out_of_scope(given):
+    def optimizer_of(model):
+        return SGD[0](given(tundish.optim.flatten(model)), **SGD[1])
+
+    model = net()
+    optimizer = optimizer_of(model)
+    gc.collect()
+    assert same(train(model, optimizer), plain())
+    with pytest.raises(ArgumentError, match="already in a flat buffer"):
+        tundish.optim.flatten(model)
+    del optimizer
+    again = tundish.optim.flatten(model)
+    train(model, again.optimizer(SGD[0], **SGD[1]), steps=2)
+
+
+@pytest.mark.parametrize("kind", [torch.optim.SGD, tundish.optim.SGD, torch.optim.LBFGS])
+@pytest.mark.parametrize("as_keyword", [False, True])
+def test_the_first_closure_may_reach_only_parameters_without_a_hook(kind, as_keyword):
+    def trained(flatten):
+        torch.manual_seed(0)
+        model = torch.nn.ModuleList(torch.nn.Linear(3, 3, bias=False) for _ in range(20))
+        make = tundish.optim.flatten(model).optimizer if flatten else None
+        optimizer = make(kind, lr=0.1) if make else kind(model.parameters(), lr=0.1)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = model[3](model[2](torch.ones(2, 3))).square().sum()
+            loss.backward()
+            return loss
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # clipping had no effect in this step
+            losses = [
+                optimizer.step(closure=closure) if as_keyword else optimizer.step(closure)
+                for _ in range(3)
+            ]
+        return [loss.item() for loss in losses]
+
+    assert trained(True) == pytest.approx(trained(False), rel=1e-5)
 
 
 def test_unflatten_gives_every_tensor_its_own_memory():

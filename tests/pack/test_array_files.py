@@ -211,3 +211,14 @@ def test_types_without_a_typed_storage_are_read():
     data = tundish.Dataset(PTH / "untyped.pth", mode="I;16")
     assert data.targets == EXPECTED["labels"].tolist()
     np.testing.assert_array_equal(data[4][0], EXPECTED["images"][4, ..., 0])
+
+
+def test_a_torch_file_without_checksums_is_read(tmp_path):
+    content = {"images": torch.from_numpy(IMAGES), "labels": torch.from_numpy(LABELS)}
+    torch.serialization.set_crc32_options(False)
+    try:
+        torch.save(content, tmp_path / "a.pth")
+    finally:
+        torch.serialization.set_crc32_options(True)
+    assert torch.equal(torch.load(tmp_path / "a.pth")["labels"], content["labels"])
+    same(tmp_path / "a.pth", IMAGES, LABELS)

@@ -1,4 +1,4 @@
-"""Selection of samples: --filter, --duplicates, --sample, --limit; `tundish split`."""
+"""Selection of samples: --filter, --duplicates, --subset, --samples; `tundish split`."""
 
 import fcntl
 import json
@@ -40,7 +40,7 @@ def test_a_filter_chooses_and_the_report_says_so(photos, tmp_path):
     assert report["chosen"]["of"] == 40
     assert keys(tmp_path / "a.tnd") == [f"cat/00{n}.png" for n in (1, 3, 5, 7, 9)]
     assert result_json("info", tmp_path / "a.tnd")["classes"] == ["cat", "dog"]
-    python = tundish.pack(photos, tmp_path / "b.tnd", filter=words[1::2], limit=3)
+    python = tundish.pack(photos, tmp_path / "b.tnd", filter=words[1::2], samples=3)
     assert python["samples"] == 3
     report = result_json("pack", photos, "-o", tmp_path / "c.tnd", "--filter", "codec=jpeg")
     assert report["samples"] == 1
@@ -66,7 +66,7 @@ def test_a_jpeg_that_was_recoded_is_both_jpeg_and_lanes(photos, tmp_path):
 def test_an_invalid_filter_is_a_usage_error(photos, tmp_path):
     for words, text in (
         (["--filter", "label"], "not compared with anything"),
-        (["--sample", "0.5"], "tundish: --sample is a number such as 1000 or a share such as 10%"),
+        (["--subset", "0.5"], "tundish: --subset is a number such as 1000 or a share such as 10%"),
         (["--duplicates", "both"], "--duplicates is one of"),
     ):
         result = run("pack", photos, "-o", tmp_path / "a.tnd", *words)
@@ -92,7 +92,7 @@ def test_duplicates_are_reported_or_dropped(photos, tmp_path):
 
 
 def test_sampling_does_not_depend_on_threads_shards_or_packing(photos, tmp_path):
-    words = ["--sample", "30%", "--seed", "4", "--duplicates", "drop"]
+    words = ["--subset", "30%", "--seed", "4", "--duplicates", "drop"]
     for name, more in (("a", ["-j", "1"]), ("b", ["-j", "4"])):
         result_json("pack", photos, "-o", tmp_path / f"{name}.tnd", *words, *more)
     assert (tmp_path / "a.tnd").read_bytes() == (tmp_path / "b.tnd").read_bytes()
@@ -104,7 +104,7 @@ def test_sampling_does_not_depend_on_threads_shards_or_packing(photos, tmp_path)
 
 
 def test_split_writes_parts_that_stay_when_data_are_added(photos, tmp_path):
-    words = ["--by", "hash", "train=0.7,val=30%", "--seed", "3"]
+    words = ["train=0.7,val=30%", "--seed", "3"]
     report = result_json("split", photos, *words, "-o", tmp_path / "a")
     assert set(report) == documented_keys("split")
     train, val = keys(tmp_path / "a-train.tnd"), keys(tmp_path / "a-val.tnd")
@@ -135,7 +135,7 @@ def test_split_makes_its_folder(photos, tmp_path):
 
 
 def test_split_copies_the_records_of_a_pack(photos, tmp_path):
-    result_json("pack", photos, "-o", tmp_path / "all.tnd", "--tables", "builtin")
+    result_json("pack", photos, "-o", tmp_path / "all.tnd", "--lanes-tables", "builtin")
     report = result_json("split", tmp_path / "all.tnd", "a=0.5,b=0.5", "-o", tmp_path / "x")
     assert [part["copied"] for part in report["parts"]] == [
         part["samples"] for part in report["parts"]
@@ -187,7 +187,7 @@ def test_an_interrupted_split_does_not_mix_with_another(photos, tmp_path):
         True,
     )
     foreign = tmp_path / "x-b.tnd"
-    result_json("pack", photos, "-o", foreign, "--limit", "3")
+    result_json("pack", photos, "-o", foreign, "--samples", "3")
     error = error_of("split", photos, "a=0.5,b=0.5", "-o", tmp_path / "x", exit_code=1)
     assert error["code"] == "TND-506"
     assert len(keys(foreign)) == 3

@@ -2,6 +2,7 @@
 
 import os
 import random
+import warnings
 
 import numpy as np
 import pytest
@@ -91,6 +92,21 @@ def test_an_ambiguous_file_is_refused_with_its_arrays(folder):
     assert code == "TND-318"
     assert "contiguous" in message
     assert "zstd" in message
+
+
+def test_other_names_of_an_array_are_named(folder):
+    """A hard link and a soft link: h5py lists both, the arrays are the same."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        loader = tundish.Loader(folder / "names.h5", 4, as_dict=True)
+    texts = " ".join(str(warning.message) for warning in found)
+    assert "array label is left out: it is another name of codes" in texts
+    assert "array picture is left out: it is another name of image" in texts
+    assert "codes" in next(iter(loader))
+    with pytest.raises(tundish.Error, match=r"TND-315(?s:.*)label: it is another name of codes"):
+        tundish.Dataset(tundish.DataSource(folder / "names.h5", label="label"))
+    data = tundish.Dataset(tundish.DataSource(folder / "names.h5", label="codes"))
+    assert data.targets == labels().tolist()
 
 
 def test_a_file_that_is_cut_off_is_refused(tmp_path):

@@ -9,6 +9,7 @@ import pytest
 import tundish
 
 from tests.helpers.array_files import unzip
+from tests.helpers.peak_memory import peak_memory
 from tests.helpers.program import PROGRAM, needs_program
 from tests.siege.originals.case import Case
 from tests.siege.originals.compare import check
@@ -90,15 +91,32 @@ def test_an_array_without_numbers_that_is_named_is_refused_with_the_reason(folde
         read(folder / "others.h5", label="compound")
 
 
-def test_the_file_that_a_virtual_data_set_names_is_not_opened(folder, tmp_path):
-    """The file is a FIFO, which would block a reader."""
-    path = tmp_path / "virtual.h5"
-    path.write_bytes((folder / "virtual.h5").read_bytes())
+ELSEWHERE = {
+    "virtual": ["label: it is virtual, of other files, which are never opened"],
+    "external": [
+        "label: its values are in other files, which are never opened",
+        "link: it is a link to another file, which are never opened",
+    ],
+}
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_a_file_that_is_named_in_another_file_is_not_opened(folder, tmp_path, name):
+    """The named file is a FIFO, which would block a reader."""
+    path = tmp_path / "a.h5"
+    path.write_bytes((folder / f"{name}.h5").read_bytes())
     os.mkfifo(tmp_path / "other")
     words = [PROGRAM, "info", "--list", path, "--json"]
     result = subprocess.run(words, capture_output=True, timeout=60, check=False)
     assert b"TND-315" in result.stdout
-    assert b"label: it is virtual, of other files, which are never opened" in result.stdout
+    assert ELSEWHERE[name][0].encode() in result.stdout
     found, said = read(path, image="image")
     assert found["image"].shape == (4, 3, 3, 3)
-    assert "array label is left out: it is virtual" in said[0]
+    for reason in ELSEWHERE[name]:
+        assert f"array {reason.replace(':', ' is left out:', 1)}" in "\n".join(said)
+
+
+def test_a_file_with_many_chunks_is_opened_in_one_pass(tmp_path):
+    """libhdf5 walks over the whole chunk index for each chunk: 50,000 chunks took minutes."""
+    path = unzip("hdf5/chunks.zip", tmp_path) / "chunks.h5"
+    peak_memory("info", path, cpu_limit_s=20)

@@ -68,6 +68,18 @@ def tensor(key=b"0", kind=b"Byte", offset=0, sides=(2, 3, 4), strides=(12, 4, 1)
     )
 
 
+def tensor_v3(metadata=b""):
+    """Returns the opcodes of a tensor of an untyped storage, which names its type, with metadata."""
+    out = tensor().replace(b"_rebuild_tensor_v2", b"_rebuild_tensor_v3")
+    out = out.replace(b"ctorch\nByteStorage", b"ctorch.storage\nUntypedStorage")
+    return out[:-2] + b"ctorch\nuint8\n" + metadata + b"tR"
+
+
+def tensor_v2(metadata=b""):
+    """Returns the opcodes of a tensor of a typed storage, with metadata."""
+    return tensor()[:-2] + metadata + b"tR"
+
+
 def named(images, labels=None):
     labels = labels or tensor(b"1", b"Long", 0, (2,), (1,), 2)
     return b"\x80\x02}(" + text(b"images") + images + text(b"labels") + labels + b"u."
@@ -175,6 +187,17 @@ def test_tensors_with_wrong_sizes_are_refused(image, code, reason, tmp_path):
     path = archive(tmp_path / "a.pth", b"\x80\x02" + tensor(**image) + b".")
     found, message = error_of("info", "--list", path, exit_code=exit_code_of(code))
     assert (found[: len(code)], reason in message) == (code, True), message
+
+
+@pytest.mark.parametrize("kind", [tensor_v2, tensor_v3])
+@pytest.mark.parametrize("bit", [b"neg", b"conj", b"unknown"])
+def test_a_tensor_with_metadata_is_refused(kind, bit, tmp_path):
+    """A view with the negative or conjugate bit has its metadata behind the other arguments."""
+    for nothing in (b"", b"N", b"}"):
+        path = archive(tmp_path / "a.pth", b"\x80\x02" + kind(nothing) + b".")
+        assert tundish.Dataset(path)[1][0][..., 0].tobytes() == PIXELS[12:]
+    path = archive(tmp_path / "b.pth", b"\x80\x02" + kind(b"}" + text(bit) + b"\x88s") + b".")
+    refused(path, "TND-302", "save tensor.resolve_neg().resolve_conj() instead")
 
 
 @pytest.mark.parametrize("key", [b"N", b"(t", text(b"0"), b"(" + text(b"storage") + b"NNNNt"])

@@ -74,7 +74,7 @@ def folder(tmp_path_factory):
 def pack(request, folder):
     target = folder.parent / f"{request.param}.tnd"
     report = tundish_json(
-        "pack", folder, "-o", target, "--tables", request.param, "--max-growth", "3"
+        "pack", folder, "-o", target, "--lanes-tables", request.param, "--max-growth", "3"
     )
     assert report["codecs"] == {"jpeg": 2, "lanes": 14, "png": 1}
     assert report["lanes"]["kept"] == {"CMYK": 1, "corrupt": 1}
@@ -123,7 +123,7 @@ def test_a_loader_gives_the_same_batches_from_jpegs_and_from_lanes(folder, pack,
 def test_a_pack_of_a_pack_holds_the_same(pack, tmp_path):
     again = tmp_path / "again.tnd"
     tables = "train" if "train" in pack.name else "builtin"
-    tundish_json("pack", pack, "-o", again, "--tables", tables, "--max-growth", "3")
+    tundish_json("pack", pack, "-o", again, "--lanes-tables", tables, "--max-growth", "3")
     assert tundish_json("info", again)["id"] == tundish_json("info", pack)["id"]
 
 
@@ -160,7 +160,8 @@ def test_stripped_packs_have_no_metadata_and_the_same_pixels(folder, tmp_path):
         np.asarray(Image.open(io.BytesIO(d))) for d in (back, (folder / "a" / name).read_bytes())
     ]
     assert np.array_equal(*pixels)
-    assert tundish_json("info", "--list", target, "--from", "7", "--count", "1")["codec"] == "lanes"
+    words = ["--from", "7", "--samples", "1"]
+    assert tundish_json("info", "--list", target, *words)["codec"] == "lanes"
 
 
 def test_a_jpeg_that_would_grow_is_stored_unchanged(folder, tmp_path):
@@ -171,7 +172,7 @@ def test_a_jpeg_that_would_grow_is_stored_unchanged(folder, tmp_path):
 
 def test_damage_in_a_record_is_found_when_it_is_loaded(pack, tmp_path):
     rows = [
-        tundish_json("info", "--list", pack, "--from", str(n), "--count", "1") for n in range(3)
+        tundish_json("info", "--list", pack, "--from", str(n), "--samples", "1") for n in range(3)
     ]
     assert [row["codec"] for row in rows] == ["lanes"] * 3
     data = bytearray(pack.read_bytes())
@@ -185,7 +186,12 @@ def test_damage_in_a_record_is_found_when_it_is_loaded(pack, tmp_path):
 
 @pytest.mark.parametrize(
     "words",
-    [["--codec", "huffman"], ["--tables", "no"], ["--max-growth", "x"], ["--max-growth", "-1"]],
+    [
+        ["--codec", "huffman"],
+        ["--lanes-tables", "no"],
+        ["--max-growth", "x"],
+        ["--max-growth", "-1"],
+    ],
 )
 def test_wrong_options_are_explained(folder, tmp_path, words):
     result = subprocess.run(

@@ -56,8 +56,8 @@ def test_chunks_of_all_arrays_and_threads_share_one_limit(tmp_path, arrays):
     assert peak_memory(*words) < 1280 * MIB + 100 * MIB
 
 
-def test_the_metadata_of_an_array_take_40_times_their_bytes_at_most(tmp_path):
-    """Empty objects take more memory per byte than other JSON values."""
+def test_the_metadata_of_an_array_take_4_times_their_bytes_at_most(tmp_path):
+    """Empty objects take more memory per byte than other JSON values: 37 times, if all are kept."""
     array = tmp_path / "d.zarr" / "image"
     array.mkdir(parents=True)
     (tmp_path / "d.zarr" / ".zgroup").write_text('{"zarr_format": 2}')
@@ -67,7 +67,7 @@ def test_the_metadata_of_an_array_take_40_times_their_bytes_at_most(tmp_path):
     text = json.dumps(about)[:-1] + f', "more": [{objects}]}}'
     (array / ".zarray").write_text(text)
     peak = peak_memory("info", tmp_path / "d.zarr", exit_codes=(0, 1))
-    assert peak < 40 * len(text) + 16 * MIB + 32 * MIB  # and the program itself
+    assert peak < 4 * len(text) + 16 * MIB + 32 * MIB  # and the program itself
     (array / ".zarray").write_text(" " * 16 * MIB + text)
     assert peak_memory("info", tmp_path / "d.zarr", exit_codes=(1, 3)) < 64 * MIB
 

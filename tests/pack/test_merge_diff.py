@@ -44,7 +44,7 @@ def test_merge_joins_classes_and_copies_records(two, tmp_path):
 
 def test_merging_packs_with_the_same_tables_re_encodes_nothing(two, tmp_path):
     for name in ("a", "b"):
-        words = ["-o", tmp_path / f"{name}.tnd", "--tables", "builtin"]
+        words = ["-o", tmp_path / f"{name}.tnd", "--lanes-tables", "builtin"]
         result_json("pack", two / name, *words)
     report = result_json("merge", tmp_path / "a.tnd", tmp_path / "b.tnd", "-o", tmp_path / "c.tnd")
     assert report["copied"] == 18

@@ -31,7 +31,8 @@ def test_a_folder_is_packed_and_the_programs_result_is_returned(three_photos, tm
 
 def test_keywords_are_the_programs_flags(three_photos, tmp_path):
     out = tmp_path / "train.tnd"
-    result = tundish.pack(three_photos, out, codec="keep", threads=1, force=False, tables=None)
+    options = {"codec": "keep", "threads": 1, "force": False, "lanes_tables": None}
+    result = tundish.pack(three_photos, out, **options)
     assert set(result["codecs"]) == {"jpeg", "png"}
     assert tundish.pack(three_photos, out, dry_run=True, force=True)["dry_run"] is True
     assert packing._flags({"max_growth": 1.1, "force": True, "skip_bad": False, "codec": None}) == [

@@ -310,7 +310,7 @@ def test_the_pack_has_the_same_bytes_for_any_number_of_threads(photos, tmp_path)
 def test_pack_preprocesses_from_python_with_a_proof(photos, tmp_path):
     report = tundish.pack(
         photos, tmp_path / "a.tnd", resize="shortest=64", reencode="png", if_larger="replace",
-        prove=True, prove_sample=4,
+        prove=True, prove_samples=4,
     )  # fmt: skip
     assert report["proof"]["records"] == report["proof"]["equal"] == 4
     assert report["proof"]["different"] == []

@@ -1,4 +1,4 @@
-"""`tundish.pack(dataset, filter=..., limit=...)`: part of a Python dataset; existing targets."""
+"""`tundish.pack(dataset, filter=..., samples=...)`: part of a Python dataset; existing targets."""
 
 import pytest
 import tundish
@@ -34,7 +34,7 @@ def test_filters_by_label_judge_the_labels_of_the_samples(processes, tmp_path):
 
 
 def test_an_iterator_cannot_be_filtered(tmp_path):
-    for options in ({"filter": "label=0"}, {"limit": 2}, {"sample": "10%"}):
+    for options in ({"filter": "label=0"}, {"samples": 2}, {"subset": "10%"}):
         with pytest.raises(tundish.ArgumentError) as caught:
             tundish.pack(((pixels(i), i) for i in range(5)), tmp_path / "a.tnd", **options)
         assert "can only be iterated: pack all of it, then choose from that pack" in str(

@@ -163,7 +163,7 @@ def test_iterators_are_packed_to_their_end(tmp_path):
     seen = []
     report = tundish.pack(Stream(), tmp_path / "a.tnd", progress=seen.append)
     assert report["samples"] == 30
-    assert report["why_one_process"] == "it can only be iterated"
+    assert report["one_process_reason"] == "it can only be iterated"
     assert seen[-1]["samples"] == 30
     assert seen[-1]["samples_total"] == 0
     assert len(packed(((pixels(i), i) for i in range(30)), tmp_path, force=True)) == 30
@@ -324,7 +324,7 @@ def test_an_unpicklable_dataset_is_read_in_this_process(tmp_path, monkeypatch):
     monkeypatch.setattr("tundish.samples.worker_pool._WORTH_SECONDS", 0)
     report = tundish.pack(Unpicklable(), tmp_path / "a.tnd")
     assert report["processes"] == 0
-    assert "cannot be pickled" in report["why_one_process"]
+    assert "cannot be pickled" in report["one_process_reason"]
     with pytest.raises(
         tundish.ArgumentError, match=r"(?s)cannot be pickled.*fix: pass processes=0"
     ):
@@ -338,7 +338,7 @@ class Set(list):
 data = Set([(bytes([i]), i) for i in range(20)])
 if len(sys.argv) > 2: tundish.samples.worker_pool._WORTH_SECONDS = 0
 report = tundish.pack(data, sys.argv[1], processes=None if len(sys.argv) > 2 else 1)
-print(report["why_one_process"])
+print(report["one_process_reason"])
 """
 
 

@@ -49,14 +49,81 @@ def reuse_pillow():
         yield image, i
 
 
+def pillow_file(i, kind="PNG"):
+    file = io.BytesIO()
+    Image.fromarray(np.full((4, 4, 3), i, np.uint8)).save(file, kind)
+    return file
+
+
+def reuse_file():
+    """Pillow reads the pixels of an opened file at their first use."""
+    buffer = io.BytesIO()
+    for i in range(40):
+        buffer.seek(0)
+        buffer.truncate()
+        buffer.write(pillow_file(i).getvalue())
+        yield Image.open(buffer), i
+
+
+def close_pillow_image():
+    for i in range(40):
+        with Image.open(pillow_file(i, "PNG" if i % 2 else "TIFF")) as image:
+            yield image, i
+
+
+def close_file():
+    for i in range(40):
+        with pillow_file(i) as file:
+            yield [Image.open(file), i]
+
+
 @pytest.mark.parametrize(
-    "samples", [reuse_array, reuse_tensor, reuse_dict, reuse_list, reuse_pillow]
+    "samples",
+    [
+        reuse_array,
+        reuse_tensor,
+        reuse_dict,
+        reuse_list,
+        reuse_pillow,
+        reuse_file,
+        close_pillow_image,
+        close_file,
+    ],
 )
 def test_an_iterator_may_reuse_its_buffers(samples, tmp_path):
     tundish.pack(samples(), tmp_path / "a.tnd", progress=False)
     dataset = tundish.Dataset(tmp_path / "a.tnd")
     assert dataset.targets == list(range(40))
     assert [int(np.asarray(dataset[i][0]).max()) for i in range(40)] == list(range(40))
+
+
+def test_a_list_of_paths_is_refused(tmp_path):
+    paths = [str(tmp_path), __file__]
+    with pytest.raises(tundish.ArgumentError, match="only their texts would be packed"):
+        tundish.pack(paths, tmp_path / "a.tnd", progress=False)
+    report = tundish.pack([*paths, "a text"], tmp_path / "a.tnd", progress=False)
+    assert report["samples"] == 3
+
+
+def test_a_closed_image_is_a_refused_sample(tmp_path):
+    closed = Image.open(pillow_file(1))
+    closed.close()
+    samples = [(pixels(0), 0), (closed, 1), (pixels(2), 2)]
+    report = tundish.pack(samples, tmp_path / "a.tnd", progress=False, skip_bad=True)
+    assert [row["sample"] for row in report["refused"]] == [1]
+    with pytest.raises(tundish.Error, match="TND-319"):
+        tundish.pack([(closed, 1)], tmp_path / "b.tnd", progress=False)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("named", [False, True])
+def test_the_first_samples_may_have_no_label(named, tmp_path):
+    labels = [None, None, 1, None, 0]
+    samples = [(pixels(i), label) for i, label in enumerate(labels)]
+    if named:
+        samples = [dict(zip(("image", "label"), sample, strict=True)) for sample in samples]
+    tundish.pack(samples, tmp_path / "a.tnd", progress=False)
+    assert tundish.Dataset(tmp_path / "a.tnd").targets == [-1, -1, 1, -1, 0]
 
 
 @pytest.mark.filterwarnings("error")

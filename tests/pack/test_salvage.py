@@ -144,7 +144,7 @@ def test_re_coded_jpegs_need_their_tables(lanes, tmp_path):
     assert "image folder" not in error["message"]
 
 
-@pytest.mark.parametrize("options", [["--tables", "builtin"], ["--codec", "keep"]])
+@pytest.mark.parametrize("options", [["--lanes-tables", "builtin"], ["--codec", "keep"]])
 def test_a_truncated_jpeg_pack_without_own_tables_is_recovered(lanes, tmp_path, options):
     result_json("pack", lanes[0], "-o", tmp_path / "whole.tnd", *options)
     data = (tmp_path / "whole.tnd").read_bytes()

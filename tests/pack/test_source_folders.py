@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import time
 
 import pytest
 
@@ -68,6 +69,27 @@ def test_a_loop_of_links_is_not_followed_forever(folder):
     (folder / "loop").symlink_to(folder, target_is_directory=True)
     before = [key for key in keys(folder) if not key.startswith(b"loop/")]
     assert len(before) == len(NAMES)
+
+
+def test_a_maze_of_links_is_refused_soon(tmp_path):
+    """Twelve folders that link to each other have over 100 million paths without a loop."""
+    names = [f"d{number}" for number in range(12)]
+    for name in names:
+        (tmp_path / "class" / name).mkdir(parents=True)
+        for other in set(names) - {name}:
+            (tmp_path / "class" / name / other).symlink_to(f"../{other}")
+    (tmp_path / "class" / "1.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    code, message = error_of("info", tmp_path, exit_code=1)
+    assert code == "TND-303"
+    assert "symbolic links lead to 20,001 folders that were reached before" in message
+
+
+def test_links_of_a_folder_without_images_to_itself_are_listed_once(tmp_path):
+    for number in range(100):
+        (tmp_path / f"link{number}").symlink_to(".", target_is_directory=True)
+    started = time.monotonic()
+    assert error_of("info", tmp_path, exit_code=1)[0] == "TND-302"
+    assert time.monotonic() - started < 60  # minutes, if each path is listed
 
 
 def test_an_empty_class_keeps_its_number_and_is_named(folder):

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tundish
+from PIL import Image
 
 from tests.helpers.format_batches import check_refused, check_same_batches
 from tests.helpers.program import needs_program
@@ -150,3 +151,26 @@ def test_a_label_of_another_type_is_refused_with_the_names(copy):
     assert "'box' cannot be the label: its type is another; there are: image/class/label" in message
     code, message = error_of("info", "--list", path, "--image", "nothing", exit_code=1)
     assert (code, "there are: image/encoded" in message) == ("TND-318", True)
+
+
+def test_the_fields_of_a_file_do_not_depend_on_earlier_openings(tmp_path):
+    """Two files repeat each other's names, so together their names are fields, and are in both indexes."""
+    shards = tmp_path / "shards"
+    shards.mkdir()
+    files = [shards / f"train-0000{number}-of-00002" for number in range(2)]
+    for number, file in enumerate(files):
+        folder = tmp_path / f"photos{number}"
+        for name in ("cat", "dog"):
+            (folder / name).mkdir(parents=True)
+            level = np.full((4, 4, 3), number, np.uint8)
+            Image.fromarray(level).save(folder / name / "1.png")
+        tundish.convert(folder, file, "tfrecord")
+    before = tundish.Loader(files[0], 1)
+    state, keys_before = before.state_dict(), keys(files[0])
+    together = tundish.Loader(shards, 1, as_dict=True)
+    assert "image/filename" in next(iter(together))
+    after = tundish.Loader(files[0], 1)
+    after.load_state_dict(state)
+    assert after.dataset.classes == ["cat", "dog"]
+    assert keys(files[0]) == keys_before
+    assert "image/filename" in next(iter(tundish.Loader(shards, 1, as_dict=True)))

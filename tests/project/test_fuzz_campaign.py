@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import re
 
 from tests.helpers.program import ROOT
 
@@ -25,10 +24,10 @@ stat::number_of_executed_units: 100
 
 def test_every_target_names_its_parser_and_is_built():
     built = (ROOT / "cmake" / "fuzz.cmake").read_text()
+    assert "file(GLOB fuzz_sources CONFIGURE_DEPENDS fuzz/*.cpp)" in built
     for name in NAMES:
         files = fuzz_campaign.parser_files(ROOT, name)
         assert any("src" in file.relative_to(ROOT).parts for file in files), name
-        assert re.search(rf"\b{name}\b", built), name
         assert list((ROOT / "fuzz" / "corpus" / name).iterdir()), name
 
 

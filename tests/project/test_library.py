@@ -3,8 +3,12 @@
 import ctypes
 import re
 
+import pytest
+import tundish
 from tundish._c import functions, handles, structs
+from tundish._c.library import lib
 
+from tests.helpers.loaders import opened
 from tests.helpers.program import ROOT
 
 HEADER = (ROOT / "include" / "tundish.h").read_text()
@@ -93,3 +97,19 @@ def test_the_constants_agree():
     assert ", ".join(f"{i} {name}" for i, name in enumerate(structs.DTYPES)) in " ".join(
         HEADER.split()
     )
+
+
+def test_a_tensor_that_a_batch_does_not_have_is_an_error(photos, monkeypatch):
+    real = lib.tundish_batch_tensor_info
+    with opened(photos.pack, 4, backend="numpy") as loader:
+        batches = iter(loader)
+        for number in (-1, 4):
+            with monkeypatch.context() as once:
+                once.setattr(
+                    lib,
+                    "tundish_batch_tensor_info",
+                    lambda batch, _, out, number=number: real(batch, number, out),
+                )
+                with pytest.raises(tundish.Error):
+                    next(batches)
+        assert len(next(batches)) == 2

@@ -70,7 +70,7 @@ def prove(proof: Proof, folder: Path, work: Path, options: Options, seed: int) -
     """Adds the results for the files of a folder. `work` gets the pack and the unpacked files."""
     files = sorted(folder.iterdir())
     pack = work / "packed.tnd"
-    words = ["--tables", options.tables, "--max-growth", str(options.max_growth), "--force"]
+    words = ["--lanes-tables", options.tables, "--max-growth", str(options.max_growth), "--force"]
     report = run(options.program, "pack", folder, "-o", pack, *words)
     proof.files += len(files)
     proof.jpeg_bytes += sum(file.stat().st_size for file in files)

@@ -145,6 +145,15 @@ def test_class_weights_with_a_mean_are_an_obstacle():
     assert "already" in Accumulate(2).obstacle(step)
 
 
+def test_class_weights_of_a_partial_with_a_mean_are_an_obstacle():
+    loss_fn = functools.partial(torch.nn.functional.cross_entropy, weight=torch.tensor([1.0, 9, 1]))
+    assert "class weights" in Accumulate(2).obstacle(sgd_step(model_of(), loss_fn))
+    summed = functools.partial(loss_fn, reduction="sum")
+    assert Accumulate(2).obstacle(sgd_step(model_of(), summed)) == ""
+    unweighted = functools.partial(loss_fn, weight=None)
+    assert Accumulate(2).obstacle(sgd_step(model_of(), unweighted)) == ""
+
+
 def test_a_plan_file_keeps_its_option():
     assert trick_from_json(Accumulate(4).as_json()) == Accumulate(4)
 

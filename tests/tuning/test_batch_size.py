@@ -1,6 +1,7 @@
 """find_batch_size: the smallest batch within 3 % of the best samples/s, not the largest one."""
 
 import random
+from collections import Counter
 
 import pytest
 import torch
@@ -8,7 +9,7 @@ from tundish import ArgumentError
 from tundish.tuning.job import Job
 from tundish.tuning.search import batch_size
 from tundish.tuning.search.batch_search import BatchSearch, DoesNotFit, SizeTiming, split_batch
-from tundish.tuning.search.batch_size import find_batch_size, resize_batch
+from tundish.tuning.search.batch_size import find_batch_size, report_of, resize_batch
 from tundish.tuning.step_graph import CannotCapture
 from tundish.tuning.tricks.autocast import Bf16
 from tundish.tuning.tricks.tf32 import TF32
@@ -37,8 +38,9 @@ class Machine:
         )
 
 
-def found(machine, **words):
-    return find_batch_size(None, measure=machine, **words)
+def found(machine, samples_per_update=None, **words):
+    search = BatchSearch(machine, **words)
+    return report_of(search, search.run(), samples_per_update)
 
 
 def test_a_planted_knee_is_found():
@@ -129,17 +131,36 @@ def test_a_size_whose_predicted_memory_is_far_beyond_the_cap_is_not_tried():
 
 
 def test_where_eight_do_not_fit_smaller_sizes_are_tried():
-    report = found(Machine(memory=3), wanted=32)
+    report = found(Machine(memory=3), samples_per_update=32)
     assert (report.batch, report.micro_batch, report.accumulate) == (2, 2, 16)
     with pytest.raises(ArgumentError, match=r"not even one sample fits: 1 does not fit.*\n  fix:"):
         found(Machine(memory=0))
 
 
+@pytest.mark.parametrize(("always_fits", "answer"), [(4, 4), (1, 1), (0, None)])
+def test_a_size_that_fits_only_once_is_replaced_by_a_smaller_one(always_fits, answer):
+    measured = Counter()
+
+    def measure(batch):
+        measured[batch] += 1
+        fits = batch <= always_fits or measured[batch] == 1
+        return SizeTiming(0.001 * batch, 100 if fits else 200)
+
+    search = BatchSearch(measure, memory_cap_bytes=150, largest=16)
+    if answer is None:
+        with pytest.raises(ArgumentError, match="not even one sample fits"):
+            search.run()
+    else:
+        assert search.run() == answer
+    assert max(measured.values()) <= 3
+
+
 def test_a_wanted_batch_that_does_not_fit_is_accumulated():
-    report = found(Machine(rate=lambda batch: min(batch, 64) * 10, memory=100), wanted=512)
+    machine = Machine(rate=lambda batch: min(batch, 64) * 10, memory=100)
+    report = found(machine, samples_per_update=512)
     assert (report.batch, report.micro_batch, report.accumulate) == (64, 64, 8)
     assert "8 micro-batches of 64" in str(report)
-    fits = found(Machine(rate=lambda batch: min(batch, 64) * 10, memory=100), wanted=88)
+    fits = found(Machine(rate=lambda batch: min(batch, 64) * 10, memory=100), samples_per_update=88)
     assert (fits.micro_batch, fits.accumulate) == (88, 1)
 
 
@@ -169,15 +190,15 @@ def test_the_report_as_text_marks_the_answer():
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        ({"within": 1.0}, "within"),
-        ({"wanted": 0}, "wanted"),
+        ({"tolerance": 1.0}, "tolerance"),
+        ({"samples_per_update": 0}, "samples_per_update"),
         ({"multiple": 0}, "multiple of 0"),
-        ({"largest": 4}, "largest=4"),
+        ({"max_batch_size": 4}, "max_batch_size=4"),
     ],
 )
 def test_invalid_arguments_are_refused(words, text):
     with pytest.raises(ArgumentError, match=text):
-        found(Machine(), **words)
+        find_batch_size(None, **words)
 
 
 def test_a_batch_is_repeated_or_cut_and_keeps_its_layout():
@@ -204,7 +225,7 @@ def job_of(model=None):
 def test_sizes_are_measured_in_a_separate_process():
     job = job_of()
     before = {name: value.clone() for name, value in job.model.state_dict().items()}
-    report = find_batch_size(job, largest=32, tricks=[Bf16()])
+    report = find_batch_size(job, max_batch_size=32, tricks=[Bf16()])
     assert {8, 16, 32} <= {point.batch for point in report.points}
     assert report.batch in (8, 16, 24, 32)
     assert report.device == "cpu"
@@ -220,7 +241,7 @@ def test_a_job_that_cannot_be_made_is_not_a_size_that_fails():
             ArgumentError,
             match=r"build_raises\(\) fails: the data set is not there\n  fix: call build_raises",
         ):
-            find_batch_size(jobs.build_raises, memory_cap_bytes=cap)
+            find_batch_size(jobs.build_raises, memory=cap)
 
 
 @pytest.mark.usefixtures("warm_trials")
@@ -234,7 +255,7 @@ def test_progress_names_every_size_and_its_clock_runs():
         __call__ = list.append
 
     shown = Shown()
-    find_batch_size(job_of(), largest=16, progress=shown)
+    find_batch_size(job_of(), max_batch_size=16, progress=shown)
     assert shown[:3] == ["the job", "8 samples", "16 samples"]
     assert shown.ticks > 0
 
@@ -247,13 +268,13 @@ def test_a_model_limited_to_one_batch_size_is_reported():
     with pytest.raises(
         ArgumentError, match=r"fails with a batch of 8 samples: .*\n  fix: make the model"
     ):
-        find_batch_size(job_of(fixed), largest=16)
+        find_batch_size(job_of(fixed), max_batch_size=16)
 
 
 @pytest.mark.usefixtures("warm_trials")
 def test_a_trick_that_cannot_be_applied_is_named():
     with pytest.raises(ArgumentError, match="TF32"):
-        find_batch_size(job_of(), largest=16, tricks=[TF32()])
+        find_batch_size(job_of(), max_batch_size=16, tricks=[TF32()])
 
 
 def test_out_of_memory_is_caught_and_what_was_made_is_released(monkeypatch):
@@ -304,7 +325,7 @@ def test_a_process_that_dies_of_a_large_batch_is_replaced():
 
     hungry = torch.nn.Sequential(Hungry(32, 4))
     with pytest.raises(ArgumentError, match="pickled"):
-        find_batch_size(job_of(hungry), largest=64)  # a class defined inside a function
+        find_batch_size(job_of(hungry), max_batch_size=64)  # a class defined inside a function
 
     class Child(batch_size.InChild):
         def __init__(self):

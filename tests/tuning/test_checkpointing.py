@@ -246,6 +246,16 @@ def test_a_block_whose_second_pass_would_differ_is_refused(block, text):
         step((torch.randn(4, 6), torch.randint(4, (4,))))
 
 
+def test_a_buffer_that_changes_only_in_training_is_found_after_a_pass_in_eval_mode():
+    block = nn.utils.parametrizations.spectral_norm(nn.Linear(6, 4))
+    step = sgd_step(nn.Sequential(nn.Linear(6, 6), block))
+    Checkpointing(("1",)).apply(step)
+    step.model.eval()(torch.randn(4, 6))  # with autograd
+    step.model.train()
+    with pytest.raises(ArgumentError, match=r"1 changes its buffer parametrizations.weight.0._u"):
+        step((torch.randn(4, 6), torch.randint(4, (4,))))
+
+
 def test_obstacles_are_named():
     step = network_step()
     for blocks, text in (

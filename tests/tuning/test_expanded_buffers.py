@@ -45,7 +45,7 @@ def test_memory_is_predicted_without_changing_the_model() -> None:
 
 def test_blocks_are_chosen_despite_expanded_buffers() -> None:
     made = job()
-    choose_blocks(made, target_bytes=1)
+    choose_blocks(made, activation_memory=1)
     assert float(made.model.seen) == 0
 
 

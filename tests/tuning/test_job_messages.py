@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 import torch
+import tundish
 from tundish import ArgumentError
 from tundish.tuning.job import JobSource, as_job, source_of
 
@@ -55,7 +56,13 @@ def frozen():
     return torch.nn.Linear(4, 2).requires_grad_(False)
 
 
+def flat_job():
+    model = torch.nn.Linear(4, 2)
+    return {"model": model, "optimizer": tundish.optim.flatten(model).optimizer(torch.optim.SGD)}
+
+
 WRONG = [
+    (flat_job(), "the optimizer has flat parameters, which cannot be tuned", "without flatten()"),
     ({"model": None}, "the model is a NoneType, not a torch.nn.Module", "in this order: model"),
     ({"model": frozen()}, "no parameter of the model requires a gradient", "requires_grad = True"),
     ({"model": torch.nn.ReLU()}, "nothing to train", "requires_grad = True"),

@@ -103,4 +103,4 @@ def test_find_batch_size_gives_the_same_fix():
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
     job = Job(model, optimizer, cross_entropy, [(torch.randn(10, 32), LABELS + 3)])
     with pytest.raises(ArgumentError, match=r"batch of 8 samples: Target.*\n  fix: labels must be"):
-        find_batch_size(job, largest=16)
+        find_batch_size(job, max_batch_size=16)

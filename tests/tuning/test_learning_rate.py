@@ -65,6 +65,21 @@ def test_a_scheduler_that_was_there_before_does_not_bring_the_old_rate_back():
     assert rates(optimizer) == pytest.approx([0.1])
 
 
+@pytest.mark.parametrize("new", [1024, 64])
+def test_a_rate_in_a_tensor_keeps_its_memory(new):
+    first, second = parameters()
+    groups = [{"params": [first], "lr": torch.tensor(0.1)}, {"params": [second], "lr": 0.2}]
+    optimizer = torch.optim.SGD(groups)
+    tensor = rates(optimizer)[0]
+    names = run(scale_learning_rate(optimizer, 256, new, warmup_steps=10), optimizer)
+    for _ in range(12 if new > 256 else 0):
+        step(optimizer, names["warmup"])
+    assert rates(optimizer)[0] is tensor
+    assert [float(rate) for rate in rates(optimizer)] == pytest.approx(
+        [0.1 * new / 256, 0.2 * new / 256]
+    )
+
+
 def test_the_commented_line_joins_warmup_and_the_users_scheduler():
     optimizer = torch.optim.SGD(parameters(), lr=0.1)
     lines = scale_learning_rate(optimizer, 8, 32, warmup_steps=4)

@@ -103,6 +103,32 @@ def test_a_copy_trains_like_the_optimizer(
 
 
 @pytest.mark.parametrize(("kind", "options"), KINDS)
+def test_a_checkpoint_of_16_bit_parameters_has_the_types_of_the_optimizer(
+    kind: Any, options: dict[str, Any]
+) -> None:
+    def types(pair: Pair) -> Any:
+        saved = pair[1].state_dict()["state"]
+        return {
+            key: {name: getattr(value, "dtype", type(value)) for name, value in state.items()}
+            for key, state in saved.items()
+        }
+
+    ours, theirs = make(kind, options), make(kind, options)
+    for model, _ in (ours, theirs):
+        model.bfloat16()
+    step = Step(*ours, LOSS)
+    TRICK.apply(step)
+    for number in range(2):
+        inputs, targets = batch(number)
+        step((inputs.bfloat16(), targets))
+        theirs[1].zero_grad()
+        LOSS(theirs[0](inputs.bfloat16()), targets).backward()
+        theirs[1].step()
+    assert types(ours) == types(theirs)
+    assert types((None, copy.deepcopy(ours[1]))) == types(theirs)
+
+
+@pytest.mark.parametrize(("kind", "options"), KINDS)
 def test_two_plans_can_be_applied_at_once(kind: Any, options: dict[str, Any]) -> None:
     """A notebook cell that applies a plan runs twice."""
     ours, theirs = make(kind, options), make(kind, options)

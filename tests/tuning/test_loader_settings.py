@@ -6,7 +6,7 @@ import pytest
 import tundish
 from tundish import ArgumentError
 from tundish import transforms as T
-from tundish.tuning.loader_settings import noise, stages, tune_loader
+from tundish.tuning.loader_settings import measure_settings, noise, stages, tune_loader
 
 
 class Machine:
@@ -25,7 +25,8 @@ class Machine:
         return Loader(self, settings)
 
     def tune(self, cpus=4, **words):
-        return tune_loader(self.make, clock=self.clock, cpus=cpus, seconds=100.0, **words)
+        tried = stages({}, cpus)
+        return measure_settings(self.make, tried, 100.0, clock=self.clock, **words)
 
 
 class Loader:
@@ -105,12 +106,8 @@ def test_what_the_machine_prefetched_between_turns_is_not_counted():
                 yield [0] * 8, [0] * 8
 
     machine = Machine(None)
-    report = tune_loader(
-        lambda **settings: Prefetching(machine, settings),
-        clock=machine.clock,
-        cpus=4,
-        seconds=100.0,
-    )
+    machine.make = lambda **settings: Prefetching(machine, settings)
+    report = machine.tune()
     assert report.settings == {}
     assert report.default_samples_per_s == pytest.approx(40.0)
 

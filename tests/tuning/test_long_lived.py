@@ -43,7 +43,7 @@ def job_of(model):
 
 
 def places(found):
-    return [(one.why, one.file, one.line) for one in found]
+    return [(one.reason, one.file, one.line) for one in found]
 
 
 def test_a_list_that_collects_outputs_grows():
@@ -82,7 +82,7 @@ def test_losses_without_a_backward_pass_keep_every_activation():
         losses.append(job.loss_fn(job.model(batch[0]), batch[1]))  # no no_grad()
 
     found = {one.line: one for one in find_long_lived(evaluate, job.batches[0])}
-    assert found[line_with("hidden")].why == "grows"
+    assert found[line_with("hidden")].reason == "grows"
     assert found[line_with("hidden")].bytes >= 4 * 8 * 50 * 4
     assert not find_long_lived(torch.no_grad()(evaluate), job.batches[0])[0].holds_graph
 
@@ -90,7 +90,7 @@ def test_losses_without_a_backward_pass_keep_every_activation():
 def test_a_detached_copy_holds_no_graph():
     outputs = []
     found = find_long_lived(job_of(Net(lambda x: outputs.append(x.detach().clone()))))
-    assert [one.why for one in found] == ["grows"]
+    assert [one.reason for one in found] == ["grows"]
     assert not found[0].holds_graph
 
 
@@ -134,7 +134,7 @@ def test_a_tensor_that_idles_at_the_peak_is_named():
 def test_a_plain_step_leaves_nothing_behind():
     for name in ("resnet", "vit"):
         found = find_long_lived(image_job(name, optimizer=torch.optim.AdamW), steps=2)
-        assert [str(one) for one in found if one.why != "idle"] == []
+        assert [str(one) for one in found if one.reason != "idle"] == []
 
 
 def test_an_optimizer_whose_constructor_failed_owns_nothing():

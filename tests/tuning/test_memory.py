@@ -69,7 +69,7 @@ def test_tensors_saved_by_autograd_are_counted_until_backward():
 SETTINGS = [
     {},
     {"autocast": torch.bfloat16},
-    {"accumulate": 2, "clip_norm": 1.0, "channels_last": True},
+    {"accumulate": 2, "max_norm": 1.0, "channels_last": True},
 ]
 
 
@@ -187,6 +187,22 @@ def test_gradients_that_are_not_dropped_are_there_in_the_forward_pass(set_to_non
     predicted = predict_memory(step_of(job, set_to_none=set_to_none), batch)
     in_forward = predicted.phases["forward"]["gradients"]
     assert in_forward == (0 if set_to_none else predicted.gradients)
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_optimizer_of_the_engine_is_the_reason_for_small_batches():
+    def prediction(kind):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(20, 30), nn.Linear(30, 10))
+        batch = (torch.randn(8, 20), torch.randint(10, (8,)))
+        return predict_memory(Job(model, kind(model.parameters()), nn.CrossEntropyLoss(), [batch]))
+
+    ours, theirs = prediction(tundish.optim.AdamW), prediction(torch.optim.AdamW)
+    assert ours.method == "small batches"
+    assert ours.reason == "AdamW of tundish.optim needs the memory of its tensors"
+    assert (ours.parameters, ours.gradients) == (theirs.parameters, theirs.gradients)
+    assert is_close(ours.optimizer, theirs.optimizer)
+    assert is_close(ours.peak, ours.parameters + ours.gradients + ours.optimizer + ours.batch)
 
 
 def test_activations_of_a_simple_layer_match_a_count_by_hand():

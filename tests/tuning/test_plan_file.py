@@ -89,7 +89,7 @@ def test_the_field_is_named_with_the_reason(change, said, tmp_path):
     first, second = str(error.value).splitlines()
     assert first.startswith(f"{path} is not a plan: ")
     assert said in first
-    assert second == f"  fix: make it again: tundish tune FILE:FUNCTION -o {path}"
+    assert second == f"  fix: make it again: tundish tune FILE:FUNCTION -f -o {path}"
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,8 @@ def test_a_whole_number_may_have_a_decimal_point(tmp_path):
 def test_own_may_be_a_single_string(tmp_path):
     own = {"name": "no_wait", "own": "elsewhere.py:NoWait"}
     path = saved(tmp_path, set_at("tricks", 0, to=own))
-    names = [trick.name for trick in tundish.load_plan(path, own=PLANTED).tricks]
+    names = [trick.name for trick in tundish.load_plan(path, custom_tricks=PLANTED).tricks]
     assert "no_wait" in names
     wrong = saved(tmp_path, set_at("tricks", 0, to={**own, "depth": 3}))
     with pytest.raises(tundish.ArgumentError, match=r"tricks\[0\]: .* has no option 'depth'"):
-        tundish.load_plan(wrong, own=[PLANTED])
+        tundish.load_plan(wrong, custom_tricks=[PLANTED])

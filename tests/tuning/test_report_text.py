@@ -113,7 +113,7 @@ def test_the_last_line_says_where_own_tricks_are(monkeypatch, tmp_path):
         own = {"name": "no_wait", "own": f"{path}:NoWait"}
         report.rows[-1].tricks = [*report.rows[-1].tricks, own]
     last = report_text(report, 80, plan="plan.json").splitlines()[-1]
-    load = 'tundish.load_plan("plan.json", own=["tricks.py:NoWait", "/elsewhere/tricks.py:NoWait"])'
+    load = 'tundish.load_plan("plan.json", custom_tricks=["tricks.py:NoWait", "/elsewhere/tricks.py:NoWait"])'
     assert f"step = {load}.apply(" in last
     page = report_page(report, None, "other.json")
     assert escape(load.replace("plan.json", "other.json")) in page

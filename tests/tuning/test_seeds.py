@@ -166,10 +166,20 @@ def test_cuda_that_was_used_before_is_reported(monkeypatch):
     assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":16:8"
 
 
-@pytest.mark.parametrize("seed", [-1, 2**32, 1.5, "1", True])
+@pytest.mark.parametrize("seed", [-1, 2**32, 1.5, "1", True, np.int64(-1), np.float64(1)])
 def test_an_invalid_seed_is_refused(seed):
     with pytest.raises(tundish.ArgumentError, match="fix: pass an integer from 0 to 4294967295"):
         seed_everything(seed)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint32])
+def test_integers_of_numpy_are_seeds(kind):
+    seed_everything(7)
+    expected = random.random(), np.random.rand(), torch.rand(1).item()
+    seeds = seed_everything(kind(7))
+    assert type(seeds.seed) is int
+    assert os.environ["PYTHONHASHSEED"] == "7"
+    assert (random.random(), np.random.rand(), torch.rand(1).item()) == expected
 
 
 def test_an_invalid_mode_is_refused():

@@ -58,7 +58,7 @@ def weights(model: nn.Module) -> torch.Tensor:
 def test_a_step_without_tricks_is_the_plain_loop(clip: float | None) -> None:
     ours, theirs = made(), made()
     step = Step(*ours[:3])
-    step.clip_norm = clip
+    step.max_norm = clip
     losses = [float(step(batch)) for batch in some_batches()]
     assert losses == plain_loop(theirs, some_batches(), clip)
     assert torch.equal(weights(ours[0]), weights(theirs[0]))

@@ -121,11 +121,14 @@ def test_unsupported_optimizers_are_named() -> None:
     weight = nn.Parameter(torch.zeros(3))
     hooked = torch.optim.SGD([weight], lr=0.1)
     hooked.register_step_post_hook(lambda *words: None)
+    with pytest.warns(UserWarning, match="duplicate parameters"):
+        twice = torch.optim.SGD([weight, weight], lr=0.1)
     for optimizer, word in (
         (Own([weight], lr=0.1), "Own is not torch's"),
         (torch.optim.RMSprop([weight]), "RMSprop is not torch's"),
         (torch.optim.Adam([weight], amsgrad=True), "amsgrad=True"),
         (hooked, "hooks"),
+        (twice, "lists a parameter twice"),
         (torch.optim.SGD([nn.Parameter(torch.zeros(3).double())], lr=0.1), "float32"),
     ):
         model = nn.Linear(3, 3)

@@ -40,7 +40,9 @@ def plan() -> Iterator[tundish.Plan]:
         patch.setattr(tuner, "FIRST_STEPS", 15)
         patch.setattr(pool, "TURN_S", 0.1)
         use_warm_trials(patch)
-        yield tundish.tune(planted.build, quick=True, select=["fused_optimizer"], own=names)
+        yield tundish.tune(
+            planted.build, quick=True, select=["fused_optimizer"], custom_tricks=names
+        )
 
 
 def test_the_good_trick_is_kept(plan: tundish.Plan) -> None:
@@ -74,7 +76,7 @@ def test_the_command_is_the_whole_one(plan: tundish.Plan) -> None:
     assert options.job.endswith(":build")
     assert options.quick
     assert options.select == ["fused_optimizer"]
-    assert [one.rpartition(":")[2] for one in options.own] == OWN
+    assert [one.rpartition(":")[2] for one in options.custom_trick] == OWN
 
 
 def test_no_files_or_processes_remain(plan: tundish.Plan) -> None:
@@ -85,10 +87,12 @@ def test_the_plan_trains_the_users_objects(plan: tundish.Plan, tmp_path: Path) -
     plan.save(tmp_path / "plan.json")
     with pytest.raises(
         tundish.ArgumentError,
-        match=r"has a trick of your own, NoWait\n  fix: name its file.*load_plan\(.*, own=.*--own FILE:NoWait",
+        match=r"has a trick of your own, NoWait\n  fix: name its file.*load_plan\(.*, custom_tricks=.*--custom-trick FILE:NoWait",
     ):
         tundish.load_plan(tmp_path / "plan.json")
-    loaded = tundish.load_plan(tmp_path / "plan.json", own=[f"{HERE / 'planted.py'}:NoWait"])
+    loaded = tundish.load_plan(
+        tmp_path / "plan.json", custom_tricks=[f"{HERE / 'planted.py'}:NoWait"]
+    )
     assert loaded.tricks == plan.tricks
     assert loaded.changes() == []
     torch.manual_seed(0)
@@ -128,7 +132,7 @@ def test_any_bytes_load_as_a_plan_or_raise_an_error(plan: tundish.Plan, tmp_path
                 del data[at : at + draw.randint(1, 200)]
         path.write_bytes(bytes(data))
         try:
-            tundish.load_plan(path, own=[f"{HERE / 'planted.py'}:NoWait"])
+            tundish.load_plan(path, custom_tricks=[f"{HERE / 'planted.py'}:NoWait"])
         except tundish.ArgumentError as error:
             refused += "is not a plan" in str(error)
     assert refused > 100
@@ -190,11 +194,14 @@ def test_a_step_that_fails_by_itself_is_reported(build: Any, text: str) -> None:
     [
         ({"select": ["warp"]}, "unknown trick 'warp'"),
         ({"ignore": ["warp"]}, "unknown trick 'warp'"),
-        ({"own": ["nowhere.py:A"]}, "no such file"),
-        ({"own": [f"{HERE / 'planted.py'}:Net"]}, "is not a trick"),
-        ({"own": ["planted.py"]}, "is not FILE:CLASS"),
-        ({"own": [f"{HERE / 'planted.py'}:HalfDone"]}, r"has no apply\(\) or no undo\(\)"),
-        ({"own": f"{HERE / 'planted.py'}:Nothing"}, "has no class Nothing"),
+        ({"custom_tricks": ["nowhere.py:A"]}, "no such file"),
+        ({"custom_tricks": [f"{HERE / 'planted.py'}:Net"]}, "is not a trick"),
+        ({"custom_tricks": ["planted.py"]}, "is not FILE:CLASS"),
+        (
+            {"custom_tricks": [f"{HERE / 'planted.py'}:HalfDone"]},
+            r"has no apply\(\) or no undo\(\)",
+        ),
+        ({"custom_tricks": f"{HERE / 'planted.py'}:Nothing"}, "has no class Nothing"),
         ({"optimizer": 1}, "only with a model"),
     ],
 )

@@ -72,7 +72,7 @@ def test_a_run_prints_the_table_and_saves_the_plan(search, tmp_path, capsys):
 
 
 def test_every_option_reaches_the_search(search):
-    words = "--quick --minutes 1.5 --seed 7 --select bf16,compile --ignore fp16 --memory 12 -q"
+    words = "--quick --minutes 1.5 --seed 7 --select bf16,compile --ignore fp16 --memory 12GiB -q"
     assert tune("a.py:make", *words.split(), "-o", "x.json") == 0
     job, asked = search.asked
     asked.pop("progress")  # the fake called it
@@ -83,8 +83,8 @@ def test_every_option_reaches_the_search(search):
         "minutes": 1.5,
         "select": ["bf16", "compile"],
         "ignore": ["fp16"],
-        "own": [],
-        "memory_gb": 12.0,
+        "custom_tricks": [],
+        "memory": 12 * 2**30,
     }
 
 
@@ -147,16 +147,18 @@ def test_a_time_limit_is_no_failure(search):
     [
         ([], "FILE:FUNCTION is missing"),
         (["a.py:b", "--quik"], "did you mean --quick?"),
-        (["a.py:b", "c.py:d"], "what is 'c.py:d'?"),
+        (["a.py:b", "c.py:d"], "unknown argument 'c.py:d'"),
         (["a.py:b", "--minutes", "0"], "'0' is not a number above 0"),
         (["a.py:b", "--minutes", "nan"], "'nan' is not a number above 0"),
-        (["a.py:b", "--memory", "much"], "'much' is not a number above 0"),
+        (["a.py:b", "--memory", "much"], "'much' is not a size such as 40GiB"),
+        (["a.py:b", "--memory", "40"], "'40' is 40 bytes; give a unit, such as 40GiB"),
+        (["batch-size", "a.py:b", "--memory", "0GiB"], "'0GiB' is not a size such as 40GiB"),
         (["a.py:b", "--seed", "x"], "--seed"),
         (["a.py:b", "--select", ","], "names no trick"),
         (["a.py:b", "--select", "bf61"], "unknown trick 'bf61'; did you mean bf16?"),
         (["a.py:b", "--ignore", "x"], "fix: use one of strict_fp32, torch_defaults"),
         (["a.py:b", "--select", "tf32", "--ignore", "tf32"], "in --select and in --ignore"),
-        (["a.py:b", "--slower-than", "3"], "what is '--slower-than'?"),
+        (["a.py:b", "--slower-than", "3"], "unknown option '--slower-than'"),
         (["a.py:b", "-o", "no/where.json"], "there is no folder"),
         (["a.py:b", "--tricks", "bf16"], "tundish: --tricks is now --select\n"),
         (["a.py:b", "--without=bf16"], "tundish: --without is now --ignore\n"),
@@ -165,19 +167,20 @@ def test_a_time_limit_is_no_failure(search):
             "tundish: --check is now tundish tune remeasure PLAN FILE:FUNCTION\n",
         ),
         (
-            ["a.py:b", "--batch-size", "--memory", "4"],
+            ["a.py:b", "--batch-size", "--memory", "4GiB"],
             "tundish: --batch-size is now tundish tune batch-size FILE:FUNCTION\n",
         ),
-        (["remeasur", "p.json", "a.py:b"], "what is 'remeasur'?; did you mean remeasure?"),
+        (["remeasur", "p.json", "a.py:b"], "unknown argument 'remeasur'; did you mean remeasure?"),
         (["remeasure"], "PLAN is missing"),
         (["remeasure", "p.json"], "fix: tundish tune remeasure train.py:build"),
         (["remeasure", "p.json", "a.py:b"], "p.json: no such file"),
         (["remeasure", "p.json", "a.py:b", "--slower-than", "-1"], "'-1' is not a percentage"),
-        (["remeasure", "p.json", "a.py:b", "-o", "q.json"], "what is '-o'?"),
+        (["remeasure", "p.json", "a.py:b", "-o", "q.json"], "unknown option '-o'"),
         (["batch-size"], "FILE:FUNCTION is missing"),
-        (["batch-size", "a.py:b", "-o", "x"], "what is '-o'?"),
-        (["batch-size", "a.py:b", "--quick"], "what is '--quick'?"),
-        (["batch-size", "a.py:b", "--tricks", "bf61"], "did you mean bf16?"),
+        (["batch-size", "a.py:b", "-o", "x"], "unknown option '-o'"),
+        (["batch-size", "a.py:b", "--quick"], "unknown option '--quick'"),
+        (["batch-size", "a.py:b", "--select", "bf61"], "did you mean bf16?"),
+        (["batch-size", "a.py:b", "--tricks", "bf16"], "tundish: --tricks is now --select\n"),
     ],
 )
 def test_invalid_arguments_are_explained_and_nothing_is_tried(search, capsys, words, said):
@@ -207,14 +210,19 @@ def test_a_failing_trial_is_a_failure(search, capsys):
     assert "tundish: the baseline ran out of memory" in capsys.readouterr().err
 
 
-def test_a_file_that_is_no_plan_is_not_replaced(search, tmp_path, capsys):
+def test_a_file_that_exists_is_replaced_with_force_only(search, tmp_path, capsys):
     (tmp_path / "plan.json").write_text('{"mine": 1}')
     assert tune("train.py:build") == 2
-    assert "exists and is not a plan" in capsys.readouterr().err
+    assert "--output plan.json: exists already\n  fix: give another" in capsys.readouterr().err
+    assert tune("train.py:build", "-o", "new.json", "--html", "plan.json") == 2
+    assert "--html plan.json: exists already" in capsys.readouterr().err
     assert (tmp_path / "plan.json").read_text() == '{"mine": 1}'
     assert search.asked is None
     assert tune("train.py:build", "-q", "-o", "other.json") == 0
-    assert tune("train.py:build", "-q", "-o", "other.json") == 0
+    assert tune("train.py:build", "-q", "-o", "other.json") == 2
+    assert tune("train.py:build", "-q", "-o", "other.json", "-f") == 0
+    assert tune("train.py:build", "-q", "--force") == 0
+    assert load_plan(tmp_path / "plan.json").tricks
 
 
 def measured(scale, device="NVIDIA H200", gain=4.6):
@@ -301,12 +309,12 @@ def knee():
 
 def test_a_batch_size_is_found_within_the_memory_and_with_the_tricks(search, capsys, tmp_path):
     search.act = knee
-    words = "--memory 40 --tricks bf16,channels_last --seed 3"
+    words = "--memory 40GiB --select bf16,channels_last --seed 3"
     assert tune("batch-size", "train.py:build", *words.split()) == 0
     out, err = capsys.readouterr()
     job, asked = search.asked
     assert job == "train.py:build"
-    assert asked["memory_cap_bytes"] == 40 * 2**30
+    assert asked["memory"] == 40 * 2**30
     assert [trick.name for trick in asked["tricks"]] == ["channels_last", "bf16"]
     assert asked["seed"] == 3
     assert "     16       1,600      10.00        2.00  <- use this" in out.splitlines()
@@ -319,7 +327,7 @@ def test_a_batch_size_is_found_within_the_memory_and_with_the_tricks(search, cap
 def test_a_batch_size_as_json_has_the_documented_keys(search, capsys):
     search.act = knee
     assert tune("batch-size", "a.py:b", "--json") == 0
-    assert search.asked[1]["memory_cap_bytes"] is None
+    assert search.asked[1]["memory"] is None
     values = json.loads(capsys.readouterr().out)
     assert values["batch"] == 16
     assert values["points"][1]["peak_bytes"] == 2**31

@@ -13,7 +13,8 @@ def test_a_plan_with_a_trick_of_the_users_own_may_be_replaced(search, tmp_path):
     values = json.loads((tmp_path / "plan.json").read_text())
     values["tricks"].append({"name": "mine", "own": "tricks.py:Mine"})
     (tmp_path / "plan.json").write_text(json.dumps(values))
-    assert tune("train.py:build", "-q") == 0
+    assert tune("train.py:build", "-q") == 2
+    assert tune("train.py:build", "-q", "--force") == 0
     assert "own" not in (tmp_path / "plan.json").read_text()
 
 

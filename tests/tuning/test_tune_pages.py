@@ -60,14 +60,14 @@ def test_the_commands_of_the_page_are_accepted(monkeypatch, tmp_path):
 def test_the_command_for_batch_sizes_names_known_tricks():
     (line,) = re.findall(r"^    tundish tune batch-size (.*)$", TUNE_PAGE, re.M)
     options = BATCH_SIZE.parse(line.split())
-    assert options.memory == 40
-    assert {*options.tricks} <= {kind.name for kind in TRICKS}
+    assert options.memory == 40 * 2**30
+    assert {*options.select} <= {kind.name for kind in TRICKS}
 
 
 def test_the_command_of_the_page_on_memory_is_accepted():
     page = (ROOT / "docs/training-memory.md").read_text()
     (line,) = re.findall(r"^    tundish tune (.*)$", page, re.M)
-    assert ARGUMENTS.parse(line.split()).memory == 20
+    assert ARGUMENTS.parse(line.split()).memory == 20 * 2**30
 
 
 def test_the_page_says_which_tricks_the_search_never_tries():
@@ -167,7 +167,7 @@ def test_the_example_of_max_autotune_reaches_the_compiler(tmp_path, monkeypatch)
 
 def test_the_commands_of_the_page_on_tricks_are_accepted():
     lines = re.findall(r"^    tundish tune (.*)$", TRICKS_PAGE, re.M)
-    assert [ARGUMENTS.parse(line.split()).own for line in lines] == [
+    assert [ARGUMENTS.parse(line.split()).custom_trick for line in lines] == [
         ["tricks.py:NoAuxiliaryHead"],
         ["autotune.py:MaxAutotune"],
     ]

@@ -24,7 +24,7 @@ from .structs import (
     TensorInfo,
 )
 
-ABI = 4
+ABI = 5
 OK, AGAIN, END, ERROR = range(4)
 
 # name: (result, arguments)
@@ -81,15 +81,15 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_resident_free": (None, [c_void_p]),
     "tundish_device_new": (DeviceHandle, [c_void_p, c_int32, c_void_p, c_void_p]),
     "tundish_device_enqueue": (c_int32, [c_void_p, c_void_p, POINTER(c_void_p)]),
-    "tundish_device_lead": (c_uint32, []),
-    "tundish_device_handed_over": (c_char_p, [c_void_p, c_int32, c_void_p]),
+    "tundish_device_prefetch_depth": (c_uint32, []),
+    "tundish_device_delivered": (c_char_p, [c_void_p, c_int32, c_void_p]),
     "tundish_device_decoding": (c_int32, [c_void_p]),
     "tundish_device_poll_completed": (c_int32, [c_void_p, POINTER(Refused)]),
-    "tundish_loader_enter_refused": (c_int32, [c_void_p, POINTER(Refused)]),
-    "tundish_device_forget": (None, [c_void_p]),
+    "tundish_loader_report_undecodable": (c_int32, [c_void_p, POINTER(Refused)]),
+    "tundish_device_abandon_iteration": (None, [c_void_p]),
     "tundish_device_free": (None, [c_void_p]),
     "tundish_batch_get_info": (None, [c_void_p, POINTER(BatchInfo)]),
-    "tundish_batch_tensor_info": (None, [c_void_p, c_int32, POINTER(TensorInfo)]),
+    "tundish_batch_tensor_info": (c_int32, [c_void_p, c_int32, POINTER(TensorInfo)]),
     "tundish_batch_tensor": (TensorHandle, [c_void_p, c_int32]),
     "tundish_batch_field": (
         c_int32,

@@ -150,7 +150,7 @@ class Arguments:
         positionals = [argument for argument in extra if not _is_option(argument)]
         if len(positionals) < len(extra):
             unknown = next(argument for argument in extra if _is_option(argument))
-            raise UsageError(f"what is {unknown!r}?{self._hint(unknown, self._names)}")
+            raise UsageError(f"unknown option {unknown!r}{self._hint(unknown, self._names)}")
         if self._command_after_dashes or self._ends_at_positional:
             options.command = rest
         else:
@@ -217,7 +217,7 @@ class Arguments:
         unknown = given[0] if hint else remaining[0]
         if not hint and self._command_after_dashes:
             hint = f"\n  fix: tundish {self.verb} -- {' '.join(given)}"
-        raise UsageError(f"what is {unknown!r}?{hint}")
+        raise UsageError(f"unknown argument {unknown!r}{hint}")
 
     def _hint(self, unknown: str, known: Sequence[str]) -> str:
         near = close_name(unknown.partition("=")[0], known)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
+from .._c.errors import ArgumentError
 from .arguments import Arguments
 from .option_values import name_list, percentage, whole_number
 
@@ -13,6 +16,17 @@ def add_select_ignore(arguments: Arguments, noun: str, where: str = "") -> None:
     more = f"; {where}" if where else ""
     arguments.option("--select", "A,B", f"only these {noun}s{more}", name_list(noun))
     arguments.option("--ignore", "A,B", f"all {noun}s except these", name_list(noun), [])
+
+
+def add_force(arguments: Arguments) -> None:
+    arguments.flag("-f,--force", "replace files that exist")
+
+
+def check_replaceable(option: str, file: str, force: bool) -> None:
+    """Raises ArgumentError if the file exists and --force is not given. Called before the work."""
+    if not force and os.path.isfile(file):  # not for pipes and devices
+        fix = "give another name, or replace it: --force"
+        raise ArgumentError(f"{option} {file}: exists already\n  fix: {fix}")
 
 
 def add_slower_than(arguments: Arguments, limit: float) -> None:

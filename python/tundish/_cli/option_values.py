@@ -9,6 +9,7 @@ from typing import TypeVar
 
 Value = TypeVar("Value")
 Converter = Callable[[str], Value]
+LEAST_MEMORY = 2**20
 
 
 def whole_number(least: int, most: int) -> Converter[int]:
@@ -38,6 +39,21 @@ def seconds() -> Converter[float]:
         if value is None or value < 0:
             raise ArgumentTypeError(f"{text!r} is not a number of seconds")
         return value
+
+    return convert
+
+
+def memory_size(parse: Converter[int]) -> Converter[int]:
+    """Refuses "40", which other programs read as GB. `parse`: raises ValueError."""
+
+    def convert(text: str) -> int:
+        try:
+            size = parse(text)
+        except ValueError:
+            raise ArgumentTypeError(f"{text!r} is not a size such as 40GiB") from None
+        if size < LEAST_MEMORY:
+            raise ArgumentTypeError(f"{text!r} is {size} bytes; give a unit, such as 40GiB")
+        return size
 
     return convert
 

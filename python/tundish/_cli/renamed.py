@@ -8,12 +8,18 @@ RENAMED_OPTIONS: dict[str, dict[str, str]] = {
         "--report": "--html",
         "--layers": "-v",
         "--env": "tundish env",
+        "--memory": "--memory-lines",
+        "--no-replay": "--no-cached-batches",
     },
     "doctor compare": {"--threshold": "--slower-than"},
+    "run": {"--node": "--node-rank"},
     "tune": {
         "--tricks": "--select",
         "--without": "--ignore",
+        "--own": "--custom-trick",
         "--check": "tundish tune remeasure PLAN FILE:FUNCTION",
         "--batch-size": "tundish tune batch-size FILE:FUNCTION",
     },
+    "tune remeasure": {"--own": "--custom-trick"},
+    "tune batch-size": {"--tricks": "--select"},
 }

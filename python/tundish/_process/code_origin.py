@@ -7,6 +7,8 @@ import sysconfig
 from types import FrameType
 
 _LIBRARIES = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")})
+# folders of packages, also of other environments on the path: `pip install --user`, Debian's Python
+_PACKAGES = ("/site-packages/", "/dist-packages/")
 # frameworks that run the training loop themselves
 _FRAMEWORKS = ("lightning", "pytorch_lightning", "accelerate", "transformers", "composer", "fastai")
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -15,7 +17,9 @@ _OURS = (_HERE, os.path.join(os.path.dirname(_HERE), "diagnosis", "probe"))
 
 
 def is_user_file(file: str) -> bool:
-    return not file.startswith((*_LIBRARIES, *_OURS, "<")) or file.startswith("<ipython")
+    if file.startswith((*_LIBRARIES, *_OURS, "<")):
+        return file.startswith("<ipython")
+    return not any(folder in file for folder in _PACKAGES)
 
 
 def is_own_file(file: str) -> bool:
@@ -44,8 +48,8 @@ def user_files(frame: FrameType | None) -> list[str]:
 
 def framework_name(file: str) -> str:
     """Returns the framework that an installed file belongs to, or ""."""
-    for library in _LIBRARIES:
-        if file.startswith(library + os.sep):
-            package = file[len(library) + 1 :].partition(os.sep)[0]
-            return package if package in _FRAMEWORKS else ""
+    for folder in (*(f"{library}{os.sep}" for library in _LIBRARIES), *_PACKAGES):
+        package = file.rpartition(folder)[2].partition(os.sep)[0] if folder in file else ""
+        if package in _FRAMEWORKS:
+            return package
     return ""

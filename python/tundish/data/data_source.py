@@ -1,4 +1,4 @@
-"""A path with facts that the bytes behind it do not contain. Accepted wherever a path is."""
+"""A path with facts that its data does not contain. Accepted wherever a path is."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class Dataset:
     A map-style dataset: works with torch.utils.data.DataLoader and survives fork and spawn. Pickling
     saves the path, not the data; unpickling refuses other data at that path (TND-603). `transform` is
     applied to the array, `target_transform` to the label. `mode` as in the Loader: with "L" an array is
-    (H, W) of uint8, with "I;16" (H, W) of uint16.
+    (H, W) of uint8, with "I;16" (H, W) of uint16, with "RGBA" (H, W, 4) of uint8.
     """
 
     def __init__(

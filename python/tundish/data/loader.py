@@ -160,7 +160,7 @@ class Loader:
             self._engine.new_window()
         return stats
 
-    def tuning(self) -> list[dict[str, Any]]:
+    def thread_changes(self) -> list[dict[str, Any]]:
         """Returns the newest 100 changes of threads="auto", oldest first.
 
         A change has at_s, threads (from), prefetch (prefetch_from), reason, and the rates samples_per_s

@@ -165,7 +165,7 @@ class Repeated(Order):
 def add_order(
     order: Any, options: dict[str, Any], lists: LoaderLists, sizes: Sequence[int]
 ) -> None:
-    """Adds an order for the engine: words and numbers to the options, arrays to the lists."""
+    """Adds an order for the engine: names and numbers to `options`, arrays to `lists`."""
     if not isinstance(order, Order):
         raise TypeError(
             f"{order!r} is not an order: use tundish.Subset, Weighted, Balanced, Repeated or Mixture"

@@ -8,8 +8,8 @@ The program makes, packs and verifies the dataset in a folder and then calls
                         demo made them, absolute if the user gave them, null if they came from an archive.
                         Without this file, the only *.tnd is used.
 
-It writes `report.html` beside it, only into a folder with the program's marker. Results go to stdout,
-messages to stderr.
+It writes `report.html` into FOLDER, which must have the program's marker. Results go to stdout, messages
+to stderr.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ page}, on one line"""
     )
     arguments.option("--work", "FOLDER", "folder with the pack and the images")
     about = "length of each timed run (2.5)"
-    arguments.option("--seconds", "S", about, positive_number(), 2.5)
+    arguments.option("--seconds", "SECONDS", about, positive_number(), 2.5)
     about = "timed runs of each loader (3)"
     arguments.option("--rounds", "N", about, whole_number(1, 1000), 3)
     about = "training steps; 0: enough for the dataset (0)"

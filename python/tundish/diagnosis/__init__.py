@@ -9,6 +9,7 @@
 DoctorCallback    `tundish.doctor` as a Lightning callback (docs/doctor.md)
 Verdict           what bounds the step: `verdict` of `tundish.doctor` and of the callback
 Layers            the table returned by `tundish.layers` (docs/doctor.md)
+CheckReport       findings of `tundish.check`, and the files that it could not check (docs/check.md)
 Finding           one line reported by `tundish.check` (docs/check.md)
 """
 
@@ -16,18 +17,19 @@ from typing import TYPE_CHECKING
 
 from .._lazy import lazy_names
 
-if TYPE_CHECKING:
-    from .lightning_callback import DoctorCallback
-    from .lint.finding import Finding
-    from .model_layers import Layers
-    from .verdict.verdict import Verdict
-
-__all__ = ["DoctorCallback", "Finding", "Layers", "Verdict"]
+if TYPE_CHECKING:  # "as": type checkers take these names as public
+    from .lightning_callback import DoctorCallback as DoctorCallback
+    from .lint.finding import CheckReport as CheckReport
+    from .lint.finding import Finding as Finding
+    from .model_layers import Layers as Layers
+    from .verdict.verdict import Verdict as Verdict
 
 _MODULES = {
+    "CheckReport": ".lint.finding",
     "DoctorCallback": ".lightning_callback",
     "Finding": ".lint.finding",
     "Layers": ".model_layers",
     "Verdict": ".verdict.verdict",
 }
-__getattr__, __dir__ = lazy_names(__name__, _MODULES, without_torch=["Finding"])
+__all__ = sorted(_MODULES)
+__getattr__, __dir__ = lazy_names(__name__, _MODULES, without_torch=[".lint."])

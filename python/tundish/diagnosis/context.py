@@ -25,15 +25,16 @@ class doctor:  # lower case like a verb, as tundish.check and tundish.tune
             train(model, loader)
         print(doctor.verdict)
 
-    steps     number of steps to measure; 0: at least 20 steps and at least 4 seconds
-    replay    feed cached batches for a few steps, which shows the step if loading were free. These steps
-              train on the same batches again. With False, the figure is computed instead
-    layers    measure every layer of the model in a few more steps
-    timeline  file for a timeline of 5 steps, for ui.perfetto.dev: torch's profiler, the threads of every
-              tundish.Loader, workers of torch's DataLoader (docs/doctor.md)
-    table     "simple" or "advanced": adds a table of the parts of a step, or also of functions, to the
-              printed verdict
-    memory    record which lines hold how much memory at the peak of a step
+    steps           number of steps to measure; 0: at least 20 steps and at least 4 seconds
+    cached_batches  feed cached batches for a few steps, which shows the step if loading were free.
+                    These steps train on the same batches again. With False, the figure is computed
+                    instead
+    layers          measure every layer of the model in a few more steps
+    timeline        file for a timeline of 5 steps, for ui.perfetto.dev: torch's profiler, the threads
+                    of every tundish.Loader, workers of torch's DataLoader (docs/doctor.md)
+    table           "simple" or "advanced": adds a table of the parts of a step, or also of functions,
+                    to the printed verdict
+    memory_lines    record which lines hold how much memory at the peak of a step
 
     The loop is found by its calls of torch optimizers. It must run in this process; other processes
     are not watched.
@@ -43,20 +44,20 @@ class doctor:  # lower case like a verb, as tundish.check and tundish.tune
         self,
         *,
         steps: int = 0,
-        replay: bool = True,
+        cached_batches: bool = True,
         layers: bool = True,
         timeline: str | os.PathLike[str] | None = None,
         table: str = "",
-        memory: bool = False,
+        memory_lines: bool = False,
     ) -> None:
         if steps < 0 or 0 < steps < 5:
             raise ValueError(f"steps={steps}: a verdict needs at least 5 steps")
         self._settings = Settings(steps=steps, stop=False)
-        if not replay:
-            self._settings.replayed = 0
+        if not cached_batches:
+            self._settings.cached_batches = 0
         self._timeline, self._table = os.fspath(timeline) if timeline else "", table
         check_recordings(self._timeline, table, "{}=")
-        set_recordings(self._settings, timeline=timeline, table=table, memory=memory)
+        set_recordings(self._settings, timeline=timeline, table=table, memory=memory_lines)
         if not layers:
             self._settings.layers = 0
         self._session: Session | None = None
@@ -65,7 +66,7 @@ class doctor:  # lower case like a verb, as tundish.check and tundish.tune
 
     @property
     def verdict(self) -> Verdict:
-        """Returns the verdict on the steps so far, and the final verdict after the block."""
+        """Returns the verdict on the steps so far; after the `with` block, the final verdict."""
         if self._verdict is not None:
             return self._verdict
         if self._session is None:

@@ -16,7 +16,7 @@ class FindingJson(TypedDict):
     check: str
     level: str
     text: str
-    remedy: str
+    fix: str
     page: str
     seconds: float | None
 
@@ -157,7 +157,7 @@ class PredictedJson(TypedDict):
 
 
 class LongLivedJson(TypedDict):
-    why: str
+    reason: str
     file: str
     line: int
     text: str
@@ -180,7 +180,7 @@ class MemoryJson(TypedDict):
     rest_bytes: int
     curve: CurveJson
     predicted: PredictedJson | None
-    predicted_failed: str
+    predicted_missing_reason: str
     long_lived: list[LongLivedJson]
     notes: list[str]
 
@@ -199,7 +199,7 @@ class FiguresJson(TypedDict):
     clock: str
     steps: int
     rare_steps: int
-    replayed: int
+    cached_batches: int
     ceiling_cpu_s: float
     few: bool
     host_parts: dict[str, float]
@@ -305,7 +305,7 @@ class ReportJson(OriginJson):
     torch: TorchJson | None
     gpu: GpuJson | None
     layers: LayersJson | None
-    layers_why: str
+    layers_missing_reason: str
     notes: list[str]
     ranks: list[RankJson]
     findings: list[FindingWithCodeJson]

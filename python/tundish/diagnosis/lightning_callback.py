@@ -17,33 +17,34 @@ class DoctorCallback(callback_base()):  # type: ignore[misc]
 
         Trainer(callbacks=[DoctorCallback()]).fit(model)
 
-    steps, replay, layers, timeline, table, memory    as in `tundish.doctor`
-    stop     end the training when everything is measured; otherwise it continues unwatched
-    quiet    print nothing
+    stop   end the training when everything is measured; otherwise it continues unwatched
+    quiet  print nothing
+
+    The other arguments are those of `tundish.doctor`.
     """
 
     def __init__(
         self,
         *,
         steps: int = 0,
-        replay: bool = True,
+        cached_batches: bool = True,
         layers: bool = True,
         stop: bool = False,
         quiet: bool = False,
         timeline: str | os.PathLike[str] | None = None,
         table: str = "",
-        memory: bool = False,
+        memory_lines: bool = False,
     ) -> None:
         super().__init__()
-        more: dict[str, Any] = {"timeline": timeline, "table": table, "memory": memory}
-        self._doctor = doctor(steps=steps, replay=replay, layers=layers, **more)
+        more: dict[str, Any] = {"timeline": timeline, "table": table, "memory_lines": memory_lines}
+        self._doctor = doctor(steps=steps, cached_batches=cached_batches, layers=layers, **more)
         self._stop, self._quiet = stop, quiet
         self._watching = False
         self._verdict: Verdict | None = None
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict on the steps so far, and the final verdict after `fit()`."""
+        """The verdict on the steps so far; after `fit()`, the final verdict."""
         if self._verdict is None and not self._watching:
             raise ArgumentError("no verdict before fit()\n  fix: call trainer.fit(model) first")
         return self._doctor.verdict if self._verdict is None else self._verdict

@@ -65,12 +65,12 @@ class Layers:
         lines = layers_text(self.values, LONG)
         for finding in self.findings:
             cost = f" ({finding['seconds'] * 1e3:.2f} ms)" if finding["seconds"] else ""
-            lines += ["", f"{finding['check']}: {finding['text']}{cost}", f"  {finding['remedy']}"]
+            lines += ["", f"{finding['check']}: {finding['text']}{cost}", f"  {finding['fix']}"]
         return "\n".join(lines) + "\n"
 
 
 def layers(
-    model: torch.nn.Module, batch: Any, *, loss: Loss | None = None, steps: int = 5
+    model: torch.nn.Module, batch: Any, *, loss_fn: Loss | None = None, steps: int = 5
 ) -> Layers:
     """Measures forward and backward of every layer and compares them with this machine's roof.
 
@@ -79,7 +79,7 @@ def layers(
     model    measured on its current device and in its current mode. Gradients, buffers and random
              states are restored
     batch    a tensor, a tuple or list of arguments, or a dict of named arguments
-    loss     function of the model's output; by default the sum of its floating-point tensors
+    loss_fn  function of the model's output alone; by default the sum of its floating-point tensors
     steps    number of timed steps, after one for warm-up and one that counts operations
 
     An enclosing autocast applies: with torch.autocast("cuda", torch.bfloat16):
@@ -92,7 +92,7 @@ def layers(
 
     def step() -> None:
         torch.clear_autocast_cache()  # as in a loop that enters autocast in every step
-        _scalar((loss or _sum)(_call(model, batch))).backward()
+        _scalar((loss_fn or _sum)(_call(model, batch))).backward()
         for parameter in model.parameters():
             parameter.grad = None
 
@@ -104,7 +104,7 @@ def layers(
         profile = measure_layers(model, step, threading.get_ident(), steps, host_s)
     values = layers_json(profile.result)
     if values is None:
-        raise ArgumentError(f"the layers cannot be measured: {profile.why}")
+        raise ArgumentError(f"the layers cannot be measured: {profile.missing_reason}")
     return Layers(values, check_layers(profile.result))
 
 
@@ -120,12 +120,12 @@ def _sum(output: Any) -> Any:
     parts = [tensor.float().sum() for tensor in tensors_in(output) if tensor.requires_grad]
     if not parts:
         raise ArgumentError(
-            "no output of the model requires a gradient\n  fix: layers(model, batch, loss=...)"
+            "no output of the model requires a gradient\n  fix: layers(model, batch, loss_fn=...)"
         )
     return torch.stack(parts).sum()
 
 
 def _scalar(value: Any) -> torch.Tensor:
     if not isinstance(value, torch.Tensor) or value.numel() != 1:
-        raise ArgumentError("loss= must return a scalar tensor")
+        raise ArgumentError("loss_fn= must return a scalar tensor")
     return value

@@ -1,4 +1,4 @@
-"""Options that record additional steps: --timeline, --table, --memory."""
+"""Options that record additional steps: --timeline, --table, --memory-lines."""
 
 from __future__ import annotations
 

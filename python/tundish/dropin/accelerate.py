@@ -12,6 +12,7 @@ from .._c.errors import Error, SampleError
 from ..data.gpu.device import device_of
 from ..data.loader import Loader
 from ..data.open_source import Source
+from ..data.settings import argument_checks as checks
 from .accelerate_report import Report, worker_text
 from .datasets.known_datasets import KnownDataset, recognize_dataset
 from .datasets.part_sources import open_parts
@@ -22,7 +23,7 @@ from .native_loader import ListedLoader, LoaderSpec, NativeLoader, OrderedLoader
 from .packs.packs import PackBeside
 from .proof import allowed_difference, check_first_sample, prove_batches
 from .rank_notes import notes_about_ranks
-from .reasons import NotTranslated, Reason
+from .reasons import NotTranslated, Reason, not_translated
 from .samplers import Epochs, epochs_of, shares_random_numbers
 from .torch_loader import TorchLoader
 from .translate import described, is_fixed, translate
@@ -40,7 +41,7 @@ class AccelerateRequest:
 
     device: Any
     pack: Any
-    prove: int
+    prove_batches: int
     own_order: bool
     seed: int | None
     options: dict[str, Any]
@@ -51,8 +52,8 @@ def accelerate(
     *,
     device: Any = None,
     pack: str | os.PathLike[str] | None = None,
-    prove: int = 0,
-    order: str = "tundish",
+    prove_batches: int = 0,
+    order_from: str = "tundish",
     seed: int | None = None,
     **options: Any,
 ) -> Any:
@@ -62,23 +63,22 @@ def accelerate(
         print(loader.report)
 
     The engine reads, decodes and augments datasets and transforms of torchvision, timm and Hugging Face.
-    Everything else keeps its code and torch's worker processes. `loader.report` shows the choice and the
-    reasons.
+    Everything else keeps its code and torch's worker processes. `loader.report` shows the reasons.
 
-    dataloader  a torch.utils.data.DataLoader; stays usable. Or an accelerated one: its DataLoader is
-                accelerated again if it has changed
-    device      "cuda" copies batches to that GPU ahead of the loop
-    pack        None reads the files. "train.tnd" names a pack of the files: used if it exists and holds these
-                files, otherwise made in the background and used from the next epoch on. "auto" does the
-                same with the name FOLDER.auto.tnd
-    prove       number of batches to compare with torch's code first; torch's code stays if they differ
-    order       "tundish" draws random orders with the engine, resumable anywhere; "sampler" always uses the
-                indices of the sampler
-    seed        seed of orders and augmentations; None takes the next number of the DataLoader's
-                generator or of torch's, or the seed of a DistributedSampler
-    options     arguments of tundish.Loader: threads, prefetch, memory, cache, memory_format (default
-                "contiguous", as in torch), on_error (default "fail", as in torch), max_bad, hang_warning,
-                decode, resident, trace, cache_dir, cache_dir_limit; no effect if torch's code stays
+    dataloader     a torch.utils.data.DataLoader; stays usable. Or an accelerated one: its DataLoader is
+                   accelerated again if it has changed
+    device         "cuda" copies batches to that GPU ahead of the loop
+    pack           None reads the files. "train.tnd" names a pack of the files: used if it exists and holds
+                   these files, otherwise made in the background and used from the next epoch on. "auto"
+                   does the same with the name FOLDER.auto.tnd
+    prove_batches  number of batches to compare with torch's code first; torch's code stays if they differ
+    order_from     "tundish" draws random orders with the engine, resumable anywhere; "sampler" always uses
+                   the indices of the sampler
+    seed           seed of orders and augmentations; None takes the next number of the DataLoader's
+                   generator or of torch's, or the seed of a DistributedSampler
+    options        arguments of tundish.Loader: threads, prefetch, memory, cache, memory_format, on_error,
+                   max_bad, hang_warning, decode, resident, trace, cache_dir, cache_dir_limit. Defaults as
+                   in torch: memory_format="contiguous", on_error="fail". No effect if torch's code stays
     """
     from torch.utils.data import DataLoader
 
@@ -89,23 +89,32 @@ def accelerate(
         return dataloader
     if not isinstance(dataloader, DataLoader):
         raise TypeError(_not_a_dataloader(dataloader))
+    _check_names(options, order_from)
+    place = device_of(device, "torch")
+    arguments = {"device": device, "pack": pack, "order_from": order_from, "seed": seed}
+    arguments |= options
+    engine_options = {"on_error": "fail", "memory_format": "contiguous", **options}
+    if seed is not None:
+        seed = checks.whole(seed, "seed")
+    to_prove = int(prove_batches) if isinstance(prove_batches, bool) else prove_batches or 0
+    to_prove = checks.whole(to_prove, "prove_batches", least=0)
+    own_order = order_from == "tundish"
+    request = AccelerateRequest(place, pack, to_prove, own_order, seed, engine_options)
+    loader = _loader(dataloader, request, arguments)
+    loader.report.notes += notes_about_ranks(dataloader)
+    loader.report.log_report()
+    return loader
+
+
+def _check_names(options: dict[str, Any], order_from: Any) -> None:
     unknown = [name for name in options if name not in OPTIONS]
     if unknown:
         raise TypeError(
             f"accelerate() has no argument {unknown[0]!r}: the DataLoader defines the contents of a batch; "
             f"of tundish.Loader's arguments it takes {', '.join(OPTIONS)}"
         )
-    if order not in ("tundish", "sampler"):
-        raise ValueError(f'order must be "tundish" or "sampler", not {order!r}')
-    place = device_of(device, "torch")
-    arguments = {"device": device, "pack": pack, "order": order, "seed": seed}
-    arguments |= options
-    engine_options = {"on_error": "fail", "memory_format": "contiguous", **options}
-    request = AccelerateRequest(place, pack, prove, order == "tundish", seed, engine_options)
-    loader = _loader(dataloader, request, arguments)
-    loader.report.notes += notes_about_ranks(dataloader)
-    loader.report.log_report()
-    return loader
+    if order_from not in ("tundish", "sampler"):
+        raise ValueError(f'order_from must be "tundish" or "sampler", not {order_from!r}')
 
 
 def _not_a_dataloader(given: Any) -> str:
@@ -132,7 +141,7 @@ def _kept(
     dataloader: Any, reasons: list[Reason], request: AccelerateRequest, arguments: dict[str, Any]
 ) -> TorchLoader:
     report = Report(False, worker_text(dataloader.num_workers), reasons=reasons)
-    if request.prove:
+    if request.prove_batches:
         report.proof = "none: torch makes the batches as before"
     return TorchLoader(dataloader, report, request.device, arguments)
 
@@ -140,7 +149,7 @@ def _kept(
 def _native(dataloader: Any, request: AccelerateRequest, arguments: dict[str, Any]) -> NativeLoader:
     """Returns a loader whose batches the engine makes. Raises NotTranslated if it cannot."""
     check_arguments(dataloader)
-    known = recognize_dataset(dataloader.dataset)
+    known = _known(dataloader.dataset)
     transforms = translate(known.transforms)
     epochs = epochs_of(dataloader, known, request.own_order)
     given = request.seed is not None or "seed" in epochs.options
@@ -166,8 +175,9 @@ def _native(dataloader: Any, request: AccelerateRequest, arguments: dict[str, An
     def prove(source: Source) -> None:
         """Compares batches of this source, the files or the pack, with torch's batches."""
         check_first_sample(dataloader.dataset, spec, source, allowed)
-        if request.prove:
-            report.proof = prove_batches(dataloader.dataset, spec, source, allowed, request.prove)
+        if request.prove_batches:
+            count = request.prove_batches
+            report.proof = prove_batches(dataloader.dataset, spec, source, allowed, count)
 
     try:
         source = open_parts(known.parts)
@@ -188,6 +198,16 @@ def _native(dataloader: Any, request: AccelerateRequest, arguments: dict[str, An
             raise
         reason = Reason(f"the engine refuses: {error}", "follow the message")
         raise NotTranslated(reason) from error
+
+
+def _known(dataset: Any) -> KnownDataset:
+    try:
+        return recognize_dataset(dataset)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:  # such as root=None
+        raise not_translated(
+            f"{type(dataset).__name__} has unusual attributes: {type(error).__name__}: {error}",
+            "keep the attributes that the dataset was made with",
+        ) from error
 
 
 def _is_of_options(

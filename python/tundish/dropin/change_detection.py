@@ -40,8 +40,8 @@ class Snapshot:
             raise _changed("the dataset")
         try:
             transforms = translate(self._known.transforms)
-        except NotTranslated:
-            raise _changed("the transforms of the dataset") from None
+        except NotTranslated as kept:
+            raise _changed(f"the transforms of the dataset ({kept.reasons[0].what})") from None
         if transforms != self._transforms:
             raise _changed("the transforms of the dataset")
 

@@ -19,7 +19,7 @@ _unused: weakref.WeakSet[LoaderSeed] = weakref.WeakSet()
 class LoaderSeed:
     """The seed of one loader: the next number of a generator, which use() draws.
 
-    Creating it draws nothing. Loaders that exist before any of them is iterated get different seeds.
+    Creating it draws nothing. Loaders that are all created before the first is iterated get different seeds.
 
     generator  a torch.Generator; None: torch's default generator
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from .datasets.parts import Names, Pixels
 from .forwarded_attributes import is_forwarded
 from .loader_seeds import LoaderSeed
 from .packs.packs import PackBeside
-from .samplers import Epochs, draw_list, order_of
+from .samplers import Epochs, SamplerGenerator, draw_worker_seed, order_of
 
 
 def as_list(batch: Any) -> Any:
@@ -44,6 +45,10 @@ class LoaderSpec:
     @property
     def seed(self) -> int:
         return int(self.epochs.options.get("seed", self._options["seed"]))
+
+    @property
+    def fails_on_error(self) -> bool:
+        return bool(self._options["on_error"] == "fail")
 
     def with_seed(self, seed: int) -> LoaderSpec:
         epochs = replace(self.epochs, options={**self.epochs.options, "seed": seed})
@@ -144,7 +149,7 @@ class NativeLoader:
         return self._dataloader
 
     def has_changed(self) -> bool:
-        """Returns whether the next epoch raises an error, because the DataLoader has changed."""
+        """Returns whether the DataLoader has changed, so that the next epoch raises an error."""
         try:
             self._snapshot.check()
         except RuntimeError:
@@ -173,9 +178,15 @@ class ListedLoader(NativeLoader):
     _epoch = -1
     _has_iterator = False
 
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._generator = SamplerGenerator(self._dataloader)
+        self._drawn_epoch = -1  # of the newest list
+
     def __iter__(self) -> Any:
         self._snapshot.check()
         self._switch_to_pack()
+        self._end_last_iteration()
         self._epoch += 1
         makes_iterator = not self._has_iterator
         self._has_iterator = self._dataloader.persistent_workers  # torch iterates with it again
@@ -191,14 +202,24 @@ class ListedLoader(NativeLoader):
     def draw(self, makes_iterator: bool) -> Any:
         """Returns an iterator over the batches of the sampler's next indices."""
         epochs = self._spec.epochs
-        numbers = draw_list(self._dataloader, self._spec.known, epochs.sampler, makes_iterator)
+        if makes_iterator:
+            draw_worker_seed(self._dataloader)
+        numbers = self._generator.draw(self._spec.known, epochs.sampler)
         self.close()
         self._loader = None  # its disk cache, if any, is complete for the next loader
         if len(numbers) < (epochs.batch_size if epochs.drop_last else 1):
             return iter(())
         self._loader = self._spec.loader(self._source, numbers)
         self._loader.set_epoch(self._epoch)
+        self._drawn_epoch = self._epoch
         return iter(self._loader)
+
+    def _end_last_iteration(self) -> None:
+        if self._loader is None:
+            return
+        epoch, position = self._loader._run.place
+        if epoch == self._drawn_epoch:  # otherwise the loop took all batches
+            self._generator.end_early(math.ceil(position / self._spec.epochs.batch_size))
 
     def set_epoch(self, epoch: int) -> None:
         """Sets the epoch of the next iteration, for the sampler and the augmentations."""
@@ -207,7 +228,7 @@ class ListedLoader(NativeLoader):
 
 
 class ListedIterator:
-    """Draws again if the sampler's epoch changes before the first batch: torch without workers draws with it."""
+    """Draws again if the sampler's epoch changes before the first batch, as torch without workers does."""
 
     def __init__(self, loader: ListedLoader, batches: Any) -> None:
         self._loader, self._batches = loader, batches
@@ -265,13 +286,18 @@ class OrderedLoader(NativeLoader):
 
     def follow_sampler(self) -> None:
         """Adopts the epoch of the sampler: some scripts call sampler.set_epoch(), even after iter()."""
-        epoch = getattr(self._spec.epochs.sampler, "epoch", None)
-        if isinstance(epoch, int) and epoch != self._seen_epoch:
+        if self._sees_other_epoch():
+            self._engine.set_epoch(self._seen_epoch)
+
+    def _sees_other_epoch(self) -> bool:
+        epoch, seen = getattr(self._spec.epochs.sampler, "epoch", None), self._seen_epoch
+        if isinstance(epoch, int):
             self._seen_epoch = epoch
-            self._engine.set_epoch(epoch)
+        return self._seen_epoch != seen
 
     def state_dict(self) -> dict[str, Any]:
         """Returns the position after the batches received so far, as a small dict of numbers and strings."""
+        self.follow_sampler()
         state = self._engine.state_dict()
         if self._source is self._files:
             return state
@@ -283,6 +309,7 @@ class OrderedLoader(NativeLoader):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continues where the state was saved, with its seed, from a pack or from the files."""
         self._use_seed(draws=False)  # the saved run drew the number
+        self._sees_other_epoch()  # an epoch that was set earlier does not move the state's place
         seed = state.get("seed") if isinstance(state, dict) else None
         if self._arguments["seed"] is None and isinstance(seed, int) and seed != self._spec.seed:
             self._spec, self._files_print = self._spec.with_seed(seed), None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 from collections.abc import Iterator
 from typing import Any
 
+from .._c.errors import SampleError
 from .._process.random_state import RandomState
 from ..data.loader import Loader
 from ..data.open_source import Source
@@ -18,6 +20,8 @@ from .reasons import not_translated
 from .translate import is_fixed
 
 _ROUNDING = 1e-5  # for floats: torch divides by 255, the engine multiplies by 1 / 255
+_MOST_TRIED = 100  # samples, to find a good one
+_COMMON_FACTOR = 50  # 1 / std, up to which _ROUNDING is enough
 # Options of a loader for a comparison: on the CPU, without traces.
 _HERE: dict[str, Any] = {"return_index": True, "device": None, "pin_memory": False, "trace": None}
 _HERE |= {"resident": False, "decode": "auto", "batch_transform": as_list}
@@ -43,8 +47,11 @@ def allowed_difference(transforms: list[Transform]) -> float | None:
     by_name: dict[str, Any] = {type(transform).__name__: transform for transform in transforms}
     floats = bool({"ToDtype", "Normalize"} & set(by_name))
     rounding, level = (_ROUNDING, 1 / 255) if floats else (0.0, 1.0)
-    if "Normalize" in by_name:
-        level /= min(by_name["Normalize"].std)
+    normalizes: list[Any] = [one for one in transforms if type(one).__name__ == "Normalize"]
+    # Normalize multiplies a difference by 1 / std: by 255, if the values become levels again.
+    factor: float = math.prod(1 / min(map(abs, transform.std)) for transform in normalizes)
+    level *= factor
+    rounding *= max(1.0, factor / _COMMON_FACTOR)
     newer = (
         int(PIL.__version__.split(".")[0]) >= 13
     )  # newer Pillow resizes some images differently, by one level
@@ -54,11 +61,26 @@ def allowed_difference(transforms: list[Transform]) -> float | None:
 def check_first_sample(
     dataset: Any, spec: LoaderSpec, source: Source, allowed: float | None
 ) -> None:
-    """Compares the first sample: structure, shape, type, label and, with fixed transforms, pixels."""
-    number = spec.known.numbers[:1]
-    single = {"batch_size": 1, "drop_last": False, "threads": 1}
-    with spec.loader(source, number, **single, **_HERE) as loader:
-        _compare_all(dataset, spec.known, loader, allowed, 1)
+    """Compares the first sample: structure, shape, type, label and, with fixed transforms, pixels.
+
+    If bad samples are left out or replaced, compares the first good one.
+    """
+    numbers = spec.known.numbers[: 1 if spec.fails_on_error else _MOST_TRIED]
+    single = {
+        "batch_size": 1,
+        "drop_last": False,
+        "threads": 1,
+        "on_error": "fail",
+        "max_bad": None,
+    }
+    for begin in range(len(numbers)):
+        try:
+            with spec.loader(source, numbers[begin : begin + 1], **single, **_HERE) as loader:
+                _compare_all(dataset, spec.known, loader, allowed, 1)
+            return
+        except SampleError:
+            if begin + 1 == len(numbers):
+                raise
 
 
 def prove_batches(

@@ -13,6 +13,7 @@ from typing import Any
 
 from ..data.order import Listed, Order, Repeated, Subset, Weighted
 from .datasets.known_datasets import KnownDataset, fits
+from .datasets.parts import by_index
 from .reasons import not_translated
 from .replaced_functions import is_replaced
 from .where_defined import where_defined
@@ -124,7 +125,7 @@ def _weighted_order(sampler: Any, given: Given, known: KnownDataset) -> Epochs |
 def _subset_order(sampler: Any, given: Given, known: KnownDataset) -> Epochs | None:
     import numpy as np
 
-    indices = np.asarray(sampler.indices)
+    indices = np.asarray(by_index(sampler.indices))
     if indices.ndim != 1 or len(indices) == 0 or indices.dtype.kind not in "iu":
         return None
     if not fits(indices, len(known.numbers)):
@@ -182,15 +183,15 @@ def shares_random_numbers(dataloader: Any, sampler: Any) -> bool:
     return dataloader.num_workers == 0 and not own
 
 
-def draw_list(dataloader: Any, known: KnownDataset, sampler: Any, makes_iterator: bool) -> Any:
-    """Returns the samples of one epoch, by part number.
-
-    Draws random numbers in torch's order: a new iterator first draws the seed of its processes.
-    """
+def draw_worker_seed(dataloader: Any) -> None:
+    """Draws the seed of the worker processes, as a new iterator of torch does before it uses the sampler."""
     import torch
 
-    if makes_iterator:
-        torch.empty((), dtype=torch.int64).random_(generator=dataloader.generator)
+    torch.empty((), dtype=torch.int64).random_(generator=dataloader.generator)
+
+
+def draw_list(known: KnownDataset, sampler: Any) -> Any:
+    """Returns the samples of one epoch, by part number."""
     most = _ENDLESS * (len(known.numbers) + len(sampler))
     indices = list(itertools.islice(sampler, most + 1))
     if len(indices) > most:
@@ -205,3 +206,41 @@ def _whole_numbers(indices: list[Any]) -> Any:
     if not set(map(type, indices)) <= {int}:
         indices = [operator.index(index) for index in indices]
     return np.array(indices, np.int64)
+
+
+class SamplerGenerator:
+    """The generator of a RandomSampler, where torch would have left it after a loop that ended early.
+
+    draw_list() exhausts the sampler at the start of an epoch. torch takes batch by batch, so the sampler draws
+    fewer random numbers if the loop ends early, and the next epochs have another order.
+    """
+
+    def __init__(self, dataloader: Any) -> None:
+        from torch.utils.data import RandomSampler
+
+        sampler = dataloader.batch_sampler.sampler
+        is_known = type(sampler) is RandomSampler
+        self._generator: Any = sampler.generator if is_known else None
+        self._dataloader = dataloader
+        self._states: tuple[Any, Any] | None = None  # before and after the list was drawn
+
+    def draw(self, known: KnownDataset, sampler: Any) -> Any:
+        """Returns draw_list(...)."""
+        if self._generator is None:
+            return draw_list(known, sampler)
+        before = self._generator.get_state()
+        numbers = draw_list(known, sampler)
+        self._states = before, self._generator.get_state()
+        return numbers
+
+    def end_early(self, batches: int) -> None:
+        """Sets the generator back to its state after so many batches, unless someone else has used it."""
+        import torch
+
+        states, self._states = self._states, None
+        if states is None or not torch.equal(self._generator.get_state(), states[1]):
+            return
+        self._generator.set_state(states[0])
+        ahead = self._dataloader.num_workers * (self._dataloader.prefetch_factor or 0)
+        for _ in itertools.islice(self._dataloader.batch_sampler, batches + ahead):
+            pass

@@ -90,7 +90,7 @@ class Channel:
 
 
 class LineSplitter:
-    """Splits bytes into lines. Of a line overwritten with \r, only the last state is kept."""
+    """Splits bytes into lines. Keeps only the last state of a line that is overwritten (carriage return)."""
 
     def __init__(self) -> None:
         self._rest = b""

@@ -16,7 +16,7 @@ _HELP = VerbHelp(
     examples="""\
 tundish run train.py
 tundish run --ranks 2 --logs logs/ train.py --lr 0.1
-tundish run --nodes 2 --node 0 --address host0:29500 train.py
+tundish run --nodes 2 --node-rank 0 --address host0:29500 train.py
 tundish run --dry-run train.py""",
     text="""\
 Runs a training script once per GPU, like torchrun but with better defaults: one rank
@@ -29,7 +29,7 @@ Variables set for each rank: RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, GRO
 MASTER_ADDR, MASTER_PORT and the others of torchrun; OMP_NUM_THREADS, PYTHONUNBUFFERED
 and PYTHONFAULTHANDLER unless already set.""",
     json="""\
-{command, nodes, node, world_size, ranks, exit, seconds, signal, failure}; ranks is an
+{command, nodes, node_rank, world_size, ranks, exit, seconds, signal, failure}; ranks is an
 array of {rank, local_rank, gpu, cpus, threads, environment, exit, signal, seconds,
 ended_by_launcher, log}; failure is null or {rank, exit, message, stderr}. With
 --dry-run nothing runs: exit, seconds, signal, ended_by_launcher, log and failure are
@@ -51,16 +51,16 @@ def _arguments() -> Arguments:
     about = "number of machines (1), each with the same number of ranks"
     arguments.option("--nodes", "N", about, whole_number(1, MOST))
     about = "number of this machine, from 0"
-    arguments.option("--node", "I", about, whole_number(0, MOST))
+    arguments.option("--node-rank", "N", about, whole_number(0, MOST))
     about = "address of machine 0; the same on all machines"
     arguments.option("--address", "HOST[:P]", about)
-    about = "write DIR/rank0.log, ...; other ranks then print only there"
-    arguments.option("--logs", "DIR", about)
+    about = "write FOLDER/rank0.log, ...; other ranks then print only there"
+    arguments.option("--logs", "FOLDER", about)
     arguments.flag("--no-affinity", "do not bind ranks to CPUs")
     about = "seconds a rank has to end before it is killed (10)"
-    arguments.option("--grace", "S", about, seconds(), 10.0)
-    about = "end ranks that still run S seconds after another succeeded"
-    arguments.option("--exit-timeout", "S", about, seconds())
+    arguments.option("--grace", "SECONDS", about, seconds(), 10.0)
+    about = "end ranks that still run this long after another succeeded"
+    arguments.option("--exit-timeout", "SECONDS", about, seconds())
     arguments.flag("--dry-run", "print the plan of each rank without starting anything")
     return arguments
 
@@ -98,21 +98,21 @@ def _missing_script(script: str) -> str:
 
 def _check_nodes(options: Options) -> None:
     if options.nodes is None:
-        if options.node is not None:
-            raise UsageError("--node is for --nodes N")
-        options.nodes, options.node = 1, 0
-    if options.nodes > 1 and (options.node is None or not options.address):
-        missing = "--node I" if options.node is None else "--address HOST"
-        line = f"tundish run --nodes {options.nodes} --node 0 --address HOST:29500 {options.script}"
+        if options.node_rank is not None:
+            raise UsageError("--node-rank is for --nodes N")
+        options.nodes, options.node_rank = 1, 0
+    if options.nodes > 1 and (options.node_rank is None or not options.address):
+        missing = "--node-rank N" if options.node_rank is None else "--address HOST"
+        line = f"tundish run --nodes {options.nodes} --node-rank 0 --address HOST:29500"
         raise UsageError(
             f"{options.nodes} machines need {missing}\n"
-            f"  fix: {line}\n"
-            "       on the first machine, HOST, and with --node 1, ... on the others"
+            f"  fix: {line} {options.script}\n"
+            "       on the first machine, HOST, and with --node-rank 1, ... on the others"
         )
-    options.node = options.node or 0
-    if options.node >= options.nodes:
+    options.node_rank = options.node_rank or 0
+    if options.node_rank >= options.nodes:
         raise UsageError(
-            f"--node {options.node} of --nodes {options.nodes}\n"
+            f"--node-rank {options.node_rank} of --nodes {options.nodes}\n"
             f"  fix: machines are counted from 0: use 0 to {options.nodes - 1}"
         )
 

@@ -60,7 +60,7 @@ def _run(options: Options) -> int:
     about = {
         "command": ["python", *command],
         "nodes": topology.nodes,
-        "node": topology.node,
+        "node_rank": topology.node,
         "world_size": topology.world_size,
     }
     if options.dry_run:
@@ -85,7 +85,7 @@ def _topology(options: Options, gpus: list[Gpu]) -> RunTopology:
     count = count_ranks(options.ranks, gpus, os.environ.get("CUDA_VISIBLE_DEVICES"))
     if options.address:
         host, port = split_address(options.address)
-        return RunTopology(count, options.nodes, options.node, host, port or DEFAULT_PORT)
+        return RunTopology(count, options.nodes, options.node_rank, host, port or DEFAULT_PORT)
     return RunTopology(count, port=free_port())
 
 

@@ -10,6 +10,7 @@ few launches; zeroing and adding in place costs 16 bytes and one launch per tens
 from __future__ import annotations
 
 import functools
+import gc
 import warnings
 import weakref
 from collections.abc import Callable, Iterable
@@ -46,12 +47,14 @@ def flatten(model: torch.nn.Module, groups: Iterable[Any] | None = None) -> Flat
     one group. Frozen parameters, and parameters in no group, are not moved.
     """
     choice = choose(model, groups)
-    for chosen in choice.groups:
-        for name, parameter in chosen:
-            if id(parameter) in _OWNERS:
-                raise ArgumentError(
-                    f"parameter {name!r} is already in a flat buffer\n  fix: call unflatten() on its FlatParameters first"
-                )
+    moved = [pair for chosen in choice.groups for pair in chosen]
+    if any(id(parameter) in _OWNERS for _, parameter in moved):
+        gc.collect()  # FlatParameters and their flat parameters refer to each other
+    for name, parameter in moved:
+        if id(parameter) in _OWNERS:
+            raise ArgumentError(
+                f"parameter {name!r} is already in a flat buffer\n  fix: call unflatten() on its FlatParameters first"
+            )
     _watch_new_optimizers()
     with torch.no_grad():
         return FlatParameters(model, choice)
@@ -99,13 +102,13 @@ class FlatParameters:
     def parameters(self, dtype: torch.dtype | None = None) -> list[torch.nn.Parameter]:
         """Returns the flat parameters, for an optimizer, clip_grad_norm_ or an average. `dtype`: only this one."""
         self._gather_missed()
-        flat = [segment.flat for segment in self._segments]
+        flat = [self._kept_alive(segment) for segment in self._segments]
         return [parameter for parameter in flat if dtype is None or parameter.dtype == dtype]
 
     def groups(self) -> list[dict[str, Any]]:
         """Returns the groups of flatten() with their options and flat parameters, for torch.optim.*."""
         return [
-            {**options, "params": [part.flat for part in self._segments if part.group == place]}
+            {**options, "params": [self._kept_alive(s) for s in self._segments if s.group == place]}
             for place, options in enumerate(self._choice.options)
         ]
 
@@ -144,7 +147,12 @@ class FlatParameters:
             self._clear(own, set_to_none)
 
         optimizer.zero_grad = zero_grad
-        optimizer.register_step_pre_hook(lambda *_: self._before_step(own))
+
+        def before_step(_: Any, args: Any, keywords: Any) -> Any:
+            self._before_step(own)
+            return self._with_checked_closure(own, args, keywords)
+
+        optimizer.register_step_pre_hook(before_step)
         optimizer.register_load_state_dict_post_hook(functools.partial(_check_state, own))
         self._watched.add(optimizer)
         _SEEN.add(optimizer)
@@ -205,6 +213,11 @@ class FlatParameters:
         raise ArgumentError(
             "FlatParameters cannot be pickled\n  fix: save the model and flatten it after loading"
         )
+
+    def _kept_alive(self, segment: Segment) -> torch.nn.Parameter:
+        """Returns the flat parameter, whose holder (an optimizer) keeps this object alive."""
+        segment.flat._tundish_owner = self
+        return segment.flat
 
     # --- called by a training step ------------------------------------------------------------
 
@@ -277,6 +290,20 @@ class FlatParameters:
                 _gather(segment)
         if is_missed:
             self._report_missed()
+
+    def _with_checked_closure(self, own: list[Segment], args: Any, keywords: Any) -> Any:
+        """Returns the arguments of step() with a closure after which gradients are gathered."""
+        closure = args[1] if len(args) > 1 else keywords.get("closure")
+        if closure is None:
+            return None
+
+        def checked_closure() -> Any:
+            loss = closure()
+            self._before_step(own)
+            return loss
+
+        others = {name: value for name, value in keywords.items() if name != "closure"}
+        return (args[0], checked_closure, *args[2:]), others
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def _clear(self, segments: list[Segment], set_to_none: bool) -> None:

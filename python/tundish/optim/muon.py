@@ -12,7 +12,12 @@ from .._c.errors import ArgumentError
 from ._binding.engine_calls import is_on_gpu
 from ._binding.ranges import check_at_least_0
 from ._binding.saved_state import checked_load
-from ._binding.tensor_checks import check_gradient_place, fp32_number, name_of
+from ._binding.tensor_checks import (
+    check_gradient_place,
+    fp32_number,
+    name_of,
+    refuse_duplicates,
+)
 from ._muon.matrix_stacks import Plan, Stack, facts_of, make_plan, release_stacks
 from ._muon.newton_schulz import orthogonalize
 
@@ -78,6 +83,7 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
         try:
             number = len(self.param_groups) - 1
             _check_arguments(self.param_groups[number])
+            refuse_duplicates("Muon", self.param_groups, number)
             for place, parameter in enumerate(self.param_groups[number]["params"]):
                 _check_matrix(parameter, name_of(self.param_groups, number, place))
         except (ValueError, TypeError):

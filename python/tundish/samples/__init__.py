@@ -4,6 +4,7 @@ sample_values   kinds of values: an image, an array, a text, ...
 sample_fields   the fields of a dataset, and the encoding of values
 dataset_schema  finds the fields of a dataset from some of its samples
 images          encodes images
+snapshot        copies samples that an iterator may overwrite
 layout          the common structure of all samples
 hugging_face    datasets of the library `datasets`
 messages        messages to the program over a socket

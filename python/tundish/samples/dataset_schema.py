@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -70,8 +71,8 @@ def describe(
                 None: True if the given samples agree
     """
     shape = shape_of(samples[0])
-    values = values_of(samples[0])
     names = shape if isinstance(shape, list) else None
+    values = _first_values(samples, names)
     if not values:
         raise ArgumentError(f"a sample has no values: {samples[0]!r}")
     the_image = _image_of(values, names, image)
@@ -89,6 +90,8 @@ def describe(
         else:
             fields.append(_other(name, value))
     layout = Layout(tuple(fields), tuple(names) if names else None, shape is None)
+    if layout.single and fields[0].type == TEXT:
+        _refuse_paths(samples)
     layout = _with_shapes(layout, samples, same_shape)
     _check(layout)
     if the_image < 0:
@@ -99,8 +102,39 @@ def describe(
     return layout, list(classes) if has_labels else []
 
 
+def _refuse_paths(samples: Sequence[Any]) -> None:
+    """Refuses a list of paths, of which only the texts would be packed."""
+    if all(isinstance(sample, str) and os.path.exists(sample) for sample in samples):
+        raise ArgumentError(
+            f"the samples are paths, such as {samples[0]!r}, and only their texts would be packed\n"
+            "  fix: pass one path; `tundish merge` joins packs, and a .csv list names files (docs/sources.md)"
+        )
+
+
+def _first_values(samples: Sequence[Any], names: list[str] | None) -> list[Any]:
+    """Returns the values of the first sample. Takes the value of a later sample in place of None, an unknown label."""
+    values = values_of(samples[0])
+    for sample in samples[1:]:
+        if all(value is not None for value in values):
+            break
+        others = _values_like(sample, names, len(values))
+        values = [
+            other if value is None else value for value, other in zip(values, others, strict=True)
+        ]
+    return values
+
+
+def _values_like(sample: Any, names: list[str] | None, count: int) -> list[Any]:
+    """Returns values by these names, or by place. None: the sample lacks the value."""
+    found, values = shape_of(sample), values_of(sample)
+    if names is None:
+        return values if len(values) == count else [None] * count
+    by_name = dict(zip(found, values, strict=True)) if isinstance(found, list) else {}
+    return [by_name.get(name) for name in names]
+
+
 def _warn_of_no_label(fields: Sequence[Field], values: Sequence[Any]) -> None:
-    """Warns if a value beside the image could have been meant as the label."""
+    """Warns if a value other than the image could have been meant as the label."""
     for field, value in zip(fields, values, strict=True):
         array = array_of(value) if field.type == ARRAY else None
         is_whole = array is not None and array.data.size == 1 and array.data.dtype.kind in "biu"
@@ -233,12 +267,9 @@ def _with_shapes(layout: Layout, samples: Sequence[Any], same_shape: bool | None
 
 
 def _shape_in(sample: Any, layout: Layout, i: int) -> tuple[int, ...] | None:
-    values = [sample] if layout.single else values_of(sample)
-    names = shape_of(sample)
-    if layout.names is not None:
-        by_name = dict(zip(names, values, strict=True)) if isinstance(names, list) else {}
-        values = [by_name.get(name) for name in layout.names]
-    array = array_of(values[i]) if i < len(values) else None
+    names = None if layout.names is None else list(layout.names)
+    values = [sample] if layout.single else _values_like(sample, names, len(layout.fields))
+    array = array_of(values[i])
     return None if array is None else tuple(array.data.shape)
 
 

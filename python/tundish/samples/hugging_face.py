@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import io
+import warnings
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+from .sample_values import file_bytes, is_file
+
+_ORIENTATION = 0x0112  # tag of EXIF
 
 
 def is_hugging_face(dataset: Any) -> bool:
@@ -14,12 +20,14 @@ def without_decoding(dataset: Any) -> Any:
     """Returns the dataset with images as {"bytes", "path"}, so that images keep the bytes of their files.
 
     A dataset with the user's own format or transform is returned unchanged: it yields what the user wants to pack.
+    A column with a mode, such as Image(mode="L"), stays decoded, unless a loader gives the same pixels.
     """
     features = dataset.features
     if not isinstance(features, Mapping) or _has_format(dataset):
         return dataset
     for name, feature in features.items():
-        if type(feature).__name__ == "Image" and getattr(feature, "decode", False):
+        is_image = type(feature).__name__ == "Image" and getattr(feature, "decode", False)
+        if is_image and getattr(feature, "mode", None) in (None, "RGB"):
             dataset = dataset.cast_column(name, type(feature)(decode=False))
     return dataset
 
@@ -36,3 +44,25 @@ def class_names(dataset: Any) -> dict[str, list[str]]:
         return {}
     named = {name: getattr(feature, "names", None) for name, feature in features.items()}
     return {name: list(names) for name, names in named.items() if isinstance(names, list | tuple)}
+
+
+def warn_of_turned_images(samples: Iterable[Any]) -> None:
+    """Warns if EXIF data turn an image: `datasets` shows such images upright, but they keep their bytes here."""
+    files = [file for sample in samples if isinstance(sample, Mapping) for file in sample.values()]
+    if not any(_orientation(file) in range(2, 9) for file in files if is_file(file)):
+        return
+    warnings.warn(
+        "some images are turned by their EXIF data. `datasets` shows them upright, a Loader as they are stored: "
+        "give Loader(..., exif_orientation=True)",
+        stacklevel=5,
+    )
+
+
+def _orientation(file: dict[str, Any]) -> Any:
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(file_bytes(file))) as image:
+            return image.getexif().get(_ORIENTATION)
+    except Exception:  # a damaged file: the encoding reports it
+        return None

@@ -57,7 +57,7 @@ def image_bytes(value: Any, axes: str) -> bytes:
     if is_file(value):
         return file_bytes(value)
     if is_pil(value):
-        return _unchanged_file(value) or _pil_bytes(value)
+        return unchanged_file(value) or _pil_bytes(value)
     if is_array(value):
         if len(value.shape) == len(axes) and image_axes(value) and not has_masked_elements(value):
             array = to_array(value)
@@ -98,7 +98,7 @@ def _png(image: Any) -> bytes:
     return out.getvalue()
 
 
-def _unchanged_file(image: Any) -> bytes | None:
+def unchanged_file(image: Any) -> bytes | None:
     """Returns the file that the image was opened from, if its pixels were not accessed.
 
     Pillow reads pixels on first use and keeps the file open until then. Image.draft() and Image.seek() change what

@@ -12,12 +12,16 @@ from typing import Any
 from .._c.errors import ArgumentError, Error, new_error
 from . import messages
 from .dataset_schema import describe
-from .hugging_face import class_names, is_hugging_face, without_decoding
-from .images import WrongValue
+from .hugging_face import (
+    class_names,
+    is_hugging_face,
+    warn_of_turned_images,
+    without_decoding,
+)
 from .layout import Layout
 from .sample_fields import IMAGE, LABEL
-from .sample_values import snapshot
 from .serve import Answers, answers_by_number, answers_in_order, encoded, exception_text
+from .snapshot import snapshot
 
 _PROBES = 16
 
@@ -52,8 +56,9 @@ class SampleSet:
         self.layout, names = describe(
             good, image=image, label=label, classes=known, same_shape=same_shape
         )
-        if classes is None and is_hugging_face(dataset):
-            names = _names_of_label(dataset, self.layout)
+        if is_hugging_face(dataset):
+            warn_of_turned_images(good)
+            names = _names_of_label(dataset, self.layout) if classes is None else names
         self.description = messages.description(
             self.layout.fields, names, self.count, identity or _digest(self.layout, probes)
         )
@@ -156,7 +161,7 @@ def _has_jpegs(layout: Layout, samples: Sequence[Any]) -> bool:
     for sample in samples:
         try:
             data = layout.encode(sample)
-        except (WrongValue, OSError):
+        except Exception:  # refused later
             continue
         if b"\xff\xd8\xff" in data:
             return True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -99,26 +98,6 @@ def has_masked_elements(value: object) -> bool:
         kinds = (list, tuple, np.ma.MaskedArray)
         return any(has_masked_elements(each) for each in value if isinstance(each, kinds))
     return isinstance(value, np.ma.MaskedArray) and bool(np.ma.getmaskarray(value).any())
-
-
-def snapshot(value: Any) -> Any:
-    """Copies what a dataset may overwrite for its next sample: containers, arrays, tensors, buffers."""
-    if isinstance(value, Mapping):
-        return {name: snapshot(each) for name, each in value.items()}
-    if isinstance(value, tuple | list):
-        copies = [snapshot(each) for each in value]
-        if isinstance(value, tuple) and hasattr(value, "_make"):
-            return value._make(copies)
-        return tuple(copies) if isinstance(value, tuple) else copies
-    if isinstance(value, bytearray | memoryview):
-        return bytes(value)
-    if isinstance(value, np.ndarray):
-        return value.copy()
-    if is_tensor(value):
-        return value.detach().clone()
-    if is_pil(value) and is_loaded(value):
-        return value.copy()
-    return value
 
 
 def is_loaded(image: Any) -> bool:

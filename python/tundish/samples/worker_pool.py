@@ -43,7 +43,7 @@ class Workers:
         self._processes: list[subprocess.Popen[bytes]] = []
         self._thread: threading.Thread | None = None
         self._lifeline: int | None = None
-        self.count, self.why_one_process, pickled = _plan(samples, processes)
+        self.count, self.one_process_reason, pickled = _plan(samples, processes)
         try:
             if pickled is None:
                 self._serve_here(samples)

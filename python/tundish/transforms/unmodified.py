@@ -17,6 +17,8 @@ from typing import Any
 from .._c.plain import plain
 
 _PACKAGES = ("torch", "torchvision", "timm")
+# The second is the name of the doctor's watch inside a script (diagnosis/probe/start/sitecustomize.py).
+_OWN = ("tundish", "tundish_doctor_watch")
 
 
 def modification(original: Any) -> str:
@@ -40,7 +42,7 @@ def _hooks(original: Any) -> str:
             return f"it has a hook ({name})"
     for name, value in vars(sys.modules["torch.nn.modules.module"]).items():
         hooks = value.values() if isinstance(value, Mapping) and "_hooks" in name else []
-        if not all(is_own_hook(hook) for hook in hooks):
+        if not all(is_own_hook(hook) or _only_observes(hook) for hook in hooks):
             return f"a hook is registered for all modules ({name})"
     return ""
 
@@ -48,7 +50,19 @@ def _hooks(original: Any) -> str:
 def is_own_hook(hook: Any) -> bool:
     """Returns whether a hook belongs to tundish: the doctor's hooks and wrappers only measure."""
     names = getattr(hook, "__globals__", {})
-    return str(names.get("__name__")).partition(".")[0] == "tundish" or hook is True
+    return str(names.get("__name__")).partition(".")[0] in _OWN or hook is True
+
+
+# Modules of torch whose hooks for all modules count operations or name the module in progress: FlopCounterMode.
+_OBSERVERS = (
+    "torch.utils.module_tracker",
+    "torch.distributed._tools.mod_tracker",
+    "torch.distributed.tensor.debug._comm_mode",
+)
+
+
+def _only_observes(hook: Any) -> bool:
+    return getattr(hook, "__globals__", {}).get("__name__") in _OBSERVERS
 
 
 def _classes(original: Any) -> Iterator[type]:

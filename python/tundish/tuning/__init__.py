@@ -19,82 +19,50 @@ from typing import TYPE_CHECKING
 
 from .._lazy import lazy_names
 
-if TYPE_CHECKING:
-    from .framework_plan import FrameworkPlan
-    from .job import Job
-    from .learning_rate import scale_learning_rate
-    from .lightning_callback import TunePlan
-    from .loader_settings import LoaderReport, LoaderTrial, tune_loader
-    from .memory.long_lived import LongLived, find_long_lived
-    from .memory.prediction import MemoryPrediction, measure_peak, predict_memory
-    from .memory.recompute import BlockChoice, choose_blocks
-    from .numerics.nondeterminism import NondeterministicOperation, find_nondeterministic
-    from .numerics.repeatability import Difference, find_difference
-    from .search.batch_size import BatchPoint, BatchReport, find_batch_size
-    from .seeds import Seeds
-    from .step import Step
-    from .tricks.accumulate import Accumulate
-    from .tricks.autocast import Bf16, Fp16
-    from .tricks.channels_last import ChannelsLast
-    from .tricks.checkpointing import Checkpointing
-    from .tricks.compile import Compile
-    from .tricks.cuda_graph import CudaGraph
-    from .tricks.cudnn_benchmark import CudnnBenchmark
-    from .tricks.ddp import DdpOptions
-    from .tricks.inplace import InplaceActivations
-    from .tricks.optimizer_kernels import ForeachOptimizer, FusedOptimizer
-    from .tricks.reference_flags import StrictFp32, TorchDefaults
-    from .tricks.set_to_none import SetToNone
-    from .tricks.tf32 import TF32
-    from .tricks.trick import Grade, Trick
-    from .tricks.tundish_muon import TundishMuon
-    from .tricks.tundish_optimizer import TundishOptimizer
-
-__all__ = [
-    "TF32",
-    "Accumulate",
-    "BatchPoint",
-    "BatchReport",
-    "Bf16",
-    "BlockChoice",
-    "ChannelsLast",
-    "Checkpointing",
-    "Compile",
-    "CudaGraph",
-    "CudnnBenchmark",
-    "DdpOptions",
-    "Difference",
-    "ForeachOptimizer",
-    "Fp16",
-    "FrameworkPlan",
-    "FusedOptimizer",
-    "Grade",
-    "InplaceActivations",
-    "Job",
-    "LoaderReport",
-    "LoaderTrial",
-    "LongLived",
-    "MemoryPrediction",
-    "NondeterministicOperation",
-    "Seeds",
-    "SetToNone",
-    "Step",
-    "StrictFp32",
-    "TorchDefaults",
-    "Trick",
-    "TundishMuon",
-    "TundishOptimizer",
-    "TunePlan",
-    "choose_blocks",
-    "find_batch_size",
-    "find_difference",
-    "find_long_lived",
-    "find_nondeterministic",
-    "measure_peak",
-    "predict_memory",
-    "scale_learning_rate",
-    "tune_loader",
-]
+if TYPE_CHECKING:  # "as": type checkers take these names as public
+    from .framework_plan import FrameworkPlan as FrameworkPlan
+    from .job import Job as Job
+    from .learning_rate import scale_learning_rate as scale_learning_rate
+    from .lightning_callback import TunePlan as TunePlan
+    from .loader_settings import LoaderReport as LoaderReport
+    from .loader_settings import LoaderTrial as LoaderTrial
+    from .loader_settings import tune_loader as tune_loader
+    from .memory.long_lived import LongLived as LongLived
+    from .memory.long_lived import find_long_lived as find_long_lived
+    from .memory.prediction import MemoryPrediction as MemoryPrediction
+    from .memory.prediction import measure_peak as measure_peak
+    from .memory.prediction import predict_memory as predict_memory
+    from .memory.recompute import BlockChoice as BlockChoice
+    from .memory.recompute import choose_blocks as choose_blocks
+    from .numerics.nondeterminism import NondeterministicOperation as NondeterministicOperation
+    from .numerics.nondeterminism import find_nondeterministic as find_nondeterministic
+    from .numerics.repeatability import Difference as Difference
+    from .numerics.repeatability import find_difference as find_difference
+    from .search.batch_size import BatchPoint as BatchPoint
+    from .search.batch_size import BatchReport as BatchReport
+    from .search.batch_size import find_batch_size as find_batch_size
+    from .seeds import Seeds as Seeds
+    from .step import Step as Step
+    from .tricks.accumulate import Accumulate as Accumulate
+    from .tricks.autocast import Bf16 as Bf16
+    from .tricks.autocast import Fp16 as Fp16
+    from .tricks.channels_last import ChannelsLast as ChannelsLast
+    from .tricks.checkpointing import Checkpointing as Checkpointing
+    from .tricks.compile import Compile as Compile
+    from .tricks.cuda_graph import CudaGraph as CudaGraph
+    from .tricks.cudnn_benchmark import CudnnBenchmark as CudnnBenchmark
+    from .tricks.ddp import DdpOptions as DdpOptions
+    from .tricks.inplace import InplaceActivations as InplaceActivations
+    from .tricks.optimizer_kernels import ForeachOptimizer as ForeachOptimizer
+    from .tricks.optimizer_kernels import FusedOptimizer as FusedOptimizer
+    from .tricks.reference_flags import StrictFp32 as StrictFp32
+    from .tricks.reference_flags import TorchDefaults as TorchDefaults
+    from .tricks.set_to_none import SetToNone as SetToNone
+    from .tricks.tf32 import TF32 as TF32
+    from .tricks.trick import Grade as Grade
+    from .tricks.trick import Trick as Trick
+    from .tricks.tundish_muon import TundishMuon as TundishMuon
+    from .tricks.tundish_optimizer import TundishOptimizer as TundishOptimizer
 
 _MODULES = {
     "Accumulate": ".tricks.accumulate",
@@ -141,4 +109,5 @@ _MODULES = {
     "scale_learning_rate": ".learning_rate",
     "tune_loader": ".loader_settings",
 }
+__all__ = sorted(_MODULES)
 __getattr__, __dir__ = lazy_names(__name__, _MODULES)

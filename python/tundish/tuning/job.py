@@ -182,6 +182,11 @@ def check_devices(job: Job, where: str) -> None:
                 )
     own = {id(p) for p in parameters}
     steps = [p for group in job.optimizer.param_groups for p in group["params"]]
+    if any(hasattr(p, "_tundish_owner") for p in steps):
+        raise ArgumentError(
+            f"{where}: the optimizer has flat parameters, which cannot be tuned\n"
+            "  fix: return the model without flatten(), and an optimizer of model.parameters()"
+        )
     if not any(id(p) in own for p in steps):
         raise ArgumentError(
             f"{where}: the optimizer trains none of the model's parameters\n"

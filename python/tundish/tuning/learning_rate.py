@@ -75,7 +75,7 @@ def scale_learning_rate(
         f"({', '.join(f'{rate:.4g}' for rate in rates)} -> {', '.join(map(str, scaled))})",
         *(f"# {caveat}" for caveat in caveats(optimizer, old, new)),
         f"for group, rate in zip(optimizer.param_groups, {scaled}):",
-        '    group["lr"] = group["initial_lr"] = rate',
+        *_assignment(optimizer),
     ]
     if new <= old:  # a smaller rate is reached at once
         return lines
@@ -90,6 +90,19 @@ def scale_learning_rate(
         ")  # warmup.step() after each of the first optimizer.step()",
         "# To combine it with your own scheduler, stepped once per update:",
         f"# scheduler = torch.optim.lr_scheduler.SequentialLR(optimizer, [warmup, scheduler], [{warmup_steps}])",
+    ]
+
+
+def _assignment(optimizer: torch.optim.Optimizer) -> list[str]:
+    """Returns lines that set the rate of a group. A tensor keeps its memory, which CUDA graphs read."""
+    if not any(isinstance(group["lr"], torch.Tensor) for group in optimizer.param_groups):
+        return ['    group["lr"] = group["initial_lr"] = rate']
+    return [
+        '    group["initial_lr"] = rate',
+        '    if isinstance(group["lr"], torch.Tensor):',
+        '        group["lr"].fill_(rate)  # a CUDA graph reads this tensor',
+        "    else:",
+        '        group["lr"] = rate',
     ]
 
 

@@ -67,8 +67,6 @@ def tune_loader(
     *,
     seconds: float = 60.0,
     step: Callable[[Any], Any] | None = None,
-    clock: Clock = time.perf_counter,
-    cpus: int | None = None,
     **options: Any,
 ) -> LoaderReport:
     """Measures a loader alternately with its default settings and with other settings.
@@ -77,8 +75,6 @@ def tune_loader(
              `make(**settings)` that returns a loader
     seconds  approximate time for all measurements
     step     function that is called with each batch, as in the training loop
-    clock    function that returns the time in seconds
-    cpus     CPUs that the loader may use; default: all of this process
     """
     if seconds <= 0:
         raise ArgumentError(f"tune_loader: {seconds} seconds are too few")
@@ -87,7 +83,18 @@ def tune_loader(
         raise ArgumentError(
             "tune_loader: pass loader arguments to the function that makes the loader"
         )
-    return _Tuner(make, seconds, step, clock).run(stages(options, cpus or _cpus()))
+    return measure_settings(make, stages(options, _cpus()), seconds, step)
+
+
+def measure_settings(
+    make: MakeLoader,
+    all_stages: Sequence[Sequence[Settings]],
+    seconds: float,
+    step: Callable[[Any], Any] | None = None,
+    clock: Clock = time.perf_counter,
+) -> LoaderReport:
+    """Measures the settings of each stage. `clock`: function that returns the time in seconds."""
+    return _Tuner(make, seconds, step, clock).run(all_stages)
 
 
 def stages(options: Settings, cpus: int) -> list[list[Settings]]:

@@ -34,14 +34,14 @@ class Plan:
         model: torch.nn.Module,
         optimizer: torch.optim.Optimizer,
         loss_fn: LossFunction,
-        clip_norm: float | None = None,
+        max_norm: float | None = None,
     ) -> Step:
         """Returns a training step with the plan's tricks; `step(batch)` returns the loss.
 
         The model and the optimizer stay yours: save their state_dict() as before, and step a
         learning-rate scheduler after each batch as before.
 
-        clip_norm  maximum gradient norm, clipped inside the step; None disables clipping
+        max_norm  maximum gradient norm, clipped inside the step; None disables clipping
         """
         changed = [
             difference
@@ -54,7 +54,7 @@ class Plan:
                 "  fix: tune again: tundish tune FILE:FUNCTION"
             )
         step = Step(model, optimizer, loss_fn)
-        step.clip_norm = clip_norm
+        step.max_norm = max_norm
         done: list[Trick] = []
         try:
             for trick in in_order(self.tricks):
@@ -115,13 +115,13 @@ class Plan:
             os.close(folder)
 
 
-def load_plan(path: str | os.PathLike[str], own: Sequence[str] = ()) -> Plan:
+def load_plan(path: str | os.PathLike[str], custom_tricks: Sequence[str] = ()) -> Plan:
     """Loads a plan saved by Plan.save(). `plan.changes()` returns what is different here.
 
-    own  FILE:CLASS of your own tricks in the plan; a plan file cannot name code to run
+    custom_tricks  FILE:CLASS of your own tricks in the plan; a plan file cannot name code to run
     """
     name = os.fspath(path)
-    own = [own] if isinstance(own, str) else own
+    own = [custom_tricks] if isinstance(custom_tricks, str) else custom_tricks
     try:
         values = read_checked(name)
         tricks = values["tricks"]
@@ -134,7 +134,7 @@ def load_plan(path: str | os.PathLike[str], own: Sequence[str] = ()) -> Plan:
         )
     except BadField as error:
         raise ArgumentError(
-            f"{name} is not a plan: {error}\n  fix: make it again: tundish tune FILE:FUNCTION -o {name}"
+            f"{name} is not a plan: {error}\n  fix: make it again: tundish tune FILE:FUNCTION -f -o {name}"
         ) from None
 
 
@@ -186,5 +186,5 @@ def replace_own_file(values: dict[str, Any], own: Sequence[str], name: str) -> d
     raise ArgumentError(
         f"{name} has a trick of your own, {kind}\n"
         f"  fix: name its file: {load_text(name, [f'FILE:{kind}'])}; "
-        f"for tundish tune: --own FILE:{kind}"
+        f"for tundish tune: --custom-trick FILE:{kind}"
     )

@@ -57,7 +57,7 @@ def check_format(values: Any, name: str) -> None:
         raise ArgumentError(
             f"{name}: format is {found}, saved by a newer version of Tundish; {version()} reads format {FORMAT}\n"
             f"  fix: pip install --upgrade tundish; or make the plan again with this version: "
-            f"tundish tune FILE:FUNCTION -o {name}"
+            f"tundish tune FILE:FUNCTION -f -o {name}"
         )
     if found != FORMAT:
         raise BadField(f"format is {found}; the first format is {FORMAT}")

@@ -8,6 +8,7 @@ import random
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import torch
@@ -70,7 +71,8 @@ def seed_everything(seed: int, deterministic: bool | str = False) -> Seeds:
     deterministic  True selects algorithms that give the same bits in every run and raises for
                    operations without one; "warn" warns instead. TF32 stays on: it is deterministic.
     """
-    _check(seed, deterministic)
+    seed = _checked_seed(seed)
+    _check_mode(deterministic)
     environment = {"PYTHONHASHSEED": str(seed)}
     if deterministic:
         environment.update(_cublas_workspace(deterministic))
@@ -100,11 +102,17 @@ def seed_everything(seed: int, deterministic: bool | str = False) -> Seeds:
     return seeds
 
 
-def _check(seed: int, deterministic: bool | str) -> None:
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
+def _checked_seed(seed: Any) -> int:
+    """Returns the seed as an int. Accepts integers of NumPy, as torch and NumPy do."""
+    is_whole = isinstance(seed, Integral) and not isinstance(seed, bool)
+    if not is_whole or not 0 <= seed <= LARGEST_SEED:
         raise ArgumentError(
             f"seed_everything: the seed is {seed!r}\n  fix: pass an integer from 0 to {LARGEST_SEED}"
         )
+    return int(seed)
+
+
+def _check_mode(deterministic: bool | str) -> None:
     if not (isinstance(deterministic, bool) or deterministic == "warn"):
         raise ArgumentError(
             f"seed_everything: deterministic is {deterministic!r}\n"

@@ -67,7 +67,7 @@ class Step:
         self.capture = False  # replay the whole step as one CUDA graph
         self.must_capture = False  # raise instead of falling back to a step without the graph
         self.accumulate = 1  # micro-batches per step
-        self.clip_norm: float | None = None
+        self.max_norm: float | None = None
         self.set_to_none = True
         self.shapes_vary = False  # whether later batches may have other shapes
         self.updater: Any = (
@@ -104,7 +104,7 @@ class Step:
         return self.train_on(batch, self.compiled_loss_of)
 
     def _warn_about_values(self, shape: Any) -> None:
-        """Warns if only values beside the tensors keep a batch from the graph or the compiled step."""
+        """Warns if only values besides the tensors keep a batch from the graph or the compiled step."""
         is_special = self.capture or self.compile_options is not None
         if is_special and only_values_differ(shape, self.main_signature):
             warnings.warn(
@@ -190,10 +190,10 @@ class Step:
         if self.before_update is not None:
             self.before_update()
         optimizer = self.optimizer if self.updater is None else self.updater.ours
-        if self.clip_norm is not None:
+        if self.max_norm is not None:
             if self.scaler is not None:
                 self.scaler.unscale_(optimizer)
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.clip_norm)
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.max_norm)
         if self.scaler is None:
             optimizer.step()
         else:

@@ -14,6 +14,7 @@ from ..report.machine import machine, versions
 from ..scratch_folder import scratch_folder
 from .fingerprint import Fingerprint
 from .job import Build, Job, JobSource, as_job, pickled_source, source_of
+from .memory.memory_limit import limit_bytes
 from .plan import Plan
 from .report.commands import tune_command
 from .report.results import Report
@@ -46,8 +47,8 @@ def tune(
     seed: int = 0,
     select: Sequence[str] | None = None,
     ignore: Sequence[str] = (),
-    own: Sequence[str] = (),
-    memory_gb: float | None = None,
+    custom_tricks: Sequence[str] = (),
+    memory: int | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Plan:
     """Measures training tricks on a copy of your step and returns a plan with those that pay off.
@@ -61,20 +62,22 @@ def tune(
     quick           about two minutes instead of six
     minutes         another time limit
     select, ignore  names of tricks to try, or to leave out
-    own             your own tricks, FILE:CLASS
-    memory_gb       GPU memory that the step must fit into; recomputes activations if needed
+    custom_tricks   your own tricks, FILE:CLASS
+    memory          limit of the device's memory, in bytes or as "40GiB"; recomputes activations if
+                    the step does not fit
 
     Ctrl-C ends the run with the best plan so far.
     """
     limit = limit_of(minutes, quick)
     allowed = name_filter(select, ignore)
+    target_bytes = 0 if memory is None else limit_bytes(memory, "tundish.tune: memory")
     with scratch_folder(_FOLDERS) as folder:
         source = make_source(build, optimizer, loss_fn, batch, folder)
-        own = [own] if isinstance(own, str) else own
+        own = [custom_tricks] if isinstance(custom_tricks, str) else custom_tricks
         request = TuneRequest(limit, quick, seed, allowed, [load_own(spec)() for spec in own])
-        request.target_bytes = int((memory_gb or 0) * 2**30)
+        request.target_bytes = target_bytes
         options: dict[str, Any] = {"quick": quick, "minutes": minutes, "seed": seed}
-        options |= {"select": select, "ignore": ignore, "memory": memory_gb}
+        options |= {"select": select, "ignore": ignore, "memory": memory}
         request.command = tune_command(source, own, options)
         return run(source, folder, request, progress or ignore_progress, job_name(build))
 

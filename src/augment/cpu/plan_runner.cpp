@@ -14,12 +14,13 @@ void PlanRunner::begin(const View& view, const PixelTable& table, const Placemen
   const bool erases = part == CpuPart::all;
   store_.begin(table, place, erases ? view.erasures() : std::span<const Erasure>{});
   steps_ = view.steps();
-  left_ = {};
+  gpu_work_ = {};
   if (for_gpu) steps_ = steps_.first(steps_.size() - steps_for_gpu(steps_));
-  if (!erases) left_ = view.left_after(steps_.size());
+  if (!erases) gpu_work_ = view.gpu_work_after(steps_.size());
   ResizeStep step = view.first();
   const bool alone = steps_.size() == 1;
-  left_.mirror = alone && for_gpu && left_.steps.empty() && std::exchange(step.mirror_x, false);
+  gpu_work_.mirror =
+      alone && for_gpu && gpu_work_.steps.empty() && std::exchange(step.mirror_x, false);
   size_ = {step.keep.width, step.keep.height};
   deep_ = view.mode() == ImageMode::i16;
   computes_16_ = deep_ && computes_levels(step);
@@ -32,7 +33,7 @@ void PlanRunner::begin(const View& view, const PixelTable& table, const Placemen
   resample_.begin(step, view.image(), alone ? static_cast<RowSink&>(store_) : keep_);
 }
 
-LeftToGpu PlanRunner::finish() {
+GpuWork PlanRunner::finish() {
   if (has_alpha_) {
     rgba_.finish();
     return {};
@@ -44,7 +45,7 @@ LeftToGpu PlanRunner::finish() {
     if (steps_.size() == 1) store_image(size_);
   }
   if (steps_.size() > 1) run_rest(size_, steps_.subspan(1));
-  return std::move(left_);
+  return std::move(gpu_work_);
 }
 
 // Runs all steps but the first on the image of that size in image_, then stores the result.

@@ -44,7 +44,7 @@ class PlanRunner {
   }
 
   // Returns the work left for a GPU; nothing with CpuPart::all.
-  LeftToGpu finish();
+  GpuWork finish();
 
   // Image memory used between steps. The pointers stay the same for images that are no larger.
   std::array<const std::uint8_t*, 2> images() const { return {image_.data(), result_.data()}; }
@@ -61,7 +61,7 @@ class PlanRunner {
   bool deep_ = false;         // ImageMode::i16
   bool has_alpha_ = false;    // ImageMode::rgba: rgba_ runs everything
   RgbaRunner rgba_;
-  LeftToGpu left_;
+  GpuWork gpu_work_;
   Resample resample_;
   PixelRunner pixels_;
   KeptRows keep_;

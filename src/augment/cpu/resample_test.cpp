@@ -83,8 +83,8 @@ TEST_CASE("every instruction set gives the bytes of the twin") {
   for (const Cpu cpu : cpus) resamples.emplace_back(cpu);
   // Scales from 1/8 to 40 exercise all variants of the passes.
   const auto side = [&] {
-    constexpr int kMost[] = {3, 20, 70, 250, 900};
-    return between(random, 1, kMost[random.below(5)]);
+    constexpr int kMax[] = {3, 20, 70, 250, 900};
+    return between(random, 1, kMax[random.below(5)]);
   };
   for (int i = 0; i < 150; ++i) {
     const Size in{side(), side()};

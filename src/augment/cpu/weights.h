@@ -24,7 +24,7 @@ struct WeightsPlan {
 using MakeWeights = void (*)(std::int32_t* weight, const ResizedLine& line,
                              const WeightsPlan& plan);
 
-void make_weights_plain(std::int32_t* weight, const ResizedLine& line, const WeightsPlan& plan);
+void make_weights_baseline(std::int32_t* weight, const ResizedLine& line, const WeightsPlan& plan);
 void make_weights_avx2(std::int32_t* weight, const ResizedLine& line, const WeightsPlan& plan);
 
 MakeWeights make_weights_of(Cpu cpu);

@@ -1,5 +1,5 @@
 // Four doubles per register. With eight, the scalar remainder takes most of the time.
-#include "augment/cpu/weights_lanewise.h"
+#include "augment/cpu/weights_simd.h"
 
 namespace tundish {
 

@@ -7,6 +7,10 @@
 
 namespace tundish {
 
+// Start of a centered window along one axis: Python's int(round((now - wanted) / 2)), ties to even.
+// Negative if padding is needed; the left side then gets the smaller part of an odd padding.
+int centered_start(int now, int wanted);
+
 struct CenterCrop {
   static constexpr const char* kName = "CenterCrop";
   static constexpr const char* kAbout = "Crops the center; pads a smaller image with zeros.";

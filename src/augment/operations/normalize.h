@@ -18,8 +18,9 @@ struct Normalize {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"mean", "of each channel", -kMaxNumber, kMaxNumber}, self.mean);
-    visit(FieldInfo{"std", "of each channel", -kMaxNumber, kMaxNumber}, self.std);
+    visit(FieldInfo{"mean", "mean of each channel", -kMaxNumber, kMaxNumber}, self.mean);
+    visit(FieldInfo{"std", "standard deviation of each channel", -kMaxNumber, kMaxNumber},
+          self.std);
   }
   void check() const;
   void check_mode(ImageMode mode) const;

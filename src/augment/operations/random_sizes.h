@@ -24,7 +24,7 @@ inline bool read_json(Sides& to, const Json& from) {
 }
 template <>
 inline std::string wanted_text<Sides>(const FieldInfo& field) {
-  return "a number of pixels, or a list of them," + range_text(field);
+  return "a number of pixels, or a list of numbers," + range_text(field);
 }
 
 struct ScaleJitter {

@@ -53,7 +53,7 @@ std::optional<CpuTime> parse_cpu_time(std::string_view stat) {
   CpuTime out;
   // user nice system idle iowait irq softirq steal; user already includes guests.
   for (std::size_t i = 0; i < std::min<std::size_t>(words.size(), 8); ++i) {
-    const std::optional<std::uint64_t> ticks = whole_number(words[i]);
+    const std::optional<std::uint64_t> ticks = parse_integer(words[i]);
     if (!ticks || *ticks > ~std::uint64_t{0} / 16) return std::nullopt;
     out.all += *ticks;
     if (i == 3 || i == 4) out.idle += *ticks;
@@ -69,7 +69,7 @@ std::vector<DiskCounters> parse_disks(std::string_view diskstats) {
     if (words.size() < 13 || out.size() == 256) continue;
     DiskCounters disk{.name = std::string(words[2].substr(0, 64))};
     const auto set = [&](std::uint64_t& value, std::size_t place) {
-      value = whole_number(words[place]).value_or(0);
+      value = parse_integer(words[place]).value_or(0);
     };
     set(disk.reads, 3);
     set(disk.read_sectors, 5);

@@ -76,7 +76,7 @@ HostCpus read_host_cpus(const SystemRoots& roots) {
   out.quota = cpu_quota(roots.proc, roots.groups);
   read_throttling(out, roots);
   const std::optional<std::string> load = read_text(roots.proc + "/loadavg");
-  if (load) out.load = decimal_number(*load).value_or(0);
+  if (load) out.load = parse_decimal(*load).value_or(0);
   read_governors(out, roots);
   read_nodes(out, roots);
   return out;

@@ -36,7 +36,7 @@ std::optional<std::uint64_t> soft_limit(const std::string& limits, std::string_v
   const std::optional<std::string> values = value_of(limits, name);
   if (!values) return std::nullopt;
   if (values->starts_with("unlimited")) return kNoMemoryLimit;
-  return whole_number(*values);
+  return parse_integer(*values);
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return out;
 }
 
-std::optional<std::uint64_t> whole_number(std::string_view text) {
+std::optional<std::uint64_t> parse_integer(std::string_view text) {
   const std::string_view rest = trimmed(text);
   const std::string_view word = rest.substr(0, rest.find_first_of(kSpaces));
   std::uint64_t value = 0;
@@ -84,7 +84,7 @@ std::optional<std::uint64_t> whole_number(std::string_view text) {
   return value;
 }
 
-std::optional<double> decimal_number(std::string_view text) {
+std::optional<double> parse_decimal(std::string_view text) {
   const std::string_view rest = trimmed(text);
   const std::string_view word = rest.substr(0, rest.find_first_of(kSpaces));
   double value = 0;
@@ -96,12 +96,12 @@ std::optional<double> decimal_number(std::string_view text) {
 
 std::optional<std::uint64_t> number_in(const std::string& path) {
   const std::optional<std::string> text = read_text(path);
-  return text ? whole_number(*text) : std::nullopt;
+  return text ? parse_integer(*text) : std::nullopt;
 }
 
 std::optional<std::uint64_t> number_of(std::string_view text, std::string_view name) {
   const std::optional<std::string_view> rest = after_name(text, name);
-  return rest ? whole_number(*rest) : std::nullopt;
+  return rest ? parse_integer(*rest) : std::nullopt;
 }
 
 std::optional<std::string> value_of(std::string_view text, std::string_view name) {

@@ -20,8 +20,8 @@ std::vector<std::string_view> lines_of(std::string_view text);  // at most 65,53
 std::vector<std::string_view> words_of(std::string_view text);  // at most 4,096
 
 // Parses the first word of a text as a number: digits only, no overflow. "max" yields nothing.
-std::optional<std::uint64_t> whole_number(std::string_view text);
-std::optional<double> decimal_number(std::string_view text);  // finite, not negative
+std::optional<std::uint64_t> parse_integer(std::string_view text);
+std::optional<double> parse_decimal(std::string_view text);  // finite, not negative
 
 std::optional<std::uint64_t> number_in(const std::string& path);
 

@@ -14,13 +14,13 @@ namespace {
 using Cpus = std::vector<std::uint32_t>;
 
 TEST_CASE("numbers of system files are read, and nothing else is a number") {
-  CHECK(whole_number(" 42 kB\n") == std::uint64_t{42});
-  CHECK(whole_number("18446744073709551615") == ~std::uint64_t{0});
+  CHECK(parse_integer(" 42 kB\n") == std::uint64_t{42});
+  CHECK(parse_integer("18446744073709551615") == ~std::uint64_t{0});
   for (const char* text : {"", "max", "-1", "18446744073709551616", "4x", "0x4", "\n"}) {
-    CHECK_FALSE(whole_number(text));
+    CHECK_FALSE(parse_integer(text));
   }
-  CHECK(decimal_number("0.75 0.5") == 0.75);
-  for (const char* text : {"", "nan", "inf", "-1", "1e999", "x"}) CHECK_FALSE(decimal_number(text));
+  CHECK(parse_decimal("0.75 0.5") == 0.75);
+  for (const char* text : {"", "nan", "inf", "-1", "1e999", "x"}) CHECK_FALSE(parse_decimal(text));
   const std::string text = "MemTotal:  12 kB\nMemTotalX: 5\nnr_throttled 3\nnr_throttled_more 4\n";
   CHECK(number_of(text, "MemTotal:") == std::uint64_t{12});
   CHECK(number_of(text, "nr_throttled") == std::uint64_t{3});

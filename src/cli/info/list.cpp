@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "cli/json.h"
-#include "cli/record.h"
 
 namespace tundish::cli {
 namespace {

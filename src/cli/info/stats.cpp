@@ -5,25 +5,15 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "cli/finding.h"
+#include "cli/error_lines.h"
 #include "cli/info/size_histogram.h"
+#include "cli/info/spread.h"
 #include "cli/json.h"
 
 namespace tundish::cli {
 namespace {
 
 constexpr std::size_t kShown = 10;  // bad images in text output; JSON lists all
-
-struct Spread {
-  std::uint32_t min = 0, median = 0, max = 0;
-};
-
-// Sorts `values` in place.
-Spread spread_of(std::vector<std::uint32_t>& values) {
-  if (values.empty()) return {};
-  std::sort(values.begin(), values.end());
-  return {.min = values.front(), .median = values[values.size() / 2], .max = values.back()};
-}
 
 struct Sizes {
   Spread width, height, shorter;
@@ -70,11 +60,6 @@ std::string normalize_text(const LevelSums& levels, bool gray) {
   if (*std::min_element(std.begin(), std.end()) <= 0) return {};
   return fmt::format("T.Normalize(mean={}, std={})", channels_text(levels.mean(), gray),
                      channels_text(std, gray));
-}
-
-Json spread_json(const Spread& spread) {
-  if (spread.max == 0) return {};
-  return {{"min", spread.min}, {"median", spread.median}, {"max", spread.max}};
 }
 
 Json image_json(const SizedImage* image, const Source& source) {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
+#include "cli/info/spread.h"
 #include "cli/json.h"
 #include "cli/pack/preprocess_report.h"
 #include "cli/text.h"
@@ -15,23 +15,6 @@
 
 namespace tundish::cli {
 namespace {
-
-struct Spread {
-  std::uint32_t min = 0, median = 0, max = 0;
-};
-
-Spread spread_of(std::vector<std::uint32_t>& values) {
-  if (values.empty()) return {};
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  return {.min = *low, .median = *middle, .max = *high};
-}
-
-Json spread_json(const Spread& spread) {
-  if (spread.max == 0) return {};
-  return {{"min", spread.min}, {"median", spread.median}, {"max", spread.max}};
-}
 
 struct Summary {
   std::uint64_t bytes = 0;
@@ -123,17 +106,6 @@ void print_as_json(const std::string& file, const Source& source, const Pack* pa
   out["warnings"] = Json::array();
   for (const std::string& text : source.warnings()) out["warnings"].push_back(json_text(text));
   print_json(shell, out);
-}
-
-// Returns the number after a key in the packer's own JSON; 0 if missing. Avoids a parser, because
-// this code must not run out of memory.
-std::uint64_t number_after(std::string_view json, std::string_view key) {
-  const std::size_t at = json.find(key);
-  std::uint64_t out = 0;
-  if (at != json.npos) {
-    std::from_chars(json.data() + at + key.size(), json.data() + json.size(), out);
-  }
-  return out;
 }
 
 void print_lanes(const Pack& pack, const Shell& shell) {

@@ -31,10 +31,11 @@ void name_duplicates(const Choice& choice, const Chosen& chosen, const Source& s
 void add_choice_options(Arguments& arguments, ChoiceArguments& out) {
   arguments.options(out.filters, "--filter", "TEXT", "only samples such as label=cat; repeatable");
   arguments.option(out.duplicates, "--duplicates", "D", "images with equal bytes: report or drop");
-  arguments.option(out.sample, "--sample", "N|P%", "N samples or P% of them, by a hash of the key");
-  arguments.option(out.seed, "--seed", "N", "changes the hash and thus the sample (0)", 0,
+  arguments.option(out.subset, "--subset", "N|P%", "N samples or P% of them, by a hash of the key");
+  arguments.option(out.seed, "--seed", "N", "changes the hash and thus the subset (0)", 0,
                    ~std::uint64_t{0});
-  arguments.option(out.limit, "--limit", "N", "the first N samples", 1, ~std::uint64_t{0});
+  arguments.option(out.samples, "--samples", "N", "at most N samples, the first ones", 1,
+                   ~std::uint64_t{0});
 }
 
 Choice choice_of(const ChoiceArguments& arguments) {
@@ -42,9 +43,9 @@ Choice choice_of(const ChoiceArguments& arguments) {
              .duplicates = arguments.duplicates == "drop"     ? Duplicates::drop
                            : arguments.duplicates == "report" ? Duplicates::report
                                                               : Duplicates::keep,
-             .sample = arguments.sample,
+             .subset = arguments.subset,
              .seed = arguments.seed,
-             .limit = arguments.limit};
+             .limit = arguments.samples};
   if (!arguments.duplicates.empty() && out.duplicates == Duplicates::keep) {
     throw UsageError(fmt::format("--duplicates is one of report, drop, not '{}'",
                                  printable(arguments.duplicates)));
@@ -83,7 +84,7 @@ Json choice_json(const Choice& choice, const Chosen& chosen, const Source& sourc
   out["samples"] = chosen.source->count();
   out["filter"] = Json::array();
   for (const std::string& text : choice.filters) out["filter"].push_back(json_text(text));
-  out["sample"] = choice.sample.empty() ? Json() : Json(choice.sample);
+  out["subset"] = choice.subset.empty() ? Json() : Json(choice.subset);
   out["seed"] = choice.seed;
   out["limit"] = choice.limit == 0 ? Json() : Json(choice.limit);
   out["duplicates"] = choice.duplicates == Duplicates::keep ? Json() : Json::array();

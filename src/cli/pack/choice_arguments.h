@@ -1,4 +1,4 @@
-// Options that select samples of a source: --filter, --duplicates, --sample, --limit.
+// Options that select samples of a source: --filter, --duplicates, --subset, --samples.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@ namespace tundish::cli {
 
 struct ChoiceArguments {
   std::vector<std::string> filters;
-  std::string duplicates, sample;
-  std::uint64_t seed = 0, limit = 0;
+  std::string duplicates, subset;
+  std::uint64_t seed = 0, samples = 0;
 };
 
 void add_choice_options(Arguments& arguments, ChoiceArguments& out);
@@ -26,7 +26,7 @@ Choice choice_of(const ChoiceArguments& arguments);
 Chosen choose_samples(const std::shared_ptr<const Source>& source, const Choice& choice,
                       std::uint64_t threads, bool progress, const Shell& shell);
 
-// Returns {of, samples, filter, sample, seed, limit, duplicates}; null if all samples are chosen.
+// Returns {of, samples, filter, subset, seed, limit, duplicates}; null if all samples are chosen.
 // `source` is the source before the choice.
 Json choice_json(const Choice& choice, const Chosen& chosen, const Source& source);
 

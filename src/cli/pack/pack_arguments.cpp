@@ -22,7 +22,7 @@ tundish pack shard-000.tar -o train.tnd
 tundish pack photos/ -o train.tnd --codec keep
 tundish pack photos/ -o train256.tnd --resize shortest=256 --prove
 tundish pack photos/ -o cats.tnd --filter "label=cat and width>=64"
-tundish pack photos/ -o part.tnd --duplicates drop --sample 10%
+tundish pack photos/ -o part.tnd --duplicates drop --subset 10%
 tundish pack data.h5 -o train.tnd --image train/x --label train/y
 tundish pack photos/ -o train.tnd --shard-size 1GiB
 tundish pack photos/ -o train.tnd --shard 3/12
@@ -49,10 +49,10 @@ opens as one dataset. --shard I/N packs part I of N (0 to N-1) as
 OUT-0000I-of-0000N.tnd, so that N machines can pack one source; when all parts exist,
 --manifest writes the list.
 
---filter, --duplicates, --sample and --limit choose samples, in this order; each works
+--filter, --duplicates, --subset and --samples choose samples, in this order; each works
 on the samples that the previous one kept. A filter compares key, label, width, height,
 bytes, codec, or a text or number field with a value: = != < <= > >=, ~ and !~ with a
-pattern such as *.png; "and" joins comparisons. A sample is drawn by a hash of its key,
+pattern such as *.png; "and" joins comparisons. A subset is drawn by a hash of the keys,
 so the choice stays when data is added. Classes keep their numbers.
 
 JPEGs are re-coded without loss ("lanes"): smaller, and several times faster to decode.
@@ -66,18 +66,18 @@ differ.)",
     .json = R"({output, samples, source_bytes, file_bytes, kept_as_they_came, codecs, refused,
 doubtful, warnings, id, seconds, log, dry_run, lanes, files, resumed_at, chosen,
 preprocess, proof}; refused and doubtful are arrays of {sample, key, code, message},
-sample counts SRC, also what is refused; codecs counts the records of each kind;
-kept_as_they_came: images in a format that cannot be decoded; null with --dry-run:
+sample is the number in SRC, counting refused ones; codecs counts the records of each
+kind; kept_as_they_came: images in a format that cannot be decoded; null with --dry-run:
 file_bytes, id, log; lanes is {images, jpeg_bytes, record_bytes, restore_bytes,
 trained_on, kept}, kept counts by reason the JPEGs that were not re-coded; files lists
 the packs that were written; resumed_at: samples that an interrupted pack had done; id
-is null for several files; chosen is {of, samples, filter, sample, seed, limit,
+is null for several files; chosen is {of, samples, filter, subset, seed, limit,
 duplicates} or null, duplicates an array of {key, duplicate_of, same_label};
 preprocess is {options, changed, kept, kept_smaller, bytes_before, bytes_after} or
 null; proof is null without --prove; docs/pack.md explains both.
 With --manifest: {output, records, shards}, shards of {name, records, bytes, id}.
 --progress json prints lines of {"progress": {samples, samples_total, bytes,
-bytes_total, refused}} on stderr; a total of 0 is not known)"};
+bytes_total, refused}} on stderr; a total of 0 is unknown)"};
 
 // Parses a number such as "0.95"; throws UsageError.
 double number_of(const std::string& text, const char* option) {
@@ -164,32 +164,32 @@ void check_output(PackArguments& out, const std::string& manifest) {
 
 }  // namespace
 
-bool parse(PackArguments& out, const Words& words, Shell& shell) {
+bool parse(PackArguments& out, const Args& args, Shell& shell) {
   std::string growth = "1.10";
   ChoiceArguments choice;
   Arguments arguments(kHelp, shell);
   std::string manifest, size, shard, checkpoint = "5";
-  arguments.words(out.from, "SRC", "any data set of docs/sources.md; shards with --manifest");
-  add_source_words(arguments, out.about);
+  arguments.positionals(out.from, "SRC", "any data set of docs/sources.md; shards with --manifest");
+  add_source_arguments(arguments, out.about);
   arguments.option(out.target, "-o,--output", "FILE", "the pack to write");
   arguments.flag(out.force, "-f,--force", "replace FILE if it exists, and FILE.log");
   arguments.flag(out.skip_bad, "--skip-bad", "exit code 0 despite refused files");
   arguments.flag(out.dry_run, "-n,--dry-run", "only examine the source, write nothing");
   arguments.option(out.codec, "--codec", "C", "lanes (default): re-code JPEGs; keep: unchanged");
-  arguments.option(out.tables, "--tables", "T", "lanes tables: train, builtin, or auto (default)");
+  arguments.option(out.tables, "--lanes-tables", "T", "train, builtin, or auto (default)");
   arguments.option(growth, "--max-growth", "X", "keep a JPEG that would grow by more (1.10)");
   arguments.flag(out.strip, "--strip-metadata", "drop EXIF, ICC and comments: no exact restore");
-  arguments.option(out.progress, "--progress", "P",
+  arguments.option(out.progress, "--progress", "HOW",
                    "auto (default): on a terminal; never; json: on stderr");
-  arguments.option(size, "--shard-size", "S", "several files of at most S bytes: 1GiB, 500MB");
+  arguments.option(size, "--shard-size", "SIZE", "several files of at most this size: 1GiB, 500MB");
   arguments.option(shard, "--shard", "I/N", "pack part I of N only, counted from 0");
   arguments.option(manifest, "--manifest", "FILE", "write the list of these shards, pack nothing");
   arguments.flag(out.no_resume, "--no-resume", "start over, also after an interrupted pack");
-  arguments.option(checkpoint, "--checkpoint", "SEC", "seconds between checkpoints (5)");
+  arguments.option(checkpoint, "--checkpoint", "SECONDS", "seconds between checkpoints (5)");
   add_choice_options(arguments, choice);
   add_preprocess_options(arguments, out.preprocess);
   add_threads(arguments, out.threads);
-  if (!arguments.parse(words)) return false;
+  if (!arguments.parse(args)) return false;
   check_output(out, manifest);
   out.choice = choice_of(choice);
   if (!size.empty()) out.shard_bytes = bytes_of(size);
@@ -200,11 +200,11 @@ bool parse(PackArguments& out, const Words& words, Shell& shell) {
         "packed alone");
   }
   if (!size.empty() && !shard.empty()) {
-    throw UsageError("--shard-size and --shard are two ways to cut; give one of them");
+    throw UsageError("--shard-size and --shard cannot be combined");
   }
   out.checkpoint = seconds_of(checkpoint);
   check_choice("--codec", out.codec, {"lanes", "keep"});
-  check_choice("--tables", out.tables, {"train", "builtin", "auto"});
+  check_choice("--lanes-tables", out.tables, {"train", "builtin", "auto"});
   check_choice("--progress", out.progress, {"auto", "never", "json"});
   out.max_growth = number_of(growth, "--max-growth");
   return true;

@@ -7,7 +7,7 @@
 
 #include "cli/pack/choice_arguments.h"
 #include "cli/pack/preprocess_arguments.h"
-#include "cli/source_words.h"
+#include "cli/source_arguments.h"
 #include "data/pack/write/writer.h"
 
 namespace tundish::cli {
@@ -20,7 +20,7 @@ struct PackArguments {
   std::uint64_t shard_bytes = 0;  // 0: one file
   SourcePart shard = {};
   double checkpoint = 5;  // seconds between checkpoints
-  SourceWords about;
+  SourceArguments about;
   Choice choice;
   PreprocessArguments preprocess;
   bool force = false, skip_bad = false, dry_run = false, strip = false;
@@ -30,7 +30,7 @@ struct PackArguments {
 };
 
 // Returns false if only help was requested. Throws UsageError.
-bool parse(PackArguments& out, const Words& words, Shell& shell);
+bool parse(PackArguments& out, const Args& args, Shell& shell);
 
 // Returns the file that will be created: the pack, one of several shards, or the manifest.
 std::string output_of(const PackArguments& arguments);

@@ -116,7 +116,7 @@ void add_preprocess_options(Arguments& arguments, PreprocessArguments& into) {
   arguments.option(into.exif_orientation, "--exif-orientation", "X",
                    "keep (default): leave turned images; apply: turn");
   arguments.flag(into.prove, "--prove", "compare records with the same work done while loading");
-  arguments.option(into.prove_sample, "--prove-sample", "N", "records that are compared (100)", 1,
+  arguments.option(into.prove_samples, "--prove-samples", "N", "records that are compared (100)", 1,
                    1'000'000'000);
 }
 

@@ -14,7 +14,7 @@ struct PreprocessArguments {
   std::string resize, center_crop, reencode;
   std::string interpolation = "bilinear", if_larger = "auto", exif_orientation = "keep";
   bool enlarge = false, prove = false;
-  std::uint64_t prove_sample = 100;
+  std::uint64_t prove_samples = 100;
 };
 
 void add_preprocess_options(Arguments& arguments, PreprocessArguments& into);

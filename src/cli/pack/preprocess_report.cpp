@@ -11,15 +11,6 @@ namespace {
 
 constexpr auto kGrows = static_cast<std::size_t>(Preprocessed::grows);
 
-std::uint64_t number_after(std::string_view json, std::string_view key) {
-  const std::size_t at = json.find(key);
-  std::uint64_t out = 0;
-  if (at != json.npos) {
-    std::from_chars(json.data() + at + key.size(), json.data() + json.size(), out);
-  }
-  return out;
-}
-
 // Returns the string after a key; empty if the string is null, missing or long.
 std::string word_after(std::string_view json, std::string_view key) {
   const std::size_t at = json.find(key);
@@ -32,6 +23,15 @@ std::string word_after(std::string_view json, std::string_view key) {
 }
 
 }  // namespace
+
+std::uint64_t number_after(std::string_view json, std::string_view key) {
+  const std::size_t at = json.find(key);
+  std::uint64_t out = 0;
+  if (at != json.npos) {
+    std::from_chars(json.data() + at + key.size(), json.data() + json.size(), out);
+  }
+  return out;
+}
 
 Json preprocess_report_json(const Preprocessor& preprocessor, const PreprocessReport& report) {
   Json out{{"options", Json::parse(preprocessor.options_json())},

@@ -19,4 +19,8 @@ std::string preprocess_text(const PreprocessReport& report);
 // was preprocessed. Avoids a parser: hostile metadata must not exhaust the memory.
 std::string preprocess_of_metadata(std::string_view metadata);
 
+// Returns the number after a key in the packer's own JSON; 0 if missing. Avoids a parser, because
+// this code must not run out of memory.
+std::uint64_t number_after(std::string_view json, std::string_view key);
+
 }  // namespace tundish::cli

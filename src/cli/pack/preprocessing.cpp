@@ -25,7 +25,7 @@ std::string array_fields(const Schema& schema) {
 
 Preprocessing::Preprocessing(const PreprocessArguments& arguments)
     : proves_(arguments.prove),
-      proof_records_(arguments.prove_sample),
+      proof_records_(arguments.prove_samples),
       options_(preprocess_options(arguments)) {
   if (options_) preprocessor_ = make_preprocessor(*options_);
 }

@@ -17,7 +17,7 @@ constexpr int kMargin = 6;
 constexpr int kLetter = kGlyphWidth + 1;  // including the gap
 constexpr int kLine = kGlyphHeight + 2;
 constexpr std::uint8_t kPaper = 255, kInk = 32;
-constexpr std::size_t kLeastLetters = 24;  // minimum per line: images may be tiny
+constexpr std::size_t kMinLetters = 24;  // minimum per line: images may be tiny
 
 // Wraps lines at `most` letters, at blanks where possible. Continuation lines are
 // indented.
@@ -71,13 +71,13 @@ void draw_tile(Canvas& canvas, const Tile& tile, int left, int top, int image_he
 
 // Limits a side to the length that libpng reads and writes.
 int side_of(std::size_t places, int step) {
-  constexpr std::size_t kMost = 1'000'000;
+  constexpr std::size_t kMax = 1'000'000;
   const std::size_t side = places * static_cast<std::size_t>(step) + kMargin;
-  if (side > kMost) {
+  if (side > kMax) {
     throw Error(ErrorCode::argument, {},
                 fmt::format("the sheet would be {} pixels wide or high, and a PNG has at most {}: "
                             "show fewer images",
-                            with_commas(side), with_commas(kMost)));
+                            with_commas(side), with_commas(kMax)));
   }
   return static_cast<int>(side);
 }
@@ -106,8 +106,7 @@ std::vector<std::byte> make_sheet(std::vector<Tile> tiles, std::size_t columns) 
     largest.width = std::max(largest.width, tile.size.width);
     largest.height = std::max(largest.height, tile.size.height);
   }
-  const std::size_t most =
-      std::max(kLeastLetters, static_cast<std::size_t>(largest.width / kLetter));
+  const std::size_t most = std::max(kMinLetters, static_cast<std::size_t>(largest.width / kLetter));
   std::size_t lines = 0, letters = 0;
   for (Tile& tile : tiles) {
     tile.lines = wrapped(tile.lines, most);

@@ -5,9 +5,8 @@
 
 #include "cli/arguments.h"
 #include "cli/json.h"
-#include "cli/record.h"
 #include "cli/text.h"
-#include "cli/write_file.h"
+#include "data/pack/output_file.h"
 
 namespace tundish::cli {
 namespace {

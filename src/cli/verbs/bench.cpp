@@ -7,7 +7,7 @@
 #include "base/machine/usable_cpus.h"
 #include "cli/json.h"
 #include "cli/measure.h"
-#include "cli/source_words.h"
+#include "cli/source_arguments.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 
@@ -32,7 +32,7 @@ images_per_second, slowest, fastest, bytes_per_second, first_batch_seconds,
 cpu_seconds_per_1000, images, skipped, seconds})"};
 
 struct BenchArguments {
-  SourceWords about;
+  SourceArguments about;
   std::string file;
   std::uint64_t threads = 0;
   std::uint64_t size = 224;
@@ -42,16 +42,16 @@ struct BenchArguments {
 };
 
 // Returns false if help was requested.
-bool parse(BenchArguments& out, const Words& words, Shell& shell) {
+bool parse(BenchArguments& out, const Args& args, Shell& shell) {
   Arguments arguments(kHelp, shell);
-  arguments.word(out.file, "FILE", "a pack, or another source");
-  add_source_words(arguments, out.about);
+  arguments.positional(out.file, "FILE", "a pack, or another source");
+  add_source_arguments(arguments, out.about);
   arguments.option(out.threads, "-j,--threads", "N", "only this many threads", 1, 1024);
   arguments.option(out.size, "--size", "N", "side of the crops in pixels (224)", 1, 4096);
   arguments.option(out.batch, "--batch-size", "N", "images in a batch (64)", 1, 65536);
   arguments.option(out.runs, "--runs", "N", "runs of each, the median is shown (3)", 1, 1000);
-  arguments.option(out.seconds, "--seconds", "S", "time of one run (1)", 0.001, 3600);
-  return arguments.parse(words);
+  arguments.option(out.seconds, "--seconds", "SECONDS", "time of one run (1)", 0.001, 3600);
+  return arguments.parse(args);
 }
 
 Json bench_json(const BenchArguments& arguments, const Source& source,
@@ -82,14 +82,14 @@ void print_table(const std::vector<Series>& all, const Shell& shell) {
 
 }  // namespace
 
-int run_bench(const Words& words, Shell& shell) {
+int run_bench(const Args& args, Shell& shell) {
   // A file may be named load: then it is the last argument, or options follow.
-  if (words.size() > 1 && words[0] == "load" &&
-      (words[1] == "--help" || words[1] == "-h" || !words[1].starts_with('-'))) {
-    return run_bench_load(Words(words.begin() + 1, words.end()), shell);
+  if (args.size() > 1 && args[0] == "load" &&
+      (args[1] == "--help" || args[1] == "-h" || !args[1].starts_with('-'))) {
+    return run_bench_load(Args(args.begin() + 1, args.end()), shell);
   }
   BenchArguments arguments;
-  if (!parse(arguments, words, shell)) return kOk;
+  if (!parse(arguments, args, shell)) return kOk;
   const std::shared_ptr<const Source> source = open_source(arguments.file, arguments.about);
   std::vector<int> counts;
   if (arguments.threads > 0) {

@@ -12,7 +12,7 @@
 #include "cli/json.h"
 #include "cli/load_sweep.h"
 #include "cli/measure.h"
-#include "cli/source_words.h"
+#include "cli/source_arguments.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "data/pack/output_file.h"
@@ -24,11 +24,11 @@ constexpr VerbHelp kHelp = {
     .verb = "bench load",
     .usage = "FILE [options]",
     .examples = R"(tundish bench load train.tnd
-tundish bench load train.tnd --threads 4 --trainer 3000
+tundish bench load train.tnd --threads 4 --train-rate 3000
 tundish bench load train.tnd --sweep -o sweep.svg)",
     .text = R"(Loads shuffled batches of random resized crops with random flips, as fast as
 possible, and shows how the time of one image is divided: read, decode, augment, and the
-rest (threads that wait for each other or for a CPU). With --trainer, the images per
+rest (threads that wait for each other or for a CPU). With --train-rate, the images per
 second that the training step could take, it also shows the share of time that training
 would wait for data.
 
@@ -38,10 +38,10 @@ beside them what the cost model predicts from the run with one thread.)",
     .json = R"({file, records, size, batch_size, cpu, threads, images_per_second,
 thread_us_per_image, stages, cpu_share, limit, skipped, trainer_images_per_second,
 trainer_wait_share}; stages is an array of {stage, us_per_image, share}; cpu_share is
-what the threads had of a CPU each. With --sweep {file, records, size, batch_size, cpu,
-cpus, rows, auto, auto_share}; rows is an array of {threads, images_per_second, slowest,
-fastest, page_locked_images_per_second, predicted_images_per_second}, auto one such row,
-auto_share its rate over that of the best row)"};
+the share of a CPU that each thread had. With --sweep {file, records, size, batch_size,
+cpu, cpus, rows, auto, auto_share}; rows is an array of {threads, images_per_second,
+slowest, fastest, page_locked_images_per_second, predicted_images_per_second}, auto one
+such row, auto_share its rate over that of the best row)"};
 
 struct StageTime {
   const char* name;
@@ -89,30 +89,30 @@ const char* advice(const std::string& limit) {
 }
 
 struct LoadArguments {
-  SourceWords about;
+  SourceArguments about;
   std::string file;
-  std::uint64_t threads = 0, size = 224, batch = 64, trainer = 0;
+  std::uint64_t threads = 0, size = 224, batch = 64, train_rate = 0;
   double seconds = 2;
   std::string chart;  // output file
   bool sweep = false, force = false;
 };
 
 // Returns false if help was requested.
-bool parse(LoadArguments& out, const Words& words, Shell& shell) {
+bool parse(LoadArguments& out, const Args& args, Shell& shell) {
   Arguments arguments(kHelp, shell);
-  arguments.word(out.file, "FILE", "a pack, or another source");
-  add_source_words(arguments, out.about);
+  arguments.positional(out.file, "FILE", "a pack, or another source");
+  add_source_arguments(arguments, out.about);
   add_threads(arguments, out.threads);
   arguments.option(out.size, "--size", "N", "side of the crops in pixels (224)", 1, 4096);
   arguments.option(out.batch, "--batch-size", "N", "images in a batch (64)", 1, 65536);
-  arguments.option(out.trainer, "--trainer", "N", "images per second that training could take", 1,
-                   1'000'000'000);
-  arguments.option(out.seconds, "--seconds", "S", "time to load (2)", 0.001, 3600);
+  arguments.option(out.train_rate, "--train-rate", "N",
+                   "images per second that training could take", 1, 1'000'000'000);
+  arguments.option(out.seconds, "--seconds", "SECONDS", "time to load (2)", 0.001, 3600);
   arguments.flag(out.sweep, "--sweep", "a table of thread counts");
   arguments.section("--sweep");
   arguments.option(out.chart, "-o,--output", "FILE", "also write a chart, as SVG");
   arguments.flag(out.force, "-f,--force", "replace FILE if it exists");
-  return arguments.parse(words);
+  return arguments.parse(args);
 }
 
 // Conclusions from the measured times.
@@ -152,7 +152,7 @@ Json about_json(const LoadArguments& arguments, const Source& source) {
 
 Json load_json(const LoadArguments& arguments, const Source& source, const Measured& m,
                const Findings& found) {
-  const bool trainer = arguments.trainer != 0;
+  const bool trainer = arguments.train_rate != 0;
   Json out = about_json(arguments, source);
   out["threads"] = m.threads;
   out["images_per_second"] = m.images_per_second;
@@ -166,7 +166,7 @@ Json load_json(const LoadArguments& arguments, const Source& source, const Measu
   out["cpu_share"] = found.cpu_share;
   out["limit"] = found.limit;
   out["skipped"] = m.skipped;
-  out["trainer_images_per_second"] = trainer ? Json(arguments.trainer) : Json(nullptr);
+  out["trainer_images_per_second"] = trainer ? Json(arguments.train_rate) : Json(nullptr);
   out["trainer_wait_share"] = trainer ? Json(found.wait) : Json(nullptr);
   return out;
 }
@@ -186,11 +186,11 @@ void print_lines(const LoadArguments& arguments, const Measured& m, const Findin
     shell.line("bad", fmt::format("{} samples were left out; what they took is in the stages",
                                   with_commas(m.skipped)));
   }
-  shell.line("trainer", arguments.trainer == 0
+  shell.line("trainer", arguments.train_rate == 0
                             ? fmt::format("waits for data when it could take more than {} images/s",
                                           rate_text(m.images_per_second))
                             : fmt::format("of {} images/s would wait {:.0f} % of its time",
-                                          with_commas(arguments.trainer), 100 * found.wait));
+                                          with_commas(arguments.train_rate), 100 * found.wait));
 }
 
 MeasureOptions measure_options(const LoadArguments& arguments) {
@@ -227,9 +227,9 @@ void run_sweep(const LoadArguments& arguments, const std::shared_ptr<const Sourc
 
 }  // namespace
 
-int run_bench_load(const Words& words, Shell& shell) {
+int run_bench_load(const Args& args, Shell& shell) {
   LoadArguments arguments;
-  if (!parse(arguments, words, shell)) return kOk;
+  if (!parse(arguments, args, shell)) return kOk;
   const std::shared_ptr<const Source> source = open_source(arguments.file, arguments.about);
   if (arguments.threads == 0) arguments.threads = usable_cpus();
   if (arguments.sweep) {
@@ -237,7 +237,7 @@ int run_bench_load(const Words& words, Shell& shell) {
     return kOk;
   }
   const Measured m = measure(source, measure_options(arguments));
-  const Findings found = find(m, arguments.trainer);
+  const Findings found = find(m, arguments.train_rate);
   if (shell.json) {
     print_json(shell, load_json(arguments, *source, m, found));
   } else {

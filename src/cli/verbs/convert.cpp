@@ -5,12 +5,12 @@
 
 #include <cstdio>
 
+#include "cli/error_lines.h"
 #include "cli/json.h"
 #include "cli/progress.h"
-#include "cli/source_words.h"
+#include "cli/source_arguments.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
-#include "cli/warn_of_errors.h"
 #include "rewrite/convert/target_formats.h"
 
 namespace tundish::cli {
@@ -32,10 +32,10 @@ values. The same input gives the same bytes. FORMAT is one of
 
   folder    the files, in a folder for each class if every sample has a named
             class, as torchvision's ImageFolder reads them; list.csv has the
-            labels that a program reading the source's own folders would not get
+            labels that cannot be derived from the source's own folders
   tar       NAME.jpg, NAME.cls, NAME.FIELD: as WebDataset reads them
   tfrecord  tf.train.Example: image/encoded, image/class/label, ...
-  lmdb      TARGET/data.mdb: Caffe's Datum with the label; plain images without
+  lmdb      TARGET/data.mdb: Caffe's Datum with the label; without labels, plain images
   hdf5      image, label, key and a data set for each other field
   npy       TARGET/image.npy, label.npy, ...: one shape; images are decoded
 
@@ -48,13 +48,13 @@ hold are left out with a warning.)",
 refused, seconds}; list is the name of a folder's list or null; left_out: fields;
 refused is an array of {code, message, title, file, record, key, offset, reason}.
 --progress json prints lines of {"progress": {samples, samples_total, bytes,
-bytes_total, refused}} on stderr; a total of 0 is not known)"};
+bytes_total, refused}} on stderr; a total of 0 is unknown)"};
 
 struct ConvertArguments {
   std::string source, target, format, progress = "auto";
   std::uint64_t shards = 1;
   bool force = false, skip_bad = false;
-  SourceWords about;
+  SourceArguments about;
 };
 
 const TargetFormat& format_of(const ConvertArguments& arguments) {
@@ -66,17 +66,17 @@ const TargetFormat& format_of(const ConvertArguments& arguments) {
                                printable(arguments.format)));
 }
 
-bool parse(ConvertArguments& out, const Words& words, Shell& shell) {
+bool parse(ConvertArguments& out, const Args& args, Shell& shell) {
   Arguments arguments(kHelp, shell);
-  arguments.word(out.source, "SRC", "a pack, folder, list, archive or file of arrays");
+  arguments.positional(out.source, "SRC", "a pack, folder, list, archive or file of arrays");
   arguments.option(out.target, "-o,--output", "TARGET", "the file or folder to write", true);
   arguments.option(out.format, "--to", "FORMAT", "folder, tar, tfrecord, lmdb, hdf5 or npy", true);
-  arguments.option(out.shards, "--shards", "N", "of tar and tfrecord: N files", 1, 100'000);
+  arguments.option(out.shards, "--shards", "N", "for tar and tfrecord: N files", 1, 100'000);
   arguments.flag(out.force, "-f,--force", "replace what exists");
   arguments.flag(out.skip_bad, "--skip-bad", "exit code 0 although samples were left out");
   arguments.option(out.progress, "--progress", "HOW", "auto (on a terminal), never, json");
-  add_source_words(arguments, out.about);
-  if (!arguments.parse(words)) return false;
+  add_source_arguments(arguments, out.about);
+  if (!arguments.parse(args)) return false;
   if (out.target.empty()) throw UsageError("the name after -o is empty");
   if (out.progress != "auto" && out.progress != "never" && out.progress != "json") {
     throw UsageError(
@@ -165,9 +165,9 @@ void print_text(const ConvertReport& done, const ConvertArguments& arguments, do
 
 }  // namespace
 
-int run_convert(const Words& words, Shell& shell) {
+int run_convert(const Args& args, Shell& shell) {
   ConvertArguments arguments;
-  if (!parse(arguments, words, shell)) return kOk;
+  if (!parse(arguments, args, shell)) return kOk;
   const TargetFormat& format = format_of(arguments);
   const std::shared_ptr<const Source> source = open_source(arguments.source, arguments.about);
   for (const std::string& text : source->warnings()) shell.warn(text);

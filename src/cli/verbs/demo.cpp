@@ -1,5 +1,5 @@
 // tundish demo: Tundish from end to end on one screen. Runs the verbs as a user would type them;
-// `python -m tundish demo-page --work DIR` does the parts that need PyTorch.
+// `python -m tundish demo-page --work FOLDER` does the parts that need PyTorch.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -73,11 +73,11 @@ void make_set(Demo& demo, Shell& shell, std::uint64_t images) {
 
 // Runs a verb as if typed, but without output. Returns false if it found bad data: the demo
 // continues without the bad samples of the user's set.
-bool quietly(int (*verb)(const Words&, Shell&), const Words& words, const Shell& shell) {
+bool quietly(int (*verb)(const Args&, Shell&), const Args& args, const Shell& shell) {
   Shell silent = shell;
   silent.quiet = true;
   silent.json = false;
-  const int code = verb(words, silent);
+  const int code = verb(args, silent);
   if (code != kOk && code != kDamaged) throw std::runtime_error("a step of the demo failed");
   return code == kOk;
 }
@@ -148,25 +148,25 @@ void print_as_json(const Demo& demo, const Shell& shell, const Pack& pack,
 
 }  // namespace
 
-int run_demo(const Words& words, Shell& shell) {
+int run_demo(const Args& args, Shell& shell) {
   Demo demo;
   demo.work = "tundish-demo";
-  std::uint64_t images = 1000;
+  std::uint64_t samples = 1000;
   double seconds = 0;  // 0: each half's default
   std::string steps;
   Arguments arguments(kHelp, shell);
   arguments.option(demo.source, "--data", "SRC", "your own folder, list or archive");
-  arguments.option(demo.work, "--work", "DIR", "where to write (tundish-demo)");
-  arguments.option(images, "--images", "N", "sample photos to make (1000)", 10, 1'000'000);
-  arguments.option(seconds, "--seconds", "S", "of each timed run (1; against torch 2.5)", 0.001,
-                   3600);
+  arguments.option(demo.work, "--work", "FOLDER", "where to write (tundish-demo)");
+  arguments.option(samples, "--samples", "N", "sample photos to make (1000)", 10, 1'000'000);
+  arguments.option(seconds, "--seconds", "SECONDS", "of each timed run (1; against torch 2.5)",
+                   0.001, 3600);
   arguments.option(steps, "--steps", "N", "training steps");
-  if (!arguments.parse(words)) return kOk;
+  if (!arguments.parse(args)) return kOk;
 
   take_demo_folder(demo.work);
   demo.pack = demo.work + "/demo.tnd";
   if (demo.source.empty()) {
-    make_set(demo, shell, images);
+    make_set(demo, shell, samples);
   } else {
     demo.folder = fs::absolute(demo.source).string();
   }

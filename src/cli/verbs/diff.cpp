@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "cli/json.h"
 #include "cli/progress.h"
-#include "cli/source_words.h"
+#include "cli/source_arguments.h"
 #include "cli/verbs.h"
 #include "data/pack/compare.h"
 
@@ -147,7 +147,7 @@ std::vector<std::uint64_t> read_numbers(const std::string& path) {
 }
 
 int compare(const std::string& a, const std::string& b, const std::string& numbers,
-            const SourceWords& about, std::uint64_t threads, const Shell& shell) {
+            const SourceArguments& about, std::uint64_t threads, const Shell& shell) {
   const std::shared_ptr<const Source> first = open_source(a, about);
   const std::shared_ptr<const Source> second = open_source(b, about);
   Progress progress(shell, "comparing", "img");
@@ -169,18 +169,18 @@ int compare(const std::string& a, const std::string& b, const std::string& numbe
 
 }  // namespace
 
-int run_diff(const Words& words, Shell& shell) {
+int run_diff(const Args& args, Shell& shell) {
   std::string a, b, numbers;
-  SourceWords about;
+  SourceArguments about;
   std::uint64_t threads = 0;
   Arguments arguments(kHelp, shell);
-  arguments.word(a, "A", "a pack, or another source");
-  arguments.word(b, "B", "the source to compare with A");
-  add_source_words(arguments, about);
+  arguments.positional(a, "A", "a pack, or another source");
+  arguments.positional(b, "B", "the source to compare with A");
+  add_source_arguments(arguments, about);
   arguments.option(numbers, "--numbers", "FILE",
                    "compare the samples of these numbers only, one per line");
   add_threads(arguments, threads);
-  if (!arguments.parse(words)) return kOk;
+  if (!arguments.parse(args)) return kOk;
   try {
     return compare(a, b, numbers, about, threads, shell);
   } catch (const Error& error) {

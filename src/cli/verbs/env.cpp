@@ -23,7 +23,7 @@ constexpr VerbHelp kHelp = {
 tundish env train.tnd
 tundish env photos/ --markdown)",
     .text = R"(Checks the machine for training: driver, CUDA, cuDNN and torch; each GPU's
-throttling, power limit, clocks, PCIe link, ECC and near CPUs; the CPU quota against
+throttling, power limit, clocks, PCIe link, ECC and nearest CPUs; the CPU quota against
 threads, governor and NUMA; memory limits and /dev/shm. With DATA also its file system,
 the page cache, and how fast it can be read: in order, and record by record in random
 order, 1 to 64 reads at a time (2 seconds).
@@ -42,20 +42,20 @@ struct EnvArguments {
 };
 
 // Returns false if help was requested.
-bool parse(EnvArguments& out, const Words& words, Shell& shell) {
+bool parse(EnvArguments& out, const Args& args, Shell& shell) {
   Arguments arguments(kHelp, shell);
-  arguments.word(out.data, "DATA", "a pack, a folder, or any data file", false);
+  arguments.positional(out.data, "DATA", "a pack, a folder, or any data file", false);
   arguments.flag(out.markdown, "--markdown", "print a table to paste into an issue");
   arguments.option(out.record_bytes, "--record-bytes", "BYTES",
-                   "bytes of a random read (default: as DATA's records)", 1,
+                   "bytes of a random read (default: DATA's record size)", 1,
                    std::uint64_t{64} << 20);
   arguments.flag(out.no_read_test, "--no-read-test", "do not measure how fast DATA can be read");
-  return arguments.parse(words);
+  return arguments.parse(args);
 }
 
 std::optional<std::uint64_t> omp_threads() {
   const char* text = std::getenv("OMP_NUM_THREADS");
-  return text ? whole_number(text) : std::nullopt;
+  return text ? parse_integer(text) : std::nullopt;
 }
 
 Findings storage_findings(const EnvArguments& arguments, const Shell& shell) {
@@ -73,11 +73,11 @@ Findings storage_findings(const EnvArguments& arguments, const Shell& shell) {
 
 }  // namespace
 
-int run_env(const Words& words, Shell& shell) {
+int run_env(const Args& args, Shell& shell) {
   EnvArguments arguments;
-  if (!parse(arguments, words, shell)) return kOk;
+  if (!parse(arguments, args, shell)) return kOk;
   if (shell.json && arguments.markdown)
-    throw UsageError("--json and --markdown exclude each other");
+    throw UsageError("--json and --markdown cannot be combined");
   const std::uint64_t began = now_ns();
   Findings findings =
       check_environment({.roots = {}, .torch = ask_torch(shell), .omp_threads = omp_threads()});

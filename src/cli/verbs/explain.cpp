@@ -17,7 +17,7 @@ constexpr VerbHelp kHelp = {
 tundish explain 203)",
     .text = R"(Prints what an error code means, what causes it and what to do. With --all:
 every code, as the page docs/errors.md.)",
-    .json = R"({code, title, explanation, remedy}; with --all an array of these)"};
+    .json = R"({code, title, reason, fix}; with --all an array of these)"};
 
 // Replaces the placeholder of the file name for readers of the table.
 std::string remedy_text(const ErrorEntry& entry) {
@@ -30,8 +30,8 @@ std::string remedy_text(const ErrorEntry& entry) {
 Json entry_json(const ErrorEntry& entry) {
   return {{"code", error_name(entry.code)},
           {"title", entry.title},
-          {"explanation", entry.explanation},
-          {"remedy", remedy_text(entry)}};
+          {"reason", entry.explanation},
+          {"fix", remedy_text(entry)}};
 }
 
 std::string page() {
@@ -79,13 +79,13 @@ const ErrorEntry& find_entry(const std::string& word) {
 
 }  // namespace
 
-int run_explain(const Words& words, Shell& shell) {
+int run_explain(const Args& args, Shell& shell) {
   std::string code;
   bool all = false;
   Arguments arguments(kHelp, shell);
-  arguments.word(code, "CODE", "TND-203, or 203", false);
+  arguments.positional(code, "CODE", "TND-203, or 203", false);
   arguments.flag(all, "--all", "every code");
-  if (!arguments.parse(words)) return kOk;
+  if (!arguments.parse(args)) return kOk;
   if (all == !code.empty()) throw UsageError("give one code, or --all");
 
   if (all) {

@@ -6,7 +6,7 @@
 #include "cli/info/list.h"
 #include "cli/info/stats.h"
 #include "cli/info/summary.h"
-#include "cli/source_words.h"
+#include "cli/source_arguments.h"
 #include "cli/verbs.h"
 
 namespace tundish::cli {
@@ -17,7 +17,7 @@ constexpr VerbHelp kHelp = {
     .usage = "DATA [--list | --stats] [options]",
     .examples = R"(tundish info train.tnd
 tundish info photos/
-tundish info train.tnd --list --from 1000 --count 10
+tundish info train.tnd --list --from 1000 --samples 10
 tundish info train.tnd --stats
 tundish info scans.tnd --stats --mode L
 tundish info photos/ --stats --samples 20000)",
@@ -55,33 +55,36 @@ message, title, file, record, key, offset, reason}; null what no image has)",
 
 struct InfoArguments {
   std::string file, mode = "RGB";
-  SourceWords about;
+  SourceArguments about;
   bool list = false, stats = false;
   ListOptions list_options;
   StatsOptions stats_options{.samples = 0, .threads = 0};
 };
 
 // Returns false if help was requested.
-bool parse(InfoArguments& out, const Words& words, Shell& shell) {
+bool parse(InfoArguments& out, const Args& args, Shell& shell) {
   Arguments arguments(kHelp, shell);
-  arguments.word(out.file, "DATA", "a pack, or another source");
+  arguments.positional(out.file, "DATA", "a pack, or another source");
   arguments.flag(out.list, "--list", "print a line per record");
   arguments.flag(out.stats, "--stats", "decode the images: mean, deviation, sizes, bad images");
-  add_source_words(arguments, out.about);
+  add_source_arguments(arguments, out.about);
+  std::uint64_t samples = 0;
+  arguments.option(samples, "--samples", "N", "--list: at most N; --stats: N evenly spaced (all)",
+                   1, UINT32_MAX);
   arguments.section("--list");
   arguments.option(out.list_options.from, "--from", "N", "first record (0)", 0, UINT64_MAX);
-  arguments.option(out.list_options.count, "--count", "N", "at most N records (all)", 0,
-                   UINT64_MAX);
   arguments.section("--stats");
-  arguments.option(out.stats_options.samples, "--samples", "N", "N evenly spaced images only (all)",
-                   1, UINT32_MAX);
   arguments.option(out.mode, "--mode", "MODE",
                    "RGB, or L: the one channel of Loader(mode=\"L\") (RGB)");
   arguments.flag(out.stats_options.exif_orientation, "--exif-orientation",
                  "report sizes after EXIF rotation");
   add_threads(arguments, out.stats_options.threads);
-  if (!arguments.parse(words)) return false;
+  if (!arguments.parse(args)) return false;
   arguments.exclude("--stats", {"--list"});
+  if (samples > 0) {
+    if (!out.list && !out.stats) throw UsageError("--samples is only for --list and --stats");
+    out.list_options.count = out.stats_options.samples = samples;
+  }
   if (out.mode != "RGB" && out.mode != "L") {
     throw UsageError(fmt::format("--mode: {} is neither RGB nor L", printable(out.mode)));
   }
@@ -92,9 +95,9 @@ bool parse(InfoArguments& out, const Words& words, Shell& shell) {
 
 }  // namespace
 
-int run_info(const Words& words, Shell& shell) {
+int run_info(const Args& args, Shell& shell) {
   InfoArguments arguments;
-  if (!parse(arguments, words, shell)) return kOk;
+  if (!parse(arguments, args, shell)) return kOk;
 
   const std::uint64_t begin_ns = now_ns();
   const std::string& file = arguments.file;

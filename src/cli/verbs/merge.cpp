@@ -82,19 +82,19 @@ std::string summary(const std::string& target, const PackReport& report, const M
 
 }  // namespace
 
-int run_merge(const Words& words, Shell& shell) {
+int run_merge(const Args& args, Shell& shell) {
   std::vector<std::string> from;
   std::string target;
   bool force = false, rename = false, skip_bad = false;
   std::uint64_t threads = 0;
   Arguments arguments(kHelp, shell);
-  arguments.words(from, "SRC", "packs, or other sources");
+  arguments.positionals(from, "SRC", "packs, or other sources");
   arguments.option(target, "-o,--output", "FILE", "the pack to write", true);
   arguments.flag(rename, "--rename", "rename a sample whose key is already used");
   arguments.flag(force, "-f,--force", "replace FILE if it exists");
   arguments.flag(skip_bad, "--skip-bad", "exit code 0 despite refused samples");
   add_threads(arguments, threads);
-  if (!arguments.parse(words)) return kOk;
+  if (!arguments.parse(args)) return kOk;
   check_target(target, force);
   check_log(target, force);
 

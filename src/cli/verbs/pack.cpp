@@ -76,11 +76,11 @@ int run_manifest(const PackArguments& arguments, Shell& shell) {
 
 }  // namespace
 
-int run_pack(const Words& words, Shell& shell) {
+int run_pack(const Args& args, Shell& shell) {
   // Makes freed memory of this size return to the system instead of staying with a thread.
   ::mallopt(M_MMAP_THRESHOLD, 4 << 20);
   PackArguments arguments;
-  if (!parse(arguments, words, shell)) return kOk;
+  if (!parse(arguments, args, shell)) return kOk;
   const std::string target = output_of(arguments);
   Preprocessing preprocessing(arguments.preprocess);
   check_target(target, arguments.force);

@@ -36,13 +36,13 @@ void limit_by_size(const std::string& path) {
 }  // namespace
 
 // `FILE compare` also compares with libhdf5's chunks, for tests; slow, so it has no limits.
-int run_read_hdf5_structure(const Words& words, Shell& shell) {
-  const bool compare = words.size() == 2 && words[1] == "compare";
-  if (words.size() != 1 && !compare) throw UsageError("one file is wanted");
-  if (!compare) limit_by_size(words[0]);
+int run_read_hdf5_structure(const Args& args, Shell& shell) {
+  const bool compare = args.size() == 2 && args[1] == "compare";
+  if (args.size() != 1 && !compare) throw UsageError("one file is wanted");
+  if (!compare) limit_by_size(args[0]);
 #ifdef TUNDISH_HDF5
   std::string out;
-  const int code = describe_hdf5(out, words[0], compare);
+  const int code = describe_hdf5(out, args[0], compare);
   shell.print(out);
   return code;
 #else

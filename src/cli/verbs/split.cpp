@@ -14,7 +14,7 @@
 #include "cli/pack/report.h"
 #include "cli/pack/split_journal.h"
 #include "cli/pack/write_pack.h"
-#include "cli/source_words.h"
+#include "cli/source_arguments.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "data/source/views/selected.h"
@@ -26,8 +26,7 @@ constexpr VerbHelp kHelp = {
     .verb = "split",
     .usage = "SRC PARTS -o PREFIX [options]",
     .examples = R"(tundish split photos/ train=0.9,val=0.1 -o data
-tundish split all.tnd train=80%,val=10%,test=10% -o data --seed 7
-tundish split all.tnd --by hash train=0.9,val=0.1 -o data/)",
+tundish split all.tnd train=80%,val=10%,test=10% -o data --seed 7)",
     .text = R"(Writes one pack per part: PREFIX-train.tnd, PREFIX-val.tnd; for a PREFIX that ends
 with / they are PREFIX/train.tnd, ..., and the folder is made. The part of a sample is a
 function of its key and the seed, so a sample stays in its part when data is added
@@ -40,8 +39,8 @@ copied, file_bytes, id, refused, doubtful, kept, log, classes}; kept: an interru
 split had finished it; classes: the samples of each class, by name or number)"};
 
 struct SplitArguments {
-  std::string from, parts, prefix, by = "hash", codec = "lanes";
-  SourceWords about;
+  std::string from, parts, prefix, codec = "lanes";
+  SourceArguments about;
   std::uint64_t seed = 0, threads = 0;
   bool force = false, skip_bad = false;
 };
@@ -54,23 +53,19 @@ struct WrittenPart {
   std::vector<std::pair<std::string, std::uint64_t>> classes = {};  // with the number of samples
 };
 
-bool parse(SplitArguments& out, const Words& words, Shell& shell) {
+bool parse(SplitArguments& out, const Args& args, Shell& shell) {
   Arguments arguments(kHelp, shell);
-  arguments.word(out.from, "SRC", "a pack, or any other source");
-  arguments.word(out.parts, "PARTS", "names and shares: train=0.9,val=0.1");
-  add_source_words(arguments, out.about);
+  arguments.positional(out.from, "SRC", "a pack, or any other source");
+  arguments.positional(out.parts, "PARTS", "names and shares: train=0.9,val=0.1");
+  add_source_arguments(arguments, out.about);
   arguments.option(out.prefix, "-o,--output", "PREFIX", "the packs are PREFIX-NAME.tnd", true);
-  arguments.option(out.by, "--by", "HOW", "hash (default): by a hash of the key");
   arguments.option(out.seed, "--seed", "N", "changes the hash and thus the split (0)", 0,
                    ~std::uint64_t{0});
   arguments.option(out.codec, "--codec", "C", "lanes (default): re-code JPEGs; keep: unchanged");
   arguments.flag(out.force, "-f,--force", "replace packs that exist");
   arguments.flag(out.skip_bad, "--skip-bad", "exit code 0 despite refused files");
   add_threads(arguments, out.threads);
-  if (!arguments.parse(words)) return false;
-  if (out.by != "hash") {
-    throw UsageError(fmt::format("--by is hash, not '{}'", printable(out.by)));
-  }
+  if (!arguments.parse(args)) return false;
   if (out.codec != "lanes" && out.codec != "keep") {
     throw UsageError(fmt::format("--codec is one of lanes, keep, not '{}'", printable(out.codec)));
   }
@@ -205,9 +200,9 @@ std::vector<WrittenPart> write_parts(const std::shared_ptr<const Source>& source
 
 }  // namespace
 
-int run_split(const Words& words, Shell& shell) {
+int run_split(const Args& args, Shell& shell) {
   SplitArguments arguments;
-  if (!parse(arguments, words, shell)) return kOk;
+  if (!parse(arguments, args, shell)) return kOk;
   const std::vector<SplitPart> parts = parts_of(arguments.parts);
   const bool go_on = !arguments.force && SplitJournal::exists(arguments.prefix);
   for (const SplitPart& part : parts) {

@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <string_view>
 
 #include "base/clock.h"
 #include "cli/json.h"
+#include "cli/progress.h"
 #include "cli/top/full_screen.h"
 #include "cli/verbs.h"
 #include "tools/top/frame_text.h"
@@ -33,31 +32,32 @@ Without a terminal, and with --json, one snapshot is printed; with --interval, a
 snapshot at every interval. --serve shows charts in a browser on this machine: the
 server answers only requests from this machine that have the random token of the
 address.)",
-    .json = R"({time, seconds, host, group, disks, gpus, loaders}, one line per snapshot; rates are
-of the seconds since the snapshot before; a loader has process, command, source, rank,
+    .json = R"({time, seconds, host, group, disks, gpus, loaders}, one line per snapshot; rates
+cover the time since the previous snapshot; a loader has process, command, source, rank,
 world_size, epoch, position, epoch_samples, batch_size, gpu_decodes, age_s,
 samples_per_second, batches_per_second, bytes_per_second, shares of the time (waiting,
 reading, decoding, augmenting, cache_hits), and stats: all of Loader.stats())"};
 
 struct TopArguments {
   double interval = 0;  // seconds; 0: default
-  std::uint64_t count = 0, port = 0;
+  std::uint64_t snapshots = 0, port = 0;
   bool serve = false;
-  bool repeats() const { return interval > 0 || count > 0; }
+  bool repeats() const { return interval > 0 || snapshots > 0; }
   int wait_ms() const {
     return interval > 0 ? static_cast<int>(std::lround(1000 * interval)) : 1000;
   }
 };
 
 // Returns false if help was requested.
-bool parse(TopArguments& out, const Words& words, Shell& shell) {
+bool parse(TopArguments& out, const Args& args, Shell& shell) {
   Arguments arguments(kHelp, shell);
-  arguments.option(out.interval, "--interval", "S", "seconds between two snapshots (1)", 0.1, 3600);
-  arguments.option(out.count, "--count", "N", "end after N snapshots", 1, 1'000'000'000);
+  arguments.option(out.interval, "--interval", "SECONDS", "seconds between two snapshots (1)", 0.1,
+                   3600);
+  arguments.option(out.snapshots, "--snapshots", "N", "end after N snapshots", 1, 1'000'000'000);
   arguments.flag(out.serve, "--serve", "charts in a browser of this machine");
   arguments.section("--serve");
   arguments.option(out.port, "--port", "N", "the port (any free one)", 1, 65535);
-  return arguments.parse(words);
+  return arguments.parse(args);
 }
 
 // Sleeps in short intervals so that Ctrl-C can end the wait; returns false after Ctrl-C.
@@ -68,16 +68,6 @@ bool wait(int milliseconds) {
     ::usleep(std::min<useconds_t>(left, 100'000));  // a signal also ends the sleep
   }
   return !stop_flag().load();
-}
-
-bool has_blocks() {
-  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    const char* value = std::getenv(name);
-    if (!value || !*value) continue;
-    const std::string_view text = value;
-    return text.find("UTF-8") != text.npos || text.find("utf8") != text.npos;
-  }
-  return false;
 }
 
 int print_snapshots(const TopArguments& arguments, Sampler& sampler, const Shell& shell) {
@@ -92,7 +82,7 @@ int print_snapshots(const TopArguments& arguments, Sampler& sampler, const Shell
       for (const std::string& line : frame_lines(snapshot, style)) shell.print(line + '\n');
     }
     shell.flush();
-    if (!arguments.repeats() || done + 1 == arguments.count) return kOk;
+    if (!arguments.repeats() || done + 1 == arguments.snapshots) return kOk;
     if (!shell.json && !shell.quiet) shell.print("\n");
   }
 }
@@ -104,7 +94,7 @@ int show_live(const TopArguments& arguments, Sampler& sampler, bool color) {
   for (std::uint64_t done = 0; !stop_flag().load(); ++done) {
     // Shows the first rates early, although they cover a short time.
     if (screen.wait_for_quit(done == 0 ? 250 : arguments.wait_ms())) return kOk;
-    if (done > 0 && done == arguments.count) return kOk;
+    if (done > 0 && done == arguments.snapshots) return kOk;
     std::vector<std::string> lines =
         frame_lines(sampler.take(), {.width = screen.size().width, .blocks = blocks});
     if (color) std::transform(lines.begin(), lines.end(), lines.begin(), in_color);
@@ -142,11 +132,11 @@ int serve(const TopArguments& arguments, Sampler& sampler, Shell& shell) {
 
 }  // namespace
 
-int run_top(const Words& words, Shell& shell) {
+int run_top(const Args& args, Shell& shell) {
   TopArguments arguments;
-  if (!parse(arguments, words, shell)) return kOk;
+  if (!parse(arguments, args, shell)) return kOk;
   if (arguments.serve && arguments.repeats()) {
-    throw UsageError("--serve takes neither --interval nor --count: the page asks");
+    throw UsageError("--serve takes neither --interval nor --snapshots: the page asks");
   }
   Sampler sampler;
   if (arguments.serve) return serve(arguments, sampler, shell);

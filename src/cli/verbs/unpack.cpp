@@ -1,13 +1,13 @@
 // tundish unpack: restores the packed image files byte for byte, with their other fields.
 #include <fmt/format.h>
 
+#include "cli/error_lines.h"
 #include "cli/json.h"
 #include "cli/progress.h"
-#include "cli/source_words.h"
+#include "cli/source_arguments.h"
 #include "cli/text.h"
 #include "cli/unpack/write_record.h"
 #include "cli/verbs.h"
-#include "cli/warn_of_errors.h"
 #include "rewrite/convert/convert.h"
 #include "rewrite/convert/target_formats.h"
 
@@ -16,15 +16,15 @@ namespace {
 
 constexpr VerbHelp kHelp = {
     .verb = "unpack",
-    .usage = "DATA -o DIR [options]   or   DATA --record N [-o FILE] [options]",
+    .usage = "DATA -o FOLDER [options]   or   DATA --record N [-o FILE]",
     .examples = R"(tundish unpack train.tnd -o photos/
 tundish unpack train.tnd --record 0 -o first.jpg
 tundish unpack train.tnd --record 0 > first.jpg
 tundish unpack train.tnd --record 0 --field label)",
-    .text = R"(Writes the image files below DIR, byte for byte, under the names they had in the
-dataset, and never outside DIR. Other files of a sample in an archive are written too,
-unless they are empty. Labels (.cls files too) and columns that do not follow from the
-folders are in DIR/list.csv, or in list-2.csv if the dataset has a file list.csv.
+    .text = R"(Writes the image files below FOLDER, byte for byte, under the names they had in the
+dataset, and never outside FOLDER. Other files of a sample in an archive are written
+too, unless they are empty. Labels (.cls files too) and columns that do not follow from
+the folders are in FOLDER/list.csv, or in list-2.csv if the dataset has a file list.csv.
 Existing files with the same bytes are kept, so an interrupted run can be repeated;
 other files are replaced only with --force. Damaged and unreadable records, and records
 whose names cannot be file names here, are listed and left out. Records whose names are
@@ -70,30 +70,30 @@ void print_text(const ConvertReport& done, const std::string& target, double sec
 }
 
 struct UnpackArguments {
-  SourceWords about;
+  SourceArguments about;
   std::string file, target;
   bool force = false, one_record = false;
   RecordOptions record;
 };
 
 // Returns false if help was requested.
-bool parse(UnpackArguments& out, const Words& words, Shell& shell) {
+bool parse(UnpackArguments& out, const Args& args, Shell& shell) {
   Arguments arguments(kHelp, shell);
-  arguments.word(out.file, "DATA", "a pack, or another source");
-  add_source_words(arguments, out.about);
-  arguments.option(out.target, "-o,--output", "DIR", "where to write; created if missing");
+  arguments.positional(out.file, "DATA", "a pack, or another source");
+  add_source_arguments(arguments, out.about);
+  arguments.option(out.target, "-o,--output", "FOLDER", "where to write; created if missing");
   arguments.flag(out.force, "-f,--force", "replace existing files with other bytes");
   arguments.option(out.record.record, "--record", "N", "write this record only; -o names a file", 0,
                    UINT64_MAX);
   arguments.section("--record");
   arguments.option(out.record.field, "--field", "F", "which field (default: the image)");
-  if (!arguments.parse(words)) return false;
+  if (!arguments.parse(args)) return false;
   out.one_record = arguments.is_given("--record");
   if (out.target.empty() && arguments.is_given("--output")) {
     throw UsageError("the name after -o is empty");
   }
   if (out.target.empty() && !out.one_record) {
-    throw UsageError("--output is required: -o DIR; or --record N");
+    throw UsageError("--output is required: -o FOLDER; or --record N");
   }
   out.record.target = out.target;
   out.record.replace = out.force;
@@ -122,9 +122,9 @@ int unpack_all(const UnpackArguments& arguments, const Source& source, const She
 
 }  // namespace
 
-int run_unpack(const Words& words, Shell& shell) {
+int run_unpack(const Args& args, Shell& shell) {
   UnpackArguments arguments;
-  if (!parse(arguments, words, shell)) return kOk;
+  if (!parse(arguments, args, shell)) return kOk;
   const std::shared_ptr<const Source> source = open_source(arguments.file, arguments.about);
   if (!arguments.one_record) return unpack_all(arguments, *source, shell);
   write_record(*source, arguments.record, shell);

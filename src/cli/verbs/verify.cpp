@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/machine/usable_cpus.h"
-#include "cli/finding.h"
+#include "cli/error_lines.h"
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/text.h"
@@ -51,13 +51,13 @@ damage is an array of {code, message, title, file, record, key, offset, reason}
 with --salvage --json:
 {output, samples, copied, file_bytes, id, refused, doubtful, method, records_before,
 lost_records, lost_parts, names_lost, labels_lost, finished_shards, seconds}; method:
-index, scan or journal; records_before: null when nothing says it; lost_records is an
+index, scan or journal; records_before: null if unknown; lost_records is an
 array of {first, count, reason}, first counts the records of FILE; lost_parts: damaged
-parts of the file; finished_shards: of an interrupted pack, packs of their own)",
+parts of the file; finished_shards: complete packs of an interrupted pack)",
     .exits =
         "0 done, 1 failed, 2 wrong use, 3 data damaged, 130 interrupted;\n"
         "with --salvage: 0 no record, name, label, class or field is lost, 3 something is lost,\n"
-        "or it is not known"};
+        "or that is unknown"};
 
 constexpr std::size_t kShown = 50;  // lines of damage in text output; JSON lists all
 
@@ -174,9 +174,9 @@ struct VerifyArguments {
 };
 
 // Returns false if help was requested.
-bool parse(VerifyArguments& out, const Words& words, Shell& shell) {
+bool parse(VerifyArguments& out, const Args& args, Shell& shell) {
   Arguments arguments(kHelp, shell);
-  arguments.word(out.file, "FILE", "a pack or a manifest");
+  arguments.positional(out.file, "FILE", "a pack or a manifest");
   arguments.flag(out.pixels, "--pixels", "decode every image as well");
   arguments.option(out.salvage.target, "--salvage", "OUT", "write the intact records to this pack");
   add_threads(arguments, out.threads);
@@ -184,7 +184,7 @@ bool parse(VerifyArguments& out, const Words& words, Shell& shell) {
   arguments.option(out.salvage.like, "--like", "PACK",
                    "a pack with the same fields, classes and tables");
   arguments.flag(out.salvage.force, "-f,--force", "replace OUT if it exists");
-  if (!arguments.parse(words)) return false;
+  if (!arguments.parse(args)) return false;
   arguments.exclude("--salvage", {"--pixels"});
   if (out.salvage.target.empty() && arguments.is_given("--salvage")) {
     throw UsageError("the name after --salvage is empty");
@@ -218,9 +218,9 @@ int verify(const VerifyArguments& arguments, const Shell& shell) {
 
 }  // namespace
 
-int run_verify(const Words& words, Shell& shell) {
+int run_verify(const Args& args, Shell& shell) {
   VerifyArguments arguments;
-  if (!parse(arguments, words, shell)) return kOk;
+  if (!parse(arguments, args, shell)) return kOk;
   const bool salvages = !arguments.salvage.target.empty();
   return salvages ? salvage(arguments.file, arguments.salvage, shell) : verify(arguments, shell);
 }

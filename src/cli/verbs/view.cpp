@@ -7,14 +7,14 @@
 #include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/samples/sheet.h"
-#include "cli/source_words.h"
+#include "cli/source_arguments.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
+#include "cli/view/describe_step.h"
 #include "cli/view/html_sheet.h"
 #include "cli/view/recipe_file.h"
 #include "cli/view/replay.h"
-#include "cli/view/step_words.h"
-#include "cli/write_file.h"
+#include "data/pack/output_file.h"
 
 namespace tundish::cli {
 namespace {
@@ -93,11 +93,11 @@ void check_before_work(const ViewArguments& arguments) {
 }
 
 // Returns false if help was requested.
-bool parse(ViewArguments& out, const Words& words, Shell& shell) {
+bool parse(ViewArguments& out, const Args& args, Shell& shell) {
   ReplayArguments& replay = out.replay;
   Arguments arguments(kHelp, shell);
-  arguments.word(replay.file, "DATA", "a pack, or another source");
-  add_source_words(arguments, replay.about);
+  arguments.positional(replay.file, "DATA", "a pack, or another source");
+  add_source_arguments(arguments, replay.about);
   arguments.option(out.recipe, "--transforms", "FILE", "T.to_json(...), or a saved state");
   arguments.option(replay.state_file, "--state", "FILE", "state_dict() of the loader, as JSON");
   arguments.option(replay.target, "-o,--output", "FILE",
@@ -117,7 +117,7 @@ bool parse(ViewArguments& out, const Words& words, Shell& shell) {
   arguments.option(replay.rank, "--rank", "N", "rank whose batch to show (0)", 0, UINT32_MAX);
   arguments.option(replay.images, "--batch-size", "N",
                    "show the next N images of all ranks instead", 1, 4096);
-  if (!arguments.parse(words)) return false;
+  if (!arguments.parse(args)) return false;
   check_before_work(out);
   return true;
 }
@@ -165,7 +165,7 @@ std::vector<std::byte> png_sheet(const std::vector<DrawnSample>& samples, std::u
                        fmt::format("{}x{}", one.stored.width, one.stored.height)});
     for (const DrawnPicture& draw : one.draws) {
       std::vector<std::string> lines = {fmt::format("epoch {}", draw.epoch)};
-      for (std::string& word : words_of_steps(draw.view)) lines.push_back(std::move(word));
+      for (std::string& word : describe_steps(draw.view)) lines.push_back(std::move(word));
       add(draw.picture, std::move(lines));
     }
   }
@@ -241,9 +241,9 @@ int draw_sheet(const ViewArguments& arguments, const Shell& shell) {
 
 }  // namespace
 
-int run_view(const Words& words, Shell& shell) {
+int run_view(const Args& args, Shell& shell) {
   ViewArguments arguments;
-  if (!parse(arguments, words, shell)) return kOk;
+  if (!parse(arguments, args, shell)) return kOk;
   if (arguments.recipe.empty()) {
     print_replay(arguments.replay, shell);
     return kOk;

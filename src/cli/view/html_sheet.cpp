@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "cli/samples/encode_jpeg.h"
-#include "cli/view/step_words.h"
+#include "cli/view/describe_step.h"
 
 namespace tundish::cli {
 namespace {
@@ -46,7 +46,7 @@ std::string row_of(const DrawnSample& sample) {
                   sample.sample, sample.label, sample.stored.width, sample.stored.height, name);
   for (const DrawnPicture& draw : sample.draws) {
     std::string words = fmt::format("epoch {}", draw.epoch);
-    for (const std::string& word : words_of_steps(draw.view)) words += ", " + word;
+    for (const std::string& word : describe_steps(draw.view)) words += ", " + word;
     out += fmt::format("<td>{}<small>{}</small></td>\n",
                        image_tag(draw.picture, fmt::format("epoch {}", draw.epoch)),
                        escape_html(words));

@@ -12,9 +12,9 @@
 #include "base/file.h"
 #include "cli/json.h"
 #include "cli/samples/sheet.h"
+#include "cli/view/describe_step.h"
 #include "cli/view/over_white.h"
-#include "cli/view/step_words.h"
-#include "cli/write_file.h"
+#include "data/pack/output_file.h"
 #include "loader/engine/replay.h"
 #include "loader/state/saved_state.h"
 
@@ -40,7 +40,7 @@ std::vector<std::string> words_of(const ReplayedSample& sample, std::size_t imag
       fmt::format("{}x{}", view.image().width, view.image().height)};
   for (const std::uint64_t bad : sample.replaces) lines[0] += fmt::format(" for {}", bad);
   if (sample.views.size() > 1) lines[0] += fmt::format(" image {}", image);
-  for (const std::string& text : words_of_steps(view)) lines.push_back(text);
+  for (const std::string& text : describe_steps(view)) lines.push_back(text);
   if (sample.partner) {
     lines.push_back(fmt::format("mixed with {:.0f} % of sample {}", 100 * (1 - sample.mix.share),
                                 sample.partner->sample));

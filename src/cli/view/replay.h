@@ -5,12 +5,12 @@
 #include <string>
 
 #include "cli/shell.h"
-#include "cli/source_words.h"
+#include "cli/source_arguments.h"
 
 namespace tundish::cli {
 
 struct ReplayArguments {
-  SourceWords about;
+  SourceArguments about;
   std::string file, state_file;
   std::string target;        // the sheet, a PNG; empty: no sheet
   std::uint64_t rank = 0;    // whose batch to repeat

@@ -36,8 +36,8 @@ struct ImageHeader {
   std::uint8_t orientation = 1;           // EXIF, 1 to 8
   std::uint64_t held_bytes = 0;           // held for the whole image: see decode_bytes()
   bool gray16 = false;                    // 16-bit grays: a PNG, or raw
-  bool keep16 = false;                    // set by the caller of decode(): see there
-  bool keep_alpha = false;                // set by the caller of decode(): see there
+  bool keep16 = false;                    // set by the caller; see decode()
+  bool keep_alpha = false;                // set by the caller; see decode()
   RawPixels raw = {};                     // for Codec::raw
   std::uint8_t reduction = 1;             // for a JPEG: see reduce()
   const lanes::Tables* tables = nullptr;  // tables of a lanes record; not part of its bytes
@@ -47,8 +47,9 @@ struct ImageHeader {
 // ...), empty if the bytes match no image format.
 std::optional<Codec> sniff(Bytes bytes);
 
-// Reads size and kind from the header alone; raw pixels have none (Source::read_header). Returns
-// codec_unsupported for undecodable image formats, image_too_large for sizes over the limits.
+// Reads size and kind from the header alone; raw pixels have no header (Source::read_header).
+// Returns codec_unsupported for undecodable image formats, image_too_large for sizes over the
+// limits.
 std::optional<Fault> read_header(ImageHeader& out, Bytes bytes, const Limits& limits = {});
 
 // The final check of read_header(): the image has pixels and respects the limits.

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "codec/lanes/inline.h"
+#include "base/host_device.h"
 #include "codec/lanes/pixels.h"
 
 namespace tundish::lanes {
@@ -39,6 +39,12 @@ struct BlockLists {
 
 // Mask bits of the 4 x 4 lowest frequencies, without DC.
 inline constexpr std::uint64_t kLowMask = 0x1063bfe;
+
+// Returns both passes' result for a block with only DC.
+TUNDISH_INLINE int flat_level(int dc) {
+  const int level = ((static_cast<std::int16_t>(4 * dc) + 16) >> 5) + 128;
+  return level < 0 ? 0 : level > 255 ? 255 : level;
+}
 
 void sort_blocks(BlockLists& out, const UnitTask& task);
 

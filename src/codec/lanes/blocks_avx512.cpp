@@ -1,10 +1,10 @@
 // Converts coefficients to samples with AVX-512.
 #include <immintrin.h>
 
+#include "base/host_device.h"
 #include "codec/lanes/block_lists.h"
 #include "codec/lanes/coefficients.h"
 #include "codec/lanes/idct_avx512.h"
-#include "codec/lanes/inline.h"
 #include "codec/lanes/pixels.h"
 
 namespace tundish::lanes::avx512 {
@@ -202,12 +202,6 @@ void render_low(const UnitTask& task, const BlockList& list) {
                     between.columns + 2);
     if (i + 2 <= last) between = first_pass_low(pairs);
   }
-}
-
-// Returns both passes' result for a block with only DC.
-int flat_level(int dc) {
-  const int level = ((static_cast<std::int16_t>(4 * dc) + 16) >> 5) + 128;
-  return level < 0 ? 0 : level > 255 ? 255 : level;
 }
 
 void render_flat(const UnitTask& task, const BlockList& list) {

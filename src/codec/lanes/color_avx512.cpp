@@ -2,7 +2,7 @@
 // chroma in registers.
 #include <immintrin.h>
 
-#include "codec/lanes/inline.h"
+#include "base/host_device.h"
 #include "codec/lanes/pixels.h"
 
 namespace tundish::lanes::avx512 {

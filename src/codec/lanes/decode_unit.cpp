@@ -46,7 +46,7 @@ DecodeUnits decode_units_of(Cpu cpu) {
     case Cpu::avx2:
       return decode_units_avx2;
     case Cpu::sse:
-      return decode_units_plainly;
+      return decode_units_baseline;
     case Cpu::scalar:
       break;
   }

@@ -55,8 +55,8 @@ DecodeUnits decode_units_of(Cpu cpu);
 // One file each; decode_units_of() returns one that the CPU supports.
 unsigned decode_units_reference(UnitValues* const* out, const CodedUnit* units, int count,
                                 const Tables& tables, UnitWork* works);
-unsigned decode_units_plainly(UnitValues* const* out, const CodedUnit* units, int count,
-                              const Tables& tables, UnitWork* works);
+unsigned decode_units_baseline(UnitValues* const* out, const CodedUnit* units, int count,
+                               const Tables& tables, UnitWork* works);
 unsigned decode_units_avx2(UnitValues* const* out, const CodedUnit* units, int count,
                            const Tables& tables, UnitWork* works);
 unsigned decode_units_avx512(UnitValues* const* out, const CodedUnit* units, int count,

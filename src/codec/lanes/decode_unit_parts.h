@@ -4,10 +4,9 @@
 
 #include <cstring>
 
+#include "base/host_device.h"
 #include "codec/lanes/decode_unit.h"
 #include "codec/lanes/encode.h"
-
-#define TUNDISH_INLINE inline __attribute__((always_inline))
 
 namespace tundish::lanes {
 namespace {

@@ -7,8 +7,8 @@
 
 namespace tundish::lanes {
 
-void expand_blocks_plainly(Block* to, std::ptrdiff_t step, const UnitValues& values, int from,
-                           int count) {
+void expand_blocks_baseline(Block* to, std::ptrdiff_t step, const UnitValues& values, int from,
+                            int count) {
   for (int b = from; b < from + count; ++b, to += step) {
     to->fill(0);
     (*to)[0] = values.dc[b];
@@ -19,7 +19,7 @@ void expand_blocks_plainly(Block* to, std::ptrdiff_t step, const UnitValues& val
   }
 }
 
-void put_escapes_plainly(Block* const* at, const UnitValues& values) {
+void put_escapes_baseline(Block* const* at, const UnitValues& values) {
   const BlockFinder finder(values);
   for (int i = 0; i < values.escapes; ++i) {
     const auto [position, value] = values.escape[i];
@@ -32,7 +32,7 @@ void put_escapes_plainly(Block* const* at, const UnitValues& values) {
 
 Expand expand_of(Cpu cpu) {
   if (cpu == Cpu::avx512) return {expand_blocks_avx512, put_escapes_avx512};
-  return {cpu == Cpu::avx2 ? expand_blocks_avx2 : expand_blocks_plainly, put_escapes_plainly};
+  return {cpu == Cpu::avx2 ? expand_blocks_avx2 : expand_blocks_baseline, put_escapes_baseline};
 }
 
 void expand_unit(Coefficients& out, const UnitValues& values, int unit_x, int unit_y,

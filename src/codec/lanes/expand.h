@@ -12,8 +12,8 @@ namespace tundish::lanes {
 using ExpandBlocks = void (*)(Block* to, std::ptrdiff_t step, const UnitValues& values, int from,
                               int count);
 
-void expand_blocks_plainly(Block* to, std::ptrdiff_t step, const UnitValues& values, int from,
-                           int count);
+void expand_blocks_baseline(Block* to, std::ptrdiff_t step, const UnitValues& values, int from,
+                            int count);
 void expand_blocks_avx2(Block* to, std::ptrdiff_t step, const UnitValues& values, int from,
                         int count);
 void expand_blocks_avx512(Block* to, std::ptrdiff_t step, const UnitValues& values, int from,
@@ -22,7 +22,7 @@ void expand_blocks_avx512(Block* to, std::ptrdiff_t step, const UnitValues& valu
 // Writes the escapes of a unit; block b is at at[b].
 using PutEscapes = void (*)(Block* const* at, const UnitValues& values);
 
-void put_escapes_plainly(Block* const* at, const UnitValues& values);
+void put_escapes_baseline(Block* const* at, const UnitValues& values);
 void put_escapes_avx512(Block* const* at, const UnitValues& values);
 
 struct Expand {

@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "codec/lanes/inline.h"
+#include "base/host_device.h"
 
 namespace tundish::lanes::avx512 {
 namespace {

@@ -12,7 +12,7 @@ constexpr int kPaddingFlag = 1 << kMaxComponents;
 constexpr int kRunsFlag = 2 << kMaxComponents;
 constexpr int kTailsFlag = 4 << kMaxComponents;
 constexpr int kAllFlags = (8 << kMaxComponents) - 1;
-constexpr std::size_t kLeastEdgeBytes = 2;
+constexpr std::size_t kMinEdgeBytes = 2;
 
 void put_u8(std::vector<std::byte>& out, std::uint8_t value) { out.push_back(std::byte{value}); }
 
@@ -141,7 +141,7 @@ void take_tails(std::vector<Tail>& out, Taker& taker, std::uint32_t max_scans, R
 
 void take_edges(Blocks& out, Taker& taker, std::size_t most, Reason& reason) {
   const std::uint32_t count = taker.varint();
-  taker.bad |= count > taker.bytes.size() / kLeastEdgeBytes;
+  taker.bad |= count > taker.bytes.size() / kMinEdgeBytes;
   if (taker.bad) return;
   if (count > most) {
     reason =
@@ -207,10 +207,10 @@ void write_restore(std::vector<std::byte>& out, const Restore& restore) {
 }
 
 std::size_t most_edges(const Component& component) {
-  constexpr std::size_t kMostFill = 3;  // of the 4 blocks of an MCU in a row or column
+  constexpr std::size_t kMaxFill = 3;  // of the 4 blocks of an MCU in a row or column
   const auto x = static_cast<std::size_t>(component.blocks_x);
   const auto y = static_cast<std::size_t>(component.blocks_y);
-  return (x + kMostFill) * (y + kMostFill) - x * y;
+  return (x + kMaxFill) * (y + kMaxFill) - x * y;
 }
 
 std::optional<Fault> read_restore(Restore& out, Bytes bytes, const Geometry& geometry,

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "codec/lanes/inline.h"
+#include "base/host_device.h"
 #include "codec/lanes/mask_tables.h"
 
 namespace tundish::lanes {

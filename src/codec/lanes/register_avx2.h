@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "codec/lanes/inline.h"
+#include "base/host_device.h"
 
 namespace tundish::lanes {
 namespace {

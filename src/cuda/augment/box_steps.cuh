@@ -193,10 +193,10 @@ TUNDISH_STEP void box_across(BlockImage& image, const Box& box) {
 }
 
 TUNDISH_STEP void box_down(BlockImage& image, const Box& box) {
-  constexpr int kMostColumns = 96, kLeastColumns = 32;
+  constexpr int kMaxColumns = 96, kMinColumns = 32;
   const int row = 3 * image.size.width, height = image.size.height;
   const int room = image.space_bytes / 2 / 4 * 4;
-  const int columns = height * kMostColumns <= room ? kMostColumns : kLeastColumns;
+  const int columns = height * kMaxColumns <= room ? kMaxColumns : kMinColumns;
   const Pieces pieces = pieces_of(height, room / columns, box);
   auto* const tile = reinterpret_cast<std::uint8_t*>(block_space);
   std::uint8_t* const spare = tile + room;

@@ -12,7 +12,7 @@ namespace tundish::cuda {
 // Tile shape: one row per lane, kRun columns per warp.
 inline constexpr int kFieldRows = 32;
 inline constexpr int kFieldColumns = kRun * kBlockWarps;
-static_assert(kLeastSpace >= kFieldRows * (kFieldColumns + kMaxGaussianKernel) * 4);
+static_assert(kMinSpace >= kFieldRows * (kFieldColumns + kMaxGaussianKernel) * 4);
 
 // PadMode::reflect for indices less than n outside; other indices return some valid index.
 __device__ inline int reflected(int i, int n) { return max(n - 1 - abs(n - 1 - abs(i)), 0); }

@@ -153,7 +153,7 @@ __device__ inline StripSpace strip_space(const BlockImage& image, int pitch, int
   return {rows, made, (image.space_bytes - rows * kSumBytes) / pitch / 32 * 32};
 }
 
-static_assert((kLeastSpace - 32 * (3 * (kStripPixels + 2 * 64) + 4)) / (4 * kSumPitch) >=
+static_assert((kMinSpace - 32 * (3 * (kStripPixels + 2 * 64) + 4)) / (4 * kSumPitch) >=
                   kMaxGaussianKernel - 1 + kRun,
               "room for some rows of the largest kernel, and for those around them");
 

@@ -17,7 +17,7 @@ inline constexpr int kBlockWarps = kBlockThreads / 32;
 
 // Bytes of BlockImage::space. Minimum: every GPU has 64 KiB in all. Maximum: three blocks fit into
 // a multiprocessor of 228 KiB, and so does a blur strip of 224 rows at once.
-inline constexpr int kLeastSpace = 56 * 1024, kMostSpace = 70 * 1024;
+inline constexpr int kMinSpace = 56 * 1024, kMaxSpace = 70 * 1024;
 
 // Weights of a kernel along one axis.
 struct Taps {
@@ -48,7 +48,7 @@ struct BlockImage {
   std::uint8_t* rgb;    // 8-bit (H, W, C)
   std::uint8_t* other;  // same size as rgb
   Size size;
-  int space_bytes;  // size of block_space, at least kLeastSpace
+  int space_bytes;  // size of block_space, at least kMinSpace
   // See step_scratch.h; null if no step needs them. `kept` is the image that a mix keeps.
   float* floats = nullptr;
   std::uint8_t* kept = nullptr;

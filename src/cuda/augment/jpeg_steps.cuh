@@ -41,7 +41,7 @@ struct JpegPlanes {
 inline constexpr int kJpegAtOnce = kBlockThreads / 8;
 inline constexpr int kJpegLine = 9;  // words; odd, so that rows and columns span all banks
 inline constexpr int kJpegBlock = 8 * kJpegLine;
-static_assert(kLeastSpace >= 4 * (kJpegAtOnce * kJpegBlock + 2 * 64));
+static_assert(kMinSpace >= 4 * (kJpegAtOnce * kJpegBlock + 2 * 64));
 
 // A thread computes one sample of both chroma planes from four pixels, and the luma of the pixels.
 // The last column is repeated before chroma is averaged, the last row of each plane afterwards.

@@ -8,7 +8,7 @@ namespace tundish::cuda {
 
 TUNDISH_STEP void add_noise(BlockImage& image, const PixelStep& step, const float* normal) {
   // The table is read at random positions, which is faster in shared memory.
-  static_assert(kLeastSpace >= sizeof(float) * (kNormalParts + 1));
+  static_assert(kMinSpace >= sizeof(float) * (kNormalParts + 1));
   float* const table = reinterpret_cast<float*>(block_space);
   for (int i = first_index(); i <= kNormalParts; i += kBlockThreads) table[i] = normal[i];
   __syncthreads();

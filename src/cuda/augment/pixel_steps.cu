@@ -69,14 +69,14 @@ __global__ void __launch_bounds__(kBlockThreads, 2)
   }
 }
 
-// Finds the shared memory available to a block besides BlockMemory, at most kMostSpace.
+// Finds the shared memory available to a block besides BlockMemory, at most kMaxSpace.
 cudaError_t find_space(int& space_bytes) {
   int device = 0, most = 0;
   cudaError_t error = cudaGetDevice(&device);
   if (error != cudaSuccess) return error;
   error = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
   const int rest = (most - static_cast<int>(sizeof(BlockMemory))) / 1024 * 1024;
-  space_bytes = rest < kMostSpace ? rest : kMostSpace;
+  space_bytes = rest < kMaxSpace ? rest : kMaxSpace;
   return error;
 }
 
@@ -106,7 +106,7 @@ cudaError_t find_scratch_blocks(int& blocks) {
 }
 
 cudaError_t run_pixel_steps(const PixelStepsTask& task, cudaStream_t stream) {
-  static_assert(kLeastSpace + sizeof(BlockMemory) <= 64 * 1024);
+  static_assert(kMinSpace + sizeof(BlockMemory) <= 64 * 1024);
   if (task.count == 0) return cudaSuccess;
   int space_bytes = 0;
   const cudaError_t error = prepare_launch(space_bytes);

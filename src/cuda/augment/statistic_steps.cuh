@@ -10,7 +10,7 @@ namespace tundish::cuda {
 // Counts each level of each channel in image.rgb, without the table. Uses several histograms, since
 // warps that count the same level wait for each other.
 inline constexpr int kCounts = 8;
-static_assert(kLeastSpace >= kCounts * 3 * 256 * 4);
+static_assert(kMinSpace >= kCounts * 3 * 256 * 4);
 
 __device__ inline void count_levels_in_memory(BlockImage& image) {
   for (int i = first_index(); i < kCounts * 3 * 256; i += kBlockThreads) block_space[i] = 0;

@@ -2,7 +2,7 @@
 // finite gradients, the step count and the values derived from it.
 #include "cuda/optim/block_sums.cuh"
 #include "cuda/optim/kernels.h"
-#include "optim/arithmetic/gradient_factor.h"
+#include "optim/group_values.h"
 
 namespace tundish::cuda {
 namespace {

@@ -1,7 +1,7 @@
 // The update pass: one block of threads per chunk, four elements per thread at a time.
 #include "cuda/optim/block_sums.cuh"
 #include "cuda/optim/kernels.h"
-#include "optim/rounding_key.h"
+#include "optim/group_values.h"
 
 namespace tundish::cuda {
 namespace {

@@ -17,7 +17,7 @@ constexpr int kRounds = 6;
 // Up to this count, a permutation is drawn as a list. A Feistel network with halves of two or three
 // bits prefers some orders: with 5 samples a position was off by 8 %, with 16 neighbors by 9 %,
 // and up to 64 the deviation was measurable. The list takes 64 bytes of stack.
-constexpr std::uint64_t kMostListed = 64;
+constexpr std::uint64_t kMaxListed = 64;
 
 // Stream numbers, distinct from the streams of the augmentations.
 constexpr std::uint32_t kSubstituteStream = 0x5b5717e0;
@@ -47,7 +47,7 @@ std::uint64_t walk(std::uint64_t index, std::uint64_t count, const Rounds& round
 
 // Draws every order of 0 .. count-1 with equal probability (Fisher and Yates; Random::below is
 // biased by less than count / 2^64). Each call draws the list again, so nothing is stored.
-using List = std::array<std::uint8_t, kMostListed>;
+using List = std::array<std::uint8_t, kMaxListed>;
 List draw_list(std::uint64_t count, std::uint64_t key) {
   List list;
   for (std::size_t i = 0; i < count; ++i) list[i] = static_cast<std::uint8_t>(i);
@@ -59,7 +59,7 @@ List draw_list(std::uint64_t count, std::uint64_t key) {
 }  // namespace
 
 std::uint64_t permute(std::uint64_t index, std::uint64_t count, std::uint64_t key) {
-  if (count <= kMostListed) return draw_list(count, key)[index];
+  if (count <= kMaxListed) return draw_list(count, key)[index];
   return walk(index, count, [&](std::uint64_t& left, std::uint64_t& right, std::uint64_t mask) {
     for (std::uint64_t round = 0; round < kRounds; ++round) {
       const std::uint64_t next = left ^ (mix(key + round, right) & mask);
@@ -70,7 +70,7 @@ std::uint64_t permute(std::uint64_t index, std::uint64_t count, std::uint64_t ke
 }
 
 std::uint64_t unpermute(std::uint64_t index, std::uint64_t count, std::uint64_t key) {
-  if (count <= kMostListed) {
+  if (count <= kMaxListed) {
     const List list = draw_list(count, key);
     const auto end = list.begin() + static_cast<std::ptrdiff_t>(count);
     return static_cast<std::uint64_t>(std::find(list.begin(), end, index) - list.begin());

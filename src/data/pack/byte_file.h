@@ -2,12 +2,15 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
 
 #include "base/bytes.h"
 #include "base/file.h"
+#include "data/pack/format.h"
 #include "data/source/folder_entries.h"
 
 namespace tundish {
@@ -24,19 +27,37 @@ class ByteFile {
   virtual std::size_t read_at(std::span<std::byte> out, std::uint64_t offset) const = 0;
 };
 
+// Reading fails if another pack was written into the file after it was opened: its records have
+// valid checksums, but labels and places are from the index of the first pack.
 class DiskBytes : public ByteFile {
  public:
-  explicit DiskBytes(File file) : file_(std::move(file)), size_(file_.size()) {}
-  std::uint64_t size() const override { return size_; }
+  explicit DiskBytes(File file)
+      : file_(std::move(file)), opened_(written_at(file_)), changed_ns_(opened_.changed_ns) {
+    file_.read_at(head_, 0);
+  }
+  std::uint64_t size() const override { return opened_.size; }
   const std::string& path() const override { return file_.path(); }
   std::string times() const override { return std::to_string(content_stamp(file_.path())); }
   std::size_t read_at(std::span<std::byte> out, std::uint64_t offset) const override {
-    return file_.read_at(out, offset);
+    const std::size_t got = file_.read_at(out, offset);
+    if (got == out.size() && written_at(file_).changed_ns != changed_ns_.load()) check_same_pack();
+    return got;
   }
 
  private:
+  // The head has the pack's id. So a pack that was touched or cut off stays readable.
+  void check_same_pack() const {
+    const WrittenAt now = written_at(file_);
+    decltype(head_) head{};
+    file_.read_at(head, 0);
+    if (head != head_) check_unwritten(file_, opened_);
+    changed_ns_.store(now.changed_ns);
+  }
+
   File file_;
-  std::uint64_t size_;
+  const WrittenAt opened_;
+  mutable std::atomic<std::uint64_t> changed_ns_;  // last known modification time of this pack
+  std::array<std::byte, kHeadBytes> head_{};
 };
 
 // Does not own the bytes.

@@ -66,4 +66,10 @@ void OutputFile::commit(std::uint64_t bytes) {
   }
 }
 
+void write_file(const std::string& target, bool replace, Bytes bytes) {
+  OutputFile file(target, replace);
+  file.write_at(bytes, 0);
+  file.commit(bytes.size());
+}
+
 }  // namespace tundish

@@ -53,4 +53,7 @@ class OutputFile {
   File file_;
 };
 
+// Writes a whole file at once. Throws like OutputFile.
+void write_file(const std::string& target, bool replace, Bytes bytes);
+
 }  // namespace tundish

@@ -14,7 +14,7 @@
 namespace tundish {
 
 // Returns for every name how many equal names precede it: names of classes may repeat (ImageNet has
-// two classes "crane"), and each is a class of its own.
+// two classes "crane"), and each is a separate class.
 std::vector<std::size_t> count_earlier(const std::vector<std::string>& names);
 
 struct Schema;

@@ -19,7 +19,7 @@ std::string brief(const BadSample& one, const std::string& file) {
 
 }  // namespace
 
-void BadLedger::enter(const Slot& slot, bool first) {
+void BadLedger::record(const Slot& slot, bool first) {
   if (first || budget_.epoch != slot.epoch) budget_ = {.epoch = slot.epoch, .whole = first};
   budget_.drawn += slot.own();
   for (const Place& place : slot.own_places()) {
@@ -37,7 +37,7 @@ void BadLedger::enter(const Slot& slot, bool first) {
   }
 }
 
-void BadLedger::enter_zeros(BadSample sample, bool judged) {
+void BadLedger::record_zeros(BadSample sample, bool judged) {
   ++zeros_;
   if (judged && sample.epoch == budget_.epoch) judge(sample);
   sample.delivered = Delivered::zeros;
@@ -69,7 +69,7 @@ void BadLedger::check_any_good(std::uint64_t delivered, bool last) {
                           with_commas(tried), first_.empty() ? "?" : first_.front().text));
 }
 
-std::optional<Error> BadLedger::verdict(bool last) {
+std::optional<Error> BadLedger::take_error(bool last) {
   const bool epoch_over = last && budget_.whole;
   if (max_bad_ < 0 || (budget_.drawn < kBudgetDraws && !epoch_over)) return {};
   if (static_cast<double>(budget_.bad) <= max_bad_ * static_cast<double>(budget_.drawn)) return {};

@@ -19,18 +19,18 @@ class BadLedger {
   BadLedger(std::string file, double max_bad) : file_(std::move(file)), max_bad_(max_bad) {}
 
   // Records a complete batch. `first`: true for the first batch of an epoch.
-  void enter(const Slot& slot, bool first);
+  void record(const Slot& slot, bool first);
 
   // Records a sample of an already recorded batch whose image turned out to be zeros. `judged`: the
   // sample counts against max_bad if it belongs to the current epoch of the check.
-  void enter_zeros(BadSample sample, bool judged);
+  void record_zeros(BadSample sample, bool judged);
 
   // Throws Error(too_many_bad) if no sample was good so far.
-  // `delivered`: number of images in the batch just entered; `last`: it is the last of its epoch.
+  // `delivered`: number of images in the batch just recorded; `last`: it is the last of its epoch.
   void check_any_good(std::uint64_t delivered, bool last);
 
   // Returns an error if the share exceeds max_bad, then restarts the count.
-  std::optional<Error> verdict(bool last);
+  std::optional<Error> take_error(bool last);
 
   std::uint64_t replaced() const { return replaced_; }  // number of positions, like skipped()
   std::uint64_t skipped() const { return skipped_; }
@@ -49,7 +49,7 @@ class BadLedger {
 
   struct Budget {  // since the start of the epoch, or since max_bad was exceeded
     std::uint64_t epoch = 0;
-    bool whole = false;  // counted from the start of the epoch, so its end allows a verdict
+    bool whole = false;  // counted from the start of the epoch, so its end is checked
     std::uint64_t drawn = 0, bad = 0;
     std::string examples = {};
     int named = 0;

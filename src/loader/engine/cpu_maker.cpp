@@ -42,7 +42,7 @@ void CpuMaker::make(Slot& slot, std::size_t number, std::unique_ptr<Scratch>& sc
     place.error = std::current_exception();
   }
   release_large_buffers(recipe_, scratch);
-  if (mixes_on_cpu() && !place.apart) mixer_->done(slot, number, *this, scratch->mix);
+  if (mixes_on_cpu() && !place.has_own_buffer) mixer_->done(slot, number, *this, scratch->mix);
 }
 
 // Loads one draw into its row. Returns false if the sample is bad and may be replaced.
@@ -57,9 +57,9 @@ bool CpuMaker::load_draw(Slot& slot, std::size_t number, Scratch& scratch) {
     scratch.rows.resize(recipe_.images());
     for (std::size_t image = 0; image < scratch.rows.size(); ++image) {
       const Size size = planned.size(image);
-      scratch.rows[image] = place.apart      ? row_apart(slot, number, size)
-                            : mixes_on_cpu() ? row_of_levels(slot, number, size)
-                                             : row_in_batch(slot, number, image, size);
+      scratch.rows[image] = place.has_own_buffer ? row_in_own_buffer(slot, number, size)
+                            : mixes_on_cpu()     ? row_of_levels(slot, number, size)
+                                                 : row_in_batch(slot, number, image, size);
     }
     write_rows(scratch.rows, planned, recipe_, place.draw, scratch);
     if (options_.all_fields) check_array_fields(recipe_, place.draw.sample, scratch.sample);
@@ -79,7 +79,7 @@ bool CpuMaker::load_draw(Slot& slot, std::size_t number, Scratch& scratch) {
     return false;
   }
   place.filled = true;
-  place.left = scratch.left;
+  place.gpu_work = scratch.gpu_work;
   scratch.timer.tally();
   scratch.timer.status->cache_hits.add(scratch.hit ? 1 : 0);
   scratch.timer.status->cache_misses.add(cache_.samples && !scratch.hit ? 1 : 0);
@@ -104,14 +104,14 @@ Placement CpuMaker::row_of_levels(Slot& slot, std::size_t number, Size size) {
 }
 
 // Returns separate memory of the place, reused if already allocated.
-Placement CpuMaker::row_apart(Slot& slot, std::size_t number, Size size) {
+Placement CpuMaker::row_in_own_buffer(Slot& slot, std::size_t number, Size size) {
   slot.places[number].size = size;
   SlotView& view = slot.views.front();
   HostMemory* memory = nullptr;
   {
     std::lock_guard lock(slot.mutex);
-    if (view.apart.size() < slot.places.size()) view.apart.resize(slot.places.size());
-    memory = &view.apart[number];
+    if (view.own_buffers.size() < slot.places.size()) view.own_buffers.resize(slot.places.size());
+    memory = &view.own_buffers[number];
   }
   memory->reserve(image_bytes(0, size));
   return placement(memory->data(), 0, size);
@@ -142,7 +142,7 @@ Placement CpuMaker::row_in_batch(Slot& slot, std::size_t number, std::size_t ima
 }
 
 void CpuMaker::take_memory(Slot& slot, std::size_t view, Size size) {
-  // Guests have levels (for a GPU, or in separate memory) but no row of elements.
+  // Foreign partners have levels (for a GPU, or in separate memory) but no row of elements.
   const std::size_t places = options_.for_gpu ? slot.places.size() : slot.own();
   const auto rows = static_cast<std::size_t>(
       std::count_if(slot.places.begin(), slot.places.begin() + static_cast<std::ptrdiff_t>(places),

@@ -64,7 +64,7 @@ class CpuMaker : public Maker {
   bool load_draw(Slot& slot, std::size_t number, Scratch& scratch);
   Placement row_in_batch(Slot& slot, std::size_t number, std::size_t image, Size size);
   Placement row_of_levels(Slot& slot, std::size_t number, Size size);
-  Placement row_apart(Slot& slot, std::size_t number, Size size);
+  Placement row_in_own_buffer(Slot& slot, std::size_t number, Size size);
   std::byte* levels_at(Slot& slot, std::size_t number) const;
   bool mixes_on_cpu() const { return mixer_ && !options_.for_gpu; }
 
@@ -76,9 +76,9 @@ class CpuMaker : public Maker {
   const Mixer* mixer_ = nullptr;            // null: no mixing
 };
 
-// Maximum number of guests of a slot (mixer.h): partners of the first images, or of the first and
-// the last image.
-inline std::uint32_t most_guests(const LoaderOptions& options) {
+// Maximum number of foreign partners of a slot (mixer.h): partners of the first images, or of the
+// first and the last image.
+inline std::uint32_t max_foreign_partners(const LoaderOptions& options) {
   return std::max<std::uint32_t>(2, options.order.repeats);
 }
 

@@ -1,4 +1,4 @@
-// Images that a GPU could not decode, found after delivery: Engine::enter_zeros().
+// Images that a GPU could not decode, found after delivery: Engine::record_zeros().
 #include <doctest/doctest.h>
 
 #include "augment/transform.h"
@@ -21,10 +21,10 @@ Engine engine_of(std::uint64_t samples, OnError on_error, std::optional<double> 
 }
 
 // Reports a sample that a GPU could not decode, as a training loop does.
-void enter(Engine& engine, std::uint64_t sample, bool wanted = true) {
+void report_zeros(Engine& engine, std::uint64_t sample, bool wanted = true) {
   const SampleError error(ErrorCode::image_damaged, {.file = "memory", .record = sample},
                           "planted");
-  engine.enter_zeros(sample, 0, sample, error, wanted);
+  engine.record_zeros(sample, 0, sample, error, wanted);
 }
 
 void take(Engine& engine, int batches) {
@@ -39,7 +39,7 @@ TEST_CASE("an image of zeros is listed and counted, and nothing is raised") {
     Engine engine = engine_of(8, on_error);
     engine.start(0, 0);
     take(engine, 2);
-    enter(engine, 5);
+    report_zeros(engine, 5);
     Batch batch;
     CHECK(engine.next(batch, 60s) == Engine::Next::end);
     const LoaderStats stats = engine.stats();
@@ -60,8 +60,8 @@ TEST_CASE("an image of zeros is raised when bad samples fail, unless its iterati
   Engine engine = engine_of(8, OnError::fail);
   engine.start(0, 0);
   take(engine, 1);
-  CHECK_THROWS_AS(enter(engine, 1), SampleError);
-  enter(engine, 2, false);
+  CHECK_THROWS_AS(report_zeros(engine, 1), SampleError);
+  report_zeros(engine, 2, false);
   CHECK(engine.stats().zeros == 2);
   CHECK(engine.bad_samples().size() == 2);
   take(engine, 1);  // still usable
@@ -71,10 +71,10 @@ TEST_CASE("images of zeros count against max_bad, also after the last batch of a
   Engine engine = engine_of(8, OnError::skip, 0.2);
   engine.start(0, 0);
   take(engine, 2);
-  enter(engine, 1);
+  report_zeros(engine, 1);
   Batch batch;
   CHECK(engine.next(batch, 60s) == Engine::Next::end);
-  enter(engine, 6);
+  report_zeros(engine, 6);
   try {
     engine.next(batch, 60s);
     FAIL("no error");
@@ -89,8 +89,8 @@ TEST_CASE("an epoch of zeros is an error") {
   Engine engine = engine_of(4, OnError::skip);
   engine.start(0, 0);
   take(engine, 1);
-  for (std::uint64_t sample = 0; sample < 3; ++sample) enter(engine, sample);
-  CHECK_THROWS_AS(enter(engine, 3), Error);
+  for (std::uint64_t sample = 0; sample < 3; ++sample) report_zeros(engine, sample);
+  CHECK_THROWS_AS(report_zeros(engine, 3), Error);
 }
 
 }  // namespace tundish

@@ -31,8 +31,8 @@ class Mixer;
 
 // With LoaderOptions::for_gpu: number of batches enqueued to the GPU ahead of the training loop.
 // In addition, the loop holds one batch, and one is being enqueued.
-inline constexpr std::uint32_t kGpuLead = 2;
-inline constexpr std::uint32_t kBatchesAtGpu = kGpuLead + 2;
+inline constexpr std::uint32_t kGpuPrefetchDepth = 2;
+inline constexpr std::uint32_t kBatchesAtGpu = kGpuPrefetchDepth + 2;
 
 // The images of one view of a finished batch.
 struct BatchView {
@@ -69,7 +69,7 @@ struct Batch {
   std::vector<std::int64_t> labels, samples;  // one per sample
   std::vector<std::int64_t> sizes;            // height and width of each image, before padding
   std::vector<std::size_t> places;            // slot places, one per sample, for the other fields
-  std::vector<std::size_t> guests;            // filled places with images of other ranks (mixer.h)
+  std::vector<std::size_t> foreign_partners;  // filled places of partners (mixer.h)
   std::uint32_t classes = 0;       // length of label vectors (N, classes), also from mixing; or 0
   std::vector<float> soft_labels;  // label vectors, unless a GPU computes them
 };
@@ -126,11 +126,11 @@ class Engine {
 
   // Trainer's thread. Reports that a GPU could not decode a sample of a delivered batch. Its image
   // is zeros, and it counts as a bad sample at its position in `epoch`. Throws `error` with
-  // OnError::fail, and Error(too_many_bad) if no sample was good so far. A verdict by max_bad comes
+  // OnError::fail, and Error(too_many_bad) if no sample was good so far. An error by max_bad comes
   // from the next call of next(). `wanted`: false if the iteration of the sample was abandoned;
   // the sample is then counted but not reported.
-  void enter_zeros(std::uint64_t sample, std::uint64_t epoch, std::uint64_t position,
-                   const SampleError& error, bool wanted);
+  void record_zeros(std::uint64_t sample, std::uint64_t epoch, std::uint64_t position,
+                    const SampleError& error, bool wanted);
 
   std::uint64_t steps_from(std::uint64_t position) const;  // to the end of an epoch
   const RunIdentity& identity() const;                     // identity stored in a saved state

@@ -15,8 +15,8 @@ namespace {
 
 // Overhead of mapped memory: rounding of the length, and the length itself.
 constexpr std::uint64_t kMappedBytes = 4096 + kHostAlignment;
-constexpr std::uint64_t kReplayedBytes = 4096;         // overhead of a replayed image: its plan
-constexpr std::uint64_t kMostIfNotKnown = 4ull << 30;  // limit of a replayed batch
+constexpr std::uint64_t kReplayedBytes = 4096;        // overhead of a replayed image: its plan
+constexpr std::uint64_t kMaxIfNotKnown = 4ull << 30;  // limit of a replayed batch
 
 // Returns the bytes of a sample's images in a batch, in the epoch with the largest images; 0 if
 // their size is not fixed.
@@ -26,7 +26,7 @@ std::uint64_t fixed_image_bytes(const Recipe& recipe) {
   for (const ViewRecipe& view : recipe.views) {
     const Size size = largest_size(view.transforms);
     sum += view.crops * image_bytes(size, view.stored, recipe.stored_channels(view));
-    // Levels for mixing on the CPU; every image may have a guest.
+    // Levels for mixing on the CPU; every image may have a foreign partner.
     if (recipe.cpu_part == CpuPart::levels) sum += 2 * image_bytes(size, Dtype::uint8);
   }
   return sum;
@@ -59,7 +59,7 @@ void check_replay(const LoaderOptions& options, const Recipe& recipe, std::uint6
   const std::uint64_t images = std::min<std::uint64_t>(options.batch_size, count);
   const std::uint64_t each = most_image_bytes(recipe) + kReplayedBytes;
   const std::uint64_t left = memory_left();
-  const std::uint64_t most = left > 0 ? left / 2 : kMostIfNotKnown;
+  const std::uint64_t most = left > 0 ? left / 2 : kMaxIfNotKnown;
   if (images <= most / each) return;
   throw Error(ErrorCode::wrong_state, {.file = recipe.source->path()},
               fmt::format("its batch_size is {}: a batch of {} images of {} bytes, and a replay "

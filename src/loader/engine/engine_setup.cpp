@@ -220,6 +220,7 @@ void Engine::Shared::make_mixer() {
   mixer = std::make_unique<Mixer>(*mixing, recipe, options, schedule,
                                   static_cast<std::uint32_t>(classes));
   cpu_maker.use_mixer(mixer.get());
+  delivery.use_mixer(mixer.get());
 }
 
 void Engine::Shared::make_gpu_maker() {

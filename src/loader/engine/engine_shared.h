@@ -11,6 +11,7 @@
 #include "base/trace/trace.h"
 #include "loader/engine/bad_ledger.h"
 #include "loader/engine/cpu_maker.h"
+#include "loader/engine/delivery/batch_delivery.h"
 #include "loader/engine/engine.h"
 #include "loader/engine/engine_cache.h"
 #include "loader/engine/gpu/gpu_maker.h"
@@ -36,17 +37,6 @@ struct Engine::Shared {
   void measure_batch(const Slot& slot);
   void work(WorkerStatus& status, std::size_t number);
   bool open_next(Slot& slot);
-  Size make_left_out(Slot& slot);
-  void settle_size(Slot& slot);
-  // Whether all samples of the batch were bad and skipped: the mean loss of no image would be NaN.
-  // With several ranks, the others wait for this rank's step. A replay needs this exact batch.
-  bool is_left_out(const Batch& batch) const {
-    return batch.count == 0 && options.world_size == 1 && !options.replay;
-  }
-  Size check_places(const Slot& slot) const;
-  BatchView deliver_view(const Batch& batch, std::size_t number, Size size,
-                         std::size_t first_image) const;
-  void add_sizes(Batch& out, const Place& place, SlotView& view) const;
   void deliver(Batch& out, const std::shared_ptr<Slot>& slot, bool epoch_begins);
   LoaderStats stats() const;
   void publish_when_due(std::uint64_t now);  // for `tundish top`; trainer's thread
@@ -73,10 +63,11 @@ struct Engine::Shared {
   // The trainer's position.
   bool started = false;
   std::uint64_t epoch = 0, position = 0;
-  std::optional<Error> verdict;  // on bad samples, for the next call of next()
-  std::uint64_t publish_ns = 0;  // time of the next publication
+  std::optional<Error> pending_error;  // on bad samples, for the next call of next()
+  std::uint64_t publish_ns = 0;        // time of the next publication
 
   WorkerStatus trainer;
+  BatchDelivery delivery{recipe, options, cpu_maker, trainer};
   mutable std::mutex mutex;      // guards the following members
   std::unique_ptr<Trace> trace;  // created once; tracks are read without the mutex
   std::condition_variable idle;

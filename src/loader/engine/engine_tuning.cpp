@@ -8,7 +8,7 @@
 namespace tundish {
 namespace {
 
-constexpr int kThreadsPerCpu = 32, kMostThreads = 64, kMostOpen = 16;
+constexpr int kThreadsPerCpu = 32, kMaxThreads = 64, kMaxOpen = 16;
 constexpr std::uint64_t kThreadBytes = 16 << 20;  // per worker: a sample and its rows
 constexpr std::uint64_t kPartOfMemory = 8;        // at most 1/8 of the free memory is used
 
@@ -28,10 +28,10 @@ bool may_open_more(const LoaderOptions& options) {
 int most_threads(const LoaderOptions& options, double share) {
   const int cpus = *options.threads;
   if (options.memory > 0 || options.gpu_may_decode() || !options.trace.empty()) return cpus;
-  const int open = std::max(options.prefetch, may_open_more(options) ? kMostOpen : 1);
+  const int open = std::max(options.prefetch, may_open_more(options) ? kMaxOpen : 1);
   const std::uint64_t places = std::uint64_t{options.batch_size} * static_cast<std::uint64_t>(open);
   const std::uint64_t most =
-      std::min({places, memory_for_more(share) / kThreadBytes, std::uint64_t{kMostThreads}});
+      std::min({places, memory_for_more(share) / kThreadBytes, std::uint64_t{kMaxThreads}});
   return std::max(cpus, std::min(kThreadsPerCpu * cpus, static_cast<int>(most)));
 }
 
@@ -50,7 +50,7 @@ int Engine::Shared::most_open() const {
   if (!may_open_more(options) || batch_bytes == 0) return options.prefetch;
   const auto more = static_cast<std::uint64_t>(tuner->open_batches() - options.prefetch);
   const std::uint64_t room = memory_for_more(tuner->share(), more * batch_bytes) / batch_bytes;
-  const auto most = static_cast<std::uint64_t>(std::max(0, kMostOpen - options.prefetch));
+  const auto most = static_cast<std::uint64_t>(std::max(0, kMaxOpen - options.prefetch));
   return options.prefetch + static_cast<int>(std::min(room, most));
 }
 
@@ -59,7 +59,7 @@ void Engine::Shared::measure_batch(const Slot& slot) {
   std::uint64_t bytes = 0;
   for (const SlotView& view : slot.views) {
     bytes += view.pixels.bytes() + view.levels.bytes();
-    for (const HostMemory& one : view.apart) bytes += one.bytes();
+    for (const HostMemory& one : view.own_buffers) bytes += one.bytes();
   }
   batch_bytes = std::max(batch_bytes, bytes);
 }

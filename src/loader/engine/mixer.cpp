@@ -17,14 +17,14 @@ Mixer::Mixer(const Mixing& mixing, const Recipe& recipe, const LoaderOptions& op
       classes_(classes),
       table_(float_table(recipe.views.front().transforms)) {}
 
-// Returns the place of a position: a place of this rank, or a guest.
+// Returns the place of a position: a place of this rank, or a foreign partner's.
 std::size_t Mixer::place_of(Slot& slot, std::uint64_t position) const {
   const auto found = std::find_if(slot.places.begin(), slot.places.end(),
                                   [&](const Place& one) { return one.position == position; });
   if (found != slot.places.end()) return static_cast<std::size_t>(found - slot.places.begin());
   slot.places.emplace_back();
   slot.places.back().position = position;
-  ++slot.guests;
+  ++slot.foreign_partners;
   return slot.places.size() - 1;
 }
 
@@ -91,7 +91,7 @@ void Mixer::mix(Slot& slot, std::size_t number, const CpuMaker& maker, MixRows& 
     take_row(slot, number);
   }
   const auto image = [&](std::size_t i) {
-    return MixImage{maker.levels_of(slot, i), slot.places[i].left.front().erasures};
+    return MixImage{maker.levels_of(slot, i), slot.places[i].gpu_work.front().erasures};
   };
   const PlaceMix& planned = slot.mixes[number];
   const bool mixes = planned.partner != number && slot.places[planned.partner].filled;

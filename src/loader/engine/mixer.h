@@ -1,6 +1,6 @@
-// MixUp and CutMix in the engine: selects the partners of a batch, and mixes on the CPU. A partner
-// that belongs to another rank is loaded here as a guest, in a place after the slot's own places.
-// An image whose partner is bad and skipped is not mixed.
+// MixUp and CutMix in the engine: selects the partners of a batch, and mixes on the CPU. A foreign
+// partner belongs to another rank and is loaded in a place after the slot's own places. An image
+// whose partner is bad and skipped is not mixed.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class Mixer {
   Mixer(const Mixing& mixing, const Recipe& recipe, const LoaderOptions& options,
         const Schedule& schedule, std::uint32_t classes);
 
-  // Adds guests and the mix of each image to a slot whose places are set. Fast.
+  // Adds foreign partners and the mix of each image to a slot whose places are set. Fast.
   void open(Slot& slot) const;
 
   // Reports that a place is done, and mixes the images that waited only for it. Any worker.

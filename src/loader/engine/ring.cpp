@@ -78,7 +78,7 @@ bool Ring::open_one() {
   std::shared_ptr<Slot> slot = take_slot(pool_);
   for (SlotView& view : slot->views) view.size = {};
   slot->places.clear();
-  slot->guests = 0;
+  slot->foreign_partners = 0;
   slot->mixes.clear();
   slot->needed_by.clear();
   slot->single_task = false;
@@ -152,7 +152,7 @@ void Ring::done(Task task) {
       .reset();  // before the trainer can take the batch, as a slow worker must not keep the slot
   for (Open& open : open_) {
     if (open.ticket != task.ticket) continue;
-    if (--open.left == 0 && &open == &open_.front()) ready_.notify_all();
+    if (--open.remaining == 0 && &open == &open_.front()) ready_.notify_all();
     return;
   }
 }
@@ -160,7 +160,8 @@ void Ring::done(Task task) {
 Ring::Taken Ring::take(std::shared_ptr<Slot>& out, std::chrono::nanoseconds timeout) {
   std::unique_lock lock(mutex_);
   const bool settled = ready_.wait_for(lock, timeout, [&] {
-    return closed_ || (!open_.empty() && open_.front().left == 0) || (open_.empty() && exhausted_);
+    return closed_ || (!open_.empty() && open_.front().remaining == 0) ||
+           (open_.empty() && exhausted_);
   });
   if (!settled) return Taken::again;
   if (closed_ || open_.empty()) return Taken::end;
@@ -192,7 +193,7 @@ RingStats Ring::stats() const {
     std::lock_guard lock(mutex_);
     stats.depth = depth_;
     for (const Open& open : open_) {
-      if (open.left > 0) break;
+      if (open.remaining > 0) break;
       ++stats.ready;
     }
   }

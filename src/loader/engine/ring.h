@@ -94,7 +94,7 @@ class Ring {
     std::uint64_t ticket = 0;  // unique number of the batch
     std::size_t tasks = 0;     // number of places, or 1 for a single task
     std::size_t claimed = 0;
-    std::size_t left = 0;  // tasks not yet done
+    std::size_t remaining = 0;  // tasks not yet done
   };
 
   bool open_one();  // lock must be held, also for the next

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "augment/left_to_gpu.h"
+#include "augment/gpu_work.h"
 #include "augment/mix.h"
 #include "base/host_memory.h"
 #include "base/image.h"
@@ -32,8 +32,8 @@ struct Place {
   std::vector<BadSample> bad;                  // samples that were tried and failed, in order
   std::exception_ptr error;                    // fails the batch
   bool coded = false;                          // a GPU decodes the pixels
-  bool apart = false;                          // the pixels are in SlotView::apart, not in a row
-  std::vector<LeftToGpu> left;                 // work left for a GPU, per image
+  bool has_own_buffer = false;                 // in SlotView::own_buffers, not in a row
+  std::vector<GpuWork> gpu_work;               // work left for a GPU, per image
 
   // Row of the pixels in each view (batch_rows.h); guarded by the slot's mutex until all places
   // are done.
@@ -51,8 +51,8 @@ struct MakerData {
 struct SlotView {
   Size size;  // size of every image; {0, 0} until the first is planned
   HostMemory pixels;
-  HostMemory levels;             // inputs of mixing on the CPU, by place
-  std::deque<HostMemory> apart;  // images of a list, or outside the batch: one per place
+  HostMemory levels;                   // inputs of mixing on the CPU, by place
+  std::deque<HostMemory> own_buffers;  // images of a list, or outside the batch: one per place
 };
 
 inline constexpr std::size_t kNoPlace = ~std::size_t{0};
@@ -70,7 +70,7 @@ struct Slot {
   std::uint64_t start = 0;  // global position (of all ranks) at which its step starts
   std::uint64_t next = 0;   // global position after its step
   std::vector<Place> places;
-  std::size_t guests = 0;              // number of last places that hold partners of other ranks
+  std::size_t foreign_partners = 0;    // last places, with partners of other ranks
   std::vector<PlaceMix> mixes;         // one per own place; empty: no mixing
   std::vector<std::size_t> needed_by;  // by place: place whose partner it is, or kNoPlace
   bool single_task = false;            // one worker fills all places: gpu_maker.h
@@ -79,7 +79,7 @@ struct Slot {
   std::deque<SlotView> views;  // addresses are stable
   std::unique_ptr<MakerData> maker_data;
 
-  std::size_t own() const { return places.size() - guests; }
+  std::size_t own() const { return places.size() - foreign_partners; }
   std::span<const Place> own_places() const { return {places.data(), own()}; }
 };
 

@@ -6,7 +6,7 @@
 
 namespace tundish {
 
-inline constexpr std::uint64_t kLeastPerThread = 4 << 20;
+inline constexpr std::uint64_t kMinPerThread = 4 << 20;
 
 // Number of batches: those waiting for the trainer, the one in use and the one being delivered.
 inline std::uint64_t batches_at_once(int prefetch) {

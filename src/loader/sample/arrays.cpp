@@ -60,7 +60,7 @@ void copy_arrays(std::span<const Placement> rows, const Recipe& recipe, const Dr
                view.array_bytes);
   }
   keep_encoded(recipe, draw, scratch);
-  scratch.left.assign(recipe.views.size(), {});
+  scratch.gpu_work.assign(recipe.views.size(), {});
   scratch.timer.end_sample(draw, Codec::raw);
 }
 

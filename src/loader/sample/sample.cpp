@@ -86,13 +86,13 @@ bool is_empty(const Window& window) { return window.width <= 0 || window.height 
 
 // Decodes one image and runs its plan. A GPU may run the last steps.
 void run(const Planned& planned, const View& view, const PixelTable& table, const Placement& row,
-         const Recipe& recipe, const Draw& draw, LeftToGpu& left, Scratch& scratch) {
+         const Recipe& recipe, const Draw& draw, GpuWork& work, Scratch& scratch) {
   scratch.plan.begin(view, table, row, recipe.cpu_part);
   const Window needed = scratch.plan.needed();
   if (!is_empty(needed)) {
     decode_image(scratch.plan.sink(), planned, needed, recipe, draw, scratch);
   }
-  left = scratch.plan.finish();
+  work = scratch.plan.finish();
 }
 
 // An image of the sample, and its destination.
@@ -134,12 +134,13 @@ void run_all(const Planned& planned, std::span<ImageTask> tasks, const Recipe& r
   for (const ImageTask& task : tasks) {
     const View& view = planned.views[task.number];
     if (is_empty(window)) {
-      run(planned, view, *task.table, task.row, recipe, draw, scratch.left[task.number], scratch);
+      run(planned, view, *task.table, task.row, recipe, draw, scratch.gpu_work[task.number],
+          scratch);
       continue;
     }
     scratch.plan.begin(view, *task.table, task.row, recipe.cpu_part);
     if (!is_empty(task.needed)) scratch.plan.sink().push(rows.strip());
-    scratch.left[task.number] = scratch.plan.finish();
+    scratch.gpu_work[task.number] = scratch.plan.finish();
   }
 }
 
@@ -234,7 +235,7 @@ void write_rows(std::span<const Placement> rows, const Planned& planned, const R
                 const Draw& draw, Scratch& scratch) {
   if (recipe.image_field < 0) return copy_arrays(rows, recipe, draw, scratch);
   scratch.timer.begin_decode(draw);
-  scratch.left.resize(planned.views.size());
+  scratch.gpu_work.resize(planned.views.size());
   std::vector<ImageTask> tasks;
   std::size_t number = 0;
   for (const ViewRecipe& view : recipe.views) {
@@ -245,7 +246,7 @@ void write_rows(std::span<const Placement> rows, const Planned& planned, const R
   if (tasks.empty()) return;
   if (tasks.size() == 1) {
     const auto& [image, table, row, needed] = tasks.front();
-    run(planned, planned.views[image], *table, row, recipe, draw, scratch.left[image], scratch);
+    run(planned, planned.views[image], *table, row, recipe, draw, scratch.gpu_work[image], scratch);
   } else {
     run_all(planned, tasks, recipe, draw, scratch);
   }

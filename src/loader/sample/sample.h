@@ -40,7 +40,7 @@ Planned read_and_plan(const Recipe& recipe, std::uint64_t epoch, const Draw& dra
                       DecodedBy decoded_by, Scratch& scratch);
 
 // Decodes a planned sample and writes each of its images to its row. Omits the images whose row has
-// a null base. Afterwards scratch.left has the work left for a GPU on each image. Throws
+// a null base. Afterwards scratch.gpu_work has the work left for a GPU on each image. Throws
 // SampleError.
 void write_rows(std::span<const Placement> rows, const Planned& planned, const Recipe& recipe,
                 const Draw& draw, Scratch& scratch);

@@ -28,7 +28,7 @@ Recipe recipe_of(Transforms transforms) {
   return recipe;
 }
 
-// Loads a sample into `pixels`, 8 by 8 of them; null omits the image.
+// Loads a sample into `pixels`, 8 by 8 pixels; null omits the image.
 void load(std::byte* pixels, const Recipe& recipe, std::uint64_t sample, Scratch& scratch) {
   const Placement row{pixels, 24, 3, 1};
   const Draw draw{.sample = sample};

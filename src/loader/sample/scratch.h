@@ -34,7 +34,7 @@ struct Scratch {
   std::vector<std::uint8_t> shared;   // part of the image that several images share
   std::vector<std::uint8_t> gray;     // a few rows of a gray image
   std::vector<Placement> rows;        // destination of each image of the sample
-  std::vector<LeftToGpu> left;        // per image of the last sample
+  std::vector<GpuWork> gpu_work;      // per image of the last sample
   Size unpadded;                      // size of its first image, without PadTo
   SampleTimer timer;
 };

@@ -120,15 +120,15 @@ struct LoaderOptions {
     visit(
         FieldInfo{
             "max_bad",
-            "most bad samples of an epoch as a share (0.01), more are an error; None: any number",
+            "maximum share of bad samples in an epoch (0.01); more are an error; None: any number",
             0, 1},
         self.max_bad);
-    visit(
-        FieldInfo{.name = "mode",
-                  .about = "what images are, by Pillow's names: \"RGB\"; \"L\", one channel of "
-                           "grays; \"I;16\", one channel of 16-bit grays; \"RGBA\", four channels",
-                  .saved = true},
-        self.mode);
+    visit(FieldInfo{.name = "mode",
+                    .about =
+                        "format of the images, by Pillow's names: \"RGB\"; \"L\", one channel of "
+                        "grays; \"I;16\", one channel of 16-bit grays; \"RGBA\", four channels",
+                    .saved = true},
+          self.mode);
     visit(FieldInfo{"memory_format",
                     "\"channels_last\" or \"contiguous\": memory order of the images"},
           self.memory_format);

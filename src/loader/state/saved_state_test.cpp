@@ -140,7 +140,7 @@ TEST_CASE("a state of another version names the version that wrote it") {
   Json old{{"format", 1}};
   CHECK(refusal(old).starts_with("tundish 0.1 wrote it (format 1)"));
   old["version"] = std::string(100'000, 'v');
-  CHECK(refusal(old).starts_with("tundish " + std::string(kMostShown, 'v') + "... wrote it"));
+  CHECK(refusal(old).starts_with("tundish " + std::string(kMaxShown, 'v') + "... wrote it"));
   CHECK(refusal(with("format", 3)).find("(format 3)") != std::string::npos);
 }
 

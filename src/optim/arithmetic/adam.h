@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "optim/arithmetic/lerp.h"
+#include "optim/arithmetic/weight_decay.h"
 #include "optim/group.h"
 
 namespace tundish::optim {
@@ -36,7 +37,7 @@ TUNDISH_HOST_DEVICE AdamValues make_adam_values(const Group& group, bool decoupl
 TUNDISH_HOST_DEVICE void update_adam(float& weight, float gradient, float& first, float& second,
                                      const AdamValues& values) {
   const float kept = weight * values.kept;
-  const float decayed = gradient + values.weight_decay * kept;
+  const float decayed = add_decay(gradient, kept, values.weight_decay);
   first = lerp(first, decayed, values.first);
   second = second * values.beta2 + values.square_weight * decayed * decayed;
   const float denominator = ::sqrtf(second) / values.root_correction + values.eps;

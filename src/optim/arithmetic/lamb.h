@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "base/host_device.h"
+#include "optim/arithmetic/weight_decay.h"
 #include "optim/group.h"
 
 namespace tundish::optim {
@@ -58,13 +58,13 @@ TUNDISH_HOST_DEVICE void lamb_moments(float gradient, float& first, float& secon
 
 // Returns the decayed weight that enters the norm and receives the update.
 TUNDISH_HOST_DEVICE float lamb_kept(float weight, const LambValues& values) {
-  return weight + values.decay * weight;
+  return add_decay(weight, weight, values.decay);
 }
 
 TUNDISH_HOST_DEVICE float lamb_update(float kept, float first, float second,
                                       const LambValues& values) {
   const float denominator = ::sqrtf(second) / values.root_correction + values.eps;
-  return first / values.correction / denominator + values.weight_decay * kept;
+  return add_decay(first / values.correction / denominator, kept, values.weight_decay);
 }
 
 TUNDISH_HOST_DEVICE void lamb_weight(float& weight, float first, float second,

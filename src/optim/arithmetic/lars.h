@@ -33,12 +33,12 @@ TUNDISH_HOST_DEVICE float lars_ratio(const Group& group, double weights, double 
 }
 
 TUNDISH_HOST_DEVICE void update_lars(float& weight, float gradient, const LarsValues& values) {
-  update_sgd(weight, (gradient + values.weight_decay * weight) * values.ratio, values.sgd);
+  update_sgd(weight, add_decay(gradient, weight, values.weight_decay) * values.ratio, values.sgd);
 }
 
 TUNDISH_HOST_DEVICE void update_lars_momentum(float& weight, float gradient, float& buffer,
                                               const LarsValues& values) {
-  const float adapted = (gradient + values.weight_decay * weight) * values.ratio;
+  const float adapted = add_decay(gradient, weight, values.weight_decay) * values.ratio;
   update_sgd_momentum(weight, adapted, buffer, values.sgd);
 }
 

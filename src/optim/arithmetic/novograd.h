@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "base/host_device.h"
+#include "optim/arithmetic/weight_decay.h"
 #include "optim/group.h"
 
 namespace tundish::optim {
@@ -50,10 +50,10 @@ TUNDISH_HOST_DEVICE float novograd_denominator(float norm, const NovoGradValues&
 TUNDISH_HOST_DEVICE void update_novograd(float& weight, float gradient, float& first,
                                          const NovoGradValues& values) {
   const bool inside = values.reg_inside_moment != 0;
-  const float regular = gradient / values.denominator + values.weight_decay * weight;
+  const float regular = add_decay(gradient / values.denominator, weight, values.weight_decay);
   first = values.beta1 * first + values.gradient_weight * (inside ? regular : gradient);
   const float corrected = first / values.correction;
-  const float outside = corrected / values.denominator + values.weight_decay * weight;
+  const float outside = add_decay(corrected / values.denominator, weight, values.weight_decay);
   weight = weight - values.lr * (inside ? corrected : outside);
 }
 

@@ -1,7 +1,7 @@
 // SGD for one element, in the operation order of torch.optim.SGD. Shared by CPU and GPU.
 #pragma once
 
-#include "base/host_device.h"
+#include "optim/arithmetic/weight_decay.h"
 #include "optim/group.h"
 
 namespace tundish::optim {
@@ -27,13 +27,13 @@ TUNDISH_HOST_DEVICE SgdValues make_sgd_values(const Group& group) {
 }
 
 TUNDISH_HOST_DEVICE void update_sgd(float& weight, float gradient, const SgdValues& values) {
-  const float decayed = gradient + values.weight_decay * weight;
+  const float decayed = add_decay(gradient, weight, values.weight_decay);
   weight = weight + values.negative_lr * decayed;
 }
 
 TUNDISH_HOST_DEVICE void update_sgd_momentum(float& weight, float gradient, float& buffer,
                                              const SgdValues& values) {
-  const float decayed = gradient + values.weight_decay * weight;
+  const float decayed = add_decay(gradient, weight, values.weight_decay);
   buffer = buffer * values.kept + values.gradient_weight * decayed;
   const float beyond = decayed + values.momentum * buffer;
   weight = weight + values.negative_lr * (values.nesterov ? beyond : buffer);

@@ -3,14 +3,25 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/bytes.h"
 #include "data/pack/output_file.h"
 
 namespace tundish {
+
+// Appends the bytes of a number, little-endian.
+template <class T>
+  requires std::is_arithmetic_v<T>
+void append(std::string& out, T value) {
+  char bytes[sizeof value];
+  std::memcpy(bytes, &value, sizeof value);
+  out.append(bytes, sizeof value);
+}
 
 class OutputStream {
  public:

@@ -3,12 +3,7 @@
 
 #include <array>
 
-#include "rewrite/convert/formats/folder.h"
-#include "rewrite/convert/formats/hdf5.h"
-#include "rewrite/convert/formats/lmdb.h"
-#include "rewrite/convert/formats/npy.h"
-#include "rewrite/convert/formats/tar.h"
-#include "rewrite/convert/formats/tfrecord.h"
+#include "rewrite/convert/formats/writers.h"
 
 namespace tundish {
 namespace {

@@ -1,5 +1,5 @@
-// Interface of a writer of one format: takes samples in source order, then the end. One file pair
-// per format in formats/; target_formats.cpp lists them. One thread.
+// Interface of a writer of one format: takes samples in source order, then the end. One source per
+// format in formats/; target_formats.cpp lists them. One thread.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,6 @@
 // Tests writer parts that need no source: heads of .npy files and archives, LMDB's tree.
+#include "rewrite/convert/formats/writers.h"
+
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -8,7 +10,6 @@
 #include "data/source/formats/tar/tar_reader.h"
 #include "data/source/memory_stream.h"
 #include "rewrite/convert/formats/lmdb_tree_writer.h"
-#include "rewrite/convert/formats/npy.h"
 #include "rewrite/convert/formats/tar_header.h"
 #include "rewrite/convert/npy_elements.h"
 #include "rewrite/convert/output_stream.h"

@@ -65,7 +65,7 @@ bool publishes(std::uint32_t process, std::uint64_t published, const SystemRoots
   const std::string status = read_text(folder + "/status").value_or("");
   const std::string numbers = value_of(status, "NSpid:").value_or("");
   const std::vector<std::string_view> words = words_of(numbers);
-  return words.size() > 1 && whole_number(words.back()) == published;
+  return words.size() > 1 && parse_integer(words.back()) == published;
 }
 
 std::string command_of(std::uint32_t process, const SystemRoots& roots) {

@@ -58,6 +58,11 @@ def write(folder):
         for i, pixels in enumerate(images()):
             data[i] = np.frombuffer(png(pixels), np.uint8)
         file.create_dataset("label", data=labels())
+    with h5py.File(folder / "names.h5", "w") as file:
+        file["image"] = images()
+        file["codes"] = labels()
+        file["label"] = file["codes"]
+        file["picture"] = h5py.SoftLink("/image")
     with h5py.File(folder / "scaleoffset.h5", "w") as file:
         file.create_dataset("image", data=images(), chunks=CHUNK, scaleoffset=0)
 

@@ -1,4 +1,4 @@
-"""Writes values.zip: h5py types, fill values and virtual datasets with past errors; not run in CI.
+"""Writes values.zip, h5py files with past errors, and chunks.zip; not run in CI.
 
 From the repository's root: python -m tests.formats.hdf5.make_values
 """
@@ -13,6 +13,7 @@ import numpy as np
 
 FOLDER = Path(__file__).parent
 COUNT = 10
+MANY = 50_000  # chunks
 FILLS = {
     "float32_big": (">f4", 1.5),
     "int16_big": (">i2", -7),
@@ -66,6 +67,14 @@ def write_virtual(file):
     return {"image": np.zeros((4, 3, 3), "u1")}
 
 
+def write_external(file):
+    """Writes a `label` whose values are in the file `other`, and a link to that file."""
+    file["image"] = np.zeros((4, 3, 3), "u1")
+    file.create_dataset("label", (4,), "i8", external=[("other", 0, 32)])
+    file["link"] = h5py.ExternalLink("other", "/d")
+    return {"image": np.zeros((4, 3, 3), "u1")}
+
+
 def write_others(file):
     """Writes datasets that are not plain numeric arrays, an image and a compact label."""
     images = np.arange(4 * 4 * 4 * 3, dtype="u1").reshape(4, 4, 4, 3)
@@ -91,12 +100,22 @@ WRITERS = {
     "floats": write_floats,
     "others": write_others,
     "virtual": write_virtual,
+    "external": write_external,
 }
+
+
+def write_many_chunks(path):
+    """Writes an array with one chunk per sample and the usual index, a B-tree."""
+    with h5py.File(path, "w") as file:
+        file.create_dataset("number", data=np.zeros((MANY, 1), "u1"), chunks=(1, 1))
+    with zipfile.ZipFile(FOLDER / "chunks.zip", "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr(zipfile.ZipInfo(path.name), path.read_bytes(), zipfile.ZIP_LZMA)
 
 
 def main():
     archive = zipfile.ZipFile(FOLDER / "values.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9)
     with tempfile.TemporaryDirectory() as made:
+        write_many_chunks(Path(made) / "chunks.h5")
         for name, write in WRITERS.items():
             path = Path(made) / f"{name}.h5"
             with h5py.File(path, "w") as file:

@@ -62,7 +62,7 @@ class PendingGpuBatches(PendingBatch):
         if not handle:
             raise last_error()
         self._uploader: DeviceHandle = handle
-        self._lead = lib.tundish_device_lead()  # batches enqueued besides the delivered one
+        self._prefetch_depth = lib.tundish_device_prefetch_depth()  # besides the delivered one
         self._waiting: tuple[EnqueuedBatch, ...] = ()
         self._lag = GpuLag()  # of the delivered batches
         self._decoded = 0  # delivered images decoded by the GPU
@@ -109,7 +109,7 @@ class PendingGpuBatches(PendingBatch):
 
     def drop(self) -> None:
         """Drops batches of an iteration that is over."""
-        lib.tundish_device_forget(self._uploader)
+        lib.tundish_device_abandon_iteration(self._uploader)
         self._refused.wanted = 0
         if isinstance(self.error, SampleError):  # other errors belong to the run
             self.error = None
@@ -129,7 +129,7 @@ class PendingGpuBatches(PendingBatch):
                 return found
             found = True
             # After Ctrl-C in between, the image stays in self._refused until it is reported.
-            if lib.tundish_loader_enter_refused(self._loader, refused) != OK:
+            if lib.tundish_loader_report_undecodable(self._loader, refused) != OK:
                 raise last_error()
 
     @property
@@ -138,7 +138,7 @@ class PendingGpuBatches(PendingBatch):
 
     def _enqueue_more(self) -> None:
         """Enqueues batches that are ready, without waiting."""
-        while len(self._waiting) <= self._lead and self.error is None:
+        while len(self._waiting) <= self._prefetch_depth and self.error is None:
             result = lib.tundish_loader_next(self._loader, 0, ctypes.byref(self.batch))
             if result == ERROR:
                 self.error = last_error()
@@ -193,7 +193,7 @@ class PendingGpuBatches(PendingBatch):
         for tensor in sent.tensors:
             tensor.record_stream(stream)
         gpu_decodes = sent.info.gpu_decodes
-        chosen = lib.tundish_device_handed_over(self._uploader, gpu_decodes, stream.cuda_stream)
+        chosen = lib.tundish_device_delivered(self._uploader, gpu_decodes, stream.cuda_stream)
         if chosen is not None:
             log.info(chosen.decode())
         waiting, decoded = self._waiting[1:], self._decoded + sent.info.gpu_decoded

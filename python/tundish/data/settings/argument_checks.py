@@ -48,8 +48,8 @@ def whole(value: Any, name: str, least: int | None = None, most: int | None = No
 
 def mode(value: Any) -> str:
     """Returns an image mode of a Dataset. The engine checks the mode of a Loader."""
-    if value not in ("RGB", "L", "I;16"):
-        raise ValueError(f"mode must be one of RGB, L, I;16, not {value!r}")
+    if value not in ("RGB", "L", "I;16", "RGBA"):
+        raise ValueError(f"mode must be one of RGB, L, I;16, RGBA, not {value!r}")
     return str(value)
 
 

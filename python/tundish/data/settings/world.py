@@ -69,7 +69,7 @@ def _refuse(source: str, first: tuple[int, int], other: str, second: tuple[int, 
 
 
 def _started_by(slurm: tuple[int, int], known: tuple[int, int]) -> bool:
-    """Returns whether the ranks may have been started by tasks of Slurm: by torchrun, or several per task."""
+    """Returns whether Slurm tasks may have started the ranks: with torchrun, or several ranks per task."""
     each, rest = divmod(known[1], slurm[1])
     return "TORCHELASTIC_RUN_ID" in os.environ or (rest == 0 and known[0] // each == slurm[0])
 

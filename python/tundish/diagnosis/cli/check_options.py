@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..._cli.arguments import Arguments, Options, VerbHelp
-from ..._cli.common_options import add_select_ignore
+from ..._cli.common_options import add_force, add_select_ignore, check_replaceable
 from ..._cli.error_output import UsageError
 
 _HELP = VerbHelp(
@@ -28,11 +28,11 @@ errors only, unless --select names checks. A comment suppresses a finding:
     json="""\
 {version, files, findings, not_checked, unused_suppressions, suppressed, seconds,
 test_files, generated_files}; findings is an array of {check, level, file, cell, line,
-column, end_line, end_column, text, why, remedy, page, excerpt}: lines and columns count from 1, cell is
-null outside notebooks, level is error (results are wrong), warning (time or memory is
-lost) or note. not_checked is an array of {file, line, reason, fix}, unused_suppressions
+column, end_line, end_column, text, reason, fix, page, excerpt}: lines and columns count
+from 1, cell is null outside notebooks, level is error (results are wrong), warning (time
+or memory is lost) or note. not_checked is an array of {file, line, reason, fix}, unused_suppressions
 of {file, cell, line, ids}. test_files counts unit tests, generated_files files written by
-a program. With --list: an array of {check, level, title, why, remedy, page}""",
+a program. With --list: an array of {check, level, title, reason, fix, page}""",
     exit_codes="""\
 0 done, no findings except notes; 1 findings; 2 wrong use, or the file of --sarif cannot
 be written; 3 a file could not be checked (syntax error, not UTF-8); 130 interrupted""",
@@ -48,6 +48,7 @@ def _arguments() -> Arguments:
     arguments.flag("--list", "list the checks, one line each")
     arguments.option("--explain", "ID", "why a check matters, and what to write instead")
     arguments.option("--sarif", "FILE", "also write SARIF 2.1.0, for code review")
+    add_force(arguments)
     return arguments
 
 
@@ -61,6 +62,7 @@ def _check_options(options: Options) -> None:
         raise UsageError(f"--sarif {options.sarif}: there is no folder {folder}")
     if options.sarif.endswith((".py", ".ipynb")):
         raise UsageError(f"--sarif {options.sarif}: is a script and would be overwritten")
+    check_replaceable("--sarif", options.sarif, options.force)
 
 
 ARGUMENTS = _arguments()

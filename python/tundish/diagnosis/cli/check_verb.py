@@ -13,7 +13,7 @@ from ..._cli.json_output import json_text, print_json
 from ..._cli.terminal import use_color, write_stdout
 from ..._cli.verb import run_verb
 from ..lint.check import check, choose
-from ..lint.finding import Report
+from ..lint.finding import CheckReport
 from ..lint.finding_text import report_text
 from ..lint.sarif import report_sarif
 from ..rules.static import CHECKS, TOPICS, Check
@@ -46,7 +46,7 @@ def _run(options: Options) -> int:
     return exit_code(report)
 
 
-def _write_sarif(path: str, report: Report) -> str:
+def _write_sarif(path: str, report: CheckReport) -> str:
     """Writes the SARIF file. Returns an error message, or ""."""
     try:
         with open(path, "w", encoding="utf-8") as file:
@@ -56,7 +56,7 @@ def _write_sarif(path: str, report: Report) -> str:
     return ""
 
 
-def exit_code(report: Report) -> int:
+def exit_code(report: CheckReport) -> int:
     if report.not_checked:
         return NOT_CHECKED
     return FOUND if report.problems else OK
@@ -82,8 +82,8 @@ def _explain(check: Check, as_json: bool) -> int:
     if as_json:
         print_json(_about(check))
         return OK
-    lines = [f"{check.id}: {check.title} ({check.level})", "", check.why, ""]
-    lines += [f"fix: {check.remedy}", ""]
+    lines = [f"{check.id}: {check.title} ({check.level})", "", check.reason, ""]
+    lines += [f"fix: {check.fix}", ""]
     lines += ["found:", *(f"    {line}" for line in check.before.splitlines())]
     if check.after:
         lines += ["instead:", *(f"    {line}" for line in check.after.splitlines())]
@@ -94,5 +94,5 @@ def _explain(check: Check, as_json: bool) -> int:
 
 
 def _about(check: Check) -> dict[str, str]:
-    names = ("level", "title", "why", "remedy", "page")
+    names = ("level", "title", "reason", "fix", "page")
     return {"check": check.id, **{name: getattr(check, name) for name in names}}

@@ -6,6 +6,7 @@ import os
 
 from ..._c.errors import ArgumentError
 from ..._cli.arguments import Arguments, Options, VerbHelp
+from ..._cli.common_options import add_force, check_replaceable
 from ..._cli.error_output import UsageError
 from ..._cli.option_values import choice, whole_number
 from ..recording_options import TABLES, check_recordings
@@ -34,8 +35,8 @@ See tundish help doctor compare for the options of the comparison. tundish env c
 the machine.""",
     json="""\
 {version, sentence, cause, figures, changes, loading, loader, lines, steps, overhead_s,
-phase, torch, gpu, layers, layers_why, notes, ranks, findings, applied, tables, memory,
-timeline, processes, exit, command, machine, versions, environment};
+phase, torch, gpu, layers, layers_missing_reason, notes, ranks, findings, applied,
+tables, memory, timeline, processes, exit, command, machine, versions, environment};
 docs/doctor-json.md describes every key. cause.name is one of storage, decode,
 transform, dataset, collate, workers, loader, copy, communication, straggler, host,
 sync, launch, compute; cause and figures are null without a step. Times are seconds of a
@@ -62,11 +63,12 @@ def _arguments() -> Arguments:
     about = "list a plan of tundish tune as one of the changes"
     arguments.option("--plan", "FILE", about)
     arguments.flag("--no-layers", "do not measure the layers of the model")
-    arguments.flag("--no-replay", "no steps with cached batches: compute the ceiling")
+    arguments.flag("--no-cached-batches", "no steps with cached batches: compute the ceiling")
     about = "also write the verdict as JSON, for doctor compare"
     arguments.option("-o,--output", "FILE", about)
     about = "also write an HTML page, and the JSON beside it"
     arguments.option("--html", "FILE", about)
+    add_force(arguments)
     about = """also write a timeline of 5 steps, for ui.perfetto.dev: loader, workers,
         torch's profiler, on one clock"""
     arguments.option("--timeline", "FILE", about)
@@ -74,7 +76,7 @@ def _arguments() -> Arguments:
         the host, from cProfile)"""
     arguments.option("--table", "KIND", about, choice(*TABLES), "")
     about = "also show which lines hold how much memory at the peak of a step"
-    arguments.flag("--memory", about)
+    arguments.flag("--memory-lines", about)
     about = "print every layer (time, FLOPs, bytes, share of the roof), not only the slowest five"
     arguments.flag("-v,--verbose", about)
     return arguments
@@ -84,13 +86,13 @@ def _check_options(options: Options) -> None:
     if not options.command:
         raise UsageError("the command is missing\n  fix: tundish doctor -- python train.py")
     if options.verbose and options.no_layers:
-        raise UsageError("-v and --no-layers: which of the two?")
+        raise UsageError("-v and --no-layers cannot be combined")
     _check_change(options)
-    check_file("--output", options.output)
-    check_file("--html", options.html)
+    check_file("--output", options.output, options.force)
+    check_file("--html", options.html, options.force)
     for beside in {*output_files(options)} - {options.output, options.html}:
-        check_file("--html", beside)
-    check_file("--timeline", options.timeline)
+        check_file("--html", beside, options.force)
+    check_file("--timeline", options.timeline, options.force)
     check_recordings(options.timeline, options.table)
     if options.timeline and options.timeline in output_files(options):
         raise UsageError(
@@ -108,7 +110,7 @@ def _check_change(options: Options) -> None:
         options.apply = parse_change(options.apply)
     plan = plan_file(options.apply)
     if plan and options.plan and os.path.abspath(options.plan) != plan:
-        raise UsageError(f"--plan {options.plan} and --apply plan={plan}: which of the two?")
+        raise UsageError(f"--plan {options.plan} and --apply plan={plan} cannot be combined")
     options.plan = options.plan or plan
     if options.plan and not os.path.isfile(options.plan):
         raise ArgumentError(f"--plan {options.plan}: no such file")
@@ -121,8 +123,8 @@ def output_files(options: Options) -> list[str]:
     return list(dict.fromkeys(name for name in wanted if name))
 
 
-def check_file(option: str, file: str) -> None:
-    """Raises ArgumentError if `file` cannot be written. Called before the script runs."""
+def check_file(option: str, file: str, force: bool) -> None:
+    """Raises ArgumentError if `file` cannot be written or replaced. Called before the script runs."""
     if not file:
         return
     folder = os.path.dirname(os.path.abspath(file))
@@ -132,6 +134,7 @@ def check_file(option: str, file: str) -> None:
         raise ArgumentError(f"{option} {file}: is a folder\n  fix: name a file in it")
     if file.endswith((".py", ".ipynb")):
         raise ArgumentError(f"{option} {file}: is a script and would be overwritten")
+    check_replaceable(option, file, force)
     try:
         _probe_writable(file)
     except OSError as error:

@@ -57,8 +57,10 @@ def _diagnose(options: Options) -> int:
         return print_error(text, NOT_STARTED, options.json, options.no_color)
     verdict = command_verdict(ended)
     if not ended.facts:
-        recordings = {name: getattr(options, name) for name in ("timeline", "table", "memory")}
-        verdict.notes += missing_notes(recorded_phases(**recordings), NO_FACTS, "the script")
+        asked = recorded_phases(
+            timeline=options.timeline, table=options.table, memory=options.memory_lines
+        )
+        verdict.notes += missing_notes(asked, NO_FACTS, "the script")
     verdict.table, verdict.timeline = options.table, ended.timeline
     static = script_findings(options.command, verdict.facts.files)
     verdict.findings = with_costs([*static, *verdict.findings], verdict)
@@ -90,11 +92,13 @@ def _run(
     settings.apply, settings.apply_to, settings.apply_at = apply, apply_to, apply_at
     if options.no_layers or apply:
         settings.layers = 0
-    if options.no_replay:
-        settings.replayed = 0
+    if options.no_cached_batches:
+        settings.cached_batches = 0
     timeline = "" if apply else options.timeline
     if not apply:
-        set_recordings(settings, timeline=timeline, table=options.table, memory=options.memory)
+        set_recordings(
+            settings, timeline=timeline, table=options.table, memory=options.memory_lines
+        )
     command = resolve_command(options.command)
     return run(command, settings, stdout_to_stderr=options.json, timeline=timeline)
 

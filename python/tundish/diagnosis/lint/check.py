@@ -14,7 +14,7 @@ from ..script.bindings import end_position, start_position
 from ..script.notebook import read_notebook
 from ..script.source_text import MAX_BYTES, TOO_DEEP, Refused, Source, read_source
 from .file_kinds import has_unit_tests, is_generated
-from .finding import Finding, NotChecked, Report, UnusedSuppression
+from .finding import CheckReport, Finding, NotChecked, UnusedSuppression
 from .python_files import python_files
 from .suppressions import Suppression, suppressions, unknown_check
 
@@ -24,7 +24,7 @@ def check(
     *,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
-) -> Report:
+) -> CheckReport:
     """Finds code that makes training scripts slow or wrong, without running it.
 
     paths     a file, a folder (all `.py` and `.ipynb` files below), or several paths
@@ -33,7 +33,7 @@ def check(
 
     Unit tests and generated files are checked for errors only, unless `select` names checks.
     `print(report)` shows the report; `report.findings` have `file`, `line`, `check`, `text`,
-    `remedy`.
+    `fix`.
     """
     began = time.perf_counter()
     chosen = choose(select, ignore)
@@ -62,7 +62,7 @@ def check(
         unused += left
         suppressed += count
     seconds = time.perf_counter() - began
-    return Report(files, findings, refused, unused, suppressed, seconds, tests, generated)
+    return CheckReport(files, findings, refused, unused, suppressed, seconds, tests, generated)
 
 
 def _errors(checks: Sequence[Check]) -> list[Check]:
@@ -174,8 +174,8 @@ def _finding(source: Source, check: Check, found: Found) -> Finding:
         check=check.id,
         level=check.level,
         text=found.text,
-        why=check.why,
-        remedy=found.remedy,
+        reason=check.reason,
+        fix=found.fix,
         page=check.page,
         excerpt=text,
     )

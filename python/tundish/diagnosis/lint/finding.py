@@ -23,8 +23,8 @@ class Finding:
     check: str
     level: str
     text: str
-    why: str
-    remedy: str
+    reason: str
+    fix: str
     page: str
     excerpt: str
 
@@ -44,8 +44,8 @@ class Finding:
             "end_line": self.end_line,
             "end_column": self.end_column,
             "text": self.text,
-            "why": self.why,
-            "remedy": self.remedy,
+            "reason": self.reason,
+            "fix": self.fix,
             "page": self.page,
             "excerpt": self.excerpt,
         }
@@ -82,21 +82,21 @@ class UnusedSuppression:
 
 
 @dataclass(frozen=True)
-class Report:
-    """Result of `tundish.check`. True if there are no problems; notes do not count."""
+class CheckReport:
+    """Result of `tundish.check`. `print(report)` shows it. True if there are no problems."""
 
-    files: int
-    findings: list[Finding]
-    not_checked: list[NotChecked]
-    unused_suppressions: list[UnusedSuppression]
-    suppressed: int
-    seconds: float
-    test_files: int = 0  # unit test files, checked for errors only
-    generated_files: int = 0  # files written by a program, checked for errors only
+    files: int  # number of files
+    findings: list[Finding]  # every finding, by file and line
+    not_checked: list[NotChecked]  # `file`, `line`, `reason` and `fix` of each
+    unused_suppressions: list[UnusedSuppression]  # `file`, `cell`, `line` and `ids` of comments
+    suppressed: int  # number of findings suppressed by a comment
+    seconds: float  # time of the check
+    test_files: int = 0  # number of unit test files, checked for errors only
+    generated_files: int = 0  # number of files written by a program, checked for errors only
 
     @property
     def problems(self) -> int:
-        """Number of findings other than notes."""
+        """The number of findings other than notes."""
         return sum(finding.level != "note" for finding in self.findings)
 
     def __bool__(self) -> bool:

@@ -1,17 +1,17 @@
-"""Formats a report for people: location, finding, code with a caret, reason and remedy."""
+"""Formats a report for people: location, finding, code with a caret, reason and fix."""
 
 from __future__ import annotations
 
 from ..._cli.terminal import CYAN, RED, YELLOW, paint, printable
 from ..rules.static import CHECKS
-from .finding import Finding, Report
+from .finding import CheckReport, Finding
 from .suppressions import unknown_check
 
 _COLORS = {"error": RED, "warning": YELLOW, "note": CYAN}
 _WIDTH = 100  # columns of an excerpt
 
 
-def report_text(report: Report, color: bool = False) -> str:
+def report_text(report: CheckReport, color: bool = False) -> str:
     parts = [_finding_text(finding, color) for finding in report.findings]
     parts += [
         _unused(suppression.file, suppression.cell, suppression.line, suppression.ids)
@@ -20,7 +20,7 @@ def report_text(report: Report, color: bool = False) -> str:
     return "\n".join([*parts, summary(report)])
 
 
-def summary(report: Report) -> str:
+def summary(report: CheckReport) -> str:
     """Returns `4 findings in 2 of 7 files (1 error, 3 warnings); 1 suppressed by a comment`."""
     checked = report.files - len(report.not_checked)
     files = f"{checked} {'file' if checked == 1 else 'files'}"
@@ -55,7 +55,7 @@ def _finding_text(finding: Finding, color: bool) -> str:
     lines = [f"{printable(finding.place)}: {level}: {printable(finding.text)} [{finding.check}]"]
     if code.strip():
         lines += [f"    {code}", f"    {caret}"]
-    lines += [f"  why: {first_sentence(finding.why)}", f"  fix: {printable(finding.remedy)}", ""]
+    lines += [f"  why: {first_sentence(finding.reason)}", f"  fix: {printable(finding.fix)}", ""]
     return "\n".join(lines)
 
 

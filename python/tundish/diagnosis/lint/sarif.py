@@ -8,12 +8,12 @@ from typing import Any
 from urllib.parse import quote
 
 from ..rules.static import CHECKS
-from .finding import Finding, Report
+from .finding import CheckReport, Finding
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def report_sarif(report: Report, version: str) -> dict[str, Any]:
+def report_sarif(report: CheckReport, version: str) -> dict[str, Any]:
     """Returns one SARIF run with every check as a rule. Paths are relative where possible."""
     ids = list(CHECKS)
     return {
@@ -51,8 +51,8 @@ def _rule(name: str) -> dict[str, Any]:
     return {
         "id": name,
         "shortDescription": {"text": check.title},
-        "fullDescription": {"text": check.why},
-        "help": {"text": f"{check.remedy} ({check.page})"},
+        "fullDescription": {"text": check.reason},
+        "help": {"text": f"{check.fix} ({check.page})"},
         "defaultConfiguration": {"level": check.level},
     }
 
@@ -72,7 +72,7 @@ def _result(finding: Finding, rule: int) -> dict[str, Any]:
         "ruleId": finding.check,
         "ruleIndex": rule,
         "level": finding.level,
-        "message": {"text": f"{finding.text}{cell}. Fix: {finding.remedy}"},
+        "message": {"text": f"{finding.text}{cell}. Fix: {finding.fix}"},
         "locations": [
             {"physicalLocation": {"artifactLocation": _location(finding.file), "region": region}}
         ],

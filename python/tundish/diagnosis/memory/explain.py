@@ -134,4 +134,4 @@ def _long_lived(seen: MemoryRecording) -> list[LongLived]:
 
 
 def _is_significant(tensor: LongLived, peak: int) -> bool:
-    return tensor.why == "grows" or tensor.bytes >= LEAST_KEPT_SHARE * peak
+    return tensor.reason == "grows" or tensor.bytes >= LEAST_KEPT_SHARE * peak

@@ -1,4 +1,4 @@
-"""The recorder of `--memory`: counts allocations in some steps and explains the last peak."""
+"""The recorder of `--memory-lines`: counts allocations in some steps and explains the last peak."""
 
 from __future__ import annotations
 
@@ -91,7 +91,9 @@ class MemoryRecorder:
         try:
             self._facts = replace(facts, predicted=self._prediction())
         except Exception as error:
-            self._facts = replace(facts, predicted_failed=f"{type(error).__name__}: {error}")
+            self._facts = replace(
+                facts, predicted_missing_reason=f"{type(error).__name__}: {error}"
+            )
         finally:
             self._model, self._shapes = None, None
             self._owners.clear()

@@ -194,7 +194,7 @@ class Facts:
     next: PlaceFacts = field(default_factory=PlaceFacts)  # where the loop fetches its batches
     origins: list[str] = field(default_factory=list)
     loader: LoaderFacts | None = None
-    loader_failed: str = ""  # why the loader could not be inspected
+    loader_missing_reason: str = ""  # why the loader could not be inspected
     failed: str = ""  # the first error of the watch
     seconds: float = 0.0
     python: str = ""
@@ -202,10 +202,10 @@ class Facts:
     files: list[str] = field(default_factory=list)
     overhead_s: float | None = None  # cost of measuring per step; None while unknown
     gpu_profile: GpuFacts | None = None
-    gpu_profile_failed: str = ""
+    gpu_profile_missing_reason: str = ""
     recorded: RecordedFacts = field(default_factory=RecordedFacts)
     layers: LayersFacts | None = None
-    layers_why: str = ""  # reason for missing layers
+    layers_missing_reason: str = ""  # reason for missing layers
     observed: ObservedFacts | None = None
     applied: AppliedFacts | None = None
     version: int = VERSION

@@ -17,6 +17,7 @@ from typing import Any
 from .applied.loader_change import Applied
 from .applied.plan_change import AppliedPlan
 from .clocks.blocked_clock import BlockedClock
+from .equal_method import EqualMethod
 from .hidden_frames import hidden
 from .imports import AfterImport
 from .loaders.loader_origin import loader_origin
@@ -92,6 +93,8 @@ class Hooks:
         setattr(owner, name, replacement)
 
         def undo() -> None:
+            if vars(owner).get(name) is not replacement:
+                return  # the script has replaced it since, and its function calls ours
             if own:
                 setattr(owner, name, original)
             else:
@@ -222,7 +225,7 @@ class Hooks:
 
         return call
 
-    def _copy(self, original: Any) -> Any:
+    def _copy(self, original: Any) -> EqualMethod:
         """Measures copies of CPU tensors to a GPU. Ignores other uses of to()."""
         watch, cuda = self._watch, sys.modules["torch"].cuda
 
@@ -237,7 +240,7 @@ class Hooks:
             finally:
                 self._leave()
 
-        return call
+        return EqualMethod(original, call)
 
     # --- loaders -------------------------------------------------------------------------------
 
@@ -280,8 +283,8 @@ class Hooks:
                     return self._after_done(iterator, original)
                 loader = self._report(self._next_begins, iterator, loader_of)
                 self._finish_if_done()
-                if self._report(watch.is_replaying, iterator, loader):
-                    batch = self._report(watch.replay_batch, iterator, loader)
+                if self._report(watch.gives_cached_batch, iterator, loader):
+                    batch = self._report(watch.cached_batch, iterator, loader)
                     if batch is watch.EPOCH_ENDS:
                         raise StopIteration
                     if not watch.failed:

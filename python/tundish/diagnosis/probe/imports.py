@@ -24,17 +24,23 @@ class AfterImport:
             sys.meta_path.remove(self)
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: Any = None) -> Any:
+        """Returns the module's spec, whose loader then calls the function.
+
+        A script may look for a module without importing it (importlib.util.find_spec), so the
+        function stays pending until the module has been executed.
+        """
         if name not in self._pending:
             return None
-        function = self._pending.pop(name)
         spec = self._find_by_others(name, path, target)
-        if spec is None or spec.loader is None:
+        execute = getattr(getattr(spec, "loader", None), "exec_module", None)
+        if execute is None:
             return spec
-        execute = spec.loader.exec_module
 
         def execute_and_call(module: Any) -> None:
             execute(module)
-            function()
+            function = self._pending.pop(name, None)
+            if function is not None:
+                function()
 
         # Patches only this object, not its class.
         spec.loader.exec_module = execute_and_call

@@ -32,7 +32,7 @@ class _Step:
     """A step of a loop without any work."""
 
     def __init__(self, make_event: Callable[[], Any] | None) -> None:
-        self._watch = watch = Watch(Settings(steps=10**9, replayed=0), lambda watch: None)
+        self._watch = watch = Watch(Settings(steps=10**9, cached_batches=0), lambda watch: None)
         watch.thread = threading.get_ident()
         watch.ledger = StepLedger(make_event=make_event)
         self._hooks = hooks = Hooks(watch, lambda: None)

@@ -115,6 +115,7 @@ def begin_in_script(folder: str, settings: Settings) -> Session:
     def restart_in_child() -> None:
         current[0].watch.layers.abandon()
         current[0].hooks.uninstall()
+        current[0].watch.phase = "done"  # a hook that the script has wrapped stays, but is silent
         current[0].watch.cached_batches.clear()
         current[0] = Session(settings, folder)
         current[0].begin()

@@ -25,7 +25,7 @@ class Settings:
     timeline_folder: str = ""  # folder for the parts of the timeline
     functions: int = 0  # steps profiled by cProfile; 0: none
     memory: int = 0  # steps in which every allocation is recorded; 0: none
-    replayed: int = 14  # steps with cached batches; 0: none
+    cached_batches: int = 14  # steps with cached batches; 0: none
     layers: int = (
         3  # timed steps in which layers are measured, after one that counts operations; 0: none
     )

@@ -2,7 +2,7 @@
 
 A step begins when the loop requests a batch after an optimizer step. If the loader is unknown, a
 step begins when the optimizer step ends. Phases: warm-up, measure, profile (lines are sampled),
-recorders, replay (cached batches), layers (every module is measured), done. All methods run in the
+recorders, cached (cached batches), layers (every module is measured), done. All methods run in the
 loop's thread.
 """
 
@@ -32,7 +32,7 @@ from .recorders import make_recorders
 from .settings import Settings
 
 RECORDED_PHASES = ("timeline", "functions", "memory")  # only if requested; see recorders.py
-PHASES = ("warm-up", "measure", "profile", *RECORDED_PHASES, "replay", "layers", "done")
+PHASES = ("warm-up", "measure", "profile", *RECORDED_PHASES, "cached", "layers", "done")
 
 
 @dataclass
@@ -41,7 +41,7 @@ class WatchedStep:
     seconds: dict[str, float]
     batches: int
     optimizer_steps: int
-    boundary: bool  # excluded from the figures: an epoch began or ended, or a replayed step had no cached batch
+    boundary: bool  # excluded from the figures: an epoch began or ended, or no cached batch was fed
     cpu_s: float  # CPU time of all threads of this process
     marks: list[Mark] = field(default_factory=list)
     gpu: dict[str, float] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class Watch:
         self._optimizer: Any = None
         self._cpu_since = time.process_time()
         self._structure: Any = None  # structure of the loader's last batch, once batches are cached
-        self._replayed = False  # this step used a cached batch
+        self._got_cached_batch = False  # this step used a cached batch
 
     def is_loop(self) -> bool:
         return self.thread == threading.get_ident() and self.phase != "done"
@@ -143,7 +143,7 @@ class Watch:
             self.observed.batch(batch)
         if len(self.cached_batches):
             self._structure = batch_structure(batch)
-        if self.phase == "measure" and self.settings.replayed:
+        if self.phase == "measure" and self.settings.cached_batches:
             self._cache_batch(iterator, loader, batch)
 
     def _cache_batch(self, iterator: Any, loader: Any, batch: Any) -> None:
@@ -156,13 +156,13 @@ class Watch:
         self._boundary = True
         self.feeding.forget(iterator)
 
-    def is_replaying(self, iterator: Any, loader: Any) -> bool:
+    def gives_cached_batch(self, iterator: Any, loader: Any) -> bool:
         """Returns whether to replace batches of this loader by cached ones."""
-        if self.phase not in ("replay", "layers") or not len(self.cached_batches):
+        if self.phase not in ("cached", "layers") or not len(self.cached_batches):
             return False
         return self.cached_batches.loader() is loader_or_iterator(iterator, loader)
 
-    def replay_batch(self, iterator: Any, loader: Any) -> Any:
+    def cached_batch(self, iterator: Any, loader: Any) -> Any:
         """Returns a cached batch, or EPOCH_ENDS where the loader's epoch would end."""
         length, iteration = loader_length(iterator, loader), self.feeding.iteration_of(iterator)
         if length is not None and iteration.taken + iteration.served >= length:
@@ -172,7 +172,7 @@ class Watch:
         batch = self.cached_batches.next_copy()
         self.ledger.leave()
         iteration.served += 1
-        self._replayed = True
+        self._got_cached_batch = True
         self._count_batch(iterator, loader)
         return batch
 
@@ -189,7 +189,7 @@ class Watch:
         counts_by_part = self.ledger.counts
         seconds, marks = self.ledger.close_step()
         boundary = self._boundary and not self._only_boundaries
-        unfed = self.phase == "replay" and not self._replayed
+        unfed = self.phase == "cached" and not self._got_cached_batch
         cpu = time.process_time()
         counts = (self._nexts, self._optimizer_steps)
         step = WatchedStep(
@@ -198,7 +198,7 @@ class Watch:
         step.counts = counts_by_part
         self._cpu_since = cpu
         self.steps.append(step)
-        self._boundary = self._replayed = False
+        self._boundary = self._got_cached_batch = False
         self._nexts = self._optimizer_steps = 0
         if not boundary or self.phase in ("warm-up", "layers"):
             self._in_phase += 1
@@ -235,10 +235,10 @@ class Watch:
             recorder = self.recorders[self.phase]
             late = passed >= self.settings.most_profiled_s or (recorder.failed and self.world == 1)
             return self._in_phase >= recorder.steps or bool(late)
-        if self.phase == "replay":
-            return self._in_phase >= self.settings.replayed
+        if self.phase == "cached":
+            return self._in_phase >= self.settings.cached_batches
         if self.phase == "layers":
-            failed = bool(self.layers.why) and self.world <= 1
+            failed = bool(self.layers.missing_reason) and self.world <= 1
             return failed or self._in_phase > self.settings.layers
         return False
 
@@ -256,7 +256,7 @@ class Watch:
             assert self.thread is not None
             self.lines.start(self.thread, lambda: self.ledger.part)
             self.gpu_profile.start()
-        elif self.phase == "replay":
+        elif self.phase == "cached":
             if not len(self.cached_batches):
                 self.phase = "layers"
             else:

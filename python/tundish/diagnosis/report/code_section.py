@@ -7,7 +7,7 @@ from html import escape
 from ..doctor_json import FindingWithCodeJson, LineJson
 
 
-def code_block(row: FindingWithCodeJson | LineJson, text: str, remedy: str = "") -> str:
+def code_block(row: FindingWithCodeJson | LineJson, text: str, fix: str = "") -> str:
     """Returns HTML for `row`, which has file, line and code."""
     place = f"{row['file'].rpartition('/')[2]}:{row['line']}" if row["file"] else "the run"
     lines = []
@@ -17,4 +17,4 @@ def code_block(row: FindingWithCodeJson | LineJson, text: str, remedy: str = "")
     out = f"<h3>{escape(place)}</h3>\n<p>{escape(text)}</p>\n"
     if lines:
         out += "<pre tabindex='0'>" + "\n".join(lines) + "</pre>\n"
-    return out + (f"<p class='soft'>{escape(remedy)}</p>\n" if remedy else "")
+    return out + (f"<p class='soft'>{escape(fix)}</p>\n" if fix else "")

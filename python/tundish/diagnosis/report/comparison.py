@@ -11,6 +11,8 @@ from ..verdict.figures import PARTS
 from ..verdict.verdict import VERSION
 from .verdict_text import NAMES, ms
 
+MOST_CHARACTERS = 64 << 20  # of a file
+
 
 @dataclass
 class Comparison:
@@ -66,8 +68,7 @@ def compare(old: SavedReport, new: SavedReport, threshold: float) -> Comparison:
 def read_report(path: str) -> SavedReport:
     """Reads a report written by `tundish doctor -o`. Raises ArgumentError for other files."""
     try:
-        with open(path, encoding="utf-8") as file:
-            values = json.load(file)
+        values = json.loads(_read(path))
     except OSError as error:
         raise ArgumentError(f"{path}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
@@ -94,6 +95,15 @@ def read_report(path: str) -> SavedReport:
         busy=busy if _is_seconds(busy) else 0.0,
         same={name: (values.get(group) or {}).get(key) for name, group, key in _SAME},
     )
+
+
+def _read(path: str) -> str:
+    """Reads a file, which may be a device without an end."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read(MOST_CHARACTERS + 1)
+    if len(text) > MOST_CHARACTERS:
+        raise ValueError(f"more than {MOST_CHARACTERS >> 20} MiB")
+    return text
 
 
 def _wrong_field(values: dict[str, Any]) -> str:

@@ -33,7 +33,7 @@ def layers_file(path: str, values: LayersReportJson) -> str:
             f"<h3>{escape(finding['check'])}</h3>",
             f"<p>{escape(finding['text'] + cost)}</p>",
         ]
-        parts.append(f"<p class='soft'>{escape(finding['remedy'])}</p>")
+        parts.append(f"<p class='soft'>{escape(finding['fix'])}</p>")
     version_list = ", ".join(f"{name} {value}" for name, value in about["versions"].items())
     rows = [("machine", describe(about["machine"])), ("versions", version_list)]
     parts += ["<h2>How it was measured</h2>", html.table(rows)]

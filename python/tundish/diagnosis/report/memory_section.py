@@ -124,7 +124,7 @@ def _long_lived(found: list[LongLivedJson]) -> list[str]:
         return []
     rows = [
         (
-            tensor["why"],
+            tensor["reason"],
             size_text(tensor["bytes"]),
             location_text(tensor["file"], tensor["line"]),
             "holds its autograd graph: keep x.detach()" if tensor["holds_graph"] else "",

@@ -100,8 +100,10 @@ def memory_lines(found: MemoryJson | None) -> list[str]:
             f"{size_text(predicted['peak_bytes'])} in {predicted['part']}, by {predicted['method']}"
         )
         lines.append(f"    {'predicted':<20}{text}")
-    elif found["predicted_failed"]:
-        lines.append(f"    {'predicted':<20}failed: {found['predicted_failed'].splitlines()[0]}")
+    elif found["predicted_missing_reason"]:
+        lines.append(
+            f"    {'predicted':<20}failed: {found['predicted_missing_reason'].splitlines()[0]}"
+        )
     for kind, size in sorted(found["kinds"].items(), key=lambda item: -item[1]):
         lines.append(f"    {kind_name(kind):<20}{size_text(size):>11}   {size / peak:>4.0%}")
     rows = [row for row in found["rows"] if row["line"]][:MOST_ROWS]
@@ -116,12 +118,12 @@ def memory_lines(found: MemoryJson | None) -> list[str]:
     for tensor in found["long_lived"][:MOST_LONG_LIVED]:
         grows = (
             f", {size_text(tensor['bytes_per_step'])} more in each step"
-            if tensor["why"] == "grows"
+            if tensor["reason"] == "grows"
             else ""
         )
         graph = "; holds its autograd graph: keep x.detach()" if tensor["holds_graph"] else ""
         lines.append(
-            f"    {size_text(tensor['bytes']):>11}  {tensor['why']}{grows}: {location_text(tensor['file'], tensor['line'])}{graph}"
+            f"    {size_text(tensor['bytes']):>11}  {tensor['reason']}{grows}: {location_text(tensor['file'], tensor['line'])}{graph}"
         )
     return lines + [f"  note: {text}" for text in found["notes"]]
 

@@ -47,7 +47,7 @@ def report_page(values: ReportJson) -> str:
             *_predictions(values, figures),
             *_waterfall(figures, _cause(values)),
             *_gpu(values.get("gpu"), _cause(values)),
-            *layer_parts(values.get("layers"), values.get("layers_why", "")),
+            *layer_parts(values.get("layers"), values.get("layers_missing_reason", "")),
             *_steps(values),
             *_ranks(values["ranks"]),
             *_stages(values),
@@ -77,7 +77,7 @@ def _predictions(values: ReportJson, found: FiguresJson) -> list[str]:
     """Shows the step now, without loading, and after each change."""
     step = found["step_s"]
     rows = [html.BarRow("step now", 0, 1, ms(step))]
-    free = "if data were free" + ("" if found["ceiling_from"] == "replay" else " (computed)")
+    free = "if data were free" + ("" if found["ceiling_from"] == "cached" else " (computed)")
     rows.append(html.BarRow(free, 0, _share(found["ceiling_s"], step), ms(found["ceiling_s"])))
     table = []
     for number, change in enumerate(values["changes"], 1):
@@ -226,7 +226,7 @@ def _findings(findings: list[FindingWithCodeJson]) -> list[str]:
     for finding in findings[:MOST_FINDINGS]:
         cost = f" ({ms(finding['seconds'])} per step)" if finding["seconds"] else ""
         out.append(
-            code_block(finding, f"{finding['check']}: {finding['text']}{cost}", finding["remedy"])
+            code_block(finding, f"{finding['check']}: {finding['text']}{cost}", finding["fix"])
         )
     if len(findings) > MOST_FINDINGS:
         out.append(f"<p>and {len(findings) - MOST_FINDINGS} more: tundish check</p>")
@@ -261,8 +261,10 @@ def _measured(values: ReportJson) -> list[tuple[str, str]]:
     rows = []
     found = values["figures"]
     if found is not None:
-        replay = f", {found['replayed']} with cached batches" if found["replayed"] else ""
-        rows.append(("steps", f"{found['steps']}{replay}"))
+        cached = (
+            f", {found['cached_batches']} with cached batches" if found["cached_batches"] else ""
+        )
+        rows.append(("steps", f"{found['steps']}{cached}"))
         cost = values["overhead_s"]
         if cost is not None:
             share = _share(cost, found["step_s"])

@@ -33,9 +33,9 @@ def verdict_text(
     if found is not None:
         full = "█" if blocks else "#"
         lines += ["", _bar("step now", found.step_s, found.step_s, full)]
-        label = "if data were free" + ("" if found.ceiling_from == "replay" else " *")
+        label = "if data were free" + ("" if found.ceiling_from == "cached" else " *")
         lines += [_bar(label, found.ceiling_s, found.step_s, full)]
-        if found.ceiling_from != "replay":
+        if found.ceiling_from != "cached":
             lines += ["    * computed: the step without waiting"]
         lines += [""]
         lines += _parts(found)
@@ -136,7 +136,7 @@ def _applied(verdict: Verdict) -> list[str]:
 
 def _layers(verdict: Verdict, found: Figures, all_layers: bool) -> list[str]:
     """Returns the slowest layers if the model takes most of the step, or all layers on request."""
-    why = verdict.facts.layers_why
+    why = verdict.facts.layers_missing_reason
     if why and all_layers:
         return ["", f"  Layers not measured: {why}"]
     measured = layers_json(verdict.facts.layers)
@@ -158,7 +158,7 @@ def _findings(verdict: Verdict, notes: bool) -> list[str]:
         )
         seconds = finding.get("seconds")
         cost = f" ({ms(seconds)} per step)" if seconds else ""
-        lines += [f"    {place}{finding['text']}{cost}", f"       {finding['remedy']}"]
+        lines += [f"    {place}{finding['text']}{cost}", f"       {finding['fix']}"]
     if len(found) > most:
         lines.append(f"    and {len(found) - most} more")
     return lines
@@ -166,10 +166,10 @@ def _findings(verdict: Verdict, notes: bool) -> list[str]:
 
 def _measured(verdict: Verdict, found: Figures) -> str:
     cost = verdict.facts.overhead_s  # None if the script was killed before it was measured
-    replay = f", {found.replayed} with cached batches" if found.replayed else ""
+    cached = f", {found.cached_batches} with cached batches" if found.cached_batches else ""
     steps = count_text(found.steps, "step")
     if found.rare_steps:
         steps = f"{found.steps} of {found.steps + found.rare_steps} steps"
     share = cost / found.step_s if cost and found.step_s else 0.0
     adds = "" if cost is None else f"; measuring adds {ms(cost)} per step ({share:.1%})"
-    return f"measured: {steps}{replay}{adds}"
+    return f"measured: {steps}{cached}{adds}"

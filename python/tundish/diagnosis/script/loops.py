@@ -31,6 +31,7 @@ class Loops:
         self.step_calls = self._find_steps()
         self.training = self._find_training()
         self.functions = self._find_functions()
+        self._regions: dict[ast.AST, ast.AST | None] = {}  # results of step_region()
 
     def _find_steps(self) -> list[ast.Call]:
         found = []
@@ -105,6 +106,11 @@ class Loops:
 
     def step_region(self, node: ast.AST) -> ast.AST | None:
         """Returns the loop or function that runs this node in training, or None."""
+        if node not in self._regions:
+            self._regions[node] = self._find_step_region(node)
+        return self._regions[node]
+
+    def _find_step_region(self, node: ast.AST) -> ast.AST | None:
         around = self._script.loops_around(node)
         for loop in around:
             if any(loop is training for training in self.training):

@@ -18,7 +18,7 @@ PARTS = (
 COMPUTE = ("forward", "backward", "optimizer", "zero_grad")
 RARE_STEP = 5.0  # multiple of the median; longer steps contain a validation or a checkpoint
 LEAST_STEPS = 5  # fewest steps for a verdict
-SETTLING_STEPS = 2  # first steps of a replay, which are discarded
+SETTLING_STEPS = 2  # first steps with cached batches, which are discarded
 
 
 @dataclass
@@ -28,11 +28,11 @@ class Figures:
     step_s: float
     parts: dict[str, float]
     ceiling_s: float
-    ceiling_from: str  # "replay": measured with cached batches; "computed": step minus waiting
+    ceiling_from: str  # "cached": measured with cached batches; "computed": step minus waiting
     clock: str
     steps: int
     rare_steps: int
-    replayed: int
+    cached_batches: int
     ceiling_cpu_s: float  # CPU time of training in a step at the ceiling, without polling for a GPU
     few: bool  # too few steps for a reliable verdict
     host_parts: dict[str, float] = field(default_factory=dict)
@@ -61,11 +61,11 @@ def figures(facts: Facts) -> Figures | None:
     if clock == "host":
         _divide_other(parts, facts.lines)
     step_s = sum(parts.values())
-    replays = [step for step in all_steps if step.phase == "replay" and not step.boundary]
-    replays = replays[SETTLING_STEPS:]
-    if len(replays) >= 3:
-        ceiling, source = median(_rest(step, clock) for step in replays), "replay"
-        cpu = median(step.cpu_s for step in replays)
+    cached = [step for step in all_steps if step.phase == "cached" and not step.boundary]
+    cached = cached[SETTLING_STEPS:]
+    if len(cached) >= 3:
+        ceiling, source = median(_rest(step, clock) for step in cached), "cached"
+        cpu = median(step.cpu_s for step in cached)
     else:
         ceiling, source = step_s - parts["data"], "computed"
         cpu = min(ceiling, median(step.cpu_s for step in kept))
@@ -81,7 +81,7 @@ def figures(facts: Facts) -> Figures | None:
         clock=clock,
         steps=len(kept),
         rare_steps=len(used) - len(kept),
-        replayed=len(replays),
+        cached_batches=len(cached),
         few=few or len(kept) < LEAST_STEPS,
         host_parts=host_parts,
     )

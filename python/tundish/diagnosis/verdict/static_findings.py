@@ -37,7 +37,7 @@ def script_findings(command: list[str], loop: list[str]) -> list[FindingJson]:
             "check": finding.check,
             "level": finding.level,
             "text": finding.text,
-            "remedy": finding.remedy,
+            "fix": finding.fix,
             "page": finding.page,
             "seconds": None,
         }
@@ -88,7 +88,7 @@ def _for_this_run(findings: list[FindingJson], verdict: Verdict) -> list[Finding
     ]
     workers = proposed[0] if proposed else str(min(4, facts.cpus))
     return [
-        {**finding, "remedy": finding["remedy"].replace("num_workers=4", f"num_workers={workers}")}
+        {**finding, "fix": finding["fix"].replace("num_workers=4", f"num_workers={workers}")}
         for finding in findings
     ]
 

@@ -102,7 +102,7 @@ class Verdict:
             "torch": _as_json(facts.torch),
             "gpu": _as_json(facts.gpu_profile),
             "layers": layers_json(facts.layers),
-            "layers_why": facts.layers_why,
+            "layers_missing_reason": facts.layers_missing_reason,
             "notes": self.notes,
             "ranks": self.ranks,
             "findings": [_finding_json(finding) for finding in self.findings],
@@ -223,7 +223,7 @@ def _notes(facts: Facts, found: Figures) -> list[str]:
             f"{count_text(found.rare_steps, 'unusually long step')} omitted (validation, checkpoints)"
         )
     faster = 1 - (found.ceiling_s + found.parts["data"]) / found.step_s
-    if found.ceiling_from == "replay" and faster > UNEXPLAINED and not found.few:
+    if found.ceiling_from == "cached" and faster > UNEXPLAINED and not found.few:
         out.append(
             f"with cached batches the rest of the step is shorter by {percent_text(faster)} of the step: loading or "
             "other programs use CPUs that the training process needs"
@@ -232,10 +232,10 @@ def _notes(facts: Facts, found: Figures) -> list[str]:
         out.append(
             "the step if data were free is computed, not measured, because no step had cached batches"
         )
-    if facts.gpu_profile_failed:
-        out.append(f"the GPU could not be profiled: {facts.gpu_profile_failed}")
-    if facts.loader_failed:
-        out.append(f"the loader could not be inspected: {facts.loader_failed}")
+    if facts.gpu_profile_missing_reason:
+        out.append(f"the GPU could not be profiled: {facts.gpu_profile_missing_reason}")
+    if facts.loader_missing_reason:
+        out.append(f"the loader could not be inspected: {facts.loader_missing_reason}")
     if facts.loader is None:
         out.append("no known loader feeds the loop; waiting is estimated from samples")
     return out

@@ -13,7 +13,9 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
+import weakref
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 
@@ -25,6 +27,10 @@ class BatchFunction:
     image: str  # result column with the transformed images
     transform: Any  # called for each image
     mode: str | None  # "RGB": after image.convert("RGB"); None: the image's own mode
+
+
+# Definitions that compiled to these codes. The file may be edited or removed while the run goes on.
+_read: weakref.WeakKeyDictionary[CodeType, ast.FunctionDef] = weakref.WeakKeyDictionary()
 
 
 def read_function(function: Any, columns: list[str]) -> BatchFunction | None:
@@ -54,6 +60,8 @@ def _definition(function: Any) -> ast.FunctionDef | None:
         or hasattr(function, "__wrapped__")
     ):
         return None
+    if function.__code__ in _read:
+        return _read[function.__code__]
     try:
         tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
     except (OSError, TypeError, SyntaxError):
@@ -61,7 +69,9 @@ def _definition(function: Any) -> ast.FunctionDef | None:
     found = tree.body[0] if len(tree.body) == 1 else None
     if not isinstance(found, ast.FunctionDef) or found.decorator_list:
         return None
-    return found if _is_compiled(found, function.__code__) else None
+    if not _is_compiled(found, function.__code__):
+        return None
+    return _read.setdefault(function.__code__, found)
 
 
 def _is_compiled(definition: ast.FunctionDef, code: Any) -> bool:

@@ -17,7 +17,7 @@ from . import (
 from . import (
     torchvision_datasets as torchvision_sets,
 )
-from .parts import Part, Pixels, check_package
+from .parts import Part, Pixels, by_index, check_package
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def _numbers(dataset: Any, bases: list[tuple[Any, Part]]) -> Any:
         check_package(Subset.__getitem__)
         check_package(Subset.__getitems__)
         inner = _numbers(dataset.dataset, bases)
-        chosen = np.asarray(dataset.indices)
+        chosen = np.asarray(by_index(dataset.indices))
         if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
             raise not_translated(
                 "the indices of Subset are not whole numbers", "use a flat list of whole numbers"

@@ -7,7 +7,9 @@ import os
 import tempfile
 from typing import Any
 
+from ..._c.errors import Error
 from ...data.open_source import Source
+from ..reasons import not_translated
 from .parts import Files, Part, Ranges
 
 # Part of a warning of src/data/source/formats/file_list.cpp. A dataset may list a file several times.
@@ -16,10 +18,18 @@ _REPEATS = "name a file that an earlier row named"
 
 def open_parts(parts: list[Part]) -> Source:
     """Opens parts as a source. Writes a temporary list or array, which the engine keeps open."""
-    with tempfile.TemporaryDirectory(prefix="tundish-") as folder:
-        sources: list[Any] = [
-            _open(part, os.path.join(folder, str(n))) for n, part in enumerate(parts)
-        ]
+    try:
+        with tempfile.TemporaryDirectory(prefix="tundish-") as folder:
+            sources: list[Any] = [
+                _open(part, os.path.join(folder, str(n))) for n, part in enumerate(parts)
+            ]
+    except Error:
+        raise
+    except OSError as error:
+        raise not_translated(
+            f"the list of samples, or their arrays, cannot be written to a temporary folder: {error}",
+            "set TMPDIR to a folder with enough space",
+        ) from error
     return sources[0] if len(sources) == 1 else Source(sources)
 
 

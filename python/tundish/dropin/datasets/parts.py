@@ -94,6 +94,14 @@ def absolute(path: Any) -> str:
     return text if text.startswith("/") else os.path.join(os.getcwd(), text)
 
 
+def by_index(values: Any) -> Any:
+    """Returns a sequence as indexing reads it. A pandas.Series has another order when it is iterated."""
+    package = type(values).__module__.partition(".")[0]
+    if package in ("builtins", "numpy", "torch", "array", "collections"):
+        return values
+    return [values[index] for index in range(len(values))]
+
+
 def labels_of(values: Any, name: str) -> Any:
     import numpy as np
 

@@ -8,7 +8,16 @@ from typing import Any
 from ..changes.dataset_facts import Identity, checksum, contents
 from ..reasons import not_translated
 from ..where_defined import where_defined
-from .parts import Files, Part, Pixels, check_overrides, check_package, files_of, labels_of
+from .parts import (
+    Files,
+    Part,
+    Pixels,
+    by_index,
+    check_overrides,
+    check_package,
+    files_of,
+    labels_of,
+)
 
 _FILE_DATASETS = ("ImageFolder", "ImageNet", "DatasetFolder")
 _COLOR_DATASETS = ("CIFAR10", "CIFAR100")
@@ -70,7 +79,7 @@ def _pixels(dataset: Any, name: str, gray: bool) -> Pixels:
             f"{name} does not have the images of {type(dataset).__name__}",
             "keep the original images",
         )
-    labels = labels_of(dataset.targets, name)[: len(pixels)]
+    labels = labels_of(by_index(dataset.targets), name)[: len(pixels)]
     if len(labels) < len(pixels):
         raise not_translated(f"{name} has more images than labels", "add a label for each image")
     return Pixels(name, pixels, labels, "L" if gray else "RGB")

@@ -22,7 +22,7 @@ from ..changes.file_stamps import Stamps, stamps_path
 from ..datasets.part_sources import list_name, write_list
 from ..datasets.parts import Files
 from ..reasons import NotTranslated
-from .pack_contents import check_pack
+from .pack_contents import PackCheck, check_pack
 
 _END_S = 10.0  # seconds for the program to clean up
 
@@ -60,7 +60,10 @@ class PackBeside:
             and (pack == "auto" or not stale)
             and rank_and_world_size(None, None)[0] == 0
         ):
-            self._make(["--force"] if stale else [])
+            try:
+                self._make(["--force"] if stale else [])
+            except OSError as error:
+                self._report.add_note(f"{self.path} is not made: {error}")
         return source
 
     def poll(self) -> Source | None:
@@ -79,7 +82,10 @@ class PackBeside:
         identity = _identity(self.path)
         if identity is None or identity == self._rejected:
             return None
-        check = check_pack(self.path, self._files, self._before, _compares())
+        try:
+            check = check_pack(self.path, self._files, self._before, _compares())
+        except OSError as error:  # such as a full temporary folder
+            check = PackCheck(f"it cannot be compared with the files: {error}")
         problem = check.problem
         if check.waits:
             self._rejected = identity
@@ -105,20 +111,20 @@ class PackBeside:
             self._before = Stamps.of(self._files.paths)
         except OSError:
             self._before = None  # the program reports the missing file
-        scratch = contextlib.ExitStack()
-        self._folder = folder = scratch.enter_context(scratch_folder("tundish-packing-"))
-        listed = os.path.join(folder, list_name(self._files))
-        write_list(self._files, listed)
-        nice = ["nice", "-n", "10"] if shutil.which("nice") else []
-        argv = [*nice, find_program(), "pack", "--json", "--progress=never", *options]
-        with open(os.path.join(folder, "answer"), "wb") as answer:
-            self._process = subprocess.Popen(
-                [*argv, "--output", self.path, "--", listed],
-                stdout=answer,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,  # shields it from Ctrl-C; _end_all() ends it
-            )
-        self._end = weakref.finalize(self, _end_all, self._process, scratch)
+        with contextlib.ExitStack() as scratch:
+            self._folder = folder = scratch.enter_context(scratch_folder("tundish-packing-"))
+            listed = os.path.join(folder, list_name(self._files))
+            write_list(self._files, listed)
+            nice = ["nice", "-n", "10"] if shutil.which("nice") else []
+            argv = [*nice, find_program(), "pack", "--json", "--progress=never", *options]
+            with open(os.path.join(folder, "answer"), "wb") as answer:
+                self._process = subprocess.Popen(
+                    [*argv, "--output", self.path, "--", listed],
+                    stdout=answer,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,  # shields it from Ctrl-C; _end_all() ends it
+                )
+            self._end = weakref.finalize(self, _end_all, self._process, scratch.pop_all())
         self._report.add_note(f"packing the files in the background into {self.path}")
 
 

@@ -17,7 +17,7 @@ from .foreign_states import add_group_steps, read_group_states
 from .saved_state import checked_load, removed_after
 from .step_hooks import Stepping
 from .step_options import WithOptions, check_group, read_options
-from .tensor_checks import check_whole, fp32_number, name_of
+from .tensor_checks import check_whole, fp32_number, name_of, refuse_duplicates
 from .tensor_table import (
     BoundStates,
     Bucket,
@@ -112,6 +112,11 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
         if isinstance(param_group, dict):  # torch refuses other types
             check_group(type(self).__name__, param_group)
         super().add_param_group(param_group)
+        try:
+            refuse_duplicates(type(self).__name__, self.param_groups, len(self.param_groups) - 1)
+        except ArgumentError:
+            self.param_groups.pop()
+            raise
         self._table = None
 
     def state_dict(self) -> dict[str, Any]:

@@ -47,8 +47,8 @@ def with_steps(
 ) -> dict[Any, Any]:
     """Returns states with their own step counts. `step` is the count of their group.
 
-    timm and Apex leave the counts of a loaded state unchanged and continue counting in the group. Then each
-    parameter made the steps by which the group's count is ahead.
+    timm and Apex leave the counts of a loaded state unchanged and continue counting in the group. If the
+    group's count is ahead, each parameter has made the missing steps.
 
     written  the group's count when Tundish saved the state; None for other states, in which the largest count
              of a parameter replaces it

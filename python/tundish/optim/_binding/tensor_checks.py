@@ -25,6 +25,18 @@ def name_of(groups: list[dict[str, Any]], group: int, place: int) -> str:
     return f"parameter {place} of group {group}{name}"
 
 
+def refuse_duplicates(owner: str, groups: list[dict[str, Any]], number: int) -> None:
+    """Refuses a parameter that a group lists twice. torch warns, and updates it twice in a step."""
+    seen: dict[Any, int] = {}
+    for place, parameter in enumerate(groups[number]["params"]):
+        first = seen.setdefault(parameter, place)
+        if first != place:
+            raise ArgumentError(
+                f"{owner}: {name_of(groups, number, place)} is the same tensor as parameter {first}\n"
+                "  fix: list each parameter once, as in list(dict.fromkeys(parameters))"
+            )
+
+
 def is_fsdp_part(parameter: Any) -> bool:
     """Returns whether FullyShardedDataParallel owns the parameter, so that this process may hold only a part."""
     return bool(

@@ -21,13 +21,13 @@ _HELP = VerbHelp(
     usage="FILE:FUNCTION [options]",
     examples="""\
 tundish tune batch-size train.py:build
-tundish tune batch-size train.py:build --memory 40 --tricks bf16,channels_last""",
+tundish tune batch-size train.py:build --memory 40GiB --select bf16,tf32""",
     text="""\
 Measures the training step at several batch sizes and finds the smallest one with about
 the best samples per second. A larger batch needs another learning rate:
 docs/tune.md.""",
     json="""\
-{batch, points, stopped, wanted, micro_batch, accumulate, noise, low, high, device,
+{batch, points, stopped, samples_per_update, micro_batch, accumulate, noise, low, high, device,
 machine, versions, command}; points is an array of {batch, samples_per_s, step_ms,
 peak_bytes}""",
     exit_codes="0 done, 1 failed, 2 wrong use or a job that does not train, 130 interrupted",
@@ -38,8 +38,8 @@ def _arguments() -> Arguments:
     arguments = Arguments(_HELP)
     add_job(arguments)
     add_memory(arguments)
-    about = "measure the step with these tricks; docs/tricks.md has the names"
-    arguments.option("--tricks", "A,B", about, name_list("trick"), [])
+    about = "measure the step with these tricks (none); docs/tricks.md has the names"
+    arguments.option("--select", "A,B", about, name_list("trick"), [])
     add_seed(arguments, "seed of the weights and the batches")
     return arguments
 
@@ -55,14 +55,14 @@ def main(argv: Sequence[str]) -> int:
 
 def _find(options: Options) -> int:
     finder = import_tuner("tundish.tuning.search.batch_size")
-    check_tricks(options.tricks, trick_names())
+    check_tricks(options.select, trick_names())
     from ..tricks import TRICKS
 
     with noted_interrupts(), shown_progress(options) as progress:
         report = finder.find_batch_size(
             options.job,
-            memory_cap_bytes=None if options.memory is None else int(options.memory * 2**30),
-            tricks=[kind() for kind in TRICKS if kind.name in options.tricks],
+            memory=options.memory,
+            tricks=[kind() for kind in TRICKS if kind.name in options.select],
             seed=options.seed,
             progress=progress,
         )

@@ -16,7 +16,7 @@ from ..._cli.terminal import write_stdout
 from ..._cli.verb import run_verb
 from ..search.minutes import REMEASURE_MINUTES
 from ..search.plan_comparison import compare_with_plan
-from .tune_options import add_job, add_own
+from .tune_options import add_custom_trick, add_job
 from .verb_run import FAILURES, import_tuner, noted_interrupts, shown_progress
 
 _HELP = VerbHelp(
@@ -31,7 +31,7 @@ step became slower than it was when the plan was saved. On another GPU it compar
 gains over the baseline instead, because both were measured on one machine.""",
     json="{ok, text, slower_percent, limit_percent, saved_step_ms, step_ms, gains, report}",
     exit_codes="""\
-0 done, not slower than that; 1 slower, or failed; 2 wrong use, a file that is not a plan,
+0 done, not slower; 1 slower, or failed; 2 wrong use, a file that is not a plan,
 or a job that does not train; 130 interrupted""",
 )
 
@@ -44,7 +44,7 @@ def _arguments() -> Arguments:
     add_slower_than(arguments, 3.0)
     arguments.flag("--quick", "fewer steps, about a third of the time")
     add_seed(arguments, "seed of the weights and the batches")
-    add_own(arguments, "a trick of your own that the plan has")
+    add_custom_trick(arguments, "a trick of your own that the plan has")
     return arguments
 
 
@@ -64,7 +64,7 @@ def _remeasure(options: Options) -> int:
     if not os.path.isfile(options.plan):
         fix = f"tundish tune {options.job} -o {options.plan}"
         raise ArgumentError(f"{options.plan}: no such file\n  fix: save a plan: {fix}")
-    plan = load_plan(options.plan, options.own)
+    plan = load_plan(options.plan, options.custom_trick)
     with noted_interrupts(), shown_progress(options, REMEASURE_MINUTES) as progress:
         for change in plan.changes():
             progress.note(f"since the plan was saved: {change}")

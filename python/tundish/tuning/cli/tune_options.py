@@ -8,9 +8,17 @@ from collections.abc import Sequence
 from ..._c.close_name import close_name
 from ..._c.errors import ArgumentError
 from ..._cli.arguments import Arguments, Options, VerbHelp
-from ..._cli.common_options import add_seed, add_select_ignore
+from ..._cli.common_options import (
+    add_force,
+    add_seed,
+    add_select_ignore,
+    check_replaceable,
+)
 from ..._cli.error_output import UsageError
-from ..._cli.option_values import positive_number
+from ..._cli.option_values import memory_size, positive_number
+from ..memory.memory_limit import limit_bytes
+
+DEFAULT_OUTPUT = "plan.json"
 
 _HELP = VerbHelp(
     verb="tune",
@@ -22,7 +30,7 @@ batch-size FILE:FUNCTION [options]""",
 tundish tune train.py:build
 tundish tune train.py:build -o plan.json --html report.html
 tundish tune remeasure plan.json train.py:build
-tundish tune batch-size train.py:build --memory 40""",
+tundish tune batch-size train.py:build --memory 40GiB""",
     text="""\
 Tries training tricks on your own model and keeps those that make the step faster while
 it still trains to the same numbers: TF32, bf16 and fp16, channels_last, torch.compile,
@@ -52,14 +60,14 @@ def add_job(arguments: Arguments) -> None:
     arguments.positional("FILE:FUNCTION", "job", about, missing)
 
 
-def add_own(arguments: Arguments, about: str) -> None:
+def add_custom_trick(arguments: Arguments, about: str) -> None:
     text = f"{about} (docs/tricks.md); may be repeated"
-    arguments.option("--own", "FILE:CLASS", text, repeated=True)
+    arguments.option("--custom-trick", "FILE:CLASS", text, repeated=True)
 
 
 def add_memory(arguments: Arguments) -> None:
-    about = "the step must fit into this much memory of the GPU"
-    arguments.option("--memory", "GB", about, positive_number())
+    about = "limit of the device's memory, which the step must fit into: 40GiB"
+    arguments.option("--memory", "SIZE", about, memory_size(limit_bytes))
 
 
 def _arguments() -> Arguments:
@@ -67,12 +75,13 @@ def _arguments() -> Arguments:
     add_job(arguments)
     arguments.option("-o,--output", "FILE", "where to save the plan (plan.json)")
     arguments.option("--html", "FILE", "also write a page with charts")
+    add_force(arguments)
     arguments.flag("--quick", "fewer variants, about a third of the time")
     about = "end after this time with the best plan so far"
-    arguments.option("--minutes", "M", about, positive_number())
+    arguments.option("--minutes", "MINUTES", about, positive_number())
     add_seed(arguments, "seed of the weights and the batches")
     add_select_ignore(arguments, "trick", "docs/tricks.md has the names")
-    add_own(arguments, "also try a trick of your own")
+    add_custom_trick(arguments, "also try a trick of your own")
     add_memory(arguments)
     return arguments
 
@@ -85,6 +94,8 @@ def _check_options(options: Options) -> None:
         folder = os.path.dirname(os.path.abspath(name))
         if name and not os.path.isdir(folder):
             raise UsageError(f"{name}: there is no folder {folder}")
+    check_replaceable("--output", options.output or DEFAULT_OUTPUT, options.force)
+    check_replaceable("--html", options.html, options.force)
 
 
 def check_tricks(names: Sequence[str], known: Sequence[str]) -> None:

@@ -18,7 +18,7 @@ from ..report.tuning_text import report_text
 from ..search.minutes import limit_of
 from . import batch_size_verb as batch_size_cli
 from . import remeasure_verb as remeasure_cli
-from .tune_options import ARGUMENTS, check_tricks
+from .tune_options import ARGUMENTS, DEFAULT_OUTPUT, check_tricks
 from .verb_run import FAILURES, import_tuner, noted_interrupts, shown_progress, trick_names
 
 SUB_VERBS = {"remeasure": remeasure_cli.main, "batch-size": batch_size_cli.main}
@@ -34,7 +34,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _tune(options: Options) -> int:
     tuner = import_tuner("tundish.tuning.tune")
-    output = options.output or "plan.json"
+    output = options.output or DEFAULT_OUTPUT
     check_tricks([*(options.select or []), *options.ignore], trick_names())
     _check_output(output)
     minutes = limit_of(options.minutes, options.quick)
@@ -46,8 +46,8 @@ def _tune(options: Options) -> int:
             minutes=options.minutes,
             select=options.select,
             ignore=options.ignore,
-            own=options.own,
-            memory_gb=options.memory,
+            custom_tricks=options.custom_trick,
+            memory=options.memory,
             progress=progress,
         )
     plan.report.command = shlex.join(options.argv)
@@ -69,23 +69,12 @@ def _tune(options: Options) -> int:
 
 
 def _check_output(path: str) -> None:
-    """Raises ArgumentError if the file is not a plan or cannot be written, before minutes are spent."""
-    from ..plan import read_checked
-    from ..plan_file import BadField
-
+    """Raises ArgumentError if the file cannot be written, before minutes are spent."""
     folder = os.path.dirname(os.path.abspath(path))
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ArgumentError(
             f"{path}: no file can be made in {folder}\n  fix: choose another name with -o"
         )
-    if not os.path.exists(path):
-        return
-    try:
-        read_checked(path)
-    except (ArgumentError, BadField, OSError):
-        fix = "choose another name with -o"
-        text = f"{path} exists and is not a plan; it is not overwritten\n  fix: {fix}"
-        raise ArgumentError(text) from None
 
 
 def _columns() -> int:

@@ -30,7 +30,7 @@ class LongLived:
     idle   the tensors are alive at the peak although nothing uses them any more
     """
 
-    why: str  # "grows", "kept" or "idle"
+    reason: str  # "grows", "kept" or "idle"
     file: str  # file of the line
     line: int  # number of the line; 0 in the backward pass
     text: str  # text of the line
@@ -41,9 +41,9 @@ class LongLived:
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}: {self.text}" if self.line else "(in the backward pass)"
-        more = f", {self.bytes_per_step:,} bytes more each step" if self.why == "grows" else ""
+        more = f", {self.bytes_per_step:,} bytes more each step" if self.reason == "grows" else ""
         graph = "; holds its graph: keep the tensor's .detach()" if self.holds_graph else ""
-        return f"{self.why}: {self.count} tensors, {self.bytes:,} bytes{more}: {where}{graph}"
+        return f"{self.reason}: {self.count} tensors, {self.bytes:,} bytes{more}: {where}{graph}"
 
 
 def find_long_lived(
@@ -90,7 +90,7 @@ def left_behind(left: list[dict[Line, list[Block]]], last_began: int) -> list[Lo
 
 def sorted_worst_first(found: list[LongLived]) -> list[LongLived]:
     order = {"grows": 0, "kept": 1, "idle": 2}
-    return sorted(found, key=lambda entry: (order[entry.why], -entry.bytes))
+    return sorted(found, key=lambda entry: (order[entry.reason], -entry.bytes))
 
 
 def _callable(job: Any, batch: Any) -> tuple[Callable[[Any], Any], list[Any]]:
@@ -124,7 +124,7 @@ def _kept(line: Line, left: list[dict[Line, list[Block]]]) -> LongLived:
     grows = _rises(counts) or _rises(sizes)
     tensors = [block.tensor() for block in left[-1][line] if block.tensor is not None]
     return LongLived(
-        why="grows" if grows else "kept",
+        reason="grows" if grows else "kept",
         file=line.file,
         line=line.number,
         text=line.text,

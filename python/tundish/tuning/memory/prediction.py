@@ -178,6 +178,9 @@ def _prediction(
 
 
 def _by_fake_tensors(step: Step, batch: Any, samples: int) -> MemoryPrediction:
+    if hasattr(step.optimizer, "_locked_update"):
+        name = type(step.optimizer).__name__
+        raise ArgumentError(f"{name} of tundish.optim needs the memory of its tensors")
     mode = FakeTensorMode(allow_fallback_kernels=False, allow_non_fake_inputs=True)
     with FakeCopyMode(mode):
         fake_step = _copied(step)
@@ -270,7 +273,7 @@ def _copied(step: Step) -> Step:
     """Copies model, optimizer and loss together, so that they stay connected."""
     model = getattr(step.model, "_orig_mod", step.model)  # the model that torch.compile wrapped
     new = Step(*copy.deepcopy((model, step.optimizer, step.loss_fn)))
-    for name in ("autocast", "channels_last", "accumulate", "clip_norm", "set_to_none"):
+    for name in ("autocast", "channels_last", "accumulate", "max_norm", "set_to_none"):
         setattr(new, name, getattr(step, name))
     return new
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import torch
 
-from ..._c.errors import ArgumentError
 from ..._process.random_state import RandomState
 from ..batch_structure import tensors_of
 from ..job import Job, JobSource
 from ..preserved_state import write_values
 from ..step import Step
+from .memory_limit import limit_bytes
 from .recomputed_block import changing_buffers
 
 Clock = Callable[[], float]
@@ -42,7 +42,7 @@ class BlockChoice:
     """The result of `choose_blocks`: names of submodules for `Checkpointing(blocks)`."""
 
     blocks: tuple[str, ...]  # names of submodules
-    target_bytes: int  # the target
+    target_bytes: int  # the limit of activation memory
     plain_bytes: int  # peak of activations without checkpointing
     peak_bytes: int  # predicted peak of activations with these blocks
     seconds: float  # predicted cost per step
@@ -53,18 +53,17 @@ class BlockChoice:
         return self.peak_bytes <= self.target_bytes
 
 
-def choose_blocks(job: Job, target_bytes: int, clock: Clock = time.perf_counter) -> BlockChoice:
-    """Returns the cheapest blocks to recompute so that activations fit into `target_bytes`.
+def choose_blocks(job: Job, activation_memory: int | str) -> BlockChoice:
+    """Returns the cheapest blocks to recompute so that activations fit into `activation_memory`.
 
     If no choice reaches the target, returns the one with the lowest peak. Activations are what autograd
     keeps for the backward pass; weights, gradients, optimizer state and the batch are not counted.
     The model of the job stays unchanged.
 
-    clock  function that returns the time in seconds
+    activation_memory  limit in bytes, or as "4GiB"
     """
-    if target_bytes <= 0:
-        raise ArgumentError(f"choose_blocks: target_bytes must be positive, not {target_bytes}")
-    plain, blocks = measure_blocks(job, clock)
+    target_bytes = limit_bytes(activation_memory, "choose_blocks: activation_memory")
+    plain, blocks = measure_blocks(job)
     chosen = select(blocks, plain, target_bytes)
     return BlockChoice(
         blocks=tuple(block.name for block in chosen),

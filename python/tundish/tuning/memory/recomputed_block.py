@@ -27,7 +27,7 @@ class RecomputedForward:
 
     def __init__(self, name: str, module: torch.nn.Module) -> None:
         self.name, self.module, self.forward = name, module, module.forward
-        self._checked = False
+        self._checked: set[bool] = set()  # modes of the module whose first pass was checked
         self._draws = False  # whether it drew random numbers on the GPU
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
@@ -38,7 +38,8 @@ class RecomputedForward:
             # The compiler recomputes values only; statistics are written once, in the forward pass.
             return checkpoint(run, *inputs, use_reentrant=False)
         versions = [(t, t._version) for t in tensors_of((inputs, keywords)) if not t.is_inference()]
-        buffers = [] if self._checked else changing_buffers(self.module)
+        is_checked = self.module.training in self._checked
+        buffers = [] if is_checked else changing_buffers(self.module)
         capturing = torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()
         if capturing and self._draws:
             raise RuntimeError(
@@ -79,7 +80,7 @@ class RecomputedForward:
                     f"{self.name} changes its buffer {name} in every forward pass, twice under checkpointing\n"
                     "  fix: leave this block out"
                 )
-        self._checked = True
+        self._checked.add(self.module.training)
 
 
 def norms_of(module: torch.nn.Module) -> list[torch.nn.Module]:

@@ -67,7 +67,7 @@ def plain_step(
     job = make()
     replace_zero_rates(job.optimizer)
     step = Step(job.model, job.optimizer, job.loss_fn)
-    step.accumulate, step.clip_norm = like.accumulate, like.clip_norm
+    step.accumulate, step.max_norm = like.accumulate, like.max_norm
     recorder = OutputRecorder(job.model)
     kept = Flags()
     set_flags(False, False)  # the candidate may have turned TF32 on

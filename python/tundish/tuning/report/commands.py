@@ -14,10 +14,10 @@ if TYPE_CHECKING:  # imports torch, which help does not need
 
 
 def load_text(file: str, own: Sequence[str] = ()) -> str:
-    """Returns a line such as tundish.load_plan("plan.json", own=["tricks.py:Mine"])."""
+    """Returns a line such as tundish.load_plan("plan.json", custom_tricks=["tricks.py:Mine"])."""
     arguments = [quoted(file)]
     if own:
-        arguments.append(f"own=[{', '.join(map(quoted, own))}]")
+        arguments.append(f"custom_tricks=[{', '.join(map(quoted, own))}]")
     return f"tundish.load_plan({', '.join(arguments)})"
 
 
@@ -41,7 +41,7 @@ def tune_command(source: JobSource, own: Iterable[str], options: dict[str, Any])
             several = isinstance(value, (list, tuple))
             argv += [f"--{name}", ",".join(value) if several else str(value)]
     for spec in own:
-        argv += ["--own", near(spec)]
+        argv += ["--custom-trick", near(spec)]
     return shlex.join(argv)
 
 

@@ -63,9 +63,9 @@ class BatchSearch:
 
     measure: Measure
     memory_cap_bytes: int | None = None
-    within: float = 0.03
+    tolerance: float = 0.03
     multiple: int = 8
-    largest: int = 65536
+    max_batch_size: int = 65536
     turns: int = 3
     results: dict[int, SizeResult] = field(default_factory=dict)
     too_large: int | None = None  # smallest size that did not fit or exceeded the cap
@@ -82,12 +82,12 @@ class BatchSearch:
         return self.knee()
 
     def knee(self, lower: float = 0.0) -> int:
-        """Returns the smallest size whose rate is within `within` of the best.
+        """Returns the smallest size whose rate is within `tolerance` of the best.
 
         lower  fraction by which the limit is lowered
         """
         best = max(result.rate for result in self.results.values())
-        limit = min(best, (1 - self.within) * (1 - lower) * best)
+        limit = min(best, (1 - self.tolerance) * (1 - lower) * best)
         return min(b for b, r in self.results.items() if r.rate >= limit)
 
     def noise(self) -> float:
@@ -100,21 +100,21 @@ class BatchSearch:
 
     def _double(self) -> None:
         batch, best, flat = self.multiple, 0.0, 0
-        while batch <= self.largest:
+        while batch <= self.max_batch_size:
             if not self._try(batch):
                 return
             rate = self.results[batch].rate
-            flat = 0 if rate > (1 + self.within) * best else flat + 1
+            flat = 0 if rate > (1 + self.tolerance) * best else flat + 1
             best = max(best, rate)
             if flat >= FLAT_DOUBLINGS:
                 self.stopped = f"samples/s stopped growing at {batch}"
                 return
             batch *= 2
-        self.stopped = f"{self.largest} is the largest size to try"
+        self.stopped = f"{self.max_batch_size} is the largest size to try"
 
     def _halve(self) -> None:
-        """Tries sizes below the first one if it does not fit; they need not be a multiple."""
-        batch = self.multiple // 2
+        """Tries sizes below the smallest one if none fits. These need not be multiples of `multiple`."""
+        batch = min(self.multiple, self.too_large or self.multiple) // 2
         while batch >= 1:
             if self._try(batch):
                 return
@@ -131,7 +131,7 @@ class BatchSearch:
             if self.too_large is None or self._best() != top or top < self.multiple:
                 return
             batch = self._round((top + self.too_large) // 2)
-            if batch <= top or batch > self.largest:
+            if batch <= top or batch > self.max_batch_size:
                 return
             self._try(batch)
 
@@ -156,10 +156,13 @@ class BatchSearch:
         while few := [b for b in self._near() if len(self.results[b].turns) < self.turns]:
             for batch in few:
                 self._try(batch)
+            if not self.results:  # memory varies: a size that fitted once did not fit again
+                self._halve()
 
     def _near(self) -> list[int]:
         best = max(result.rate for result in self.results.values())
-        return sorted(b for b, r in self.results.items() if r.rate >= (1 - 3 * self.within) * best)
+        limit = (1 - 3 * self.tolerance) * best
+        return sorted(b for b, r in self.results.items() if r.rate >= limit)
 
     def _best(self) -> int:
         return max(self.results, key=lambda batch: self.results[batch].rate)

@@ -20,13 +20,14 @@ import torch
 from ..._c.errors import ArgumentError
 from ..batch_structure import map_tensors, samples_of
 from ..job import Build, Job, JobSource, pickled_source, source_of
+from ..memory.memory_limit import limit_bytes
 from ..step import Step
 from ..trials.known_failures import build_error, fix_of
 from ..trials.polling import call_and_poll
 from ..trials.trial import TrialFailed, TrialProcess
 from ..trials.trial_process import describe_device
 from ..tricks import Trick, in_order, trick_from_json
-from .batch_search import BatchSearch, DoesNotFit, Measure, SizeTiming, split_batch
+from .batch_search import BatchSearch, DoesNotFit, SizeTiming, split_batch
 
 SLOWEST_SIZE_S = 300.0
 TURN_S = 0.5
@@ -51,7 +52,7 @@ class BatchReport:
     batch: int  # recommended batch size
     points: tuple[BatchPoint, ...]  # every measured size, smallest first
     stopped: str  # why no larger size was tried
-    wanted: int  # samples per update
+    samples_per_update: int  # samples per update
     micro_batch: int  # samples that are computed at once
     accumulate: int  # micro-batches per update: the argument of Accumulate
     noise: float = 0.0  # relative difference between equal measurements
@@ -75,7 +76,8 @@ class BatchReport:
         lines.append(f"noise: equal measurements differed by {100 * self.noise:.1f} %{range_}")
         if self.accumulate > 1:
             lines.append(
-                f"for {self.wanted} samples per update: {self.accumulate} micro-batches of {self.micro_batch}"
+                f"for {self.samples_per_update} samples per update: "
+                f"{self.accumulate} micro-batches of {self.micro_batch}"
             )
         return "\n".join(lines)
 
@@ -83,69 +85,71 @@ class BatchReport:
 def find_batch_size(
     build: Build | str | JobSource | Job,
     *,
-    wanted: int | None = None,
-    memory_cap_bytes: int | None = None,
-    within: float = 0.03,
+    samples_per_update: int | None = None,
+    memory: int | str | None = None,
+    tolerance: float = 0.03,
     multiple: int = 8,
-    largest: int = 65536,
+    max_batch_size: int = 65536,
     tricks: Sequence[Trick] = (),
     seed: int = 0,
-    measure: Measure | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> BatchReport:
     """Returns the smallest batch size whose samples per second are close to the best.
 
     Trains with growing batches in a child process. Repeats the example batch to make larger ones.
 
-    build             a function that returns model, optimizer, loss_fn, batch; or "train.py:build";
-                      or a Job
-    wanted            samples per update; accumulated if they do not fit. Default: the found size
-    memory_cap_bytes  limit of GPU memory; default: all GPU memory, on a CPU half of the free memory
-    within            share by which a smaller batch may miss the best samples per second
-    multiple          the size is a multiple of this
-    largest           largest size to try
-    tricks            tricks of the step: precision and compilation change the answer
-    seed              seed of the weights and the random numbers
-    measure           function that measures one size; default: in a child process
-    progress          function that is called with a text for each size
+    build               a function that returns model, optimizer, loss_fn, batch; or "train.py:build";
+                        or a Job
+    samples_per_update  accumulated if they do not fit at once. Default: the found size
+    memory              limit of the device's memory, in bytes or as "40GiB"; default: all memory of
+                        the GPU, on a CPU half of the free memory
+    tolerance           share by which a smaller batch may miss the best samples per second
+    multiple            the size is a multiple of this
+    max_batch_size      largest size to try
+    tricks              tricks of the step: precision and compilation change the answer
+    seed                seed of the weights and the random numbers
+    progress            function that is called with a text for each size
     """
-    if not 0 <= within < 1:
-        raise ArgumentError(f"find_batch_size: within must be from 0 to below 1, not {within}")
-    if wanted is not None and wanted < 1:
-        raise ArgumentError(f"find_batch_size: wanted must be at least 1, not {wanted}")
-    if multiple < 1 or largest < multiple:
+    if not 0 <= tolerance < 1:
         raise ArgumentError(
-            f"find_batch_size: no multiple of {multiple} is at most largest={largest}"
+            f"find_batch_size: tolerance must be from 0 to below 1, not {tolerance}"
         )
+    if samples_per_update is not None and samples_per_update < 1:
+        raise ArgumentError(
+            f"find_batch_size: samples_per_update must be at least 1, not {samples_per_update}"
+        )
+    if multiple < 1 or max_batch_size < multiple:
+        raise ArgumentError(
+            f"find_batch_size: no multiple of {multiple} is at most max_batch_size={max_batch_size}"
+        )
+    cap = None if memory is None else limit_bytes(memory, "find_batch_size: memory")
     with tempfile.TemporaryDirectory() as folder:
-        child = None if measure else InChild(_source(build, folder), tricks, seed, progress)
-        used = measure or child
-        assert used is not None
+        child = InChild(_source(build, folder), tricks, seed, progress)
+        search = BatchSearch(
+            measure=child,
+            memory_cap_bytes=cap,
+            tolerance=tolerance,
+            multiple=multiple,
+            max_batch_size=max_batch_size,
+        )
         try:
-            search = BatchSearch(
-                measure=used,
-                memory_cap_bytes=memory_cap_bytes,
-                within=within,
-                multiple=multiple,
-                largest=largest,
-            )
-            if child is not None:
-                child.make()
-                if memory_cap_bytes is None:
-                    search.memory_cap_bytes = child.memory_limit
+            child.make()
+            if cap is None:
+                search.memory_cap_bytes = child.memory_limit
             knee = search.run()
         finally:
-            if child is not None:
-                child.end()
-    return report_of(search, knee, wanted, child.device if child is not None else "")
+            child.end()
+    return report_of(search, knee, samples_per_update, child.device)
 
 
-def report_of(search: BatchSearch, knee: int, wanted: int | None, device: str = "") -> BatchReport:
+def report_of(
+    search: BatchSearch, knee: int, samples_per_update: int | None, device: str = ""
+) -> BatchReport:
     points = tuple(
         BatchPoint(batch, result.rate, 1e3 * batch / result.rate, result.peak_bytes)
         for batch, result in sorted(search.results.items())
     )
-    wanted = knee if wanted is None else wanted
+    wanted = knee if samples_per_update is None else samples_per_update
     fits = search.largest_fit()
     micro, parts = (wanted, 1) if wanted <= fits else split_batch(wanted, knee, search.multiple)
     noise = search.noise()

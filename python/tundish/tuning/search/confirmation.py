@@ -1,8 +1,8 @@
 """The fresh run: times the winner again, because the best of many measurements looks better than it is.
 
-Baseline, its twin, the winner and the human recipe take turns, on a GPU also strict fp32 and torch's default
-flags, so that a report can name every baseline. The winner gets a new process, since one process may be lucky;
-with --quick, new turns must do. The other trials prepare during the search.
+The baseline, its twin, the winner and the human recipe take turns. On a GPU, so do strict fp32 and torch's
+default flags, so that a report can name every baseline. The winner gets a new process, because one process may
+be lucky; with --quick, new turns in the same process must suffice. The other trials prepare during the search.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ alone and a lot under a compiled step; fp16 wins in one layout and loses in the 
     1  the ground: the whole step as a CUDA graph with the fused optimizer
     2  on the ground, precision x layout as one choice
     3  torch.compile on the best of these, in both layouts
-    4  flags: cudnn.benchmark, TF32 beside the precision; in-place activations
+    4  flags: cudnn.benchmark, TF32 in addition to the precision; in-place activations
     5  removal: does the plan need each of its tricks?
     6  with a memory target: recomputation of the cheapest blocks
     7  a fresh run of the winner against the baseline, its twin and the human recipe (confirmation.py)
@@ -260,7 +260,7 @@ class Search:
     # Shared by the phases.
 
     def measure(self, variants: Sequence[Variant], phase: str) -> None:
-        """Prepares and times variants beside the baseline and its twin, and writes their rows."""
+        """Prepares and times variants together with the baseline and its twin, and writes their rows."""
         wanted = [variant for variant in dict.fromkeys(variants) if variant]
         for variant in wanted:
             self._start(variant)
@@ -278,7 +278,7 @@ class Search:
                 self._report(variant, phase)
 
     def _groups(self, variants: list[Variant]) -> Iterable[list[Variant]]:
-        """Yields groups that fit into the device's memory beside the baseline and its twin."""
+        """Yields groups that fit into the device's memory together with the baseline and its twin."""
         room = self.pool.memory_limit - 2 * self.need(())
         group: list[Variant] = []
         for variant in variants:

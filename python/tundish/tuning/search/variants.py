@@ -31,7 +31,7 @@ class Facts:
 
 @dataclass
 class MeasuredVariant:
-    """A timed variant, beside the baseline and its twin of the same rounds."""
+    """A timed variant, with the baseline and its twin of the same rounds."""
 
     turns: list[TimedTurn]
     base: list[TimedTurn]

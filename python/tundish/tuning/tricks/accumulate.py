@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING
 from .trick import Grade, Trick
 
 if TYPE_CHECKING:
-    from ..step import Step
+    from ..step import LossFunction, Step
 
 
 # no_sync() with a static graph fails in torch with an internal error.
 STATIC_GRAPH = "a DistributedDataParallel with static_graph=True cannot accumulate"
+
+
+def has_class_weights(loss_fn: LossFunction) -> bool:
+    """Returns whether one of torch's losses or a functools.partial has a weight."""
+    keywords = getattr(loss_fn, "keywords", {})
+    return getattr(loss_fn, "weight", keywords.get("weight")) is not None
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class Accumulate(Trick):
             return "the step already accumulates gradients"
         if getattr(step.model, "static_graph", False) and self.parts > 1:
             return STATIC_GRAPH
-        if getattr(step.loss_fn, "weight", None) is not None and step.mean_loss:
+        if has_class_weights(step.loss_fn) and step.mean_loss:
             return (
                 "a mean with class weights depends on the labels of its micro-batch; "
                 'use reduction="sum" and divide by the total weight of the batch'

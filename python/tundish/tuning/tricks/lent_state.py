@@ -97,12 +97,24 @@ class LentState:
         self._follow_replacement()
         if self._is_ours:
             self._twin.to_theirs(groups, states)
+            restore_state_types(self._by_parameter(groups, states))
         return {**saved, "state": states, "param_groups": groups}
+
+    def _by_parameter(
+        self, groups: list[dict[str, Any]], states: dict[Any, dict[str, Any]]
+    ) -> dict[Any, dict[str, Any]]:
+        """Returns states by parameter. A checkpoint has numbers instead of parameters."""
+        pairs = [
+            (parameter, states[key])
+            for group, own in zip(groups, self._optimizer.param_groups)
+            for key, parameter in zip(group["params"], own["params"])
+            if key in states
+        ]
+        return dict(pairs)
 
     def _copied(self) -> dict[str, Any]:
         values = type(self._optimizer).__getstate__(self._optimizer)
         own = self._users_checkpoint(values)
-        restore_state_types(own["state"])
         return {**own, "state": defaultdict(dict, own["state"])}
 
 

@@ -72,6 +72,8 @@ def find_obstacle(optimizer: Any, twins: tuple[OptimizerTwin, ...]) -> str:
         for option in twin.refused:
             if group.get(option):
                 return f"{name} was made with {option}=True"
+        if len(set(group["params"])) < len(group["params"]):
+            return f"{name} has a group that lists a parameter twice"
         for parameter in group["params"]:
             plain = type(parameter) in (torch.nn.Parameter, torch.Tensor)
             known = parameter.dtype in (torch.float32, torch.bfloat16, torch.float16)

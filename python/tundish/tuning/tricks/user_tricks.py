@@ -12,7 +12,7 @@ class NoAuxiliaryHead(Trick):
     def apply(self, step): step.model.auxiliary = False
     def undo(self, step): step.model.auxiliary = True
 
-tundish tune train.py:build --own tricks.py:NoAuxiliaryHead
+tundish tune train.py:build --custom-trick tricks.py:NoAuxiliaryHead
 """
 
 from __future__ import annotations

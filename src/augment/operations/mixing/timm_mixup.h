@@ -33,9 +33,11 @@ struct TimmMixup {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"mixup_alpha", "of MixUp's beta distribution; 0: no MixUp", 0, kMaxNumber},
+    visit(FieldInfo{"mixup_alpha", "parameter of MixUp's beta distribution; 0: no MixUp", 0,
+                    kMaxNumber},
           self.mixup_alpha);
-    visit(FieldInfo{"cutmix_alpha", "of CutMix's beta distribution; 0: no CutMix", 0, kMaxNumber},
+    visit(FieldInfo{"cutmix_alpha", "parameter of CutMix's beta distribution; 0: no CutMix", 0,
+                    kMaxNumber},
           self.cutmix_alpha);
     visit(
         FieldInfo{"cutmix_minmax",

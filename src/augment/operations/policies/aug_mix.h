@@ -27,14 +27,16 @@ struct AugMix {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
     visit(FieldInfo{"severity", "how strong the operations are", 1, 10}, self.severity);
-    visit(FieldInfo{"mixture_width", "chains", 1, 100}, self.mixture_width);
+    visit(FieldInfo{"mixture_width", "number of chains", 1, 100}, self.mixture_width);
     visit(FieldInfo{"chain_depth", "number of operations in a chain; 0 or less: 1 to 3, at random",
                     -1000, 100},
           self.chain_depth);
-    visit(FieldInfo{"alpha",
-                    "of the Dirichlet distributions of the weights: the larger, the more even",
-                    1e-6, 1e6},
-          self.alpha);
+    visit(
+        FieldInfo{
+            "alpha",
+            "parameter of the Dirichlet distributions of the weights: the larger, the more even",
+            1e-6, 1e6},
+        self.alpha);
     visit(FieldInfo{"all_ops", "also use brightness, color, contrast and sharpness"}, self.all_ops);
     visit(FieldInfo{"interpolation",
                     "interpolation of operations that move pixels: nearest or bilinear"},

@@ -66,7 +66,7 @@ struct RandomOrder {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& visit) {
-    visit(FieldInfo{"transforms", "that are applied"}, self.transforms);
+    visit(FieldInfo{"transforms", "transforms that are applied"}, self.transforms);
   }
   std::vector<std::size_t> choose(Random& random) const;
 };

@@ -146,8 +146,8 @@ class Sections {
   std::vector<Section> list_;
 };
 
-constexpr double kMostMagnitude = 1000;
-constexpr double kMostStd = 1e9;
+constexpr double kMaxMagnitude = 1000;
+constexpr double kMaxStd = 1e9;
 
 }  // namespace
 
@@ -161,11 +161,11 @@ TimmRandConfig timm_rand_config(const char* owner, const std::string& text) {
   }
   TimmRandConfig out;
   int mean = 10, max = 10, increasing = 0;
-  sections.read(mean, "m", 0, kMostMagnitude);
+  sections.read(mean, "m", 0, kMaxMagnitude);
   sections.read(out.count, "n", 0, 1000);
   sections.read(out.p, "p", 0, 1);
-  sections.read(out.magnitude.std, "mstd", 0, kMostStd);
-  sections.read(max, "mmax", 0, kMostMagnitude);
+  sections.read(out.magnitude.std, "mstd", 0, kMaxStd);
+  sections.read(max, "mmax", 0, kMaxMagnitude);
   sections.read(increasing, "inc", 0, 1);
   out.ops = increasing ? std::span<const WeightedTimmOp>(kIncreasing) : kPlain;
   if (const std::optional<std::string_view> set = sections.find("t")) {
@@ -204,7 +204,7 @@ TimmAutoConfig timm_auto_config(const char* owner, const std::string& text) {
                                 fmt::join(kNames, ", ")));
   }
   out.policy = static_cast<TimmPolicy>(i);
-  sections.read(out.std, "mstd", 0, kMostStd);
+  sections.read(out.std, "mstd", 0, kMaxStd);
   sections.refuse_others("mstd with a number");
   return out;
 }

@@ -17,7 +17,7 @@ void grow(std::vector<T>& memory, std::size_t elements) {
 
 const BoxRows& box_rows(Cpu cpu) {
   if (cpu == Cpu::avx512) return kBoxRowsAvx512;
-  return cpu == Cpu::avx2 ? kBoxRowsAvx2 : kBoxRowsPlain;
+  return cpu == Cpu::avx2 ? kBoxRowsAvx2 : kBoxRowsBaseline;
 }
 
 // Pads a line with `pixels` pixels at both ends; line[0] is the first sample.
@@ -37,7 +37,7 @@ void pad_line(T* line, int width, int pixels, PadMode mode) {
 
 const GaussianRows& gaussian_rows(Cpu cpu) {
   if (cpu == Cpu::avx512) return kGaussianRowsAvx512;
-  return cpu == Cpu::avx2 ? kGaussianRowsAvx2 : kGaussianRowsPlain;
+  return cpu == Cpu::avx2 ? kGaussianRowsAvx2 : kGaussianRowsBaseline;
 }
 
 void Blur::run(const PixelStep& step, std::vector<std::uint8_t>& rgb, Size size) {

@@ -29,7 +29,7 @@ struct GaussianRows {
   void (*down_sums)(float* to, const float* const* around, int count, const float* weight,
                     int reach);
 };
-extern const GaussianRows kGaussianRowsPlain, kGaussianRowsAvx2, kGaussianRowsAvx512;
+extern const GaussianRows kGaussianRowsBaseline, kGaussianRowsAvx2, kGaussianRowsAvx512;
 const GaussianRows& gaussian_rows(Cpu cpu);
 
 // Loops of the box.
@@ -42,6 +42,6 @@ struct BoxRows {
   void (*down)(std::uint16_t* to, const std::uint16_t* strip, int rows, const Box& box);
 };
 constexpr int kBoxStrip = 32;  // columns; two strips of an image stay in the first-level cache
-extern const BoxRows kBoxRowsPlain, kBoxRowsAvx2, kBoxRowsAvx512;
+extern const BoxRows kBoxRowsBaseline, kBoxRowsAvx2, kBoxRowsAvx512;
 
 }  // namespace tundish

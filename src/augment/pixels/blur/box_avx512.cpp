@@ -1,6 +1,6 @@
 #include <immintrin.h>
 
-#include "augment/pixels/blur/box_lanewise.h"
+#include "augment/pixels/blur/box_simd.h"
 
 namespace tundish {
 namespace {

@@ -1,4 +1,4 @@
-#include "augment/pixels/blur/gaussian_lanewise.h"
+#include "augment/pixels/blur/gaussian_simd.h"
 
 namespace tundish {
 

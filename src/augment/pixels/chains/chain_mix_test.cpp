@@ -86,7 +86,7 @@ TEST_CASE("lists with mixes among other steps give the pixels of the slow twin")
   }
 }
 
-std::size_t left_to_gpu(const std::vector<PixelStep>& list) {
+std::size_t steps_on_gpu(const std::vector<PixelStep>& list) {
   const std::vector<PlanStep> steps(list.begin(), list.end());
   return steps_for_gpu(steps);
 }
@@ -95,21 +95,21 @@ TEST_CASE("a GPU does a mix whole or not at all") {
   const PixelStep invert{.op = PixelOp::invert}, larger{.op = PixelOp::affine, .size = {9, 9}};
   const PixelStep begin{.op = PixelOp::mix_begin}, add{.op = PixelOp::mix_add};
   const PixelStep end{.op = PixelOp::mix_end}, jpeg{.op = PixelOp::jpeg, .value = {75}};
-  CHECK(left_to_gpu({larger, jpeg, begin, invert, add, add, end, invert}) == 7);
-  CHECK(left_to_gpu({begin, add, end, begin, invert, add, end}) == 7);
+  CHECK(steps_on_gpu({larger, jpeg, begin, invert, add, add, end, invert}) == 7);
+  CHECK(steps_on_gpu({begin, add, end, begin, invert, add, end}) == 7);
   // Orders that never occur in a plan.
-  CHECK(left_to_gpu({invert, begin, jpeg, add, invert, add, end, invert}) == 1);
-  CHECK(left_to_gpu({begin, jpeg, add, end, begin, add, end}) == 3);
-  CHECK(left_to_gpu({begin, {.op = PixelOp::elastic}, add, end, invert}) == 1);
-  CHECK(left_to_gpu({begin, add, invert}) == 1);
-  CHECK(left_to_gpu({add, end}) == 0);
+  CHECK(steps_on_gpu({invert, begin, jpeg, add, invert, add, end, invert}) == 1);
+  CHECK(steps_on_gpu({begin, jpeg, add, end, begin, add, end}) == 3);
+  CHECK(steps_on_gpu({begin, {.op = PixelOp::elastic}, add, end, invert}) == 1);
+  CHECK(steps_on_gpu({begin, add, invert}) == 1);
+  CHECK(steps_on_gpu({add, end}) == 0);
 }
 
 TEST_CASE("a GPU does operations on tensors, and elastic unless its kernel is too large") {
   for (const PixelOp op :
        {PixelOp::tensor_saturation, PixelOp::tensor_contrast, PixelOp::tensor_autocontrast,
         PixelOp::tensor_sharpness, PixelOp::tensor_affine, PixelOp::elastic}) {
-    CHECK(left_to_gpu({{.op = op}, {.op = PixelOp::invert}}) == 2);
+    CHECK(steps_on_gpu({{.op = op}, {.op = PixelOp::invert}}) == 2);
   }
   const auto elastic = [](double across, double down) {
     return PixelStep{.op = PixelOp::elastic, .value = {50, 50, across, down}};

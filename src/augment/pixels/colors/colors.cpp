@@ -18,7 +18,7 @@ void set(std::uint8_t* pixel, int red, int green, int blue) {
   pixel[2] = static_cast<std::uint8_t>(blue);
 }
 
-void change_plainly(std::uint8_t* rgb, std::size_t pixels, const PixelStep& step) {
+void change_baseline(std::uint8_t* rgb, std::size_t pixels, const PixelStep& step) {
   switch (step.op) {
     case PixelOp::saturation: {
       const auto factor = static_cast<float>(step.value[0]);
@@ -59,7 +59,7 @@ void change_plainly(std::uint8_t* rgb, std::size_t pixels, const PixelStep& step
 void change_colors(std::uint8_t* rgb, std::size_t pixels, const PixelStep& step, Cpu cpu) {
   if (cpu == Cpu::avx512) return change_colors_avx512(rgb, pixels, step);
   if (cpu == Cpu::avx2) return change_colors_avx2(rgb, pixels, step);
-  change_plainly(rgb, pixels, step);
+  change_baseline(rgb, pixels, step);
 }
 
 std::uint64_t sum_of_grays(const std::uint8_t* rgb, std::size_t pixels, Cpu cpu) {

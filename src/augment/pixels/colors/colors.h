@@ -15,7 +15,7 @@ void change_colors(std::uint8_t* rgb, std::size_t pixels, const PixelStep& step,
 // Sums the grays of Pillow's mode L.
 std::uint64_t sum_of_grays(const std::uint8_t* rgb, std::size_t pixels, Cpu cpu);
 
-// The same functions for one instruction set each (colors_lanes.h).
+// The same functions for one instruction set each (colors_simd.h).
 void change_colors_avx2(std::uint8_t* rgb, std::size_t pixels, const PixelStep& step);
 void change_colors_avx512(std::uint8_t* rgb, std::size_t pixels, const PixelStep& step);
 std::uint64_t sum_of_grays_avx2(const std::uint8_t* rgb, std::size_t pixels);

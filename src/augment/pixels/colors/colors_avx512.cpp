@@ -72,7 +72,7 @@ struct Lanes {
 }  // namespace
 }  // namespace tundish
 
-#include "augment/pixels/colors/colors_lanes.h"
+#include "augment/pixels/colors/colors_simd.h"
 
 namespace tundish {
 

@@ -81,10 +81,10 @@ LevelFormula formula_of(const std::uint8_t* table, Cpu cpu) {
 void apply_formula(std::uint8_t* levels, std::size_t count, const LevelFormula& formula, Cpu cpu) {
   if (cpu == Cpu::avx512) return apply_formula_avx512(levels, count, formula);
   if (cpu == Cpu::avx2) return apply_formula_avx2(levels, count, formula);
-  apply_formula_plain(levels, count, formula);
+  apply_formula_baseline(levels, count, formula);
 }
 
-void apply_formula_plain(std::uint8_t* levels, std::size_t count, const LevelFormula& formula) {
+void apply_formula_baseline(std::uint8_t* levels, std::size_t count, const LevelFormula& formula) {
   for (std::size_t i = 0; i < count; ++i) levels[i] = level_by(formula, levels[i]);
 }
 

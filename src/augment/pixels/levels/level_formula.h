@@ -33,7 +33,7 @@ std::uint8_t level_by(const LevelFormula& formula, std::uint8_t level);
 // `formula` must come from formula_of() with the same `cpu`.
 void apply_formula(std::uint8_t* levels, std::size_t count, const LevelFormula& formula, Cpu cpu);
 
-void apply_formula_plain(std::uint8_t* levels, std::size_t count, const LevelFormula& formula);
+void apply_formula_baseline(std::uint8_t* levels, std::size_t count, const LevelFormula& formula);
 void apply_formula_avx2(std::uint8_t* levels, std::size_t count, const LevelFormula& formula);
 void apply_formula_avx512(std::uint8_t* levels, std::size_t count, const LevelFormula& formula);
 

@@ -1,6 +1,6 @@
 #include <immintrin.h>
 
-#include "augment/pixels/levels/level_formula_lanes.h"
+#include "augment/pixels/levels/level_formula_simd.h"
 
 namespace tundish {
 namespace {
@@ -31,7 +31,7 @@ void apply_formula_avx2(std::uint8_t* levels, std::size_t count, const LevelForm
   const std::size_t done = formula.kind == Kind::bits   ? Lanes::bits(levels, count, formula)
                            : formula.kind == Kind::part ? Lanes::part(levels, count, formula)
                                                         : multiply(levels, count, formula);
-  apply_formula_plain(levels + done, count - done, formula);
+  apply_formula_baseline(levels + done, count - done, formula);
 }
 
 }  // namespace tundish

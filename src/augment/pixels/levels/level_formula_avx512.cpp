@@ -1,4 +1,4 @@
-#include "augment/pixels/levels/level_formula_lanes.h"
+#include "augment/pixels/levels/level_formula_simd.h"
 
 namespace tundish {
 
@@ -7,7 +7,7 @@ void apply_formula_avx512(std::uint8_t* levels, std::size_t count, const LevelFo
   const bool bits = formula.kind == LevelFormula::Kind::bits;
   const std::size_t done =
       bits ? Lanes::bits(levels, count, formula) : Lanes::part(levels, count, formula);
-  apply_formula_plain(levels + done, count - done, formula);
+  apply_formula_baseline(levels + done, count - done, formula);
 }
 
 }  // namespace tundish

@@ -15,7 +15,7 @@ struct LevelRange {
 
 LevelRange level_range(const std::uint8_t* rgb, std::size_t pixels, Cpu cpu);
 
-// Processes as many bytes as fill whole registers; returns their number (level_range_lanes.h).
+// Processes as many bytes as fill whole registers; returns their number (level_range_simd.h).
 std::size_t level_range_avx2(LevelRange& range, const std::uint8_t* rgb, std::size_t bytes);
 std::size_t level_range_avx512(LevelRange& range, const std::uint8_t* rgb, std::size_t bytes);
 

@@ -1,4 +1,4 @@
-#include "augment/pixels/levels/level_range_lanes.h"
+#include "augment/pixels/levels/level_range_simd.h"
 
 namespace tundish {
 

@@ -5,7 +5,7 @@
 namespace tundish {
 namespace {
 
-void apply_plainly(std::uint8_t* rgb, std::size_t bytes, const LevelTable& table) {
+void apply_baseline(std::uint8_t* rgb, std::size_t bytes, const LevelTable& table) {
   for (std::size_t i = 0; i + 3 <= bytes; i += 3) {
     rgb[i] = table[0][rgb[i]];
     rgb[i + 1] = table[1][rgb[i + 1]];
@@ -39,7 +39,7 @@ void apply_levels(std::uint8_t* rgb, std::size_t bytes, const LevelTable& table,
     if (same) return apply_same_levels_avx2(rgb, bytes, table[0].data());
     return apply_levels_avx2(rgb, bytes, table[0].data());
   }
-  apply_plainly(rgb, bytes, table);
+  apply_baseline(rgb, bytes, table);
 }
 
 }  // namespace tundish

@@ -10,7 +10,7 @@ void add_noise(const PixelStep& step, std::vector<std::uint8_t>& rgb, Cpu cpu) {
   const NoiseScale scale = noise_scale(step);
   const auto add = cpu == Cpu::avx512 ? add_noise_avx512
                    : cpu == Cpu::avx2 ? add_noise_avx2
-                                      : add_noise_plain;
+                                      : add_noise_baseline;
   add({.rgb = rgb.data(),
        .pixels = rgb.size() / 3,
        .key = step.key,

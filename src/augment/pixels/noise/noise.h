@@ -23,7 +23,7 @@ struct NoisePixels {
   float mean, sigma;   // in levels
   bool clip;
 };
-void add_noise_plain(const NoisePixels& noise);
+void add_noise_baseline(const NoisePixels& noise);
 void add_noise_avx2(const NoisePixels& noise);
 void add_noise_avx512(const NoisePixels& noise);
 

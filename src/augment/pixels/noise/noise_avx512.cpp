@@ -1,7 +1,7 @@
-#include "augment/pixels/noise/noise_lanewise.h"
+#include "augment/pixels/noise/noise_simd.h"
 
 namespace tundish {
 
-void add_noise_avx512(const NoisePixels& noise) { add_lanewise(noise); }
+void add_noise_avx512(const NoisePixels& noise) { add_simd(noise); }
 
 }  // namespace tundish

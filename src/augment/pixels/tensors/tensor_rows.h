@@ -26,6 +26,6 @@ struct TensorRows {
   void (*sharpen)(std::uint8_t* to, const std::uint8_t* from, std::ptrdiff_t stride,
                   TensorBlend blend);
 };
-extern const TensorRows kTensorRowsPlain, kTensorRowsAvx2;
+extern const TensorRows kTensorRowsBaseline, kTensorRowsAvx2;
 
 }  // namespace tundish

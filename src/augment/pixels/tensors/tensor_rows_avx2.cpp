@@ -1,6 +1,6 @@
 #include <immintrin.h>
 
-#include "augment/pixels/tensors/tensor_rows_lanewise.h"
+#include "augment/pixels/tensors/tensor_rows_simd.h"
 
 namespace tundish {
 namespace {

@@ -20,7 +20,7 @@ void grow(std::vector<T>& memory, std::size_t elements) {
 }
 
 const TensorRows& tensor_rows(Cpu cpu) {
-  return cpu >= Cpu::avx2 ? kTensorRowsAvx2 : kTensorRowsPlain;
+  return cpu >= Cpu::avx2 ? kTensorRowsAvx2 : kTensorRowsBaseline;
 }
 
 void change_contrast(const PixelStep& step, std::vector<std::uint8_t>& rgb, Cpu cpu) {

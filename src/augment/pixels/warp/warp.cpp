@@ -93,11 +93,11 @@ void Warp::run(const PixelStep& given, std::vector<std::uint8_t>& rgb, Size& siz
     const NearestWay way = nearest_affine(step, result).way;
     if (way == NearestWay::scaled) scaled_rows(rows, cpu);
     if (way == NearestWay::fixed) fixed_rows(rows, cpu);
-    if (way == NearestWay::wide) wide_rows_plain(rows);
+    if (way == NearestWay::wide) wide_rows_baseline(rows);
   } else {
     const auto sample_row = cpu == Cpu::avx512 ? sample_row_avx512
                             : cpu == Cpu::avx2 ? sample_row_avx2
-                                               : sample_row_plain;
+                                               : sample_row_baseline;
     for (int y = 0; y < result.height; ++y) sample_row(rows, y);
   }
   rgb.swap(result_);
@@ -114,7 +114,7 @@ void Warp::fixed_rows(const WarpRows& rows, Cpu cpu) {
   for (int y = 0; y < rows.size.height; ++y) {
     const std::int64_t x = fixed_x(affine, 0, y), y_place = fixed_y(affine, 0, y);
     if (wraps(x, x_across, width) || wraps(y_place, y_across, width)) {
-      wrapping_row_plain(rows, affine, y);
+      wrapping_row_baseline(rows, affine, y);
       continue;
     }
     Range range{0, width};
@@ -131,7 +131,7 @@ void Warp::fixed_rows(const WarpRows& rows, Cpu cpu) {
     const bool has_last = right == image.width - 1 && bottom == image.height - 1;
     std::uint8_t* const to = rows.row(y) + 3 * range.from;
     if (cpu < Cpu::avx2 || has_last) {
-      fixed_row_plain(to, image, row, range.length);
+      fixed_row_baseline(to, image, row, range.length);
     } else if (cpu == Cpu::avx2) {
       fixed_row_avx2(to, image, row, range.length, offsets_.data());
     } else {

@@ -1,7 +1,7 @@
 #include <immintrin.h>
 
 #include "augment/pixels/warp/warp_copy.h"
-#include "augment/pixels/warp/warp_lanes.h"
+#include "augment/pixels/warp/warp_simd.h"
 
 namespace tundish {
 namespace {

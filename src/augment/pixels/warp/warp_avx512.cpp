@@ -1,7 +1,7 @@
 #include <immintrin.h>
 
 #include "augment/pixels/warp/warp_copy.h"
-#include "augment/pixels/warp/warp_lanes_avx512.h"
+#include "augment/pixels/warp/warp_simd_avx512.h"
 
 namespace tundish {
 namespace {

@@ -24,12 +24,12 @@ struct FixedRow {
   std::int32_t x_across, y_across;  // steps to the next pixel
 };
 
-// For every machine. wrapping_row_plain: a row of NearestWay::fixed whose sums wrap around.
-// wide_rows_plain: all rows of NearestWay::wide.
-void sample_row_plain(const WarpRows& rows, int y);
-void fixed_row_plain(std::uint8_t* to, const Pixels& image, const FixedRow& row, int n);
-void wrapping_row_plain(const WarpRows& rows, const NearestAffine& affine, int y);
-void wide_rows_plain(const WarpRows& rows);
+// For every machine. wrapping_row_baseline: a row of NearestWay::fixed whose sums wrap around.
+// wide_rows_baseline: all rows of NearestWay::wide.
+void sample_row_baseline(const WarpRows& rows, int y);
+void fixed_row_baseline(std::uint8_t* to, const Pixels& image, const FixedRow& row, int n);
+void wrapping_row_baseline(const WarpRows& rows, const NearestAffine& affine, int y);
+void wide_rows_baseline(const WarpRows& rows);
 
 // Copies n pixels, which must not include the image's last pixel. `offsets` has room for n + 16
 // numbers.

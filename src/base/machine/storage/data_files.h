@@ -1,4 +1,4 @@
-// The files of a data set on a disk, or enough of them to measure reading.
+// The files of a data set on a disk, or enough files to measure reading.
 #pragma once
 
 #include <cstdint>

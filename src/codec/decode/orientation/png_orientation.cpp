@@ -17,7 +17,7 @@ using namespace std::string_view_literals;
 
 constexpr std::size_t kSignatureBytes = 8;
 constexpr std::size_t kFrameBytes = 12;     // per chunk: length, type, checksum
-constexpr std::size_t kMostText = 1 << 20;  // bytes of a text chunk; Pillow refuses longer ones
+constexpr std::size_t kMaxText = 1 << 20;   // bytes of a text chunk; Pillow refuses longer ones
 constexpr std::size_t kLinesBeforeHex = 3;  // in a profile: an empty line, the name, the length
 
 std::string_view text_of(Bytes bytes) {
@@ -41,7 +41,7 @@ std::optional<std::string> inflate(std::string_view stream) {
   const std::unique_ptr<libdeflate_decompressor, decltype(&libdeflate_free_decompressor)> inflater(
       libdeflate_alloc_decompressor(), &libdeflate_free_decompressor);
   if (!inflater) return std::nullopt;
-  std::string out(kMostText, '\0');
+  std::string out(kMaxText, '\0');
   std::size_t size = 0;
   if (libdeflate_zlib_decompress(inflater.get(), stream.data(), stream.size(), out.data(),
                                  out.size(), &size) != LIBDEFLATE_SUCCESS) {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "codec/lanes/tables.h"
-#include "data/pack/write/handover.h"
+#include "data/pack/write/ordered_queue.h"
 #include "data/source/source.h"
 
 namespace tundish {

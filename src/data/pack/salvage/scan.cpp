@@ -11,10 +11,10 @@
 namespace tundish {
 namespace {
 
-constexpr std::uint64_t kNumbersAhead = 8;      // records that may be lost in a row
-constexpr std::uint64_t kLeastAhead = 1 << 20;  // bytes searched behind a lost record
+constexpr std::uint64_t kNumbersAhead = 8;    // records that may be lost in a row
+constexpr std::uint64_t kMinAhead = 1 << 20;  // bytes searched behind a lost record
 constexpr std::uint64_t kSlowPlaces = 256;
-constexpr std::uint64_t kMostBudgeted = std::uint64_t{1} << 56;
+constexpr std::uint64_t kMaxBudgeted = std::uint64_t{1} << 56;
 constexpr std::size_t kSniffBytes = 64;
 
 class Scan {
@@ -162,7 +162,7 @@ class Scan {
     return fits;
   }
 
-  std::uint64_t usual_most() const { return std::max(kLeastAhead, 4 * largest_); }
+  std::uint64_t usual_most() const { return std::max(kMinAhead, 4 * largest_); }
 
   // Finds the next record behind a damaged one.
   bool resume_behind(std::uint64_t at, std::uint64_t number) {
@@ -188,8 +188,7 @@ class Scan {
   std::vector<Piece> pieces_;
   std::uint64_t largest_ = 0, most_ = 0;
   // Bytes that may still be searched without success.
-  std::uint64_t budget_ =
-      scan_.search.least + scan_.search.per_byte * std::min(end_, kMostBudgeted);
+  std::uint64_t budget_ = scan_.search.least + scan_.search.per_byte * std::min(end_, kMaxBudgeted);
   bool next_may_be_damaged_ = false;
   FoundRecord found_;
   std::uint64_t found_end_ = 0;

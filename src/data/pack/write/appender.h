@@ -8,8 +8,8 @@
 
 #include "data/pack/digest.h"
 #include "data/pack/index.h"
-#include "data/pack/write/handover.h"
 #include "data/pack/write/name_blocks.h"
+#include "data/pack/write/ordered_queue.h"
 #include "data/pack/write/partial_file.h"
 #include "data/pack/write/row.h"
 

@@ -7,7 +7,7 @@ namespace tundish {
 namespace {
 
 constexpr std::uint8_t kStart = 1, kRows = 2, kEnd = 3;  // first byte of a payload
-constexpr std::uint64_t kLeastRowBytes = 68;
+constexpr std::uint64_t kMinRowBytes = 68;
 
 void read_id(PackId& out, WireReader& in) {
   const Bytes bytes = in.raw(out.size());
@@ -64,7 +64,7 @@ std::optional<RowsBlock> decode_rows(Bytes payload, std::size_t stored) {
   const auto count = in.word<std::uint64_t>();
   const bool alignment_is_right =
       std::has_single_bit(out.alignment) && out.alignment >= 8 && out.alignment <= 4096;
-  if (!alignment_is_right || count > in.rest().size() / kLeastRowBytes) return std::nullopt;
+  if (!alignment_is_right || count > in.rest().size() / kMinRowBytes) return std::nullopt;
   for (std::uint64_t i = 0; i < count; ++i) {
     if (!decode_row(out.rows.emplace_back(), in, stored)) return std::nullopt;
   }

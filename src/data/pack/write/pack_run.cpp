@@ -87,18 +87,17 @@ PackReport PackRun::run() {
 
 void PackRun::records() {
   before_ = next_sample_ - out_->records();
-  Handover handover(options_.memory_bytes, next_sample_);
-  const Preparers preparers(handover, source_, {next_sample_, end_, before_}, options_,
-                            tables_.get());
-  while (!handover.done()) {
+  OrderedQueue queue(options_.memory_bytes, next_sample_);
+  const Preparers preparers(queue, source_, {next_sample_, end_, before_}, options_, tables_.get());
+  while (!queue.done()) {
     if (options_.stop && *options_.stop) {
       throw Error(ErrorCode::interrupted, {.file = target_.path()}, "");
     }
-    std::optional<Prepared> prepared = handover.take(kProgressEvery);
+    std::optional<Prepared> prepared = queue.take(kProgressEvery);
     if (prepared) {
       const std::uint64_t bytes = prepared->bytes;
       sample(*prepared);
-      handover.release(bytes);
+      queue.release(bytes);
     }
     write_block_when_due();
     tell();

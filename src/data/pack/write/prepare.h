@@ -3,7 +3,7 @@
 
 #include "codec/decode/decode.h"
 #include "codec/lanes/transcode.h"
-#include "data/pack/write/handover.h"
+#include "data/pack/write/ordered_queue.h"
 #include "data/pack/write/preprocess.h"
 #include "data/pack/write/work_memory.h"
 

@@ -18,12 +18,12 @@ lanes::TranscodeOptions transcode_options(const PackOptions& options) {
           .limits = jpeg_limits(options.limits)};
 }
 
-void prepare_by_number(Handover& handover, const Source& source, const Wanted& wanted,
+void prepare_by_number(OrderedQueue& queue, const Source& source, const Wanted& wanted,
                        const PackOptions& options, Recoder& recoder) {
   const Limits& limits = options.limits;
   RecordCopier copier(recoder.tables);
   const auto expected = [&](std::uint64_t i) { return source.bytes(i); };
-  while (const auto place = handover.claim(wanted.end, expected)) {
+  while (const auto place = queue.claim(wanted.end, expected)) {
     Prepared prepared{.number = *place, .record = *place - wanted.before};
     try {
       if (!options.copy_records || !copier.copy(prepared, source)) {
@@ -34,21 +34,21 @@ void prepare_by_number(Handover& handover, const Source& source, const Wanted& w
       if (error.code() == ErrorCode::no_memory) throw;  // fault of the machine, not of the sample
       refuse(prepared, source, error);
     }
-    handover.deliver(*place, expected(*place), std::move(prepared));
+    queue.deliver(*place, expected(*place), std::move(prepared));
   }
 }
 
-void prepare_by_scan(Handover& handover, const Source& source, const Wanted& wanted,
+void prepare_by_scan(OrderedQueue& queue, const Source& source, const Wanted& wanted,
                      const Limits& limits, Recoder& recoder) {
-  if (wanted.first >= wanted.end) return handover.finish(wanted.end);
+  if (wanted.first >= wanted.end) return queue.finish(wanted.end);
   std::uint64_t places = wanted.first;
   bool ended_early = false;
   const auto hand_over = [&](Prepared& prepared) {
     const std::uint64_t bytes = prepared.bytes;
-    const auto place = handover.claim(wanted.end, [&](std::uint64_t) { return bytes; });
+    const auto place = queue.claim(wanted.end, [&](std::uint64_t) { return bytes; });
     if (!place) return !(ended_early = true);
     places = *place + 1;
-    handover.deliver(*place, bytes, std::move(prepared));
+    queue.deliver(*place, bytes, std::move(prepared));
     // Scans to the end of the source if the end is requested: damage may be there.
     return places < wanted.end || wanted.end == source.count();
   };
@@ -72,29 +72,29 @@ void prepare_by_scan(Handover& handover, const Source& source, const Wanted& wan
                 fmt::format("{} samples came, {} were announced", with_commas(places),
                             with_commas(wanted.end)));
   }
-  handover.finish(places);
+  queue.finish(places);
 }
 
 }  // namespace
 
-Preparers::Preparers(Handover& handover, const Source& source, const Wanted& wanted,
+Preparers::Preparers(OrderedQueue& queue, const Source& source, const Wanted& wanted,
                      const PackOptions& options, const lanes::Tables* tables)
-    : handover_(handover) {
-  const auto run = [this, &handover, &source, wanted, &options, tables] {
+    : queue_(queue) {
+  const auto run = [this, &queue, &source, wanted, &options, tables] {
     const StopScope interruptible(stop_request(options.stop));
     try {
       Recoder recoder{.tables = tables, .options = transcode_options(options), .memory = &memory_};
       if (options.preprocessor) recoder.step = options.preprocessor->make_step();
-      source.random_access() ? prepare_by_number(handover, source, wanted, options, recoder)
-                             : prepare_by_scan(handover, source, wanted, options.limits, recoder);
+      source.random_access() ? prepare_by_number(queue, source, wanted, options, recoder)
+                             : prepare_by_scan(queue, source, wanted, options.limits, recoder);
     } catch (...) {
-      handover.fail(std::current_exception());
+      queue.fail(std::current_exception());
     }
   };
   std::size_t threads =
       options.threads > 0 ? static_cast<std::size_t>(options.threads) : usable_cpus();
   if (!source.random_access()) threads = 1;
-  if (source.random_access()) handover.finish(wanted.end);
+  if (source.random_access()) queue.finish(wanted.end);
   threads_.reserve(threads);
   while (threads_.size() < threads) {
     try {
@@ -107,7 +107,7 @@ Preparers::Preparers(Handover& handover, const Source& source, const Wanted& wan
 }
 
 Preparers::~Preparers() {
-  handover_.stop();
+  queue_.stop();
   for (std::thread& thread : threads_) thread.join();
 }
 

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "data/pack/write/handover.h"
+#include "data/pack/write/ordered_queue.h"
 #include "data/pack/write/work_memory.h"
 
 namespace tundish {
@@ -18,19 +18,19 @@ struct Wanted {
   const std::atomic<std::uint64_t>& before;
 };
 
-// The destructor joins the threads. The handover's take() rethrows exceptions of the threads.
+// The destructor joins the threads. The queue's take() rethrows exceptions of the threads.
 class Preparers {
  public:
   // Uses one thread for a source that can only be scanned. Re-codes no JPEGs without tables. All
   // arguments must outlive the object. Throws std::system_error if no thread can be started.
-  Preparers(Handover& handover, const Source& source, const Wanted& wanted,
+  Preparers(OrderedQueue& queue, const Source& source, const Wanted& wanted,
             const PackOptions& options, const lanes::Tables* tables);
   ~Preparers();
   Preparers(const Preparers&) = delete;
   Preparers& operator=(const Preparers&) = delete;
 
  private:
-  Handover& handover_;
+  OrderedQueue& queue_;
   WorkMemory memory_{kWorkBytes};
   std::vector<std::thread> threads_;
 };

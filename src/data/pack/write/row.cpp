@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "data/pack/index.h"
-#include "data/pack/write/handover.h"
+#include "data/pack/write/ordered_queue.h"
 
 namespace tundish {
 namespace {

@@ -26,6 +26,24 @@ constexpr std::uint64_t kMaxListBytes = 1ull << 30;
 
 std::string parent(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
+// Returns the digest of what Source::fingerprint() does not read: the other columns, and the labels
+// that are vectors. Paths are not part of it: keys are the same after all files have moved.
+std::uint64_t digest_of_fields(const List& list) {
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  for (const StringTable& column : list.columns) {
+    for (std::size_t i = 0; i < column.size(); ++i) {
+      const std::string_view cell = column[i];
+      const std::uint64_t size = cell.size();
+      XXH3_64bits_update(&state, &size, sizeof size);
+      XXH3_64bits_update(&state, cell.data(), cell.size());
+    }
+  }
+  const std::vector<float>& labels = list.label_vectors;
+  XXH3_64bits_update(&state, labels.data(), labels.size() * sizeof(float));
+  return XXH3_64bits_digest(&state);
+}
+
 class FileList : public Source, public FileTimes {
  public:
   FileList(const std::string& path, const SourceOptions& options) : path_(path) {
@@ -40,7 +58,7 @@ class FileList : public Source, public FileTimes {
       throw Error(ErrorCode::source_empty, {.file = path}, "no row follows the first line");
     }
     vector_field_ = label_vector_field(list_.schema);
-    text_digest_ = XXH3_64bits(text.data(), text.size());
+    fields_digest_ = digest_of_fields(list_);
 
     const std::size_t slash = path.rfind('/');
     folder_ = slash == std::string::npos ? "" : path.substr(0, slash + 1);
@@ -115,7 +133,7 @@ class FileList : public Source, public FileTimes {
   bool was_missing(std::uint64_t i) const override { return missing_[i]; }
 
   std::string fingerprint() const override {
-    const std::string text = Source::fingerprint() + fmt::format("{:016x}", text_digest_);
+    const std::string text = Source::fingerprint() + fmt::format("{:016x}", fields_digest_);
     const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
     return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
   }
@@ -201,7 +219,7 @@ class FileList : public Source, public FileTimes {
   std::vector<std::uint64_t> sizes_;  // image sizes; 0: empty or unknown
   std::vector<bool> missing_;         // files that were missing when the list was opened
   std::vector<std::string> warnings_;
-  std::uint64_t text_digest_ = 0;
+  std::uint64_t fields_digest_ = 0;
   std::uint64_t times_ = 0;  // digest of the times of all files, in order
 };
 

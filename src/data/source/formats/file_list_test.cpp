@@ -262,6 +262,34 @@ TEST_CASE("samples of a list are its files and its columns") {
   CHECK(open_loose(path)->fingerprint() != changed);
 }
 
+TEST_CASE("the fingerprint of a list depends on its rows, and not on the place of the files") {
+  const TemporaryFolder folder, first, second;
+  const auto fingerprint = [&](const TemporaryFolder& place, const std::string& head,
+                               const std::vector<std::string>& rows) {
+    std::string text = "path," + head + '\n';
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      text += (place / ("images/" + std::to_string(i) + ".jpg")) + ',' + rows[i] + '\n';
+    }
+    return open_loose(folder.write("list.csv", text))->fingerprint();
+  };
+  for (const TemporaryFolder* place : {&first, &second}) {
+    place->write("images/0.jpg", "image a");
+    place->write("images/1.jpg", "image of b");
+  }
+  for (const std::string head : {"label", "note", "weight", "label:cat"}) {
+    const std::string before = fingerprint(first, head, {"1", "2"});
+    CHECK(fingerprint(second, head, {"1", "2"}) == before);
+    CHECK(fingerprint(first, head, {"1", "3"}) != before);
+    CHECK(fingerprint(first, head, {"2", "1"}) != before);
+    CHECK(fingerprint(first, head, {"1"}) != before);
+  }
+  CHECK(fingerprint(first, "note,more", {"a,bc", "d,e"}) !=
+        fingerprint(first, "note,more", {"ab,c", "d,e"}));
+  const std::string before = fingerprint(first, "label", {"1", "2"});
+  second.write("images/1.jpg", "other image");
+  CHECK(fingerprint(second, "label", {"1", "2"}) != before);
+}
+
 TEST_CASE("a list in the current folder finds its files") {
   const TemporaryFolder folder;
   folder.write("a.jpg", "image");

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/file.h"
@@ -22,8 +23,9 @@
 namespace tundish {
 namespace {
 
-// Maximum number of folders reached through links; more indicates a maze of links.
-constexpr std::uint64_t kMaxLinkedFolders = 1'000'000;
+// Maximum numbers of folders reached through links, and of those reached before; more indicates a
+// maze of links, which has paths without end.
+constexpr std::uint64_t kMaxLinkedFolders = 1'000'000, kMaxVisitedAgain = 20'000;
 constexpr std::size_t kMaxNamed = 20;  // warnings of one kind that are listed
 
 using Identity = std::pair<dev_t, ino_t>;
@@ -96,10 +98,33 @@ Listing list_folder(const std::string& path) {
   return out;
 }
 
+// Counts the folders that the classes of a data set reach through links.
+class LinkedFolders {
+ public:
+  explicit LinkedFolders(std::string root) : root_(std::move(root)) {}
+
+  // Throws Error if there are too many.
+  void add(const Identity& folder) {
+    ++count_;
+    again_ += !seen_.insert(folder).second;
+    if (count_ <= kMaxLinkedFolders && again_ <= kMaxVisitedAgain) return;
+    const bool is_maze = again_ > kMaxVisitedAgain;
+    throw Error(
+        ErrorCode::source_unreadable, {.file = root_},
+        fmt::format("symbolic links lead to {} folders{}", with_commas(is_maze ? again_ : count_),
+                    is_maze ? " that were reached before" : ""));
+  }
+
+ private:
+  std::string root_;
+  std::set<Identity> seen_;
+  std::uint64_t count_ = 0, again_ = 0;
+};
+
 // Visits all files below one class folder.
 class Walk {
  public:
-  explicit Walk(std::string root) : root_(std::move(root)) {
+  Walk(std::string root, LinkedFolders& links) : root_(std::move(root)), links_(links) {
     enter("", false);
     sort_by_name(folders_, root_,
                  [](const ClassFolder& f) -> const std::string& { return f.path; });
@@ -121,11 +146,7 @@ class Walk {
     }
     struct stat itself;
     linked = linked || (::lstat(path.c_str(), &itself) == 0 && S_ISLNK(itself.st_mode));
-    if (linked && ++linked_folders_ > kMaxLinkedFolders) {
-      throw Error(ErrorCode::source_unreadable, {.file = root_},
-                  fmt::format("symbolic links lead to more than {} folders",
-                              with_commas(kMaxLinkedFolders)));
-    }
+    if (linked) links_.add(identity);
     above_.push_back(identity);
     Listing listing = list_folder(path);
     left_out_ += listing.left_out;
@@ -135,16 +156,17 @@ class Walk {
   }
 
   std::string root_;
+  LinkedFolders& links_;
   std::vector<ClassFolder> folders_;
   std::vector<Identity> above_;  // open folders, to detect loops
   std::vector<std::string> loops_;
-  std::uint64_t linked_folders_ = 0;
   std::uint64_t left_out_ = 0;
 };
 
 // Returns a hint if a folder below `path` has the file of an array format: `path` may be a group of
 // arrays whose own file is missing. Empty if none of the first folders has such a file.
-std::string arrays_below(const std::string& path, const Listing& listing, int levels) {
+// `left`: number of folders that may still be listed.
+std::string arrays_below(const std::string& path, const Listing& listing, int levels, int& left) {
   constexpr std::size_t kTried = 100;  // per folder
   constexpr std::pair<const char*, const char*> kFiles[] = {
       {"attributes.json", "n5"}, {".zarray", "zarr"}, {"zarr.json", "zarr"}};
@@ -156,8 +178,8 @@ std::string arrays_below(const std::string& path, const Listing& listing, int le
       return fmt::format("{} has a file {}: if it is a group of arrays, --format {} opens it",
                          printable(folder), file, format);
     }
-    if (levels == 0) continue;
-    const std::string found = arrays_below(folder, list_folder(folder), levels - 1);
+    if (levels == 0 || left-- <= 0) continue;
+    const std::string found = arrays_below(folder, list_folder(folder), levels - 1, left);
     if (!found.empty()) return found;
   }
   return "";
@@ -170,8 +192,9 @@ class ImageFolder : public Source, public FileTimes {
     schema_.fields = {{"image", FieldType::image}};
     Listing root = list_folder(path);
     std::vector<std::string> empty_classes;
+    LinkedFolders links(path);
     for (std::size_t c = 0; c < root.folders.size(); ++c) {
-      if (!add_class(root.folders[c], static_cast<std::int32_t>(c))) {
+      if (!add_class(root.folders[c], static_cast<std::int32_t>(c), links)) {
         empty_classes.push_back(root.folders[c]);
       }
     }
@@ -229,7 +252,8 @@ class ImageFolder : public Source, public FileTimes {
  private:
   [[noreturn]] void refuse_empty(const Listing& root) const {
     std::string reason = saved_by_datasets();
-    if (reason.empty()) reason = arrays_below(path_, root, 3);
+    int left = 1'000;
+    if (reason.empty()) reason = arrays_below(path_, root, 3, left);
     const std::uint64_t files = left_out_ + root.left_out;
     if (reason.empty() && files > 0) {
       reason = fmt::format("of {} files in it, none has a name that ends as an image's",
@@ -260,8 +284,8 @@ class ImageFolder : public Source, public FileTimes {
   };
 
   // Returns false if the class has no image.
-  bool add_class(const std::string& name, std::int32_t label) {
-    const Walk walk(join_path(path_, name));
+  bool add_class(const std::string& name, std::int32_t label, LinkedFolders& links) {
+    const Walk walk(join_path(path_, name), links);
     left_out_ += walk.left_out();
     for (const std::string& loop : walk.loops()) {
       warnings_.push_back(fmt::format(

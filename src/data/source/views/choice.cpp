@@ -49,7 +49,7 @@ SampleSize sample_size(const std::string& text) {
     if (error == std::errc{} && at == end && out.count > 0) return out;
   }
   throw Error(ErrorCode::argument, {},
-              fmt::format("sample is a number such as 1000 or a share such as 10%, not '{}'",
+              fmt::format("subset is a number such as 1000 or a share such as 10%, not '{}'",
                           printable(text)));
 }
 
@@ -118,15 +118,15 @@ std::string Choice::text() const {
   std::string out;
   for (const std::string& filter : filters) out += fmt::format("filter={} ", filter);
   if (duplicates == Duplicates::drop) out += "duplicates=drop ";
-  if (!sample.empty()) out += fmt::format("sample={} seed={} ", sample, seed);
-  if (limit > 0) out += fmt::format("limit={} ", limit);
+  if (!subset.empty()) out += fmt::format("subset={} seed={} ", subset, seed);
+  if (limit > 0) out += fmt::format("samples={} ", limit);
   if (!out.empty()) out.pop_back();
   return out;
 }
 
 void check_choice(const Choice& choice) {
   clauses_of(choice);
-  if (!choice.sample.empty()) sample_size(choice.sample);
+  if (!choice.subset.empty()) sample_size(choice.subset);
 }
 
 Chosen choose(std::shared_ptr<const Source> source, const Choice& choice, int threads,
@@ -137,7 +137,7 @@ Chosen choose(std::shared_ptr<const Source> source, const Choice& choice, int th
   if (!count_known(*source)) {
     throw Error(
         ErrorCode::argument, {.file = source->path()},
-        "filter, duplicates, sample and limit choose from a data set that has a length, and "
+        "filter, duplicates, subset and samples choose from a data set that has a length, and "
         "this one can only be iterated: pack all of it, then choose from that pack");
   }
   Numbers numbers(source->count());
@@ -153,7 +153,7 @@ Chosen choose(std::shared_ptr<const Source> source, const Choice& choice, int th
     out.duplicates = find_duplicates(*source, numbers, threads, tell);
     if (choice.duplicates == Duplicates::drop) drop(numbers, out.duplicates);
   }
-  if (!choice.sample.empty()) sample(numbers, *source, sample_size(choice.sample), choice.seed);
+  if (!choice.subset.empty()) sample(numbers, *source, sample_size(choice.subset), choice.seed);
   if (choice.limit > 0 && choice.limit < numbers.size()) numbers.resize(choice.limit);
   if (numbers.empty()) {
     throw Error(ErrorCode::nothing_chosen, {.file = source->path()},

@@ -19,12 +19,12 @@ enum class Duplicates : std::uint8_t { keep, report, drop };
 struct Choice {
   std::vector<std::string> filters = {};  // all must match (data/source/views/filter.h)
   Duplicates duplicates = Duplicates::keep;
-  std::string sample = {};  // "1000" samples or a "10%" share, by a hash of the key; empty: all
+  std::string subset = {};  // "1000" samples or a "10%" share, by a hash of the key; empty: all
   std::uint64_t seed = 0;
   std::uint64_t limit = 0;  // maximum number of samples, from the first; 0: all
 
   bool is_all() const {
-    return filters.empty() && duplicates == Duplicates::keep && sample.empty() && limit == 0;
+    return filters.empty() && duplicates == Duplicates::keep && subset.empty() && limit == 0;
   }
   std::string text() const;  // all options that affect the choice; empty: chooses all
 };

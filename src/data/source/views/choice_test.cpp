@@ -167,7 +167,7 @@ TEST_CASE("a filter for something that is not there is refused") {
   CHECK(refusal(source, {.filters = {"width~1*"}}).find("compares texts") != std::string::npos);
   CHECK(refusal(source, {.filters = {"key<a"}}).find("is a text") != std::string::npos);
   CHECK(refusal(source, {.filters = {"key=a"}}).find("none of 6 samples") != std::string::npos);
-  CHECK(refusal(source, {.sample = "x%"}).find("sample is a number") != std::string::npos);
+  CHECK(refusal(source, {.subset = "x%"}).find("subset is a number") != std::string::npos);
 }
 
 TEST_CASE("a sample that cannot be read is left to the packer") {
@@ -182,7 +182,7 @@ TEST_CASE("a random sample stays when data are added, and has the size asked for
   const auto few = some(500), many = some(1000);
   const auto chosen = [&](const std::shared_ptr<MemorySource>& source, const char* size,
                           std::uint64_t seed) {
-    return keys(*choose(source, {.sample = size, .seed = seed}).source);
+    return keys(*choose(source, {.subset = size, .seed = seed}).source);
   };
   const auto part = chosen(few, "20%", 1), more = chosen(many, "20%", 1);
   CHECK(part.size() > 60);

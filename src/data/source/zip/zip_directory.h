@@ -19,6 +19,7 @@ struct ZipMember {
   std::uint64_t size = 0;    // unpacked bytes; equals `packed` if stored
   std::uint32_t crc = 0;     // checksum of the unpacked member
   std::uint16_t method = 0;  // 0: stored, 8: deflated
+  bool has_crc = true;       // false: its writer computed no checksum
 
   bool stored() const { return method == 0; }
 };

@@ -87,6 +87,7 @@ std::optional<Fault> read_zip_member(std::vector<std::byte>& out, const ByteStor
   } else if (!inflate_into(out, store, member)) {
     return fault("cannot be unpacked");
   }
+  if (!member.has_crc) return std::nullopt;
   uLong crc = 0;
   for (std::size_t at = 0; at < out.size(); at += kStep) {
     const std::size_t some = std::min(kStep, out.size() - at);

@@ -9,7 +9,7 @@
 
 namespace tundish {
 
-std::optional<std::string> DecodeChoice::handed_over(bool on_gpu, std::size_t ready, void* stream) {
+std::optional<std::string> DecodeChoice::delivered(bool on_gpu, std::size_t ready, void* stream) {
   if (chosen_) return {};
   try {
     if (blocks_[1].size() == kBlocks) return decide();

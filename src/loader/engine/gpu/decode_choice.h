@@ -35,7 +35,7 @@ class DecodeChoice {
   // Reports that the training loop's stream waits for a batch, decoded by the GPU or not. `ready`
   // batches, of `prefetch` at most, wait behind it. Returns the reason once, after the batch that
   // decides the choice.
-  std::optional<std::string> handed_over(bool on_gpu, std::size_t ready, void* stream);
+  std::optional<std::string> delivered(bool on_gpu, std::size_t ready, void* stream);
 
  private:
   // The marks of a block's batches, and the change of the number of ready batches.

@@ -53,12 +53,12 @@ class Training {
       const bool on_gpu = made_.front().on_gpu;
       made_.pop_front();
       fill();
-      reason_ = choice_.handed_over(on_gpu, ready(), nullptr);
+      reason_ = choice_.delivered(on_gpu, ready(), nullptr);
       now_ += kStep[on_gpu] + (pauses.contains(step) ? 20'000 : 0);
       if (!choice_.chosen()) continue;
       REQUIRE(reason_);
       CHECK(choice_.use_gpu() == *choice_.chosen());
-      CHECK_FALSE(choice_.handed_over(on_gpu, 0, nullptr));
+      CHECK_FALSE(choice_.delivered(on_gpu, 0, nullptr));
       return *choice_.chosen();
     }
     FAIL("not chosen");

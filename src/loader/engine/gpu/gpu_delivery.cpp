@@ -95,14 +95,14 @@ void GpuDelivery::enqueue_view(const std::shared_ptr<const Batch>& batch, std::s
     numbers.push_back(i);
     origins.push_back({batch->samples[i / view.crops], slot.places[place].position});
   }
-  for (const std::size_t place : batch->guests) {
+  for (const std::size_t place : batch->foreign_partners) {
     if (!slot.places[place].coded) continue;
     numbers.push_back(0);
     origins.push_back({-1, 0});
   }
   const Mixer* const mixer = engine_.mixer();
-  const StepsLeft left = steps_left(*batch, images_of_view(engine_.recipe(), number),
-                                    mixer ? Dtype::float32 : view.dtype);
+  const RemainingSteps remaining = remaining_steps(*batch, images_of_view(engine_.recipe(), number),
+                                                   mixer ? Dtype::float32 : view.dtype);
   const std::vector<cuda::GpuMix> mixes = gpu_mixes(*batch);
   const Mixer::LabelValues values = mixer ? mixer->label_values() : Mixer::LabelValues{};
   uploaders_[number]->enqueue({.keep = batch,
@@ -116,10 +116,10 @@ void GpuDelivery::enqueue_view(const std::shared_ptr<const Batch>& batch, std::s
                                .epoch = batch->epoch,
                                .numbers = numbers,
                                .origins = origins,
-                               .left = left.ranges,
-                               .steps = left.steps,
-                               .erased = left.erased,
-                               .erasures = left.erasures,
+                               .remaining = remaining.ranges,
+                               .steps = remaining.steps,
+                               .erased = remaining.erased,
+                               .erasures = remaining.erasures,
                                .mixes = mixes,
                                .classes = static_cast<int>(batch->classes),
                                .label_on = values.on,
@@ -137,13 +137,13 @@ std::optional<cuda::GpuUploader::Refused> GpuDelivery::poll_completed() {
   return refused;
 }
 
-void GpuDelivery::forget() {
-  for (const auto& uploader : uploaders_) uploader->forget();
+void GpuDelivery::abandon_iteration() {
+  for (const auto& uploader : uploaders_) uploader->abandon_iteration();
 }
 
-std::optional<std::string> GpuDelivery::handed_over(bool on_gpu, void* stream) {
+std::optional<std::string> GpuDelivery::delivered(bool on_gpu, void* stream) {
   if (!choice_ || choice_->chosen()) return {};
-  std::optional<std::string> reason = choice_->handed_over(on_gpu, engine_.ready(), stream);
+  std::optional<std::string> reason = choice_->delivered(on_gpu, engine_.ready(), stream);
   engine_.decode_on_gpu(choice_->use_gpu());
   engine_.hold_tuning(!choice_->chosen());
   return reason;
@@ -154,14 +154,14 @@ std::optional<bool> GpuDelivery::decodes_on_gpu() const {
   return engine_.decodes_on_gpu();
 }
 
-void enter_refused(Engine& engine, const cuda::GpuUploader::Refused& refused) {
+void report_undecodable(Engine& engine, const cuda::GpuUploader::Refused& refused) {
   const Source& source = *engine.recipe().source;
   const auto sample = static_cast<std::uint64_t>(refused.sample);
   if (sample >= source.count()) {
     throw Error(ErrorCode::argument, {.file = source.path()}, "no such sample");
   }
-  engine.enter_zeros(sample, refused.epoch, refused.position, refusal(engine.recipe(), refused),
-                     refused.wanted);
+  engine.record_zeros(sample, refused.epoch, refused.position, refusal(engine.recipe(), refused),
+                      refused.wanted);
 }
 
 }  // namespace tundish

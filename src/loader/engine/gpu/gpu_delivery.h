@@ -14,7 +14,7 @@
 #include "cuda/gpu_uploader.h"
 #include "loader/engine/engine.h"
 #include "loader/engine/gpu/decode_choice.h"
-#include "loader/engine/gpu/steps_left.h"
+#include "loader/engine/gpu/remaining_steps.h"
 
 namespace tundish {
 
@@ -37,10 +37,10 @@ class GpuDelivery {
 
   // See cuda/gpu_uploader.h.
   std::optional<cuda::GpuUploader::Refused> poll_completed();
-  void forget();
+  void abandon_iteration();
 
   // Reports that the training loop's stream waits for a batch; see decode_choice.h.
-  std::optional<std::string> handed_over(bool on_gpu, void* stream);
+  std::optional<std::string> delivered(bool on_gpu, void* stream);
   std::optional<bool> decodes_on_gpu() const;  // empty: decode="auto" is still undecided
 
  private:
@@ -55,7 +55,7 @@ class GpuDelivery {
 };
 
 // Records an image that the GPU could not decode as a bad sample, with the error of the CPU's
-// decoder. Reads the record. Throws like Engine::enter_zeros().
-void enter_refused(Engine& engine, const cuda::GpuUploader::Refused& refused);
+// decoder. Reads the record. Throws like Engine::record_zeros().
+void report_undecodable(Engine& engine, const cuda::GpuUploader::Refused& refused);
 
 }  // namespace tundish

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "cuda/upload_tail.h"
-#include "loader/engine/gpu/steps_left.h"
+#include "loader/engine/gpu/remaining_steps.h"
 #include "loader/sample/admission.h"
 #include "loader/sample/cached.h"
 
@@ -107,7 +107,7 @@ void GpuMaker::find_tables_and_limits() {
       all.add(view.crops * (of_tasks + static_cast<double>(source.bytes(i))));
     }
     // The last images of an unusually large batch take the CPU path.
-    const std::uint32_t images = options_.batch_size + most_guests(options_);
+    const std::uint32_t images = options_.batch_size + max_foreign_partners(options_);
     limits_.push_back({.buffer_bytes = all.most(images),
                        .host_bytes = (options_.resident ? tasks : all).most(images)});
   }
@@ -126,12 +126,13 @@ bool GpuMaker::add_views(Slot& slot, Place& place, const std::vector<View>& view
   std::deque<GpuViewData>& data = gpu_data(slot)->views;
   std::vector<cuda::BatchPlan::Extent> before;
   for (const GpuViewData& one : data) before.push_back(one.plan.extent());
-  place.left.clear();
+  place.gpu_work.clear();
   for (std::size_t v = 0; v < data.size(); ++v) {
     const cuda::ElementPlace to = element_place(slot.views[v].size, options_.channels_first());
     for (std::uint32_t crop = 0; crop < recipe_.views[v].crops; ++crop) {
-      const View& view = views[place.left.size()];
-      place.left.push_back(view.left_after(view.steps().size() - steps_for_gpu(view.steps())));
+      const View& view = views[place.gpu_work.size()];
+      place.gpu_work.push_back(
+          view.gpu_work_after(view.steps().size() - steps_for_gpu(view.steps())));
       const cuda::Added added = resident_ ? data[v].plan.add_resident(record, resident_at, view, to)
                                           : data[v].plan.add(record, view, to, true);
       if (!added.fault && added.made_by == cuda::MadeBy::gpu) continue;
@@ -228,7 +229,8 @@ void GpuMaker::place_images(Slot& slot, std::size_t view) const {
   cuda::BatchPlan& plan = gpu_data(slot)->views[view].plan;
   const Size size = slot.views[view].size;
   const std::uint32_t crops = recipe_.views[view].crops;
-  const bool levels = !slot.mixes.empty() || has_pixels_left(slot, images_of_view(recipe_, view));
+  const bool levels =
+      !slot.mixes.empty() || gpu_changes_pixels(slot, images_of_view(recipe_, view));
   cuda::ElementPlace to = element_place(size, options_.channels_first() && !levels);
   std::size_t image = 0, row = 0;
   for (const Place& place : slot.places) {

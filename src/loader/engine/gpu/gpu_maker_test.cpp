@@ -65,7 +65,7 @@ void add_mixing(LoaderOptions& options, std::vector<Transform>& transforms, Rand
                                      .mode = static_cast<MixMode>(random.below(3)),
                                      .num_classes = 2000});
   }
-  options.world_size = static_cast<std::uint32_t>(between(random, 1, 3));  // several ranks: guests
+  options.world_size = static_cast<std::uint32_t>(between(random, 1, 3));  // foreign partners
   options.rank = static_cast<std::uint32_t>(random.below(options.world_size));
 }
 

@@ -9,7 +9,8 @@ std::vector<cuda::GpuMix> gpu_mixes(const Batch& batch) {
   std::vector<cuda::ImageRef> images;  // one per place
   cuda::ImageRef decoded = 0;
   for (const Place& place : slot.places) {
-    const cuda::ImageRef mirrored = place.filled && place.left.front().mirror ? cuda::kMirrored : 0;
+    const cuda::ImageRef mirrored =
+        place.filled && place.gpu_work.front().mirror ? cuda::kMirrored : 0;
     images.push_back(place.coded ? cuda::kDecoded | decoded
                                  : static_cast<cuda::ImageRef>(place.row) | mirrored);
     decoded += place.coded;

@@ -16,7 +16,7 @@
 #include "loader/engine/engine.h"
 #include "loader/engine/gpu/gpu_maker.h"
 #include "loader/engine/gpu/gpu_mixes.h"
-#include "loader/engine/gpu/steps_left.h"
+#include "loader/engine/gpu/remaining_steps.h"
 
 namespace tundish {
 
@@ -31,13 +31,13 @@ class SlowGpu {
         mixes_(gpu_mixes(batch)),
         table_(pixel_table(recipe_.transforms)),
         float_table_(float_table(recipe_.transforms)),
-        left_(steps_left(batch, images_of_view(engine.recipe(), view), table_.dtype)),
+        remaining_(remaining_steps(batch, images_of_view(engine.recipe(), view), table_.dtype)),
         images_(images_of_view(engine.recipe(), view)),
         channels_first_(engine.options().channels_first()),
         pixels_(3 * static_cast<std::size_t>(view_.size.width) *
                 static_cast<std::size_t>(view_.size.height)),
         out_(batch.count * view_.crops * pixels_ * dtype_bytes(table_.dtype)) {
-    if (batch.count == 0) return;  // guests may exist, but nothing is uploaded
+    if (batch.count == 0) return;  // nothing is uploaded, even with foreign partners
     const auto* from = reinterpret_cast<const std::uint8_t*>(view_.pixels);
     if (from) levels_ = {from, from + view_.targets.size() * pixels_};
     if (data_) decode(records);
@@ -54,7 +54,7 @@ class SlowGpu {
     std::vector<std::byte> flat(layout.bytes);
     std::memcpy(flat.data() + layout.host_at, data_->coded.data(), layout.host_bytes());
     if (layout.pieces > 0) cuda::gather_reference(flat.data(), layout, records);
-    const bool whole = left_.ranges.empty();
+    const bool whole = remaining_.ranges.empty();
     if (!whole) decoded_.resize(layout.images * pixels_);
     const auto errors = cuda::run_batch_reference(
         whole ? out_.data() : reinterpret_cast<std::byte*>(decoded_.data()), flat.data(), layout,
@@ -63,18 +63,18 @@ class SlowGpu {
   }
 
   void run_steps(std::vector<std::uint8_t>& levels, std::size_t next) const {
-    for (std::size_t i = 0; !left_.ranges.empty() && i < levels.size() / pixels_; ++i) {
+    for (std::size_t i = 0; !remaining_.ranges.empty() && i < levels.size() / pixels_; ++i) {
       const auto at = levels.begin() + static_cast<std::ptrdiff_t>(i * pixels_);
       std::vector<std::uint8_t> image(at, at + static_cast<std::ptrdiff_t>(pixels_));
       Size size = view_.size;
-      const auto [first, count] = left_.ranges[next++];
-      run_reference(std::span(left_.steps).subspan(first, count), image, size);
+      const auto [first, count] = remaining_.ranges[next++];
+      run_reference(std::span(remaining_.steps).subspan(first, count), image, size);
       std::copy(image.begin(), image.end(), at);
     }
   }
 
   std::span<const Erasure> erasures_of(std::size_t place, std::size_t crop) const {
-    return batch_.slot->places[place].left[images_.first + crop].erasures;
+    return batch_.slot->places[place].gpu_work[images_.first + crop].erasures;
   }
   Placement place_of(std::size_t image) {
     return placement(out_.data() + image * pixels_ * dtype_bytes(table_.dtype), view_.size,
@@ -139,7 +139,7 @@ class SlowGpu {
   const GpuViewData* data_;
   const std::vector<cuda::GpuMix> mixes_;
   const PixelTable table_, float_table_;
-  const StepsLeft left_;
+  const RemainingSteps remaining_;
   const ImageRange images_;
   const bool channels_first_;
   const std::size_t pixels_;

@@ -6,8 +6,8 @@
 namespace tundish {
 namespace {
 
-constexpr double kLeast = 1e-9;           // minimum cost, so that divisors are not 0
-constexpr double kMostThreads = 1e6;      // maximum result, fits in an int
+constexpr double kMin = 1e-9;             // minimum cost, so that divisors are not 0
+constexpr double kMaxThreads = 1e6;       // maximum result, fits in an int
 constexpr double kRoundedDown = 0.05;     // fraction of a thread, tolerance of a measurement
 constexpr double kAnotherLoad = 4.0 / 3;  // ratio of CPU times
 
@@ -38,7 +38,7 @@ SampleCosts costs_of(const TuningWindow& window) {
   if (window.samples <= 0) return {};
   const double read = window.read_s / window.samples;
   const double work = window.work_s / window.samples;
-  const double cpu = std::max(window.cpu_s / window.samples, kLeast);
+  const double cpu = std::max(window.cpu_s / window.samples, kMin);
   return {.cpu_s = cpu,
           .blocked_s = std::max(0.0, read - std::max(0.0, cpu - work)),
           .no_cpu_s = std::max(0.0, work - cpu)};
@@ -50,16 +50,16 @@ bool costs_differ(const SampleCosts& one, const SampleCosts& other) {
 }
 
 double CostModel::rate(int threads, double cpus) const {
-  return std::min(threads / std::max(costs.thread_s(), kLeast), most(cpus));
+  return std::min(threads / std::max(costs.thread_s(), kMin), most(cpus));
 }
 
 double CostModel::most(double cpus) const {
-  return std::min(cpus / std::max(costs.cpu_s, kLeast), limit);
+  return std::min(cpus / std::max(costs.cpu_s, kMin), limit);
 }
 
 int CostModel::threads_for(double rate) const {
   const double threads = std::ceil(rate * costs.thread_s() - kRoundedDown);
-  return static_cast<int>(std::clamp(threads, 1.0, kMostThreads));
+  return static_cast<int>(std::clamp(threads, 1.0, kMaxThreads));
 }
 
 }  // namespace tundish

@@ -79,7 +79,7 @@ std::optional<TuningChange> Tuner::observe(std::uint64_t now_ns, const TuningCou
   if (change) {
     ++changes_;
     entries_.push_back({seconds(now_ns - started_ns_), *change});
-    if (entries_.size() > kMostEntries) entries_.pop_front();
+    if (entries_.size() > kMaxEntries) entries_.pop_front();
   }
   return change;
 }

@@ -47,13 +47,13 @@ class Tuner {
   double predicted_rate() const;  // with the current threads; 0: unknown
   double prediction_ratio() const { return rule_.prediction_ratio(); }
   std::uint64_t changes() const { return changes_; }
-  const std::deque<TuningEntry>& entries() const { return entries_; }  // the newest kMostEntries
+  const std::deque<TuningEntry>& entries() const { return entries_; }  // the newest kMaxEntries
 
  private:
   static constexpr std::uint64_t kWindowNs = 250'000'000, kCountNs = 1'000'000'000;
   static constexpr std::uint64_t kLongestNs = 2'000'000'000;
   static constexpr std::uint64_t kBatches = 4;  // per window in which the trainer hardly waits
-  static constexpr std::size_t kMostEntries = 100;
+  static constexpr std::size_t kMaxEntries = 100;
 
   void begin_window(std::uint64_t now_ns, const TuningCounts& counts);
 

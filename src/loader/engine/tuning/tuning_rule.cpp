@@ -11,12 +11,12 @@ namespace {
 
 constexpr double kWaits = 0.03;           // share of the wall time: the trainer waits
 constexpr double kWaitsMuch = 0.10;       // a trial with fewer workers is reverted at once
-constexpr double kLeastPromise = 1.05;    // minimum predicted rate over the current rate
-constexpr double kLeastGain = 0.03;       // minimum gain for keeping more workers
+constexpr double kMinPromise = 1.05;      // minimum predicted rate over the current rate
+constexpr double kMinGain = 0.03;         // minimum gain for keeping more workers
 constexpr double kGoodGain = 0.05;        // gain that suffices whatever was predicted
 constexpr double kShareOfPromise = 0.25;  // share of the predicted gain that suffices
 constexpr double kAsPromised = 0.6;       // share of the predicted gain: kept without more windows
-constexpr double kMostLoss = 0.03;        // maximum loss for keeping fewer workers
+constexpr double kMaxLoss = 0.03;         // maximum loss for keeping fewer workers
 constexpr double kLossAtOnce = 0.08;      // loss at which a trial is reverted at once
 constexpr double kIdle = 0.03;          // idle share of the workers' time, while the trainer waits
 constexpr double kBusy = 0.8;           // share of the workers' time that the demand may take
@@ -79,7 +79,7 @@ std::optional<TuningChange> TuningRule::judge() {
     fewer_pause_ = std::min(2 * fewer_pause_, kLongestPause);
     step_ = std::min(2 * step_, kLargeStep);
   } else if (trial_->direction != Direction::deeper &&
-             since.rate() > (1 + kLeastGain) * trial_->rate) {
+             since.rate() > (1 + kMinGain) * trial_->rate) {
     // Too many workers were harmful: the best number is near, so it is searched in small steps.
     step_ = kSmallStep;
     more_after_ = now_;
@@ -97,7 +97,7 @@ TuningRule::Verdict TuningRule::verdict_on(const TuningWindow& since, std::size_
   const bool much = for_demand ? since.wait_share() > kWaitsMuch : gain < -kLossAtOnce;
   if (much) return Verdict::take_back;
   if (windows < kMany) return Verdict::open;
-  const bool good = for_demand ? since.wait_share() <= kWaits : gain >= -kMostLoss;
+  const bool good = for_demand ? since.wait_share() <= kWaits : gain >= -kMaxLoss;
   return good ? Verdict::keep : Verdict::take_back;
 }
 
@@ -105,10 +105,10 @@ TuningRule::Verdict TuningRule::verdict_on_more(const TuningWindow& since,
                                                 std::size_t windows) const {
   const double gain = since.rate() / trial_->rate - 1;
   const double promised = trial_->predicted / trial_->rate - 1;
-  if (gain >= kAsPromised * promised && gain >= kLeastGain) return Verdict::keep;
+  if (gain >= kAsPromised * promised && gain >= kMinGain) return Verdict::keep;
   if (gain < -kLossAtOnce && since.wait_share() > kWaits) return Verdict::take_back;
   if (windows < kMany) return Verdict::open;
-  const bool enough = gain >= std::clamp(kShareOfPromise * promised, kLeastGain, kGoodGain);
+  const bool enough = gain >= std::clamp(kShareOfPromise * promised, kMinGain, kGoodGain);
   return enough || since.wait_share() <= kWaits ? Verdict::keep : Verdict::take_back;
 }
 
@@ -171,7 +171,7 @@ std::optional<TuningChange> TuningRule::consider_more(const TuningWindow& recent
   if (short_of_cpus > kShortOfCpus && threads_ >= cpus) return {};
   const int wanted = std::min(cap, static_cast<int>(std::ceil(step_ * threads_)));
   const double predicted = model_.rate(wanted, cpus) * (1 - recent.idle_share(threads_));
-  if (wanted <= threads_ || predicted < kLeastPromise * recent.rate()) return {};
+  if (wanted <= threads_ || predicted < kMinPromise * recent.rate()) return {};
   const double blocked = costs.blocked_s / costs.thread_s();
   return begin(Direction::more, wanted, deeper, recent, predicted,
                fmt::format("the trainer waits {:.0f} % of the time; a worker waits for storage "
@@ -218,7 +218,7 @@ std::optional<TuningChange> TuningRule::consider_fewer(const TuningWindow& recen
   // If workers wait for storage, the time of a read depends on the number of workers.
   const bool blocks = model_.costs.blocked_s > 0.1 * model_.costs.cpu_s;
   if (cap >= threads_ || (blocks && cap > kFewer * threads_)) return {};
-  if (model_.rate(cap, cpus) < (1 - kMostLoss) * recent.rate()) return {};
+  if (model_.rate(cap, cpus) < (1 - kMaxLoss) * recent.rate()) return {};
   return begin(
       Direction::fewer_cpus, cap, open_, recent, recent.rate(),
       fmt::format("{:.1f} CPUs are left beside the {:.1f} that the rest of the process uses", cpus,

@@ -1,11 +1,11 @@
 #include "rewrite/convert/formats/example.h"
 
 #include <bit>
-#include <cstring>
 
 #include "base/crc32c.h"
 #include "data/source/arrays/array_fields.h"
 #include "rewrite/convert/formats/protobuf.h"
+#include "rewrite/convert/output_stream.h"
 
 namespace tundish {
 namespace {
@@ -26,13 +26,6 @@ bool is_float(ArrayElement element) {
          element == ArrayElement::float32;
 }
 
-template <class T>
-void append_word(std::string& out, T value) {
-  char bytes[sizeof value];
-  std::memcpy(bytes, &value, sizeof value);
-  out.append(bytes, sizeof value);
-}
-
 }  // namespace
 
 void Example::add_bytes(const std::string& name, std::string_view value) {
@@ -50,7 +43,7 @@ void Example::add_floats(const std::string& name, const ArrayType& type, Bytes e
   std::string packed;
   for (std::size_t at = 0; at < elements.size(); at += width) {
     const double value = element_as_double(type.element, &elements[at]);
-    append_word(packed, static_cast<float>(value));
+    append(packed, static_cast<float>(value));
   }
   features_[name] = feature(kFloatList, packed);
 }
@@ -93,14 +86,14 @@ std::string Example::serialize() const {
 
 std::string tfrecord_head(std::uint64_t bytes) {
   std::string out;
-  append_word(out, bytes);
-  append_word(out, mask_crc(crc32c(std::as_bytes(std::span(out)))));
+  append(out, bytes);
+  append(out, mask_crc(crc32c(std::as_bytes(std::span(out)))));
   return out;
 }
 
 std::string tfrecord_tail(std::string_view message) {
   std::string out;
-  append_word(out, mask_crc(crc32c(std::as_bytes(std::span(message)))));
+  append(out, mask_crc(crc32c(std::as_bytes(std::span(message)))));
   return out;
 }
 

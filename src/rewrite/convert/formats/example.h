@@ -22,7 +22,7 @@ class Example {
   // Stores values exactly: floats of up to 32 bits as float_list, whole numbers of up to 63 bits
   // and booleans as int64_list, other types (float64, uint64) as their bytes, for
   // tf.io.decode_raw. An array with several sides also stores its shape in NAME/shape. So does an
-  // array whose shape varies: a reader must tell one value from an array of length 1.
+  // array whose shape varies: a reader must distinguish one value from an array of length 1.
   void add_array(const std::string& name, const ArrayType& type, Bytes elements, bool varies);
 
   // Returns the message. Features are sorted by name, so that the bytes are deterministic.

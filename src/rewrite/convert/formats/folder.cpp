@@ -1,5 +1,3 @@
-#include "rewrite/convert/formats/folder.h"
-
 #include <fmt/format.h>
 
 #include <optional>
@@ -7,6 +5,7 @@
 
 #include "base/interruption.h"
 #include "data/source/labels.h"
+#include "rewrite/convert/formats/writers.h"
 #include "rewrite/convert/list_csv.h"
 #include "rewrite/convert/output_folder.h"
 #include "rewrite/convert/sample_files.h"

@@ -1,4 +1,4 @@
-#include "rewrite/convert/formats/hdf5.h"
+#include "rewrite/convert/formats/writers.h"
 
 #ifdef TUNDISH_HDF5
 #include <fmt/format.h>

@@ -1,11 +1,10 @@
-#include "rewrite/convert/formats/lmdb.h"
-
 #include <fmt/format.h>
 
 #include "data/source/names.h"
 #include "rewrite/convert/formats/caffe_datum_message.h"
 #include "rewrite/convert/formats/lmdb_tree_writer.h"
 #include "rewrite/convert/formats/protobuf.h"
+#include "rewrite/convert/formats/writers.h"
 #include "rewrite/convert/npy_elements.h"
 #include "rewrite/convert/raw_image.h"
 #include "rewrite/convert/target_folder.h"

@@ -16,13 +16,6 @@ constexpr std::uint64_t kNoPage = ~std::uint64_t{0};
 // The value of a larger entry gets its own pages, so that at least two entries fit into a page.
 constexpr std::size_t kMaxNode = (((kPage - kHead) / 2) & ~std::size_t{1}) - 2;
 
-template <class T>
-void append(std::string& out, T value) {
-  char bytes[sizeof value];
-  std::memcpy(bytes, &value, sizeof value);
-  out.append(bytes, sizeof value);
-}
-
 std::string page_head(std::uint64_t number, std::uint16_t flags, std::uint32_t bounds) {
   std::string out;
   append(out, number);

@@ -1,5 +1,3 @@
-#include "rewrite/convert/formats/npy.h"
-
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -10,6 +8,7 @@
 #include "data/source/formats/npy_arrays.h"
 #include "data/source/names.h"
 #include "rewrite/convert/field_file_names.h"
+#include "rewrite/convert/formats/writers.h"
 #include "rewrite/convert/npy_elements.h"
 #include "rewrite/convert/output_stream.h"
 #include "rewrite/convert/target_folder.h"

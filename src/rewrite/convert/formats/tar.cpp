@@ -1,5 +1,3 @@
-#include "rewrite/convert/formats/tar.h"
-
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <xxhash.h>
@@ -9,6 +7,7 @@
 
 #include "data/source/labels.h"
 #include "rewrite/convert/formats/tar_header.h"
+#include "rewrite/convert/formats/writers.h"
 #include "rewrite/convert/output_folder.h"
 #include "rewrite/convert/sample_files.h"
 #include "rewrite/convert/sharded_output.h"

@@ -1,5 +1,3 @@
-#include "rewrite/convert/formats/tfrecord.h"
-
 #include <fmt/format.h>
 
 #include <cstring>
@@ -8,6 +6,7 @@
 #include "data/source/labels.h"
 #include "rewrite/convert/formats/example.h"
 #include "rewrite/convert/formats/protobuf.h"
+#include "rewrite/convert/formats/writers.h"
 #include "rewrite/convert/image_ending.h"
 #include "rewrite/convert/npy_elements.h"
 #include "rewrite/convert/raw_image.h"

@@ -90,6 +90,6 @@ class LayersFacts:
     steps: int
     outside_s: float  # backward of operations outside modules
     total_s: float
-    counting_failed: str
+    counts_missing_reason: str
     roof: RoofFacts
     rows: list[LayerFacts]

@@ -26,11 +26,11 @@ _HOOKS_S = 40e-6  # estimated host overhead per module
 
 
 class LayerProfile:
-    """Measures layers by start(), step_ended() after each step and stop(). Never raises; see `why`."""
+    """Measures layers by start(), step_ended() after each step and stop(). Never raises; see `missing_reason`."""
 
     def __init__(self) -> None:
         self.result: LayersFacts | None = None
-        self.why = ""
+        self.missing_reason = ""
         self._tracker: Tracker | None = None
         self._counter: Any = None
         self._steps: list[Seconds] = []
@@ -52,12 +52,12 @@ class LayerProfile:
         call belongs to the training step.
         """
         try:
-            self.why = refusal_reason(model)
-            if not self.why:
+            self.missing_reason = refusal_reason(model)
+            if not self.missing_reason:
                 self._start(model, thread, host_s, is_in_step)
         except Exception as error:
             self._fail(error)
-        return not self.why
+        return not self.missing_reason
 
     def _start(
         self, model: Any, thread: int, host_s: float, is_in_step: Callable[[], bool]
@@ -68,7 +68,7 @@ class LayerProfile:
         first = next(model.parameters(), None)
         device = first.device if first is not None else torch.device("cpu")
         if device.type not in ("cpu", "cuda"):
-            self.why = (
+            self.missing_reason = (
                 f"the model is on {device.type}: layers can be measured on CPUs and NVIDIA GPUs"
             )
             return
@@ -117,13 +117,13 @@ class LayerProfile:
             return
         try:
             tracker.stop()
-            self.why = self.why or tracker.failed
+            self.missing_reason = self.missing_reason or tracker.failed
             steps = [seconds for seconds in self._steps if any(owner >= 0 for owner, _ in seconds)]
-            if not complete and not self.why:
-                self.why = "the script ended before the layers were measured"
-            elif not steps and not self.why:
-                self.why = "the model made no forward and backward pass in these steps"
-            if not self.why:
+            if not complete and not self.missing_reason:
+                self.missing_reason = "the script ended before the layers were measured"
+            elif not steps and not self.missing_reason:
+                self.missing_reason = "the model made no forward and backward pass in these steps"
+            if not self.missing_reason:
                 torch = sys.modules["torch"]
                 on_gpu = self._device.type == "cuda"
                 with torch.cuda.device(self._device) if on_gpu else nullcontext():
@@ -140,7 +140,7 @@ class LayerProfile:
             tracker.stop()
 
     def _fail(self, error: Exception) -> None:
-        self.why = f"{type(error).__name__}: {error}"
+        self.missing_reason = f"{type(error).__name__}: {error}"
         self.abandon()
 
     def _result(self, tracker: Tracker, steps: list[Seconds]) -> LayersFacts:
@@ -159,7 +159,7 @@ class LayerProfile:
             steps=len(steps),
             outside_s=_median_s(steps, OUTSIDE, True),
             total_s=median(sum(step.values()) for step in steps),
-            counting_failed=self._counter.failed,
+            counts_missing_reason=self._counter.failed,
             roof=measure_roof(self._device, needed),
             rows=rows,
         )

@@ -17,9 +17,9 @@ from types import FrameType
 from typing import Any
 
 from ...._process.code_origin import is_user_file
-from ...._process.random_state import loader_random_state
 from ..clocks.blocked_clock import BlockedClock
 from ..facts import Kind, SampleFacts, SampleRow
+from .own_generators import LoadingState
 from .row_kinds import classify_call
 
 MOST_SAMPLES = 32
@@ -63,13 +63,18 @@ class CallTimes:
         self._open: list[tuple[Any, tuple[str, ...], str, Kind, tuple[float, float]]] = []
 
     def __enter__(self) -> CallTimes:
-        before = sys.getprofile()  # the script's; one of C, such as cProfile's, cannot be set again
-        self._before = before if callable(before) else None
-        sys.setprofile(self._on_event)
+        self._before = sys.getprofile()  # the script's
+        if self._may_replace():
+            sys.setprofile(self._on_event)
         return self
 
     def __exit__(self, *ignored: Any) -> None:
-        sys.setprofile(self._before)
+        if self._may_replace():
+            sys.setprofile(self._before)
+
+    def _may_replace(self) -> bool:
+        """Whether the script's profiler can be set again: one written in C, as cProfile, cannot."""
+        return self._before is None or callable(self._before)
 
     def _on_event(self, frame: FrameType, event: str, arg: Any) -> None:
         if event == "call":
@@ -120,7 +125,7 @@ def profile_dataset(loader: Any, most_s: float) -> SampleFacts:
     imports modules and opens files, which workers have already done.
     """
     dataset = copy.copy(loader.dataset)
-    state = loader_random_state(loader)
+    state = LoadingState(loader)
     clock = BlockedClock()
     try:
         size = _samples_per_batch(loader)
@@ -201,7 +206,7 @@ def _collates(loader: Any) -> bool:
 def _sample_function(dataset: Any) -> Callable[[int], tuple[int, Any]]:
     """Returns a function that makes a list of one sample, or all requested ones in one call.
 
-    __getitems__() makes all of them. It may return anything that the collate function accepts.
+    __getitems__() makes all requested samples. It may return anything that the collate function accepts.
     """
     iterable = sys.modules["torch"].utils.data.IterableDataset
     has_items = hasattr(type(dataset), "__getitem__") and hasattr(type(dataset), "__len__")

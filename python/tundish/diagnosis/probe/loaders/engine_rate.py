@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...._process.random_state import loader_random_state
 from ..facts import EngineFacts
+from .own_generators import LoadingState
 
 MOST_BATCHES = 40  # batches to time
 
@@ -21,7 +21,7 @@ def engine_rate(loader: Any, most_s: float) -> EngineFacts | None:
         return None
     from tundish.dropin.accelerate import accelerate  # the script's tundish package, not this one
 
-    state = loader_random_state(loader)
+    state = LoadingState(loader)
     try:
         with _silent():
             ours = accelerate(loader)

@@ -67,7 +67,10 @@ def dataset_name(loader: Any) -> str:
 
 
 def wait_until_filled(iterator: Any, most_s: float = 3.0) -> None:
-    """Waits until torch's workers have prefetched all batches, so that they are idle in the replay."""
+    """Waits until torch's workers have prefetched all batches.
+
+    They are then idle in the steps with cached batches.
+    """
     deadline = time.monotonic() + most_s
     results = getattr(iterator, "_worker_result_queue", None)
     pinned: Any = getattr(iterator, "_data_queue", None)

@@ -7,6 +7,7 @@ a profile.py of the script.
 from __future__ import annotations
 
 import _lsprof
+import sys
 import threading
 from typing import Any
 
@@ -30,6 +31,8 @@ class FunctionTimes:
         self._threads = 1
 
     def start(self, watch: Any) -> None:
+        if sys.getprofile() is not None:  # it would be replaced
+            raise RuntimeError("the script uses a profiler itself")
         self._profile = _lsprof.Profiler()
         self._threads = threading.active_count()
         self._profile.enable()

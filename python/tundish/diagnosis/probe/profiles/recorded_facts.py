@@ -52,7 +52,7 @@ class MemoryCurve:
 class LongLivedFacts:
     """Tensors of one line that outlive their step."""
 
-    why: str
+    reason: str
     file: str
     line: int
     text: str
@@ -89,7 +89,7 @@ class MemoryFacts:
     long_lived: list[LongLivedFacts]
     notes: list[str]
     predicted: PredictedMemory | None = None
-    predicted_failed: str = ""
+    predicted_missing_reason: str = ""
 
 
 @dataclass(frozen=True)

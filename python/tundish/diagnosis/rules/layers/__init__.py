@@ -23,7 +23,7 @@ def check_layers(facts: LayersFacts | None) -> list[FindingJson]:
             "check": check.id,
             "level": check.level,
             "text": finding.text,
-            "remedy": finding.remedy,
+            "fix": finding.fix,
             "page": check.page,
             "seconds": finding.seconds,
         }

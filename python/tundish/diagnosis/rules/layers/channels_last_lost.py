@@ -49,7 +49,7 @@ CHECK = LayerCheck(
     id="channels-last-lost",
     title="layers that leave channels_last",
     level="warning",
-    why="Convolutions of a channels_last model compute in NHWC. An NCHW input or an NCHW layer in between costs a copy into the other layout, and "
+    reason="Convolutions of a channels_last model compute in NHWC. An NCHW input or an NCHW layer in between costs a copy into the other layout, and "
     "another copy of its gradient. The cost is the size of these copies at the measured copy rate.",
     find=find,
 )

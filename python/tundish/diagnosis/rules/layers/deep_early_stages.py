@@ -46,7 +46,7 @@ CHECK = LayerCheck(
     id="deep-early-stages",
     title="more blocks in early stages than in late ones",
     level="warning",
-    why="Second rule of TRT-ViT: shallow early stages and deep late stages are more accurate for the same time, because a block at a fine resolution costs "
+    reason="Second rule of TRT-ViT: shallow early stages and deep late stages are more accurate for the same time, because a block at a fine resolution costs "
     "several times as much as a late one. The cost is the time of attention and convolutions in the fine stages. Applies only to models with attention.",
     find=find,
 )

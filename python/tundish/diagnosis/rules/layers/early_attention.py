@@ -36,7 +36,7 @@ CHECK = LayerCheck(
     id="early-attention",
     title="attention in an early stage",
     level="warning",
-    why="First rule of TRT-ViT: transformer blocks belong in the late stages of a hybrid model. Attention over N positions costs N squared, and an "
+    reason="First rule of TRT-ViT: transformer blocks belong in the late stages of a hybrid model. Attention over N positions costs N squared, and an "
     "early stage has four times as many positions as the next. The cost is the time of these attention layers.",
     find=find,
 )

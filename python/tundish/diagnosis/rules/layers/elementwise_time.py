@@ -34,7 +34,7 @@ CHECK = LayerCheck(
     id="elementwise-time",
     title="element-wise operations take a quarter of the time",
     level="warning",
-    why="Rule G4 of ShuffleNetV2: activations, additions and dropout have hardly any FLOPs, but read and write whole activations. The cost is "
+    reason="Rule G4 of ShuffleNetV2: activations, additions and dropout have hardly any FLOPs, but read and write whole activations. The cost is "
     "their time, most of which a compiler saves by fusing them with the previous layer. Modules that only add or multiply count too.",
     find=find,
 )

@@ -46,7 +46,7 @@ CHECK = LayerCheck(
     id="grouped-convolution",
     title="grouped convolutions that are slow for their FLOPs",
     level="warning",
-    why="Rule G2 of ShuffleNetV2: at equal FLOPs, more groups mean more channels, more bytes and less work per byte. Depthwise "
+    reason="Rule G2 of ShuffleNetV2: at equal FLOPs, more groups mean more channels, more bytes and less work per byte. Depthwise "
     "convolutions are the extreme case. The cost is their time beyond the time of the same FLOPs in the model's other layers.",
     find=find,
 )

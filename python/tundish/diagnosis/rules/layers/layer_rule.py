@@ -13,7 +13,7 @@ class SlowLayers:
     """A finding. `seconds`: cost per step, or None if unknown."""
 
     text: str
-    remedy: str
+    fix: str
     seconds: float | None
 
 
@@ -27,7 +27,7 @@ class LayerCheck:
     id: str
     title: str
     level: str
-    why: str
+    reason: str
     find: Callable[[MeasuredLayers], Iterable[SlowLayers]]
 
     @property

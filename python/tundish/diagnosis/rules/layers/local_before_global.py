@@ -34,7 +34,7 @@ CHECK = LayerCheck(
     id="local-before-global",
     title="a convolution before the attention of its block",
     level="note",
-    why="Fourth rule of TRT-ViT: a block that mixes globally first and locally afterwards is more accurate in the same time. Only a training run "
+    reason="Fourth rule of TRT-ViT: a block that mixes globally first and locally afterwards is more accurate in the same time. Only a training run "
     "shows the benefit.",
     find=find,
 )

@@ -48,8 +48,8 @@ CHECK = LayerCheck(
     id="parallel-branches",
     title="many small branches instead of one layer",
     level="warning",
-    why="Rule G3 of ShuffleNetV2: fragmentation reduces parallelism. Three or more modules with weights and the same input run one "
-    "after another, and each is too small to fill the machine. The cost is their time beyond the roof. A layer with all channels "
+    reason="Rule G3 of ShuffleNetV2: fragmentation reduces parallelism. Three or more modules with weights and the same input run one "
+    "after another, and each is too small to fill the machine. The cost is their time beyond the roof, the shortest possible time. A layer with all channels "
     "comes closer to the roof; it cannot save more than this cost.",
     find=find,
 )

@@ -33,7 +33,7 @@ CHECK = LayerCheck(
     id="pure-transformer-blocks",
     title="blocks with only attention in a hybrid model",
     level="note",
-    why="Third rule of TRT-ViT: a block that mixes attention and a bottleneck convolution is more accurate for its time than a pure transformer "
+    reason="Third rule of TRT-ViT: a block that mixes attention and a bottleneck convolution is more accurate for its time than a pure transformer "
     "block. Only a training run shows the benefit.",
     find=find,
 )

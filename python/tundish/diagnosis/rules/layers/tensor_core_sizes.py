@@ -39,7 +39,7 @@ CHECK = LayerCheck(
     id="tensor-core-sizes",
     title="sizes that are not multiples of 8",
     level="warning",
-    why="Tensor Cores process float16 and bfloat16 in groups of 8, and TF32 in groups of 4; other sizes use slower kernels. The slowest such "
+    reason="Tensor Cores process float16 and bfloat16 in groups of 8, and TF32 in groups of 4; other sizes use slower kernels. The slowest such "
     "layers are timed on the GPU, as they are and padded to the next multiple. Layers that gain nothing are not reported.",
     find=find,
 )

@@ -50,8 +50,8 @@ CHECK = LayerCheck(
     id="tensor-core-type",
     title="matrix operations without Tensor Cores",
     level="warning",
-    why="Tensor Cores compute float16, bfloat16 and TF32. torch uses TF32 for convolutions, but only on request for matrix products. The slowest "
+    reason="Tensor Cores compute float16, bfloat16 and TF32. torch uses TF32 for convolutions, but only on request for matrix products. The slowest "
     "such layers are timed on the GPU, as they are and under bfloat16 autocast including conversions. Layers that gain nothing "
-    "are not reported. For other layers, the cost is estimated from the roof of bfloat16: at best.",
+    "are not reported. For other layers, the cost is estimated from the roof of bfloat16, which is the best case.",
     find=find,
 )

@@ -46,7 +46,7 @@ CHECK = LayerCheck(
     id="unequal-channels",
     title="1 x 1 convolutions with unequal widths",
     level="warning",
-    why="Rule G1 of ShuffleNetV2: at equal FLOPs, a 1 x 1 convolution moves the fewest bytes if its input and output have the same number of "
-    "channels. Only layers that wait for memory are reported. The cost is the share of bytes above equal widths.",
+    reason="Rule G1 of ShuffleNetV2: at equal FLOPs, a 1 x 1 convolution moves the fewest bytes if its input and output have the same number of "
+    "channels. Only layers that wait for memory are reported. The cost is the time of the bytes that equal widths would save.",
     find=find,
 )

@@ -21,7 +21,7 @@ def check_run(facts: Facts) -> list[FindingJson]:
             "check": check.id,
             "level": check.level,
             "text": finding.text,
-            "remedy": finding.remedy,
+            "fix": finding.fix,
             "page": check.page,
             "seconds": None,
         }

@@ -23,6 +23,6 @@ CHECK = RunningCheck(
     id="benchmark-many-shapes",
     title="cudnn.benchmark with changing shapes",
     level="warning",
-    why="cuDNN benchmarks its algorithms again for every new shape, which costs more than the best algorithm saves.",
+    reason="cuDNN benchmarks its algorithms again for every new shape, which costs more than the best algorithm saves.",
     find=find,
 )

@@ -22,6 +22,6 @@ CHECK = RunningCheck(
     id="double-precision",
     title="the model or the batches use float64",
     level="warning",
-    why="Training GPUs compute float64 at a fraction of the float32 rate, and float64 needs twice the memory. It usually comes from NumPy.",
+    reason="Training GPUs compute float64 at a fraction of the float32 rate, and float64 needs twice the memory. It usually comes from NumPy.",
     find=find,
 )

@@ -34,7 +34,7 @@ CHECK = RunningCheck(
     id="evaluation-builds-graph",
     title="a validation without torch.no_grad()",
     level="warning",
-    why="Every activation is kept until the output is freed, which needs the memory of a training step, and time. "
+    reason="Every activation is kept until the output is freed, which needs the memory of a training step, and time. "
     "A line is reported if it calls the model in evaluation mode, or in training mode and no backward pass follows any of its calls.",
     find=find,
 )

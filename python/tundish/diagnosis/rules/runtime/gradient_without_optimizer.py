@@ -23,7 +23,7 @@ CHECK = RunningCheck(
     id="gradient-without-optimizer",
     title="gradients that no optimizer uses",
     level="warning",
-    why="Backward spends time and memory on frozen parameters that still require gradients. These gradients also accumulate without limit, "
+    reason="Backward spends time and memory on frozen parameters that still require gradients. These gradients also accumulate without limit, "
     "because the optimizer's zero_grad() does not clear them.",
     find=find,
 )

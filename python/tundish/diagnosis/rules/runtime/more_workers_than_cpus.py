@@ -24,7 +24,7 @@ CHECK = RunningCheck(
     id="more-workers-than-cpus",
     title="more worker processes than CPUs",
     level="warning",
-    why="Workers compete with each other and with the training loop for CPUs, and each holds batches and a copy of the dataset. The CPU "
+    reason="Workers compete with each other and with the training loop for CPUs, and each holds batches and a copy of the dataset. The CPU "
     "quota of a container counts. Workers that mostly wait for a disk or a network are not reported.",
     find=find,
 )

@@ -23,7 +23,7 @@ CHECK = RunningCheck(
     id="never-called-module",
     title="a module with parameters is never called",
     level="warning",
-    why="The unused parameters take memory on the GPU, in the optimizer and in every checkpoint. DistributedDataParallel fails with an "
+    reason="The unused parameters take memory on the GPU, in the optimizer and in every checkpoint. DistributedDataParallel fails with an "
     "error about parameters without gradients. Modules whose parameters are used without a call have a gradient and are not reported.",
     find=find,
 )

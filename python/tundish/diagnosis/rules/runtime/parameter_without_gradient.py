@@ -23,7 +23,7 @@ CHECK = RunningCheck(
     id="parameter-without-gradient",
     title="a parameter never gets a gradient",
     level="warning",
-    why="The parameter does not learn although it requires a gradient: an output is detached, computed under no_grad(), or not part "
+    reason="The parameter does not learn although it requires a gradient: an output is detached, computed under no_grad(), or not part "
     "of the loss.",
     find=find,
 )

@@ -13,7 +13,7 @@ class RuntimeFinding:
     """One finding. `file` is "" if no single line is responsible."""
 
     text: str
-    remedy: str
+    fix: str
     file: str = ""
     line: int = 0
 
@@ -28,7 +28,7 @@ class RunningCheck:
     id: str
     title: str
     level: str
-    why: str
+    reason: str
     find: Callable[[Facts, ObservedFacts], Iterable[RuntimeFinding]]
 
     @property

@@ -17,7 +17,7 @@ class Found:
 
     node: ast.AST
     text: str
-    remedy: str
+    fix: str
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Check:
     id: str
     title: str
     level: str
-    why: str
-    remedy: str
+    reason: str
+    fix: str
     before: str  # example lines that are found
     after: str  # the same lines fixed
     find: Callable[[Script], Iterable[Found]]

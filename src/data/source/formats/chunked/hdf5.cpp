@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kName = "HDF5";
 constexpr const char* kIndexName = "hdf5";
-constexpr std::uint32_t kIndexVersion = 4;
+constexpr std::uint32_t kIndexVersion = 5;
 
 class Hdf5Loader : public ChunkLoader {
  public:

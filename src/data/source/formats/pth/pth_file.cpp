@@ -33,11 +33,19 @@ void unpickle(PthFile& out, const ByteStore& store) {
   fail(*fault, store);
 }
 
+// After torch.serialization.set_crc32_options(False), torch.save writes 0 for every checksum.
+void find_missing_checksums(std::vector<ZipMember>& members) {
+  const bool has_any = std::any_of(members.begin(), members.end(),
+                                   [](const ZipMember& member) { return member.crc != 0; });
+  for (ZipMember& member : members) member.has_crc = has_any;
+}
+
 // Reads NAME/data.pkl, NAME/data/KEY, NAME/byteorder.
 void read_zip(PthFile& out, std::uint64_t& left) {
   const ByteStore& store = *out.store;
   std::vector<ZipMember> members;
   if (const auto fault = read_zip_directory(members, store, kPthFormat)) fail(*fault, store);
+  find_missing_checksums(members);
   const auto main = std::find_if(members.begin(), members.end(), [](const ZipMember& member) {
     return member.name.ends_with("/data.pkl") &&
            member.name.find('/') == member.name.size() - sizeof "data.pkl";

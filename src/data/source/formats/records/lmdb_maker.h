@@ -18,7 +18,7 @@ class LmdbMaker {
     std::uint16_t flags = 0;
   };
 
-  // Writes both heads; the second is newer. The first page added next is page 2.
+  // Writes both heads (meta pages); the second is newer. The first page added next is page 2.
   LmdbMaker(std::uint64_t entries, std::uint64_t root, std::uint64_t last_page) {
     for (std::uint64_t number : {0u, 1u}) {
       std::string page(kPage, '\0');

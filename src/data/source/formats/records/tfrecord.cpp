@@ -285,10 +285,15 @@ OpenedFiles open_described(const std::string& path, const std::vector<std::strin
   const auto all = decide_layout(path, survey, options, true);
   const auto fewer = decide_layout(path, survey, options, false);
   if (all->text() == fewer->text()) return *open_files(all, files, prefixes, true);
-  if (auto known = open_files(all, files, prefixes, false)) return *known;
+  const auto are_told = [](const OpenedFiles& opened) {
+    return opened.named && opened.why_no_classes.empty();
+  };
+  // Indexes with these fields may be of an opening with other files, which repeat names.
+  if (auto known = open_files(all, files, prefixes, false); known && !are_told(*known)) {
+    return *known;
+  }
   OpenedFiles out = *open_files(fewer, files, prefixes, true);
-  if (out.named && out.why_no_classes.empty()) return out;
-  return *open_files(all, files, prefixes, true);
+  return are_told(out) ? out : *open_files(all, files, prefixes, true);
 }
 
 std::shared_ptr<const Source> open_all(const std::string& path,

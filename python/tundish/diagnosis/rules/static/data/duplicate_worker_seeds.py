@@ -103,10 +103,10 @@ CHECK = Check(
     id="duplicate-worker-seeds",
     title="all workers draw the same random numbers",
     level="error",
-    why="A generator created before the workers start is copied into each worker in the same state: several "
+    reason="A generator created before the workers start is copied into each worker in the same state: several "
     "samples of a batch get the same augmentation, and with new workers every epoch repeats the previous one. "
     "(torch 1.9 and later seed np.random, random and torch per worker, but not your own generators.)",
-    remedy="Create or seed the generator in worker_init_fn from torch.initial_seed(), or draw from torch.rand. "
+    fix="Create or seed the generator in worker_init_fn from torch.initial_seed(), or draw from torch.rand. "
     "tundish.Loader derives random numbers from seed, epoch and position.",
     before="self.rng = np.random.default_rng(0)  # in __init__\nself.rng.random()  # in __getitem__",
     after="def seed_worker(worker):\n"

@@ -56,9 +56,9 @@ CHECK = Check(
     id="engine-transforms",
     title="transforms that Tundish has in C++",
     level="note",
-    why="torchvision transforms Pillow images in Python worker processes. Tundish decodes and transforms "
+    reason="torchvision transforms Pillow images in Python worker processes. Tundish decodes and transforms "
     "them on C++ threads, with Pillow's pixels.",
-    remedy="Pack the folder once and train from the pack: docs/migrate-from-dataloader.md.",
+    fix="Pack the folder once and train from the pack: docs/migrate-from-dataloader.md.",
     before="augment = transforms.Compose([transforms.RandomResizedCrop(224), transforms.ToTensor()])\n"
     'data = ImageFolder("photos", augment)',
     after='tundish.Loader("train.tnd", batch_size=64, transforms=[T.RandomResizedCrop(224), T.Normalize()])',

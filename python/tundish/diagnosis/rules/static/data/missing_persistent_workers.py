@@ -31,9 +31,9 @@ CHECK = Check(
     id="missing-persistent-workers",
     title="worker processes are restarted in every epoch",
     level="warning",
-    why="Training waits while processes start, receive the dataset and fill their queues. Spawned processes also "
+    reason="Training waits while processes start, receive the dataset and fill their queues. Spawned processes also "
     "import torch again.",
-    remedy="persistent_workers=True keeps the workers. A dataset that changes between epochs needs new workers.",
+    fix="persistent_workers=True keeps the workers. A dataset that changes between epochs needs new workers.",
     before="loader = DataLoader(dataset, batch_size=64, num_workers=8)\n"
     "for epoch in range(90):\n    for x, y in loader:\n        ...",
     after="loader = DataLoader(dataset, batch_size=64, num_workers=8, persistent_workers=True)",

@@ -80,8 +80,8 @@ CHECK = Check(
     id="missing-pin-memory",
     title="a training loader without pin_memory=True",
     level="warning",
-    why="From pinned memory, the GPU copies a batch at the full PCIe rate while other work continues.",
-    remedy="Set pin_memory=True in the DataLoader and non_blocking=True in the copy.",
+    reason="From pinned memory, the GPU copies a batch at the full PCIe rate while other work continues.",
+    fix="Set pin_memory=True in the DataLoader and non_blocking=True in the copy.",
     before="loader = DataLoader(dataset, batch_size=64)\nfor x, y in loader:\n    x = x.to(device)",
     after="loader = DataLoader(dataset, batch_size=64, pin_memory=True)\n"
     "for x, y in loader:\n    x = x.to(device, non_blocking=True)",

@@ -66,9 +66,9 @@ CHECK = Check(
     id="numpy-copied",
     title="an array is copied although its memory could be shared",
     level="warning",
-    why="torch.tensor() always copies. For an image or a spectrogram in __getitem__, this is an additional pass over "
+    reason="torch.tensor() always copies. For an image or a spectrogram in __getitem__, this is an additional pass over "
     "memory per sample.",
-    remedy="Use torch.from_numpy(array) or torch.as_tensor(array), which share the memory.",
+    fix="Use torch.from_numpy(array) or torch.as_tensor(array), which share the memory.",
     before="return torch.tensor(np.load(path)), label",
     after="return torch.from_numpy(np.load(path)), label",
     find=find,

@@ -30,9 +30,9 @@ CHECK = Check(
     id="pageable-non-blocking",
     title="non_blocking=True without pin_memory=True",
     level="warning",
-    why="Only copies from pinned memory are asynchronous. From pageable memory, the CPU first copies into a "
+    reason="Only copies from pinned memory are asynchronous. From pageable memory, the CPU first copies into a "
     "pinned buffer of the driver and waits.",
-    remedy="Add pin_memory=True to the DataLoader.",
+    fix="Add pin_memory=True to the DataLoader.",
     before="loader = DataLoader(dataset, batch_size=64)\n"
     "for x, y in loader:\n    x = x.to(device, non_blocking=True)",
     after="loader = DataLoader(dataset, batch_size=64, pin_memory=True)",

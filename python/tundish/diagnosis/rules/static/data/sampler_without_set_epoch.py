@@ -47,9 +47,9 @@ CHECK = Check(
     id="sampler-without-set-epoch",
     title="DistributedSampler shuffles once",
     level="error",
-    why="DistributedSampler derives its order from the seed and the epoch set by set_epoch(). Without the call, "
+    reason="DistributedSampler derives its order from the seed and the epoch set by set_epoch(). Without the call, "
     "the epoch is always 0, so batches repeat.",
-    remedy="Call sampler.set_epoch(epoch) at the beginning of each epoch.",
+    fix="Call sampler.set_epoch(epoch) at the beginning of each epoch.",
     before="sampler = DistributedSampler(dataset)\nfor epoch in range(90):\n    for x, y in loader:\n        ...",
     after="for epoch in range(90):\n    sampler.set_epoch(epoch)\n    for x, y in loader:\n        ...",
     find=find,

@@ -29,9 +29,9 @@ CHECK = Check(
     id="anomaly-detection",
     title="anomaly detection is on",
     level="warning",
-    why="Anomaly detection records a Python traceback for every operation and tests every gradient for NaN, each with a wait for the GPU. "
+    reason="Anomaly detection records a Python traceback for every operation and tests every gradient for NaN, each with a wait for the GPU. "
     "Training takes several times as long.",
-    remedy="Remove it, or enable it by an option.",
+    fix="Remove it, or enable it by an option.",
     before="torch.autograd.set_detect_anomaly(True)",
     after="torch.autograd.set_detect_anomaly(options.debug)",
     find=find,

@@ -56,9 +56,9 @@ CHECK = Check(
     id="cat-grows",
     title="a tensor grows by torch.cat in a loop",
     level="warning",
-    why="Each torch.cat allocates and copies the whole result: the work grows with the square of the number of "
+    reason="Each torch.cat allocates and copies the whole result: the work grows with the square of the number of "
     "batches, and two copies are in memory at the same time.",
-    remedy="Append the parts to a list and join them once, after the loop.",
+    fix="Append the parts to a list and join them once, after the loop.",
     before="for x, y in loader:\n    scores = torch.cat([scores, model(x)])",
     after="for x, y in loader:\n    parts.append(model(x))\nscores = torch.cat(parts)",
     find=find,

@@ -40,9 +40,9 @@ CHECK = Check(
     id="cpu-in-loop",
     title="a tensor is copied to the CPU in every step",
     level="warning",
-    why="A copy to the CPU waits until the GPU has computed the tensor, and the GPU is idle until the CPU has "
+    reason="A copy to the CPU waits until the GPU has computed the tensor, and the GPU is idle until the CPU has "
     "queued new work.",
-    remedy="Keep results on the GPU with .detach() and copy them once, after the loop.",
+    fix="Keep results on the GPU with .detach() and copy them once, after the loop.",
     before="predictions.append(logits.cpu())",
     after="predictions.append(logits.detach())  # torch.cat(predictions).cpu() after the loop",
     find=find,

@@ -58,8 +58,8 @@ CHECK = Check(
     id="created-on-cpu",
     title="a tensor is created on the CPU and moved in every step",
     level="warning",
-    why="The CPU fills the memory, then copies it over PCIe from unpinned memory, and waits for the copy.",
-    remedy="Pass the device to the function that creates the tensor. A conversion is kept: torch.ones(8).to(device, torch.bool) becomes "
+    reason="The CPU fills the memory, then copies it over PCIe from unpinned memory, and waits for the copy.",
+    fix="Pass the device to the function that creates the tensor. A conversion is kept: torch.ones(8).to(device, torch.bool) becomes "
     "torch.ones(8, device=device).to(torch.bool). Random numbers then come from the GPU's generator and differ for the same seed.",
     before="noise = torch.randn(64, 100).cuda()",
     after='noise = torch.randn(64, 100, device="cuda")',

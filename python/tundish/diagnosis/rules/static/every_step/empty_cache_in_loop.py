@@ -22,9 +22,9 @@ CHECK = Check(
     id="empty-cache-in-loop",
     title="empty_cache() in every step",
     level="warning",
-    why="torch keeps freed memory and reuses it at no cost. empty_cache() returns it by cudaFree, which waits for "
+    reason="torch keeps freed memory and reuses it at no cost. empty_cache() returns it by cudaFree, which waits for "
     "the GPU, and the next step pays for cudaMalloc. It does not make more memory available to torch.",
-    remedy="Remove it. If memory runs out, use a smaller batch or activation checkpointing.",
+    fix="Remove it. If memory runs out, use a smaller batch or activation checkpointing.",
     before="optimizer.step()\ntorch.cuda.empty_cache()",
     after="optimizer.step()",
     find=find,

@@ -22,9 +22,9 @@ CHECK = Check(
     id="gc-in-loop",
     title="gc.collect() in every step",
     level="warning",
-    why="A full collection visits every Python object, which takes tens to hundreds of milliseconds in a process that has "
+    reason="A full collection visits every Python object, which takes tens to hundreds of milliseconds in a process that has "
     "imported torch. Tensors are freed by reference counting without it.",
-    remedy="Remove it, or call it once per epoch.",
+    fix="Remove it, or call it once per epoch.",
     before="loss.backward()\ngc.collect()",
     after="loss.backward()",
     find=find,

@@ -48,9 +48,9 @@ def _is_needed(script: Script, call: ast.Call) -> bool:
         return _controls_code(script, call)
     name = parent.targets[0].id
     return any(
-        node.id == name and isinstance(node.ctx, ast.Load) and _controls_code(script, node)
+        _controls_code(script, node) and script.loops.step_region(node) is not None
         for node in script.inside(script.function(call), ast.Name)
-        if script.loops.step_region(node) is not None
+        if node.id == name and isinstance(node.ctx, ast.Load)
     )
 
 
@@ -169,9 +169,9 @@ CHECK = Check(
     id="item-in-loop",
     title="a number is read from the GPU in every step",
     level="warning",
-    why="The CPU waits until the GPU has finished all queued work, and the GPU is then idle until the CPU "
+    reason="The CPU waits until the GPU has finished all queued work, and the GPU is then idle until the CPU "
     "has queued the next step. Without the wait, the CPU prepares steps ahead of the GPU.",
-    remedy="Keep the tensor with .detach() and read it every 50 steps, or once after the epoch. A running sum of float32 "
+    fix="Keep the tensor with .detach() and read it every 50 steps, or once after the epoch. A running sum of float32 "
     "tensors has a rounding error of about 1e-7 of the sum per step, unlike Python's float; .detach().double() is as precise as Python.",
     before="total += loss.item()",
     after="total += loss.detach()  # .item() once, after the epoch",

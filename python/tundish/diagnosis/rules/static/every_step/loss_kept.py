@@ -103,9 +103,9 @@ CHECK = Check(
     id="loss-kept",
     title="losses are kept with their graph",
     level="warning",
-    why="A loss holds the graph that computed it, so memory grows with every step. backward() frees the saved activations, "
+    reason="A loss holds the graph that computed it, so memory grows with every step. backward() frees the saved activations, "
     "but not the nodes of the graph and the tensors that they reference.",
-    remedy="Keep loss.detach(). Unlike .item(), it does not wait for the GPU.",
+    fix="Keep loss.detach(). Unlike .item(), it does not wait for the GPU.",
     before="total += loss",
     after="total += loss.detach()",
     find=find,

@@ -39,9 +39,9 @@ CHECK = Check(
     id="mask-in-loop",
     title="a tensor is indexed by a boolean mask in every step",
     level="warning",
-    why="x[mask] counts the true elements before it allocates the result, so the CPU waits for the GPU. The shape "
+    reason="x[mask] counts the true elements before it allocates the result, so the CPU waits for the GPU. The shape "
     "also changes from step to step.",
-    remedy="Multiply by the mask or use torch.where, and divide by mask.sum(). Writing x[mask] = 0 does not wait.",
+    fix="Multiply by the mask or use torch.where, and divide by mask.sum(). Writing x[mask] = 0 does not wait.",
     before="loss = per_pixel[labels != 255].mean()",
     after="loss = F.cross_entropy(logits, labels, ignore_index=255)",
     find=find,

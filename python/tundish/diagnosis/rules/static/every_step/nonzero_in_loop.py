@@ -63,8 +63,8 @@ CHECK = Check(
     id="nonzero-in-loop",
     title="an operation whose result has an unknown size",
     level="warning",
-    why="The size of the result must be known before its memory is allocated, so the CPU waits for the GPU.",
-    remedy="Use torch.where with three arguments, or multiply by the mask: the size stays the same. A mean over the selected "
+    reason="The size of the result must be known before its memory is allocated, so the CPU waits for the GPU.",
+    fix="Use torch.where with three arguments, or multiply by the mask: the size stays the same. A mean over the selected "
     "elements is the masked sum divided by mask.sum(), not by the number of elements.",
     before="index = (scores > 0.5).nonzero()",
     after="kept = torch.where(scores > 0.5, scores, 0)",

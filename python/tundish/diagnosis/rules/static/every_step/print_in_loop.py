@@ -52,9 +52,9 @@ CHECK = Check(
     id="print-in-loop",
     title="a tensor is printed in every step",
     level="warning",
-    why="The value of a tensor is known only when the GPU has computed it, so printing makes the CPU wait "
+    reason="The value of a tensor is known only when the GPU has computed it, so printing makes the CPU wait "
     "in every step.",
-    remedy="Print every 50 steps.",
+    fix="Print every 50 steps.",
     before='print("loss", loss)',
     after='if step % 50 == 0:\n    print("loss", loss.item())',
     find=find,

@@ -65,9 +65,9 @@ CHECK = Check(
     id="small-tensor-loop",
     title="a Python loop over the rows of a batch",
     level="warning",
-    why="A loop over 256 rows launches 256 times as many kernels, each of which uses a small part of the GPU. "
+    reason="A loop over 256 rows launches 256 times as many kernels, each of which uses a small part of the GPU. "
     "A launch costs microseconds of CPU time, however small the tensor is.",
-    remedy="Write the operation for the whole batch (dim=, broadcasting, einsum), or use torch.vmap.",
+    fix="Write the operation for the whole batch (dim=, broadcasting, einsum), or use torch.vmap.",
     before="y = torch.stack([torch.softmax(x[i], 0) for i in range(len(x))])",
     after="y = torch.softmax(x, 1)",
     find=find,

@@ -35,9 +35,9 @@ CHECK = Check(
     id="synchronize-in-loop",
     title="the CPU waits for the GPU in every step",
     level="warning",
-    why="The CPU queues steps ahead of the GPU. torch.cuda.synchronize() drains this queue, and the GPU is idle until "
+    reason="The CPU queues steps ahead of the GPU. torch.cuda.synchronize() drains this queue, and the GPU is idle until "
     "the CPU has launched new work.",
-    remedy="Remove it. It is needed only around time measurements.",
+    fix="Remove it. It is needed only around time measurements.",
     before="optimizer.step()\ntorch.cuda.synchronize()",
     after="optimizer.step()",
     find=find,

@@ -34,9 +34,9 @@ CHECK = Check(
     id="tensor-in-condition",
     title="an if depends on a tensor in every step",
     level="warning",
-    why="Python needs the value to choose the branch, so the CPU waits for the GPU as with .item(). torch.compile "
+    reason="Python needs the value to choose the branch, so the CPU waits for the GPU as with .item(). torch.compile "
     "also breaks its graph there.",
-    remedy="Use torch.where or a mask on the GPU, or test the value every 50 steps. GradScaler skips steps with "
+    fix="Use torch.where or a mask on the GPU, or test the value every 50 steps. GradScaler skips steps with "
     "inf or NaN without such a test.",
     before="if torch.isnan(loss):\n    continue",
     after="if step % 50 == 0 and torch.isnan(loss):\n    raise RuntimeError(step)",

@@ -88,9 +88,9 @@ CHECK = Check(
     id="zero-grad-memset",
     title="gradients are set to zero instead of None",
     level="warning",
-    why="Filling with zeros is a pass over all gradients, and the backward pass then accumulates instead of writing. "
+    reason="Filling with zeros is a pass over all gradients, and the backward pass then accumulates instead of writing. "
     "The memory also stays allocated during the forward pass.",
-    remedy="Call optimizer.zero_grad(): set_to_none=True is the default since torch 2.0. The optimizer then skips a parameter "
+    fix="Call optimizer.zero_grad(): set_to_none=True is the default since torch 2.0. The optimizer then skips a parameter "
     "without a gradient, whereas with a zero gradient momentum and weight decay still change it.",
     before="optimizer.zero_grad(set_to_none=False)",
     after="optimizer.zero_grad()",

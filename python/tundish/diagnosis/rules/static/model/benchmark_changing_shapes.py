@@ -54,9 +54,9 @@ CHECK = Check(
     id="benchmark-changing-shapes",
     title="cudnn.benchmark with changing sizes",
     level="warning",
-    why="cudnn.benchmark times all algorithms for the first batch of each size. With a new size in each step, it never "
+    reason="cudnn.benchmark times all algorithms for the first batch of each size. With a new size in each step, it never "
     "stops. Users measured seconds instead of milliseconds per step.",
-    remedy="Turn it off, or draw from a few sizes, each of which is benchmarked once.",
+    fix="Turn it off, or draw from a few sizes, each of which is benchmarked once.",
     before="torch.backends.cudnn.benchmark = True\n...\nx = F.interpolate(x, size=random.randint(320, 640))",
     after="torch.backends.cudnn.benchmark = True\n...\nx = F.interpolate(x, size=random.choice([320, 480, 640]))",
     find=find,

@@ -118,9 +118,9 @@ CHECK = Check(
     id="bias-before-norm",
     title="a bias before batch norm",
     level="warning",
-    why="Batch norm subtracts the mean of each channel, which removes any bias of the previous layer. The bias costs a "
+    reason="Batch norm subtracts the mean of each channel, which removes any bias of the previous layer. The bias costs a "
     "gradient, optimizer state and memory traffic in each step without any effect.",
-    remedy="Set bias=False in the layer before the norm. In an old checkpoint, subtract the bias from the norm's running_mean and "
+    fix="Set bias=False in the layer before the norm. In an old checkpoint, subtract the bias from the norm's running_mean and "
     "remove the key.",
     before="nn.Conv2d(64, 128, 3), nn.BatchNorm2d(128)",
     after="nn.Conv2d(64, 128, 3, bias=False), nn.BatchNorm2d(128)",

@@ -44,9 +44,9 @@ CHECK = Check(
     id="data-parallel",
     title="nn.DataParallel instead of DistributedDataParallel",
     level="warning",
-    why="In each step, one process copies the model to all GPUs, splits the batch, and collects outputs and gradients "
+    reason="In each step, one process copies the model to all GPUs, splits the batch, and collects outputs and gradients "
     "on the first GPU. DistributedDataParallel runs one process per GPU and overlaps an all-reduce with the backward pass.",
-    remedy="Use DistributedDataParallel with one process per GPU: docs/launch.md. torch recommends it even on one machine.",
+    fix="Use DistributedDataParallel with one process per GPU: docs/launch.md. torch recommends it even on one machine.",
     before="model = nn.DataParallel(model).cuda()",
     after="model = nn.parallel.DistributedDataParallel(model.cuda(local_rank))  # tundish run train.py",
     find=find,

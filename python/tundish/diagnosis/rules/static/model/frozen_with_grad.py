@@ -59,9 +59,9 @@ CHECK = Check(
     id="frozen-with-grad",
     title="gradients of frozen layers are computed",
     level="warning",
-    why="Parameters that are not passed to the optimizer never change, but the backward pass computes their "
+    reason="Parameters that are not passed to the optimizer never change, but the backward pass computes their "
     "gradients, keeps their activations, and accumulates the gradients from step to step.",
-    remedy="Call requires_grad_(False) on the frozen part before the optimizer is created.",
+    fix="Call requires_grad_(False) on the frozen part before the optimizer is created.",
     before="optimizer = SGD(model.fc.parameters(), lr=0.1)",
     after="model.requires_grad_(False)\nmodel.fc.requires_grad_(True)\n"
     "optimizer = SGD(model.fc.parameters(), lr=0.1)",

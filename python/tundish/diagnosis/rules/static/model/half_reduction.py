@@ -60,9 +60,9 @@ CHECK = Check(
     id="half-reduction",
     title="a sum in 16 bits",
     level="error",
-    why="The sum itself is stored in 16 bits: fp16 ends at 65,504, so 70,000 ones add up to inf; bf16 has 8 bits of "
+    reason="The sum itself is stored in 16 bits: fp16 ends at 65,504, so 70,000 ones add up to inf; bf16 has 8 bits of "
     "precision, so 257 is stored as 256.",
-    remedy="Reduce in 32 bits: x.sum(dtype=torch.float32). autocast does this automatically.",
+    fix="Reduce in 32 bits: x.sum(dtype=torch.float32). autocast does this automatically.",
     before="total = x.half().sum()",
     after="total = x.half().sum(dtype=torch.float32)",
     find=find,

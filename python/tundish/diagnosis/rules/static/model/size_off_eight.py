@@ -48,9 +48,9 @@ CHECK = Check(
     id="size-off-eight",
     title="a layer's size is not a multiple of 8",
     level="warning",
-    why="In 16 bits, Tensor Cores work on blocks of 8 values. For other sizes, the library pads the matrix or uses a "
+    reason="In 16 bits, Tensor Cores work on blocks of 8 values. For other sizes, the library pads the matrix or uses a "
     "slower kernel. A known example is a vocabulary of 50,257 instead of 50,304.",
-    remedy="Round the size up to a multiple of 8, or better 64.",
+    fix="Round the size up to a multiple of 8, or better 64.",
     before="self.head = nn.Linear(768, 50257)",
     after="self.head = nn.Linear(768, 50304)  # the last 47 classes never occur",
     find=find,

@@ -89,9 +89,9 @@ CHECK = Check(
     id="unused-module",
     title="a layer is created but never used",
     level="warning",
-    why="The layer is initialized, moved to the GPU, saved in every checkpoint and kept by the optimizer. "
+    reason="The layer is initialized, moved to the GPU, saved in every checkpoint and kept by the optimizer. "
     "DistributedDataParallel fails with an error about parameters without gradients.",
-    remedy="Remove it, or use it in forward().",
+    fix="Remove it, or use it in forward().",
     before="self.extra = nn.Linear(512, 512)  # forward() never reads self.extra",
     after="",
     find=find,

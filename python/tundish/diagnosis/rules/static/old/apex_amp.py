@@ -35,9 +35,9 @@ CHECK = Check(
     id="apex-amp",
     title="a part of Apex that was removed",
     level="warning",
-    why="Apex removed amp, its DistributedDataParallel, SyncBatchNorm and LARC in May 2025. torch has replacements for all but LARC "
+    reason="Apex removed amp, its DistributedDataParallel, SyncBatchNorm and LARC in May 2025. torch has replacements for all but LARC "
     "since 1.6, and tundish.optim.LARS is a fused LARS.",
-    remedy="Use torch.autocast and torch.amp.GradScaler, and torch's DistributedDataParallel and SyncBatchNorm.",
+    fix="Use torch.autocast and torch.amp.GradScaler, and torch's DistributedDataParallel and SyncBatchNorm.",
     before='from apex import amp\n\nmodel, optimizer = amp.initialize(model, optimizer, opt_level="O1")',
     after='with torch.autocast("cuda", torch.bfloat16):\n    loss = loss_fn(model(x), y)',
     find=find,

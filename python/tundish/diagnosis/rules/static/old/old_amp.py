@@ -61,8 +61,8 @@ CHECK = Check(
     id="old-amp",
     title="torch.cuda.amp, the old spelling of torch.amp",
     level="warning",
-    why="torch 2.4 deprecated the device-specific names; each call prints a FutureWarning.",
-    remedy='Use torch.autocast("cuda") and torch.amp.GradScaler("cuda") with the same arguments: enabled=, dtype= '
+    reason="torch 2.4 deprecated the device-specific names; each call prints a FutureWarning.",
+    fix='Use torch.autocast("cuda") and torch.amp.GradScaler("cuda") with the same arguments: enabled=, dtype= '
     "and cache_enabled= have the same meaning. With bf16, no GradScaler is needed.",
     before="with torch.cuda.amp.autocast(enabled=amp):\n    loss = loss_fn(model(x), y)",
     after='with torch.autocast("cuda", enabled=amp):\n    loss = loss_fn(model(x), y)',

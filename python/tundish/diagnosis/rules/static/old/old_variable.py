@@ -42,9 +42,9 @@ CHECK = Check(
     id="old-variable",
     title="Variable(), which only detaches",
     level="warning",
-    why="Since torch 0.4, every tensor is a variable. Only the detach() of the call remains: no gradient flows through it, without "
+    reason="Since torch 0.4, every tensor is a variable. Only the detach() of the call remains: no gradient flows through it, without "
     "any warning.",
-    remedy="Remove the call. Write .detach() if this was intended, and .detach().requires_grad_() for requires_grad=True.",
+    fix="Remove the call. Write .detach() if this was intended, and .detach().requires_grad_() for requires_grad=True.",
     before="x = Variable(x.cuda())",
     after="x = x.cuda()",
     find=find,

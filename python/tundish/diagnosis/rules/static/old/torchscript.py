@@ -23,8 +23,8 @@ def find(script: Script) -> Iterator[Found]:
     for call in script.calls(*_OLD):
         if not _must_be_scripted(script, call):
             given = script.text(call.args[0], 30) if call.args else "the module"
-            remedy = f"remove it: {given} runs the same without it; use torch.compile for speed"
-            yield Found(call, f"{script.name(call.func)} is deprecated", remedy)
+            fix = f"remove it: {given} runs the same without it; use torch.compile for speed"
+            yield Found(call, f"{script.name(call.func)} is deprecated", fix)
     decorated: list[ast.FunctionDef | ast.ClassDef] = [
         *script.nodes(ast.FunctionDef),
         *script.nodes(ast.ClassDef),
@@ -40,14 +40,14 @@ def find(script: Script) -> Iterator[Found]:
 
 
 def _without_decorator(script: Script, node: ast.FunctionDef | ast.ClassDef) -> str:
-    remedy = f"remove the decorator: {node.name} runs the same without it"
+    fix = f"remove the decorator: {node.name} runs the same without it"
     if not script.calls_named(node.name):
-        return remedy
+        return fix
     bounds = _untyped_bounds(node)
     if not bounds:
-        return f"{remedy}, and torch.compile fuses it with the model"
+        return f"{fix}, and torch.compile fuses it with the model"
     ints = f"{', '.join(bounds)} {'is an int' if len(bounds) == 1 else 'are ints'}"
-    return f"{remedy}; torch.compile fuses it with the model if {ints}"
+    return f"{fix}; torch.compile fuses it with the model if {ints}"
 
 
 def _untyped_bounds(node: ast.FunctionDef | ast.ClassDef) -> list[str]:
@@ -120,8 +120,8 @@ CHECK = Check(
     id="torchscript",
     title="torch.jit.script or torch.jit.trace, which are deprecated",
     level="warning",
-    why="TorchScript has been deprecated since 2025, and torch 2.13 warns at each call. torch.compile fuses pointwise operations better.",
-    remedy="Remove it: the function or module runs the same without it. Use torch.compile for speed, torch.export to ship a model.",
+    reason="TorchScript has been deprecated since 2025, and torch 2.13 warns at each call. torch.compile fuses pointwise operations better.",
+    fix="Remove it: the function or module runs the same without it. Use torch.compile for speed, torch.export to ship a model.",
     before="@torch.jit.script\ndef gelu(x): ...",
     after="@torch.compile\ndef gelu(x): ...",
     find=find,

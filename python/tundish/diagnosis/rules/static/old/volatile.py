@@ -28,9 +28,9 @@ CHECK = Check(
     id="volatile",
     title="volatile=True, which torch ignores",
     level="error",
-    why="volatile once disabled the recording of gradients. Since torch 0.4 it is ignored, so evaluation needs "
+    reason="volatile once disabled the recording of gradients. Since torch 0.4 it is ignored, so evaluation needs "
     "as much memory as training.",
-    remedy="Use with torch.no_grad():",
+    fix="Use with torch.no_grad():",
     before="x = Variable(x, volatile=True)",
     after="with torch.no_grad():\n    y = model(x)",
     find=find,

@@ -27,9 +27,9 @@ CHECK = Check(
     id="accumulation-unscaled",
     title="accumulated gradients that are not scaled",
     level="error",
-    why="The optimizer gets the sum of k gradients, which is k times the gradient of the equivalent large batch: "
+    reason="The optimizer gets the sum of k gradients, which is k times the gradient of the equivalent large batch: "
     "with SGD the learning rate is effectively k times as high, and clipping by norm clips k times as hard.",
-    remedy="Divide the loss by the number of batches before backward().",
+    fix="Divide the loss by the number of batches before backward().",
     before="loss.backward()\nif (i + 1) % k == 0:\n    optimizer.step()\n    optimizer.zero_grad()",
     after="(loss / k).backward()\nif (i + 1) % k == 0:\n    optimizer.step()\n    optimizer.zero_grad()",
     find=find,

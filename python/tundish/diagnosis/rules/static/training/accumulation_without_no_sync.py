@@ -29,9 +29,9 @@ CHECK = Check(
     id="accumulation-without-no-sync",
     title="accumulation without no_sync()",
     level="warning",
-    why="DistributedDataParallel averages gradients over all ranks in every backward pass. With accumulation, only the "
+    reason="DistributedDataParallel averages gradients over all ranks in every backward pass. With accumulation, only the "
     "last of k backward passes needs this.",
-    remedy="Use with model.no_sync(): around forward and backward of all but the last batch.",
+    fix="Use with model.no_sync(): around forward and backward of all but the last batch.",
     before="loss.backward()\nif (i + 1) % k == 0:\n    optimizer.step()",
     after="last = (i + 1) % k == 0\nwith nullcontext() if last else model.no_sync():\n"
     "    (loss_fn(model(x), y) / k).backward()\nif last:\n    optimizer.step()",

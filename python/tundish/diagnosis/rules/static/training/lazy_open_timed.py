@@ -57,9 +57,9 @@ CHECK = Check(
     id="lazy-open-timed",
     title="Image.open is timed, but decodes nothing",
     level="error",
-    why="Pillow's open() reads the header and decodes at the first use of the pixels. It therefore seems faster than "
+    reason="Pillow's open() reads the header and decodes at the first use of the pixels. It therefore seems faster than "
     "cv2.imread, which decodes immediately.",
-    remedy="Call .load() before reading the clock.",
+    fix="Call .load() before reading the clock.",
     before="start = time.time()\nimage = Image.open(path)\nprint(time.time() - start)",
     after="start = time.time()\nimage = Image.open(path)\nimage.load()\nprint(time.time() - start)",
     find=find,

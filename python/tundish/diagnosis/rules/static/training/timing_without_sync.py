@@ -91,9 +91,9 @@ CHECK = Check(
     id="timing-without-sync",
     title="GPU work is timed without synchronizing",
     level="error",
-    why="Calls return when their kernels are queued, so the clock measures the launch time only. The remaining "
+    reason="Calls return when their kernels are queued, so the clock measures the launch time only. The remaining "
     "time is attributed to the next operation that waits for the GPU.",
-    remedy="Call torch.cuda.synchronize() before each reading of the clock, or use torch.cuda.Event(enable_timing=True).",
+    fix="Call torch.cuda.synchronize() before each reading of the clock, or use torch.cuda.Event(enable_timing=True).",
     before="start = time.time()\ny = model(x)\nprint(time.time() - start)",
     after="torch.cuda.synchronize()\nstart = time.time()\ny = model(x)\ntorch.cuda.synchronize()\n"
     "print(time.time() - start)",

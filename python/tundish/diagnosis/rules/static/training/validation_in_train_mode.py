@@ -33,20 +33,29 @@ def _sets_mode(script: Script) -> bool:
     assigned = (node for node in script.nodes(ast.Attribute) if isinstance(node.ctx, ast.Store))
     if any(node.attr == "training" for node in assigned):
         return True
-    return any(call.args and is_literal(call.args[0], False) for call in script.methods("train"))
+    return any(_may_be_evaluation(script, call) for call in script.methods("train"))
+
+
+def _may_be_evaluation(script: Script, call: ast.Call) -> bool:
+    """Recognizes `x.train(False)`, and `model.train(training)`, which sets either mode."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if len(given) != 1 or is_literal(given[0], True):
+        return False
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    return is_literal(given[0], False) or script.values.infer(owner).kind == "model"
 
 
 CHECK = Check(
     id="validation-in-train-mode",
     title="evaluation in training mode",
     level="error",
-    why="In training mode, dropout drops activations, and batch norm uses and updates the statistics with the "
-    "validation batch: the accuracy is wrong and the model changes.",
-    remedy="Call model.eval() before the evaluation and model.train() after it.",
+    reason="In training mode, dropout drops activations. Batch norm normalizes with the statistics of the validation "
+    "batch, and updates its running statistics with them. So the accuracy is wrong and the model changes.",
+    fix="Call model.eval() before the evaluation and model.train() after it.",
     before="with torch.no_grad():\n    for x, y in val_loader:\n        correct += (model(x).argmax(1) == y).sum()",
     after="model.eval()\nwith torch.no_grad():\n    for x, y in val_loader:\n"
     "        correct += (model(x).argmax(1) == y).sum()\nmodel.train()",
     find=find,
-    silent="scripts that do not train, call eval() anywhere or assign module.training; loops over a loader that is also used for training; models that the script does "
+    silent="scripts that do not train, call eval() or train(mode) anywhere or assign module.training; loops over a loader that is also used for training; models that the script does "
     "not define: without dropout and batch norm, both modes are the same",
 )

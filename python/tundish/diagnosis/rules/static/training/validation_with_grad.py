@@ -88,9 +88,9 @@ CHECK = Check(
     id="validation-with-grad",
     title="evaluation without torch.no_grad()",
     level="warning",
-    why="eval() only affects dropout and batch norm. Without no_grad(), every activation is kept for a backward pass "
+    reason="eval() only affects dropout and batch norm. Without no_grad(), every activation is kept for a backward pass "
     "that never happens, which costs memory and time.",
-    remedy="Use with torch.no_grad(): around the evaluation, @torch.no_grad() on its function, or inference_mode().",
+    fix="Use with torch.no_grad(): around the evaluation, @torch.no_grad() on its function, or inference_mode().",
     before="model.eval()\nfor x, y in val_loader:\n    correct += (model(x).argmax(1) == y).sum()",
     after="model.eval()\nwith torch.no_grad():\n    for x, y in val_loader:\n"
     "        correct += (model(x).argmax(1) == y).sum()",

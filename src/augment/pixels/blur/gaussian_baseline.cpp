@@ -1,0 +1,7 @@
+#include "augment/pixels/blur/gaussian_simd.h"
+
+namespace tundish {
+
+const GaussianRows kGaussianRowsBaseline = kGaussianLanes<16>;
+
+}  // namespace tundish

@@ -1,0 +1,7 @@
+#include "augment/pixels/noise/noise_simd.h"
+
+namespace tundish {
+
+void add_noise_baseline(const NoisePixels& noise) { add_simd(noise); }
+
+}  // namespace tundish

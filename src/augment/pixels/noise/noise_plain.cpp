@@ -1,7 +1,0 @@
-#include "augment/pixels/noise/noise_lanewise.h"
-
-namespace tundish {
-
-void add_noise_plain(const NoisePixels& noise) { add_lanewise(noise); }
-
-}  // namespace tundish
