@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tundish.diagnosis.rules.layers import CHECKS as LAYER_CHECKS
-from tundish.diagnosis.rules.runtime import CHECKS as RUNTIME_CHECKS
-from tundish.diagnosis.rules.static import CHECKS, TOPICS, Check
+from tundish.diagnosis.rules.layers import RULES as LAYER_CHECKS
+from tundish.diagnosis.rules.runtime import RULES as RUNTIME_CHECKS
+from tundish.diagnosis.rules.static import RULES, TOPICS, StaticRule
 from wrapped import wrapped
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "check.md"
@@ -43,7 +43,7 @@ def code(text: str) -> str:
     return f"```py\n{text}\n```"
 
 
-def section(check: Check) -> str:
+def section(check: StaticRule) -> str:
     parts = [
         f"#### {check.id}",
         f"*{check.level}*: {check.title}.",
@@ -60,7 +60,7 @@ def section(check: Check) -> str:
 
 def overview() -> str:
     rows = ["| check | level | what it finds |", "| --- | --- | --- |"]
-    for name, check in CHECKS.items():
+    for name, check in RULES.items():
         rows.append(f"| [{name}](#{name}) | {check.level} | {check.title} |")
     return "\n".join(rows) + "\n"
 
@@ -68,7 +68,7 @@ def overview() -> str:
 def lists() -> str:
     parts = [HEAD, overview()]
     for topic, names in TOPICS.items():
-        parts += [f"### {topic.rstrip('.')}\n", *(section(CHECKS[name]) for name in names)]
+        parts += [f"### {topic.rstrip('.')}\n", *(section(RULES[name]) for name in names)]
     for head, checks in ((RUNNING, RUNTIME_CHECKS), (LAYERS, LAYER_CHECKS)):
         parts += [head]
         parts += [

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tundish.report.points import Point, point_chart
+from tundish.report.points import ChartPoint, point_chart
 
 from ..common.images import Images, prepare
 from ..common.rows import CPUS, ROOT, Rows, arguments, middle, say, table
@@ -217,11 +217,11 @@ def chart(every: list[Set], tables: str) -> str:
         points = []
         levels = [v for v in CPUS if f"lanes {v}" in it.result["crops"] and v != "scalar"]
         for name, spoken in TURBO.items():
-            points.append(Point(spoken, speed(it.result, f"{name} {levels[-1]}"), 1.0))
+            points.append(ChartPoint(spoken, speed(it.result, f"{name} {levels[-1]}"), 1.0))
         for level in levels:
             if it.result["differing"][f"lanes {level}"] == 0:
                 rate = speed(it.result, f"lanes {level}")
-                points.append(Point(f"lanes {CPUS[level]}", rate, it.sizes[tables].pack, True))
+                points.append(ChartPoint(f"lanes {CPUS[level]}", rate, it.sizes[tables].pack, True))
         size = it.sizes[tables]
         panels.append((f"{it.name}, {size.jpeg_bytes / size.images / 1e3:.3g} KB each", points))
     return point_chart(

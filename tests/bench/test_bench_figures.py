@@ -11,7 +11,7 @@ from tests.helpers.bench_runs import ROOT
 
 
 def test_point_labels_do_not_overlap():
-    crowd = [points.Point(f"point {i}", 100 + i, 1.0) for i in range(4)]
+    crowd = [points.ChartPoint(f"point {i}", 100 + i, 1.0) for i in range(4)]
     svg = points.point_chart([("<panel>", crowd)], "a & b", "x", "y")
     assert "&lt;panel&gt;" in svg
     assert svg.count("<circle") == 4

@@ -6,7 +6,7 @@ import pytest
 import tundish
 from tundish.diagnosis.lint.check import check_source, choose
 from tundish.diagnosis.script.loops import Loops
-from tundish.diagnosis.script.source_text import MAX_BYTES, Refused, read_source
+from tundish.diagnosis.script.source_text import MAX_BYTES, SourceRefused, read_source
 
 from tests.diagnosis import planted
 
@@ -112,7 +112,7 @@ def test_changed_scripts_never_crash_a_check():
                         lines[i] = lines[i].replace(draw.choice(words), draw.choice(words), 1)
                 try:
                     source = read_source("train.py", "\n".join(lines).encode())
-                except Refused:
+                except SourceRefused:
                     continue
                 parsed += 1
                 assert isinstance(check_source(source, choose((), ()))[0], list)

@@ -9,7 +9,7 @@ import pytest
 import tundish
 from tundish.diagnosis.cli.check_options import ARGUMENTS
 from tundish.diagnosis.cli.check_verb import main
-from tundish.diagnosis.rules.static import CHECKS
+from tundish.diagnosis.rules.static import RULES
 
 from tests.diagnosis.planted import PRELUDE
 from tests.helpers.program import documented_keys, err, needs_program, out
@@ -300,8 +300,8 @@ def test_json_has_the_keys_documented_in_the_help(script, capsys):
 
 def test_list_and_explain_cover_every_check(capsys):
     _, text, _ = run("--list", capsys=capsys)
-    assert [name for name in CHECKS if f"  {name} " not in text] == []
-    assert len(json.loads(run("--list", "--json", capsys=capsys)[1])) == len(CHECKS)
+    assert [name for name in RULES if f"  {name} " not in text] == []
+    assert len(json.loads(run("--list", "--json", capsys=capsys)[1])) == len(RULES)
     code, text, _ = run("--explain", "item-in-loop", capsys=capsys)
     assert code == 0
     assert "instead:" in text
@@ -319,7 +319,7 @@ def test_sarif_has_the_fields_that_its_readers_need(script, tmp_path, capsys, mo
     (one,) = log["runs"]
     rules = one["tool"]["driver"]["rules"]
     assert one["tool"]["driver"]["name"] == "tundish check"
-    assert [rule["id"] for rule in rules] == list(CHECKS)
+    assert [rule["id"] for rule in rules] == list(RULES)
     assert one["columnKind"] in ("utf16CodeUnits", "unicodeCodePoints")
     assert len(one["results"]) == 2
     for result in one["results"]:

@@ -3,7 +3,7 @@
 import ast
 
 import pytest
-from tundish.diagnosis.rules.static import CHECKS, LEVELS, TOPICS
+from tundish.diagnosis.rules.static import LEVELS, RULES, TOPICS
 
 from tests.diagnosis import planted
 
@@ -16,9 +16,9 @@ PAIRS = [
 
 
 def test_every_check_has_a_planted_script_and_is_in_one_topic():
-    assert sorted(file.stem for file in FILES) == sorted(CHECKS)
-    assert sorted(name for names in TOPICS.values() for name in names) == sorted(CHECKS)
-    assert len(CHECKS) >= 22
+    assert sorted(file.stem for file in FILES) == sorted(RULES)
+    assert sorted(name for names in TOPICS.values() for name in names) == sorted(RULES)
+    assert len(RULES) >= 22
 
 
 @pytest.mark.parametrize(("name", "text", "clean"), PAIRS)
@@ -38,9 +38,9 @@ def test_a_finding_suggests_the_planted_fix(name, text, clean):
     assert [fix for fix in planted.fixes(text) if fix not in suggested] == []
 
 
-@pytest.mark.parametrize("name", CHECKS)
+@pytest.mark.parametrize("name", RULES)
 def test_every_check_says_why_and_what_to_do(name):
-    check = CHECKS[name]
+    check = RULES[name]
     assert check.id == name
     assert check.level in LEVELS
     assert check.title

@@ -11,7 +11,7 @@ import pytest
 import torch
 from tundish.diagnosis.model_layers import layers
 from tundish.diagnosis.probe.layers.layer_facts import LayerFacts, LayersFacts, RoofFacts
-from tundish.diagnosis.rules.layers import CHECKS, check_layers
+from tundish.diagnosis.rules.layers import RULES, check_layers
 
 from tests.helpers.layer_plants import PLANTS
 
@@ -54,7 +54,7 @@ def test_the_planted_model_is_found(found, name):
     assert one["text"]
     assert one["fix"]
     assert one["page"].endswith(f"#{name}")
-    check = CHECKS[name]
+    check = RULES[name]
     assert (one["level"], one["seconds"] is None) == (check.level, check.level == "note")
 
 
@@ -119,5 +119,5 @@ def test_the_tensor_core_gain_is_timed_or_computed_from_the_roofs():
 def test_every_check_has_a_planted_model():
     with open(__file__) as file:
         text = file.read()
-    for name in CHECKS:
+    for name in RULES:
         assert name in PLANTS or f'"{name}"' in text, name

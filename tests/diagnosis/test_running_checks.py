@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader, TensorDataset
 from tundish.diagnosis.probe.facts import ObservedFacts
-from tundish.diagnosis.rules.runtime import CHECKS, check_run
+from tundish.diagnosis.rules.runtime import RULES, check_run
 from tundish.diagnosis.verdict.static_findings import with_costs
 from tundish.diagnosis.verdict.verdict import judge
 
@@ -182,7 +182,7 @@ def test_checks_work_on_facts_written_by_hand(more, ids):
 def test_every_check_is_found_by_some_test_above():
     with open(__file__) as file:
         text = file.read()
-    for name in CHECKS:
+    for name in RULES:
         assert f'"{name}"' in text, name
 
 

@@ -2,9 +2,9 @@
 
 import sys
 
-from tundish.diagnosis.rules.layers import CHECKS as LAYER_CHECKS
-from tundish.diagnosis.rules.runtime import CHECKS as RUNTIME_CHECKS
-from tundish.diagnosis.rules.static import CHECKS
+from tundish.diagnosis.rules.layers import RULES as LAYER_CHECKS
+from tundish.diagnosis.rules.runtime import RULES as RUNTIME_CHECKS
+from tundish.diagnosis.rules.static import RULES
 
 from tests.helpers.program import ROOT
 
@@ -21,12 +21,12 @@ def test_the_page_equals_the_generated_page():
 def test_every_check_has_the_section_that_its_findings_link_to():
     text = PAGE.read_text()
     words = " ".join(text.split())
-    for name, check in {**CHECKS, **RUNTIME_CHECKS, **LAYER_CHECKS}.items():
+    for name, check in {**RULES, **RUNTIME_CHECKS, **LAYER_CHECKS}.items():
         assert check.page == f"docs/check.md#{name}"
         assert f"# {name}\n" in text
         assert " ".join(check.reason.split()) in words
 
 
 def test_an_id_belongs_to_one_check():
-    ids = [*CHECKS, *RUNTIME_CHECKS, *LAYER_CHECKS]
+    ids = [*RULES, *RUNTIME_CHECKS, *LAYER_CHECKS]
     assert len(ids) == len(set(ids))

@@ -16,7 +16,12 @@ import torch
 import tundish
 from torch.utils.data import DataLoader
 from tundish.dropin import torch_loader as kept
-from tundish.dropin.device_copies import GpuCopier, PrefetchedCopies, SynchronousCopies, map_tensors
+from tundish.dropin.device_copies import (
+    GpuCopier,
+    PrefetchedCopies,
+    SynchronousCopies,
+    change_tensors,
+)
 
 from tests.helpers.torch_sets import OwnSet
 
@@ -161,7 +166,7 @@ def test_a_loop_that_waits_gets_an_error_when_its_iteration_ends():
 
 def test_every_tensor_of_a_batch_is_found():
     batch = {"a": [torch.ones(2), "text"], "b": Point(torch.zeros(1), (3, torch.ones(1)))}
-    moved = map_tensors(batch, lambda tensor: tensor + 1)
+    moved = change_tensors(batch, lambda tensor: tensor + 1)
     assert moved["a"][0].tolist() == [2, 2]
     assert moved["a"][1] == "text"
     assert type(moved["b"]) is Point
@@ -183,7 +188,7 @@ class Pair(tuple):
 
 def test_containers_with_their_own_constructor_are_moved():
     def move(batch):
-        return map_tensors(batch, lambda tensor: tensor + 1)
+        return change_tensors(batch, lambda tensor: tensor + 1)
 
     counted = defaultdict(list, x=torch.zeros(1))
     moved = move(counted)

@@ -7,7 +7,7 @@ import torch
 from tundish._c.functions import OK
 from tundish._c.handles import DeviceHandle
 from tundish._c.library import lib
-from tundish._c.structs import Refused, TensorInfo
+from tundish._c.structs import RefusedSample, TensorInfo
 from tundish._c.tensor import Tensor
 from tundish.data.batch import pending_gpu_batches as pending
 from tundish.data.gpu import device
@@ -119,7 +119,7 @@ class FakeGpu:
         return chosen
 
     def refuse(self, sample, position, epoch=0):
-        self.refused.append(Refused(sample, epoch, position, wanted=1, pending=1))
+        self.refused.append(RefusedSample(sample, epoch, position, wanted=1, pending=1))
 
     def poll_completed(self, _, out):
         if self.refused and not out._obj.pending:

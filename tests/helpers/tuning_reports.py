@@ -10,8 +10,8 @@ from tundish.tuning.report.results import (
     NO_GAIN,
     REJECTED,
     SLOWER,
-    Report,
     Row,
+    TuneReport,
 )
 from tundish.tuning.tricks import trick_from_json
 
@@ -77,7 +77,7 @@ def image_model():
         "torch defaults": {"gain": 4.60, "low": 4.55, "high": 4.66},
         "strict fp32": {"gain": 11.21, "low": 11.1, "high": 11.3},
     }
-    return Report(
+    return TuneReport(
         job="train.py:build",
         model="ResNet, 25.6 M parameters",
         optimizer="SGD",

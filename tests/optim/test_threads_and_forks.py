@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from tundish import optim
 from tundish._c.structs import OptimizerTensor
-from tundish.optim._binding.engine_calls import Engine
+from tundish.optim._binding.engine_calls import NativeOptimizer
 
 from .every import EVERY, make
 
@@ -136,7 +136,7 @@ def test_counts_over_32_bits_reach_the_engine() -> None:
     small = OptimizerTensor(
         parameter=memory.data_ptr(), gradient=gradient.data_ptr(), count=4, copy_type=1
     )
-    engine = Engine("sgd", -1, 1)
+    engine = NativeOptimizer("sgd", -1, 1)
     engine.bind([huge, small], 1)
     engine.groups[0].lr = 0.5
     engine.groups[0].step = 1

@@ -18,7 +18,7 @@ import pytest
 from tundish.tuning.job import JobSource
 from tundish.tuning.search.gates import Gates
 from tundish.tuning.search.search import Search
-from tundish.tuning.search.variants import Facts
+from tundish.tuning.search.variants import JobFacts
 from tundish.tuning.trials.paired_times import TimedTurn, is_host_bound
 from tundish.tuning.tricks import TRICKS
 
@@ -61,7 +61,7 @@ class Recorded(FakePool):
 def plan_of(case: dict[str, Any], seed: int, gain: float = 1.0, quick: bool = False) -> set[str]:
     pool: Any = Recorded(case, seed, gain)
     known = {kind.name: "" for kind in TRICKS}
-    facts = Facts(True, known)
+    facts = JobFacts(True, known)
     search = Search(pool, Gates(JobSource(), 0), facts, time.monotonic() + 1e6, quick)
     search.run()
     return {trick.name for trick in search.winner}

@@ -14,9 +14,9 @@ from tundish.tuning.report.results import IMPOSSIBLE, KEPT, REJECTED
 from tundish.tuning.search.confirmation import BASELINE, HUMAN, TWIN
 from tundish.tuning.search.gates import Gates
 from tundish.tuning.search.search import Search
-from tundish.tuning.search.variants import BaselineFailed, Facts
+from tundish.tuning.search.variants import BaselineFailed, JobFacts
 from tundish.tuning.trials.paired_times import TimedTurn
-from tundish.tuning.trials.pool import Outcome
+from tundish.tuning.trials.pool import TrialOutcome
 from tundish.tuning.trials.trial import TrialFailed
 from tundish.tuning.tricks import TRICKS, Trick
 from tundish.tuning.tricks.channels_last import ChannelsLast
@@ -40,7 +40,7 @@ class FakePool:
     noise: float = 0.0
     host_bound: bool = False
     broken: set[str] = field(default_factory=set)
-    failing: dict[str, Outcome] = field(default_factory=dict)  # outcome by trick
+    failing: dict[str, TrialOutcome] = field(default_factory=dict)  # outcome by trick
     wrong_losses: set[str] = field(default_factory=set)
     memory_of: Callable[[set[str]], int] = lambda tricks: 1 << 30
     blocks: tuple[str, ...] | None = ("layer1",)
@@ -74,13 +74,13 @@ class FakePool:
     def is_ready_by(self, name: str, limit: float) -> bool:
         return not self.tricks.get(name, set()) & self.late
 
-    def outcome(self, name: str) -> Outcome:
+    def outcome(self, name: str) -> TrialOutcome:
         for trick in self.tricks[name] | ({"baseline"} if name == BASELINE else set()):
             if trick in self.failing:
                 return self.failing[trick]
         wrong = bool(self.tricks[name] & self.wrong_losses)
         losses = [2.0 + 0.5 * wrong + 1e-4 * self.random.random() - 0.01 * i for i in range(30)]
-        return Outcome(
+        return TrialOutcome(
             losses=losses, step_ms=self.time_of(self.tricks[name]), one_off_s=5.0, graphs=1
         )
 
@@ -134,7 +134,7 @@ def searched(
         known |= dict.fromkeys(("tf32", "fp16", "cuda_graph", "cudnn_benchmark"), "needs a GPU")
     known["checkpointing"] = ""
     search = Search(
-        pool, Gates(JobSource(), 0), Facts(cuda, known), time.monotonic() + seconds, quick
+        pool, Gates(JobSource(), 0), JobFacts(cuda, known), time.monotonic() + seconds, quick
     )
     search.target_bytes = target_bytes
     search.run()
@@ -205,7 +205,7 @@ def test_a_loss_outside_the_band_is_rejected() -> None:
 
 
 def test_a_step_that_cannot_be_captured_goes_on_without_a_graph() -> None:
-    cause = Outcome("train.py:7: float(y.sum()): not permitted when capturing", "capture")
+    cause = TrialOutcome("train.py:7: float(y.sum()): not permitted when capturing", "capture")
     search = searched(product(bf16=0.5, compile=0.8), failing={"cuda_graph": cause})
     assert names(search) == {"bf16", "compile"}
     rows = [row for row in search.rows if row.verdict == IMPOSSIBLE]
@@ -215,14 +215,16 @@ def test_a_step_that_cannot_be_captured_goes_on_without_a_graph() -> None:
 def test_out_of_memory_in_one_trial_is_not_the_end() -> None:
     search = searched(
         product(bf16=0.5, tf32=0.9),
-        failing={"tf32": Outcome("CUDA out of memory", "out of memory")},
+        failing={"tf32": TrialOutcome("CUDA out of memory", "out of memory")},
     )
     assert names(search) == {"bf16"}
 
 
 def test_a_failing_baseline_ends_the_search() -> None:
     with pytest.raises(BaselineFailed, match="shapes"):
-        searched(product(), failing={"baseline": Outcome("shapes cannot be multiplied", "error")})
+        searched(
+            product(), failing={"baseline": TrialOutcome("shapes cannot be multiplied", "error")}
+        )
 
 
 def test_the_usual_recipe_wins_if_it_is_faster() -> None:
@@ -336,7 +338,7 @@ def test_a_check_that_is_not_done_in_time_is_not_trusted() -> None:
     pool: Any = Late(product(bf16=0.5, compile=0.5))
     known = {kind.name: "" for kind in TRICKS}
     search = Search(
-        pool, Gates(JobSource(), 0), Facts(True, known), time.monotonic() + 1e6, quick=True
+        pool, Gates(JobSource(), 0), JobFacts(True, known), time.monotonic() + 1e6, quick=True
     )
     search.run()
     assert "bf16" in names(search)

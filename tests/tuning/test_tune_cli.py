@@ -16,7 +16,7 @@ from tundish.tuning.cli import tune_verb as cli
 from tundish.tuning.cli import verb_run as cli_run
 from tundish.tuning.cli.tune_options import ARGUMENTS
 from tundish.tuning.plan import load_plan
-from tundish.tuning.report.results import Report, Row, report_from_json
+from tundish.tuning.report.results import Row, TuneReport, report_from_json
 from tundish.tuning.search.batch_size import BatchPoint, BatchReport
 from tundish.tuning.tricks import TRICKS
 
@@ -348,7 +348,7 @@ def test_help_starts_with_an_example_and_names_every_key(capsys):
     out = capsys.readouterr().out
     assert out.startswith("examples:\n  tundish tune train.py:build\n")
     assert max(len(line) for line in out.splitlines()) <= 80
-    for kind in (Report, Row):
+    for kind in (TuneReport, Row):
         for field in fields(kind):
             assert re.search(rf"\b{field.name}\b", out.split("with --json:")[1]), field.name
     assert {kind.name for kind in TRICKS} == set(cli_run.trick_names())

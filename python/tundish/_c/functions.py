@@ -20,7 +20,7 @@ from .structs import (
     LoaderLists,
     OptimizerStepOptions,
     OptimizerTensor,
-    Refused,
+    RefusedSample,
     TensorInfo,
 )
 
@@ -84,8 +84,8 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "tundish_device_prefetch_depth": (c_uint32, []),
     "tundish_device_delivered": (c_char_p, [c_void_p, c_int32, c_void_p]),
     "tundish_device_decoding": (c_int32, [c_void_p]),
-    "tundish_device_poll_completed": (c_int32, [c_void_p, POINTER(Refused)]),
-    "tundish_loader_report_undecodable": (c_int32, [c_void_p, POINTER(Refused)]),
+    "tundish_device_poll_completed": (c_int32, [c_void_p, POINTER(RefusedSample)]),
+    "tundish_loader_report_undecodable": (c_int32, [c_void_p, POINTER(RefusedSample)]),
     "tundish_device_abandon_iteration": (None, [c_void_p]),
     "tundish_device_free": (None, [c_void_p]),
     "tundish_batch_get_info": (None, [c_void_p, POINTER(BatchInfo)]),

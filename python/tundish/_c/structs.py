@@ -77,7 +77,7 @@ class Draw(ctypes.Structure):
     ]
 
 
-class Refused(ctypes.Structure):
+class RefusedSample(ctypes.Structure):
     """tundish_refused"""
 
     _fields_ = [

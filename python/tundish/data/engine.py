@@ -23,7 +23,7 @@ from .settings.loader_options import engine_options
 from .setup import Setup
 
 
-class Engine:
+class LoaderEngine:
     """Owns the engine's handle and serializes the calls that fetch a batch or start an iteration.
 
     The threads end with end(), or when this object is collected.

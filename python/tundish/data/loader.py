@@ -16,7 +16,7 @@ from .batch.pending_batch import PendingBatch
 from .batch.pending_gpu_batches import PendingGpuBatches
 from .batch.untransformed_fields import check_fields
 from .dataset import Dataset
-from .engine import Engine
+from .engine import LoaderEngine
 from .gpu.resident import make_resident
 from .loader_run import LoaderIterator, Run
 from .open_source import Paths, as_source, plain_paths
@@ -85,7 +85,7 @@ class Loader:
             new_labels=options_.labels is not None,
             label_vectors=source.label_vectors,
         )
-        self._engine = engine = Engine(setup, source, self._replays)
+        self._engine = engine = LoaderEngine(setup, source, self._replays)
         pending = PendingBatch(form)
         if self.device is not None:
             resident = None

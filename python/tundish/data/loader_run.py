@@ -14,7 +14,7 @@ from .._c.library import lib
 from . import monitoring
 from .batch.batch_transform import BatchTransform
 from .batch.pending_batch import PendingBatch
-from .engine import Engine
+from .engine import LoaderEngine
 from .tuning import TuningLog
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Run:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: LoaderEngine,
         pending: PendingBatch,
         hang_ms: int,
         batch_transform: BatchTransform,

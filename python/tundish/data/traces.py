@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from .monitoring import trace_path
 
 if TYPE_CHECKING:
-    from .engine import Engine
+    from .engine import LoaderEngine
 
 _folder: str | None = None  # None: only loaders with trace= are traced
 _numbers = itertools.count()
-_engines: weakref.WeakSet[Engine] = weakref.WeakSet()
+_engines: weakref.WeakSet[LoaderEngine] = weakref.WeakSet()
 
 
 @dataclass
@@ -44,7 +44,7 @@ def _new_file(folder: str) -> bytes:
     return os.fsencode(os.path.join(folder, f"loader-{os.getpid()}-{next(_numbers)}.trace"))
 
 
-def add(engine: Engine) -> None:
+def add(engine: LoaderEngine) -> None:
     _engines.add(engine)
 
 

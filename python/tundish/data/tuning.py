@@ -6,7 +6,7 @@ import logging
 import time
 from typing import Any
 
-from .engine import Engine
+from .engine import LoaderEngine
 
 log = logging.getLogger("tundish")
 _EVERY_S = 1.0  # interval between queries of the engine
@@ -15,7 +15,7 @@ _EVERY_S = 1.0  # interval between queries of the engine
 class TuningLog:
     """Logs changes. Polled after each batch; returns quickly most of the time."""
 
-    def __init__(self, engine: Engine, tunes: bool) -> None:
+    def __init__(self, engine: LoaderEngine, tunes: bool) -> None:
         self._engine = engine
         self._logged = 0
         self._next_s = time.monotonic() if tunes else float("inf")

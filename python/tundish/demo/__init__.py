@@ -45,7 +45,7 @@ _MARKER = "made-by-tundish-demo.txt"  # src/cli/samples/demo_folder.h
 
 
 @dataclass
-class Report:
+class DemoReport:
     """The data of the summary and the page."""
 
     pack: str
@@ -106,7 +106,7 @@ def _run(options: Options) -> int:
 
     pack, folder, steps = _find(work)
     data = tundish.Dataset(pack)
-    report = Report(pack.name, len(data), pack.stat().st_size, steps, machine=machine())
+    report = DemoReport(pack.name, len(data), pack.stat().st_size, steps, machine=machine())
     files = sorted(str(f) for f in folder.rglob("*") if f.suffix.lower() in _ENDINGS)
 
     show("timing", "RandomResizedCrop(224) + flip, one core and all cores, interleaved")
@@ -121,7 +121,7 @@ def _run(options: Options) -> int:
     report.machine |= machine() | {"busy": report.machine["busy"]}  # with the GPU, now in use
     report.versions = versions()
 
-    from . import demo_page as page  # it imports Report
+    from . import demo_page as page  # it imports DemoReport
 
     target = work / "report.html"
     target.write_text(page.page(report), encoding="utf-8", errors="replace")
@@ -169,7 +169,7 @@ def _train(pack: str, data: tundish.Dataset, steps: int, show: Any) -> Training 
     return train.train(pack, steps) if steps else train.train(pack)
 
 
-def _as_json(report: Report, page: Path) -> dict[str, Any]:
+def _as_json(report: DemoReport, page: Path) -> dict[str, Any]:
     rates = {
         name: {str(cores): round(rate, 1) for cores, rate in by_cores.items()}
         for name, by_cores in report.rates.items()

@@ -12,7 +12,7 @@ from ..report.machine import describe, note
 from .torch_comparison import BATCH, OURS, SIDE, THEIRS
 
 if TYPE_CHECKING:
-    from . import Report
+    from . import DemoReport
     from .diagnose import Diagnosis
 
 CODE = """\
@@ -30,7 +30,7 @@ for epoch in range(90):
 """
 
 
-def headline(report: Report) -> str:
+def headline(report: DemoReport) -> str:
     """Returns the result in one sentence."""
     rates = report.rates
     if THEIRS not in rates:
@@ -48,7 +48,7 @@ def _cores(count: int) -> str:
     return "one core" if count == 1 else f"{count} cores"
 
 
-def summary(report: Report, page: Path) -> str:
+def summary(report: DemoReport, page: Path) -> str:
     """Returns one screen of text for the terminal."""
     width, lines = 34, ["", f"  {headline(report)}", ""]
     most = max(rate for by_cores in report.rates.values() for rate in by_cores.values())
@@ -77,7 +77,7 @@ def summary(report: Report, page: Path) -> str:
     return "\n".join([*lines, ""])
 
 
-def page(report: Report) -> str:
+def page(report: DemoReport) -> str:
     groups = [
         (
             f"{cores} core{'s' if cores > 1 else ''}",
@@ -122,7 +122,7 @@ def page(report: Report) -> str:
     return html.page(f"Tundish demo: {headline(report)}", parts)
 
 
-def _doctor(report: Report) -> list[str]:
+def _doctor(report: DemoReport) -> list[str]:
     """Returns the step before and after the switch, on one scale."""
     known = [d for d in report.doctor.values() if d.step_s and d.ceiling_s is not None]
     if not known:
@@ -154,5 +154,5 @@ def _late(losses: list[float]) -> float:
     return sum(last) / len(last)
 
 
-def _versions(report: Report) -> str:
+def _versions(report: DemoReport) -> str:
     return ", ".join(f"{name} {value}" for name, value in report.versions.items())

@@ -13,7 +13,7 @@ from ..data.gpu.device import device_of
 from ..data.loader import Loader
 from ..data.open_source import Source
 from ..data.settings import argument_checks as checks
-from .accelerate_report import Report, worker_text
+from .accelerate_report import AccelerateReport, worker_text
 from .datasets.known_datasets import KnownDataset, recognize_dataset
 from .datasets.part_sources import open_parts
 from .datasets.parts import Files, Pixels, Ranges
@@ -140,7 +140,7 @@ def _loader(dataloader: Any, request: AccelerateRequest, arguments: dict[str, An
 def _kept(
     dataloader: Any, reasons: list[Reason], request: AccelerateRequest, arguments: dict[str, Any]
 ) -> TorchLoader:
-    report = Report(False, worker_text(dataloader.num_workers), reasons=reasons)
+    report = AccelerateReport(False, worker_text(dataloader.num_workers), reasons=reasons)
     if request.prove_batches:
         report.proof = "none: torch makes the batches as before"
     return TorchLoader(dataloader, report, request.device, arguments)
@@ -166,7 +166,7 @@ def _native(dataloader: Any, request: AccelerateRequest, arguments: dict[str, An
     if request.seed is not None:
         options["seed"] = request.seed
         epochs.options.pop("seed", None)
-    report = Report(native=True)
+    report = AccelerateReport(native=True)
     if isinstance(known.parts[0], Pixels) and options.get("cache_dir") is not None:
         options |= {"cache_dir": None, "cache_dir_limit": None}
         report.notes.append("cache_dir is not used: the arrays are in memory")
@@ -232,7 +232,7 @@ def _pins(dataloader: Any, device: Any) -> bool:
 
 
 def _pack_of(
-    known: KnownDataset, pack: Any, report: Report, prove: Callable[[Source], None]
+    known: KnownDataset, pack: Any, report: AccelerateReport, prove: Callable[[Source], None]
 ) -> tuple[PackBeside | None, Source | None]:
     """Returns a pack that is not ready yet, or the source of a ready pack, but never both."""
     if pack is None:
@@ -269,7 +269,9 @@ def _loads_cut_off_images(known: KnownDataset) -> bool:
     return bool(getattr(pillow, "LOAD_TRUNCATED_IMAGES", False)) and not in_memory
 
 
-def _describe(report: Report, known: KnownDataset, transforms: list[Any], epochs: Epochs) -> None:
+def _describe(
+    report: AccelerateReport, known: KnownDataset, transforms: list[Any], epochs: Epochs
+) -> None:
     if _loads_cut_off_images(known):
         report.differs.append(
             "PIL.ImageFile.LOAD_TRUNCATED_IMAGES has no effect: an image that is cut off is a bad sample"

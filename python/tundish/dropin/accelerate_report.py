@@ -11,7 +11,7 @@ log = logging.getLogger("tundish")
 
 
 @dataclass
-class Report:
+class AccelerateReport:
     """A report to print: `print(loader.report)`. Notes are added while the loader runs."""
 
     native: bool  # True if the engine makes the batches; False if torch does

@@ -23,16 +23,16 @@ _ENDED = "close() or a newer iteration over this loader has ended this iteration
 _SLICE_S = 0.1  # how long a thread waits before it checks whether to end
 
 
-def map_tensors(batch: Any, change: Callable[[Any], Any]) -> Any:
+def change_tensors(batch: Any, change: Callable[[Any], Any]) -> Any:
     """Applies `change` to every tensor, and every object with .to(), in a batch of default_collate."""
     if hasattr(batch, "to") and callable(batch.to):
         return change(batch)
     if isinstance(batch, Mapping):
-        return _same_kind(batch, {k: map_tensors(v, change) for k, v in batch.items()})
+        return _same_kind(batch, {k: change_tensors(v, change) for k, v in batch.items()})
     if isinstance(batch, tuple) and hasattr(batch, "_fields"):
-        return type(batch)(*[map_tensors(item, change) for item in batch])
+        return type(batch)(*[change_tensors(item, change) for item in batch])
     if isinstance(batch, list | tuple):
-        return _same_kind(batch, [map_tensors(item, change) for item in batch])
+        return _same_kind(batch, [change_tensors(item, change) for item in batch])
     return batch
 
 
@@ -65,7 +65,7 @@ class GpuCopier:
         import torch
 
         with torch.cuda.device(self._device), torch.cuda.stream(self._stream):
-            moved = map_tensors(batch, self._send_tensor)
+            moved = change_tensors(batch, self._send_tensor)
             ready = torch.cuda.Event()
             ready.record(self._stream)
         return moved, ready
@@ -92,7 +92,7 @@ class GpuCopier:
             tensor.record_stream(stream)
             return tensor
 
-        return map_tensors(moved, receive_tensor)
+        return change_tensors(moved, receive_tensor)
 
 
 class SynchronousCopies:

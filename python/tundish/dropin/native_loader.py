@@ -9,7 +9,7 @@ from typing import Any
 from .._c.errors import Error
 from ..data.loader import Loader
 from ..data.open_source import Source
-from .accelerate_report import Report
+from .accelerate_report import AccelerateReport
 from .change_detection import Snapshot
 from .datasets.known_datasets import KnownDataset
 from .datasets.part_sources import labels_of
@@ -82,7 +82,7 @@ class NativeLoader:
         spec: LoaderSpec,
         files: Source,
         packed: Source | None,
-        report: Report,
+        report: AccelerateReport,
         arguments: dict[str, Any],
         pack: PackBeside | None,
         seed: LoaderSeed | None,

@@ -6,7 +6,7 @@ import weakref
 from time import perf_counter
 from typing import Any
 
-from .accelerate_report import Report
+from .accelerate_report import AccelerateReport
 from .device_copies import GpuCopier, PrefetchedCopies, SynchronousCopies
 from .forwarded_attributes import is_forwarded
 from .waits import Waits
@@ -19,7 +19,7 @@ class TorchLoader:
     """
 
     def __init__(
-        self, dataloader: Any, report: Report, device: Any, arguments: dict[str, Any]
+        self, dataloader: Any, report: AccelerateReport, device: Any, arguments: dict[str, Any]
     ) -> None:
         self._dataloader = dataloader
         self._arguments = arguments  # arguments of accelerate(), for pickling

@@ -35,7 +35,7 @@ from .rank_plan import (
     split_address,
 )
 from .run_options import ARGUMENTS
-from .supervise import Outcome, Supervisor, SupervisorOptions
+from .supervise import RankOutcome, Supervisor, SupervisorOptions
 
 
 def main(argv: Sequence[str]) -> int:
@@ -124,7 +124,9 @@ def _times(topology: RunTopology) -> str:
     return f"{times} on machine {topology.node} of {topology.nodes}, {topology.world_size} ranks in total"
 
 
-def _report(outcome: Outcome, options: Options, about: dict[str, Any], ranks: list[Rank]) -> None:
+def _report(
+    outcome: RankOutcome, options: Options, about: dict[str, Any], ranks: list[Rank]
+) -> None:
     text = failure_text(outcome.endings, outcome.oom_kills)
     if outcome.interrupted:
         text = f"{signal_name(outcome.interrupted)}: all ranks have ended"

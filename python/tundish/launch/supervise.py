@@ -43,7 +43,7 @@ class SupervisorOptions:
 
 
 @dataclass
-class Outcome:
+class RankOutcome:
     endings: list[Ending]
     seconds: float
     interrupted: int = 0  # the signal that ended the run; 0 if none
@@ -84,7 +84,7 @@ class Supervisor:
         self._waited_for_failing = False
         self._asked_to_end = False
 
-    def run(self) -> Outcome:
+    def run(self) -> RankOutcome:
         """Blocks until all ranks have ended. Needs the main thread, because it handles signals."""
         self._begin = time.monotonic()
         oom_kills = count_oom_kills()
@@ -98,7 +98,7 @@ class Supervisor:
                 self._clean_up()
         seconds = time.monotonic() - self._begin
         endings = [self._ending(process) for process in self._all]
-        return Outcome(endings, seconds, self._interrupted, count_oom_kills() - oom_kills)
+        return RankOutcome(endings, seconds, self._interrupted, count_oom_kills() - oom_kills)
 
     def _start(self) -> None:
         for i, rank in enumerate(self._ranks):

@@ -18,7 +18,7 @@ from ._binding.tensor_checks import (
     name_of,
     refuse_duplicates,
 )
-from ._muon.matrix_stacks import Plan, Stack, facts_of, make_plan, release_stacks
+from ._muon.matrix_stacks import Stack, StackPlan, facts_of, make_plan, release_stacks
 from ._muon.newton_schulz import orthogonalize
 
 _ADJUSTMENTS = (None, "original", "match_rms_adamw")
@@ -33,7 +33,7 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
 
     _step_supports_amp_scaling = True  # a GradScaler leaves the division by the scale to step()
 
-    _plans: list[Plan | None]  # by group; None: the next step makes the plan
+    _plans: list[StackPlan | None]  # by group; None: the next step makes the plan
 
     def __init__(
         self,
@@ -126,7 +126,7 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
             )  # raises an error that names the parameter, if a parameter is the cause
             raise
 
-    def _plan_for(self, number: int) -> Plan | None:
+    def _plan_for(self, number: int) -> StackPlan | None:
         group = self.param_groups[number]
         active = [p for p in group["params"] if p.grad is not None and p.numel()]
         plan = self._plans[number]

@@ -12,7 +12,7 @@ Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 
 @dataclass(frozen=True)
-class Point:
+class ChartPoint:
     name: str
     x: float
     y: float
@@ -20,7 +20,7 @@ class Point:
 
 
 def point_chart(
-    panels: Sequence[tuple[str, Sequence[Point]]],
+    panels: Sequence[tuple[str, Sequence[ChartPoint]]],
     label: str,
     x_name: str,
     y_name: str,
@@ -81,7 +81,7 @@ def _bounds(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _place_label(
-    point: Point, x: float, y: float, taken: list[Box], limits: tuple[float, float, float]
+    point: ChartPoint, x: float, y: float, taken: list[Box], limits: tuple[float, float, float]
 ) -> tuple[float, float, str, Box]:
     """Returns the first label position that overlaps nothing, and adds its box to `taken`.
 

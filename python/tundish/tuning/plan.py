@@ -15,7 +15,7 @@ from .fingerprint import Fingerprint, differences
 from .patch import patch_text
 from .plan_file import FORMAT, BadField, check_object, check_report, check_value, part, read_plan
 from .report.commands import load_text
-from .report.results import Report, report_from_json
+from .report.results import TuneReport, report_from_json
 from .step import LossFunction, Step
 from .tricks import TRICKS, Trick, in_order, trick_from_json
 
@@ -26,7 +26,7 @@ class Plan:
 
     tricks: list[Trick]
     fingerprint: Fingerprint  # model, optimizer, batch, machine and torch version of the tuning run
-    report: Report
+    report: TuneReport
     _applied: list[tuple[Step, list[Trick]]] = field(default_factory=list, repr=False)
 
     def apply(

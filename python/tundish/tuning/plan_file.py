@@ -10,7 +10,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from .._c.errors import ArgumentError, MissingError
 from .._c.library import version
-from .report.results import Report
+from .report.results import TuneReport
 
 FORMAT = 1
 _TYPE_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
@@ -71,7 +71,7 @@ def part(values: dict[str, Any], field: str, where: str = "") -> Any:
 
 def check_report(values: dict[str, Any]) -> None:
     """Checks the parts of a report that every reader relies on."""
-    check_object(Report, values, "report")
+    check_object(TuneReport, values, "report")
     for i, row in enumerate(values.get("rows", ())):
         for k, trick in enumerate(row["tricks"]):
             where = f"report.rows[{i}].tricks[{k}]"

@@ -17,16 +17,16 @@ from .job import Build, Job, JobSource, as_job, pickled_source, source_of
 from .memory.memory_limit import limit_bytes
 from .plan import Plan
 from .report.commands import tune_command
-from .report.results import Report
+from .report.results import TuneReport
 from .search.confirmation import BASELINE, fallback_layers
 from .search.gates import Gates
 from .search.minutes import MINUTES, limit_of
 from .search.search import Search
-from .search.variants import BaselineFailed, Facts
+from .search.variants import BaselineFailed, JobFacts
 from .step import LossFunction
 from .trials.known_failures import build_error, fix_of, late_build_error, late_step_error
 from .trials.polling import call_and_poll
-from .trials.pool import Outcome, TrialPool
+from .trials.pool import TrialOutcome, TrialPool
 from .trials.trial import TrialFailed, TrialProcess
 from .tricks import TRICKS, Trick, load_own
 
@@ -89,7 +89,7 @@ def measure_plan(
     quick: bool = False,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
-) -> Report:
+) -> TuneReport:
     """Times a plan again and checks its numerics.
 
     Runs the baseline, its twin and the human recipe for comparison.
@@ -143,7 +143,9 @@ def run(
     except BaseException:
         pool.close()
         raise
-    facts = Facts(described["device_type"] == "cuda", described["obstacles"], described["samples"])
+    facts = JobFacts(
+        described["device_type"] == "cuda", described["obstacles"], described["samples"]
+    )
     search = Search(
         pool,
         Gates(source, request.seed),
@@ -200,8 +202,8 @@ def remarks(search: Search) -> list[str]:
     return out
 
 
-def make_report(described: dict[str, Any], search: Search, name: str) -> Report:
-    return Report(
+def make_report(described: dict[str, Any], search: Search, name: str) -> TuneReport:
+    return TuneReport(
         job=name,
         model=described["model"],
         optimizer=described["optimizer"],
@@ -246,7 +248,7 @@ def describe(
     return dict(found)
 
 
-def baseline_error_of(found: Outcome, request: TuneRequest) -> ArgumentError:
+def baseline_error_of(found: TrialOutcome, request: TuneRequest) -> ArgumentError:
     if found.kind in ("hang", "late") and request.has_limit():
         return late_step_error(FIRST_STEPS, request.minutes)
     return baseline_error(found.failed, found.kind, found.details)

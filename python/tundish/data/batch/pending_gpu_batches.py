@@ -17,7 +17,7 @@ from ..._c.errors import SampleError, last_error
 from ..._c.functions import ERROR, OK
 from ..._c.handles import BatchHandle, DeviceHandle, LoaderHandle, ResidentHandle
 from ..._c.library import lib
-from ..._c.structs import DTYPES, BatchInfo, Refused, TensorInfo
+from ..._c.structs import DTYPES, BatchInfo, RefusedSample, TensorInfo
 from ..._c.tensor import Tensor
 from ..gpu.lag import GpuLag
 from .batch_form import BatchForm
@@ -70,7 +70,7 @@ class PendingGpuBatches(PendingBatch):
         self.delivered: tuple[EnqueuedBatch, Any] | None = (
             None  # the batch of `out`, and the stream that waits for it
         )
-        self._refused = Refused()  # an image that could not be decoded; usually none
+        self._refused = RefusedSample()  # an image that could not be decoded; usually none
         self.error: Exception | None = None  # error of the batch after the waiting ones
 
     def is_ready(self) -> bool:

@@ -16,7 +16,7 @@ from ..lint.check import check, choose
 from ..lint.finding import CheckReport
 from ..lint.finding_text import report_text
 from ..lint.sarif import report_sarif
-from ..rules.static import CHECKS, TOPICS, Check
+from ..rules.static import RULES, TOPICS, StaticRule
 from .check_options import ARGUMENTS
 
 FOUND, NOT_CHECKED = FAILED, 3
@@ -62,14 +62,14 @@ def exit_code(report: CheckReport) -> int:
     return FOUND if report.problems else OK
 
 
-def _list(checks: list[Check], as_json: bool) -> int:
+def _list(checks: list[StaticRule], as_json: bool) -> int:
     if as_json:
         print_json([_about(check) for check in checks])
         return OK
     chosen = {check.id for check in checks}
     lines: list[str] = []
     for topic, names in TOPICS.items():
-        shown = [CHECKS[name] for name in names if name in chosen]
+        shown = [RULES[name] for name in names if name in chosen]
         if shown:
             rows = (f"  {check.id:<29} {check.level:<8} {check.title}" for check in shown)
             lines += [topic, *rows, ""]
@@ -78,7 +78,7 @@ def _list(checks: list[Check], as_json: bool) -> int:
     return OK
 
 
-def _explain(check: Check, as_json: bool) -> int:
+def _explain(check: StaticRule, as_json: bool) -> int:
     if as_json:
         print_json(_about(check))
         return OK
@@ -93,6 +93,6 @@ def _explain(check: Check, as_json: bool) -> int:
     return OK
 
 
-def _about(check: Check) -> dict[str, str]:
+def _about(check: StaticRule) -> dict[str, str]:
     names = ("level", "title", "reason", "fix", "page")
     return {"check": check.id, **{name: getattr(check, name) for name in names}}

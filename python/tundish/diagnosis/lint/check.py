@@ -8,11 +8,11 @@ import time
 from collections.abc import Iterable, Sequence
 
 from ..._c.errors import ArgumentError
-from ..rules.static import CHECKS, Check, Found
+from ..rules.static import RULES, Occurrence, StaticRule
 from ..script import Script
 from ..script.bindings import end_position, start_position
 from ..script.notebook import read_notebook
-from ..script.source_text import MAX_BYTES, TOO_DEEP, Refused, Source, read_source
+from ..script.source_text import MAX_BYTES, TOO_DEEP, SourceRefused, SourceText, read_source
 from .file_kinds import has_unit_tests, is_generated
 from .finding import CheckReport, Finding, NotChecked, UnusedSuppression
 from .python_files import python_files
@@ -55,7 +55,7 @@ def check(
         except RecursionError:
             refused.append(NotChecked(path, None, *TOO_DEEP))
             continue
-        except Refused as error:
+        except SourceRefused as error:
             refused.append(NotChecked(path, error.line, error.reason, error.fix))
             continue
         findings += found
@@ -65,25 +65,25 @@ def check(
     return CheckReport(files, findings, refused, unused, suppressed, seconds, tests, generated)
 
 
-def _errors(checks: Sequence[Check]) -> list[Check]:
+def _errors(checks: Sequence[StaticRule]) -> list[StaticRule]:
     """Returns the checks that find wrong results, for files whose speed does not matter."""
     return [check for check in checks if check.level == "error"]
 
 
-def choose(select: Sequence[str], ignore: Sequence[str]) -> list[Check]:
+def choose(select: Sequence[str], ignore: Sequence[str]) -> list[StaticRule]:
     """Returns the selected checks. Raises ArgumentError for an unknown id."""
     for name in (*select, *ignore):
-        if name not in CHECKS:
+        if name not in RULES:
             raise ArgumentError(f"{unknown_check(name)}\n  fix: tundish check --list shows all")
     return [
         check
-        for name, check in CHECKS.items()
+        for name, check in RULES.items()
         if (not select or name in select) and name not in ignore
     ]
 
 
 def check_source(
-    source: Source, checks: Sequence[Check]
+    source: SourceText, checks: Sequence[StaticRule]
 ) -> tuple[list[Finding], list[UnusedSuppression], int]:
     """Lints one source.
 
@@ -109,7 +109,7 @@ def check_source(
         UnusedSuppression(source.path, *source.location(comment.line), ids)
         for comment in comments
         if (ids := comment.unused_ids()) is not None
-        and all(check_id in names or check_id not in CHECKS for check_id in ids)
+        and all(check_id in names or check_id not in RULES for check_id in ids)
     ]
     return (
         sorted(
@@ -121,18 +121,20 @@ def check_source(
     )
 
 
-def _read(path: str) -> Source:
+def _read(path: str) -> SourceText:
     try:
         with open(path, "rb") as file:
             data = file.read(MAX_BYTES + 1)
             if len(data) > MAX_BYTES:
                 size = os.fstat(file.fileno()).st_size
-                raise Refused(
+                raise SourceRefused(
                     f"{size:,} bytes are more than the limit of {MAX_BYTES:,}",
                     "check hand-written scripts, not generated files",
                 )
     except OSError as error:
-        raise Refused(error.strerror or str(error), "check the path and its permissions") from None
+        raise SourceRefused(
+            error.strerror or str(error), "check the path and its permissions"
+        ) from None
     return read_notebook(path, data) if path.endswith(".ipynb") else read_source(path, data)
 
 
@@ -156,7 +158,7 @@ def _is_suppressed(script: Script, check: str, node: ast.AST, comments: list[Sup
     return False
 
 
-def _finding(source: Source, check: Check, found: Found) -> Finding:
+def _finding(source: SourceText, check: StaticRule, found: Occurrence) -> Finding:
     node = found.node
     line, column = start_position(node)
     end_line = getattr(node, "end_lineno", None) or line

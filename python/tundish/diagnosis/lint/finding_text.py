@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..._cli.terminal import CYAN, RED, YELLOW, paint, printable
-from ..rules.static import CHECKS
+from ..rules.static import RULES
 from .finding import CheckReport, Finding
 from .suppressions import unknown_check
 
@@ -81,6 +81,6 @@ def first_sentence(text: str) -> str:
 def _unused(file: str, cell: int | None, line: int, ids: tuple[str, ...]) -> str:
     location = f"{printable(file)}:" + ("" if cell is None else f"cell {cell}:") + str(line)
     names = f"[{', '.join(printable(check_id) for check_id in ids)}]" if ids else ""
-    unknown = [unknown_check(printable(check_id)) for check_id in ids if check_id not in CHECKS]
+    unknown = [unknown_check(printable(check_id)) for check_id in ids if check_id not in RULES]
     why = f" ({'; '.join(unknown)})" if unknown else ""
     return f"{location}: note: the comment tundish: ignore{names} suppresses nothing{why}\n"

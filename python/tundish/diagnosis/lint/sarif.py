@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
-from ..rules.static import CHECKS
+from ..rules.static import RULES
 from .finding import CheckReport, Finding
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -15,7 +15,7 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 def report_sarif(report: CheckReport, version: str) -> dict[str, Any]:
     """Returns one SARIF run with every check as a rule. Paths are relative where possible."""
-    ids = list(CHECKS)
+    ids = list(RULES)
     return {
         "$schema": _SCHEMA,
         "version": "2.1.0",
@@ -47,7 +47,7 @@ def report_sarif(report: CheckReport, version: str) -> dict[str, Any]:
 
 
 def _rule(name: str) -> dict[str, Any]:
-    check = CHECKS[name]
+    check = RULES[name]
     return {
         "id": name,
         "shortDescription": {"text": check.title},

@@ -8,7 +8,7 @@ import tokenize
 from dataclasses import dataclass, field
 
 from ..._c.close_name import close_name
-from ..rules.static import CHECKS
+from ..rules.static import RULES
 
 _COMMENT = re.compile(r"(?:#|\s)\s*tundish:\s*ignore(?:\[([^\]]*)\])?", re.IGNORECASE)
 
@@ -57,5 +57,5 @@ def suppressions(lines: list[str]) -> list[Suppression]:
 
 def unknown_check(name: str) -> str:
     """Returns an error message for an unknown check id, with a suggestion."""
-    near = close_name(name, list(CHECKS))
+    near = close_name(name, list(RULES))
     return f"no check is called {name!r}" + (f"; did you mean {near}?" if near else "")

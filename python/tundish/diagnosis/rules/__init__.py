@@ -8,10 +8,10 @@ from typing import Any
 
 
 def load_rules(package: str) -> dict[str, Any]:
-    """Returns the CHECK of every module of a package by id, sorted."""
+    """Returns the RULE of every module of a package by id, sorted."""
     path = importlib.import_module(package).__path__
     modules = [
         importlib.import_module(f"{package}.{one.name}") for one in pkgutil.iter_modules(path)
     ]
-    rules = [module.CHECK for module in modules if hasattr(module, "CHECK")]
+    rules = [module.RULE for module in modules if hasattr(module, "RULE")]
     return {rule.id: rule for rule in sorted(rules, key=lambda rule: rule.id)}

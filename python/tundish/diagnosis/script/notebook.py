@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from .source_text import Refused, Source, check_size, decode, parse, split_lines
+from .source_text import SourceRefused, SourceText, check_size, decode, parse, split_lines
 
 # cell magics that run the rest of their cell as Python, in the notebook's process
 _PYTHON_MAGICS = {"%%time", "%%timeit", "%%capture", "%%prun", "%%memit", "%%debug", "%%snakeviz"}
@@ -14,7 +14,7 @@ _ASKED = re.compile(r"[\w.]+\?\??\s*")
 _ASSIGNED = re.compile(r"([\w.,\s]+=\s*)[!%]")
 
 
-def read_notebook(path: str, data: bytes) -> Source:
+def read_notebook(path: str, data: bytes) -> SourceText:
     """Joins the cells in order into one module. Cells that are not Python are blanked.
 
     Raises Refused.
@@ -26,7 +26,7 @@ def read_notebook(path: str, data: bytes) -> Source:
         own = _python_lines(split_lines(text))
         lines += own
         cells += [(number, line) for line in range(1, len(own) + 1)]
-    return Source(path, lines, parse("\n".join(lines)), cells)
+    return SourceText(path, lines, parse("\n".join(lines)), cells)
 
 
 def _code_cells(text: str) -> list[str]:
@@ -34,12 +34,12 @@ def _code_cells(text: str) -> list[str]:
     try:
         notebook: Any = json.loads(text)
     except ValueError as error:
-        raise Refused(f"not JSON: {error}", fix) from None
+        raise SourceRefused(f"not JSON: {error}", fix) from None
     except RecursionError:
-        raise Refused("not a notebook: nested too deeply", fix) from None
+        raise SourceRefused("not a notebook: nested too deeply", fix) from None
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if not isinstance(cells, list):
-        raise Refused("not a notebook: it has no list of cells", fix)
+        raise SourceRefused("not a notebook: it has no list of cells", fix)
     found = []
     for cell in cells:
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
@@ -89,6 +89,6 @@ def _without_commands(lines: list[str]) -> list[str]:
 def _parses(text: str) -> bool:
     try:
         parse(text)
-    except Refused:
+    except SourceRefused:
         return False
     return True

@@ -19,7 +19,7 @@ from .bindings import (
 )
 from .loops import Loops
 from .names import canonical, dotted, imported_modules, imported_names, written
-from .source_text import Source
+from .source_text import SourceText
 from .values import Values
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -29,7 +29,7 @@ LOOPS = (ast.For, ast.AsyncFor, ast.While)
 class Script:
     """Analysis of one file, shared by all checks. Immutable after construction."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         self.source = source
         self.tree = source.tree
         self._functions: dict[ast.AST, ast.AST] = {}  # results of function()

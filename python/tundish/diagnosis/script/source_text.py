@@ -16,7 +16,7 @@ _DECLARED = re.compile(rb"[ \t\f]*#.*?coding[:=]")  # PEP 263
 TOO_DEEP = ("expressions or blocks are nested too deeply", "split the longest expression")
 
 
-class Refused(Exception):
+class SourceRefused(Exception):
     """A file that cannot be checked, with the reason, a fix and the line if known."""
 
     def __init__(self, reason: str, fix: str, line: int | None = None) -> None:
@@ -25,7 +25,7 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceText:
     """Text and syntax tree. `cells` maps lines of the text to notebook cells (empty for a file)."""
 
     path: str
@@ -40,16 +40,16 @@ class Source:
         return None, line
 
 
-def read_source(path: str, data: bytes) -> Source:
+def read_source(path: str, data: bytes) -> SourceText:
     """Parses a `.py` file. Raises Refused."""
     check_size(data)
     text = decode(data)
-    return Source(path, split_lines(text), parse(text), [])
+    return SourceText(path, split_lines(text), parse(text), [])
 
 
 def check_size(data: bytes) -> None:
     if len(data) > MAX_BYTES:
-        raise Refused(
+        raise SourceRefused(
             f"{len(data):,} bytes are more than the limit of {MAX_BYTES:,}",
             "check hand-written scripts, not generated files",
         )
@@ -59,16 +59,18 @@ def decode(data: bytes) -> str:
     try:
         text = data.decode(_encoding(data))
     except (SyntaxError, LookupError):
-        raise Refused("Python does not know the declared encoding", "save it as UTF-8") from None
+        raise SourceRefused(
+            "Python does not know the declared encoding", "save it as UTF-8"
+        ) from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise Refused(
+        raise SourceRefused(
             f"byte {error.start:,} is not {error.encoding}", "save the file as UTF-8", line
         ) from None
     except UnicodeError as error:  # codecs such as punycode name no byte
-        raise Refused(f"not in its declared encoding: {error}", "save it as UTF-8") from None
+        raise SourceRefused(f"not in its declared encoding: {error}", "save it as UTF-8") from None
     if "\0" in text:
-        raise Refused(
+        raise SourceRefused(
             "contains null bytes, so it is not Python source",
             "name a Python file",
             text.count("\n", 0, text.index("\0")) + 1,
@@ -101,8 +103,8 @@ def parse(text: str) -> ast.Module:
             fix = f"run it with this Python ({sys.version_info[0]}.{sys.version_info[1]}) first"
             if "print" in message and "parenthes" in message:
                 fix = "this is Python 2: convert it to Python 3"
-            raise Refused(f"syntax error: {message}", fix, error.lineno) from None
+            raise SourceRefused(f"syntax error: {message}", fix, error.lineno) from None
         except (RecursionError, MemoryError):
-            raise Refused(*TOO_DEEP) from None
+            raise SourceRefused(*TOO_DEEP) from None
         except ValueError as error:  # null bytes, or numbers that are too long
-            raise Refused(str(error), "name a Python file") from None
+            raise SourceRefused(str(error), "name a Python file") from None

@@ -9,7 +9,7 @@ from ..._c.errors import ArgumentError
 from ..doctor_json import FindingJson
 from ..lint.check import check
 from ..phrases import count_text, real_path, shown_path
-from ..rules.static import CHECKS
+from ..rules.static import RULES
 from .line_costs import line_costs
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _with_seconds(finding: FindingJson, seconds: float | None) -> FindingJson:
 
 
 def _is_only_for_gpus(name: str) -> bool:
-    return name in CHECKS and CHECKS[name].only_gpu
+    return name in RULES and RULES[name].only_gpu
 
 
 def with_costs(findings: list[FindingJson], verdict: Verdict) -> list[FindingJson]:

@@ -17,7 +17,7 @@ from ...data.open_source import Source
 from ...data.settings.world import rank_and_world_size
 from ...program import find_program
 from ...scratch_folder import scratch_folder
-from ..accelerate_report import Report
+from ..accelerate_report import AccelerateReport
 from ..changes.file_stamps import Stamps, stamps_path
 from ..datasets.part_sources import list_name, write_list
 from ..datasets.parts import Files
@@ -40,7 +40,7 @@ class PackBeside:
     """
 
     def __init__(
-        self, files: Files, pack: str, report: Report, accept: Callable[[Source], None]
+        self, files: Files, pack: str, report: AccelerateReport, accept: Callable[[Source], None]
     ) -> None:
         self.path = path_of(files, pack)
         self.about = ""  # why the pack is known to hold these files

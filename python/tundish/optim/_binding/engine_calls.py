@@ -95,7 +95,7 @@ def _float_at(tensor: Any) -> Any:
     return None if tensor is None else ctypes.cast(tensor.data_ptr(), _FLOATS)
 
 
-class Engine:
+class NativeOptimizer:
     """An optimizer of the engine and the structs for its calls, kept between steps."""
 
     def __init__(self, kind: str, device: int, threads: int) -> None:

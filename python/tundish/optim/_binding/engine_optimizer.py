@@ -12,7 +12,7 @@ import torch
 from ..._c.errors import ArgumentError
 from ..._c.structs import OptimizerGroup
 from .averaged_weights import AveragedWeights
-from .engine_calls import DIFFERENT, MOVED, Engine, is_on_gpu, rate_address, rate_of
+from .engine_calls import DIFFERENT, MOVED, NativeOptimizer, is_on_gpu, rate_address, rate_of
 from .foreign_states import add_group_steps, read_group_states
 from .saved_state import checked_load, removed_after
 from .step_hooks import Stepping
@@ -61,7 +61,7 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
     _uses_tensor_norms = False  # refuses flat parameters, which combine many tensors into one norm
     _checks_for_inf = False  # whether the step sets found_inf (tundish.optim.GradScaler)
 
-    _engine: Engine | None
+    _engine: NativeOptimizer | None
     _table: Table | None  # None: the next step rebinds
     _device: Any
     _norm: Any  # of the last step; written by the engine
@@ -211,7 +211,7 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
             for gradient in copies:
                 gradient.detach().zero_()
 
-    def _call(self, engine: Engine) -> bool:
+    def _call(self, engine: NativeOptimizer) -> bool:
         """Runs the step. Returns False if a GradScaler skips it because gradients are not finite."""
         options = self._options
         if self._device.type == "cuda":
@@ -374,6 +374,6 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
             raise ArgumentError(
                 f"{type(self).__name__} runs on CPUs and CUDA GPUs, not on {device}"
             )
-        self._engine = Engine(self._kind, number, torch.get_num_threads())
+        self._engine = NativeOptimizer(self._kind, number, torch.get_num_threads())
         self._device = device
         self._norm = None

@@ -27,7 +27,7 @@ class Stack:
 
 
 @dataclass
-class Plan:
+class StackPlan:
     """The stacks of one group. Valid while facts_of() returns `facts`."""
 
     facts: list[Any]
@@ -43,7 +43,7 @@ def facts_of(parameters: list[Any], state: dict[Any, Any]) -> list[Any]:
     ]
 
 
-def make_plan(parameters: list[Any], state: dict[Any, Any]) -> Plan:
+def make_plan(parameters: list[Any], state: dict[Any, Any]) -> StackPlan:
     """Moves the momentum of these parameters, which have gradients, into stacks."""
     if any(p.is_cuda for p in parameters) and torch.cuda.is_current_stream_capturing():
         raise ArgumentError(
@@ -54,7 +54,7 @@ def make_plan(parameters: list[Any], state: dict[Any, Any]) -> Plan:
     for batch in _split_into_batches(parameters):
         batches.append([_make_stack(matrices, state) for matrices in batch])
     buffers = [state[p]["momentum_buffer"] for p in parameters]
-    return Plan(facts_of(parameters, state), batches, buffers)
+    return StackPlan(facts_of(parameters, state), batches, buffers)
 
 
 def release_stacks(parameters: list[Any], state: dict[Any, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .results import COMPARED, FASTER, IMPOSSIBLE, KEPT, REJECTED, Report, Row
+from .results import COMPARED, FASTER, IMPOSSIBLE, KEPT, REJECTED, Row, TuneReport
 
 # The references of Report.gains in display order, with their display names.
 REFERENCES = {
@@ -18,7 +18,7 @@ HUMAN_RECIPE = "bf16 autocast + channels_last + torch.compile + fused optimizer"
 _SAME_MEMORY = 0.02  # relative to the baseline's peak
 
 
-def baseline_row(report: Report) -> Row | None:
+def baseline_row(report: TuneReport) -> Row | None:
     """Returns the row of the user's own step from the first measurement, or None."""
     for row in report.rows:
         if row.verdict == COMPARED and row.label.startswith("baseline"):
@@ -26,7 +26,7 @@ def baseline_row(report: Report) -> Row | None:
     return None
 
 
-def plan_row(report: Report) -> Row | None:
+def plan_row(report: TuneReport) -> Row | None:
     """Returns the winner's row of the confirming run, or None if nothing pays off.
 
     For a run that ended early, returns the row kept last, or the fastest variant that passed.
@@ -41,7 +41,7 @@ def plan_row(report: Report) -> Row | None:
     return min(passed, key=lambda row: row.step_ms or 0.0, default=None)
 
 
-def path_to_plan(report: Report) -> list[Row]:
+def path_to_plan(report: TuneReport) -> list[Row]:
     """Returns measured rows, each with more of the plan's tricks than the previous row.
 
     Returns the longest such path; among equally long paths, the one with the faster rows. The last row has all
@@ -85,7 +85,7 @@ def trick_title(values: dict[str, Any]) -> str:
     return str(title if mode == "default" else f"{title} ({mode})")
 
 
-def row_of(report: Report, tricks: list[dict[str, Any]]) -> Row | None:
+def row_of(report: TuneReport, tricks: list[dict[str, Any]]) -> Row | None:
     """Returns the confirming run's row of a variant, whatever the verdict."""
     confirming = [
         row for row in report.rows if row.phase == "confirm" and same_tricks(row.tricks, tricks)
@@ -101,18 +101,18 @@ def same_tricks(tricks: list[dict[str, Any]], others: list[dict[str, Any]]) -> b
     )
 
 
-def step_ms_text(report: Report, row: Row) -> str:
+def step_ms_text(report: TuneReport, row: Row) -> str:
     """Returns the step time, with a star if the GPU waits for the host. On a CPU nothing waits."""
     if row.step_ms is None:
         return ""
     return ms_text(row.step_ms) + ("*" if waits_for_host(report, row) else "")
 
 
-def waits_for_host(report: Report, row: Row) -> bool:
+def waits_for_host(report: TuneReport, row: Row) -> bool:
     return row.host_bound and report.device != "cpu"
 
 
-def human_recipe(report: Report) -> str:
+def human_recipe(report: TuneReport) -> str:
     """Returns the tricks of the human recipe that were usable here."""
     for row in report.rows:
         if row.label == "human recipe" and row.tricks:
@@ -150,7 +150,7 @@ def verdict_text(row: Row) -> str:
     return row.verdict
 
 
-def gains(report: Report) -> Iterator[tuple[str, str]]:
+def gains(report: TuneReport) -> Iterator[tuple[str, str]]:
     """Yields the name of each reference and the plan's gain over it."""
     known = [name for name in REFERENCES if name in report.gains]
     for name in known + [name for name in report.gains if name not in REFERENCES]:
@@ -161,7 +161,7 @@ def gains(report: Report) -> Iterator[tuple[str, str]]:
         yield REFERENCES.get(name, name), text
 
 
-def headline(report: Report) -> str:
+def headline(report: TuneReport) -> str:
     """Returns the result in one sentence."""
     gain = report.gains.get("baseline", {}).get("gain")
     row, baseline = plan_row(report), baseline_row(report)

@@ -42,7 +42,7 @@ class Row:
 
 
 @dataclass
-class Report:
+class TuneReport:
     """The data for tables, HTML pages and JSON."""
 
     job: str  # "train.py:build"
@@ -69,6 +69,6 @@ class Report:
         return asdict(self)
 
 
-def report_from_json(values: dict[str, Any]) -> Report:
+def report_from_json(values: dict[str, Any]) -> TuneReport:
     rows = [Row(**row) for row in values.get("rows", [])]
-    return Report(**{**values, "rows": rows})
+    return TuneReport(**{**values, "rows": rows})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .report_queries import trick_set, trick_title
-from .results import Report, Row
+from .results import Row, TuneReport
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Section:
     rows: list[tuple[str, Row]]  # label and row
 
 
-def sections(report: Report) -> list[Section]:
+def sections(report: TuneReport) -> list[Section]:
     """Returns the sections without the confirming run, which the gains show."""
     by_phase: dict[str, list[Row]] = {}
     for row in report.rows:

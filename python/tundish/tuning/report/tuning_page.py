@@ -25,7 +25,7 @@ from .report_queries import (
     verdict_text,
     waits_for_host,
 )
-from .results import Report, Row
+from .results import Row, TuneReport
 from .sections import sections
 from .waterfall import LEFT, waterfall, waterfall_bars
 
@@ -44,7 +44,7 @@ for batch in loader:
 """
 
 
-def report_page(report: Report, plan: Plan | None = None, file: str = "plan.json") -> str:
+def report_page(report: TuneReport, plan: Plan | None = None, file: str = "plan.json") -> str:
     """Returns the page, with code for your own training loop if there is a plan.
 
     file  where the plan is saved
@@ -66,7 +66,7 @@ def report_page(report: Report, plan: Plan | None = None, file: str = "plan.json
     return html.page(f"tundish tune {report.job}", parts)
 
 
-def _gains(report: Report) -> list[str]:
+def _gains(report: TuneReport) -> list[str]:
     found = list(gains(report))
     if not found:
         return []
@@ -81,7 +81,7 @@ def _gains(report: Report) -> list[str]:
     return ["<h2>The plan is faster</h2>", html.table(rows)]
 
 
-def _memory(report: Report) -> list[str]:
+def _memory(report: TuneReport) -> list[str]:
     baseline, plan = baseline_row(report), plan_row(report)
     named = [
         (bar.name, row)
@@ -102,7 +102,7 @@ def _memory(report: Report) -> list[str]:
     ]
 
 
-def _rows(report: Report) -> list[str]:
+def _rows(report: TuneReport) -> list[str]:
     out = ["<h2>All variants</h2>"]
     for part in sections(report):
         out += [f"<h3>{escape(part.head)}</h3>"] if part.head else []
@@ -116,7 +116,7 @@ def _rows(report: Report) -> list[str]:
     return out
 
 
-def _cells(report: Report, label: str, row: Row) -> list[str]:
+def _cells(report: TuneReport, label: str, row: Row) -> list[str]:
     return [
         label,
         step_ms_text(report, row),
@@ -128,7 +128,7 @@ def _cells(report: Report, label: str, row: Row) -> list[str]:
     ]
 
 
-def _use(report: Report, plan: Plan | None, file: str) -> list[str]:
+def _use(report: TuneReport, plan: Plan | None, file: str) -> list[str]:
     winner = plan_row(report)
     if winner is None:
         return []
@@ -142,7 +142,7 @@ def _use(report: Report, plan: Plan | None, file: str) -> list[str]:
     return parts
 
 
-def _measured(report: Report) -> list[tuple[str, str]]:
+def _measured(report: TuneReport) -> list[tuple[str, str]]:
     turns = [row.turns for row in report.rows if row.turns]
     timing = (
         "The variants took turns, one at a time, each in its own process; CUDA events on a GPU, "

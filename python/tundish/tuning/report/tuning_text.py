@@ -23,7 +23,7 @@ from .report_queries import (
     verdict_text,
     waits_for_host,
 )
-from .results import COMPARED, IMPOSSIBLE, KEPT, REJECTED, Report, Row
+from .results import COMPARED, IMPOSSIBLE, KEPT, REJECTED, Row, TuneReport
 from .sections import sections
 
 _HEADS = ("trick", "step ms", "gain (95 % interval)", "memory", "numerics", "verdict")
@@ -35,7 +35,7 @@ _LONGEST_LABELS = (40, 28, 24)
 _GAP = 2  # between columns
 
 
-def report_text(report: Report, width: int = 100, color: bool = False, plan: str = "") -> str:
+def report_text(report: TuneReport, width: int = 100, color: bool = False, plan: str = "") -> str:
     """Returns all variants and the result as text.
 
     plan  the file that holds the plan
@@ -48,7 +48,7 @@ def report_text(report: Report, width: int = 100, color: bool = False, plan: str
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
-def _head(report: Report, width: int) -> list[str]:
+def _head(report: TuneReport, width: int) -> list[str]:
     lines = _labeled("job", f"{report.job}: {report.model}, {report.optimizer}", width)
     lines += _labeled("batch", report.batch, width)
     torch = report.versions.get("torch", "")
@@ -56,7 +56,7 @@ def _head(report: Report, width: int) -> list[str]:
     return lines + _labeled("baseline", report.baseline, width)
 
 
-def _table(report: Report, width: int, color: bool) -> list[str]:
+def _table(report: TuneReport, width: int, color: bool) -> list[str]:
     parts = sections(report)
     shown = [(label, row) for part in parts for label, row in part.rows]
     winner = plan_row(report)
@@ -98,7 +98,7 @@ def _row_lines(
     return lines
 
 
-def _cells(report: Report, label: str, row: Row, short: int) -> list[str]:
+def _cells(report: TuneReport, label: str, row: Row, short: int) -> list[str]:
     """Returns the cells. `short`: 1 leaves out one-off costs, 2 also the intervals."""
     gain, verdict = gain_text(row), verdict_text(row)
     if short == 0 and _once(row):
@@ -160,7 +160,7 @@ def _line(texts: Sequence[str], widths: Sequence[int]) -> str:
     return ("  " + (" " * _GAP).join(out)).rstrip()
 
 
-def _summary(report: Report, width: int, color: bool) -> list[str]:
+def _summary(report: TuneReport, width: int, color: bool) -> list[str]:
     sentence = headline(report)
     if not report.finished:
         sentence += " (the run ended early; this is the best plan so far)"
@@ -186,7 +186,7 @@ def _summary(report: Report, width: int, color: bool) -> list[str]:
     return lines + _labeled("time", duration_text(report.seconds), width)
 
 
-def _usage(report: Report, plan: str, width: int) -> list[str]:
+def _usage(report: TuneReport, plan: str, width: int) -> list[str]:
     """Returns a last line that shows how to use the plan. Never wrapped, so that it can be copied."""
     winner = plan_row(report)
     if winner is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...report.chart import INK, OTHERS, OURS, SOFT, svg, text
 from .report_queries import baseline_row, gain_text, ms_text, path_to_plan, plan_row, trick_set
-from .results import Report, Row
+from .results import Row, TuneReport
 
 _SAVED = "#fed7aa"  # time saved by the trick
 _BAR, _GAP = 26, 12
@@ -26,7 +26,7 @@ class WaterfallBar:
     ours: bool = False
 
 
-def waterfall_bars(report: Report) -> list[WaterfallBar]:
+def waterfall_bars(report: TuneReport) -> list[WaterfallBar]:
     """Returns the baseline, each trick of the plan added in turn, and the confirmed plan."""
     baseline, plan = baseline_row(report), plan_row(report)
     if baseline is None or baseline.step_ms is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..report.report_queries import baseline_row, ms_text, plan_row, row_of, times_text
-from ..report.results import Report
+from ..report.results import TuneReport
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class PlanComparison:
     saved_ms: float | None = None
     now_ms: float | None = None
 
-    def as_json(self, now: Report) -> dict[str, Any]:
+    def as_json(self, now: TuneReport) -> dict[str, Any]:
         return {
             "ok": self.ok,
             "text": self.text,
@@ -32,7 +32,7 @@ class PlanComparison:
 
 
 def compare_with_plan(
-    tricks: list[dict[str, Any]], saved: Report, now: Report, limit_percent: float
+    tricks: list[dict[str, Any]], saved: TuneReport, now: TuneReport, limit_percent: float
 ) -> PlanComparison:
     """Compares the measurements in the saved plan with new ones.
 

@@ -6,7 +6,7 @@ from statistics import median
 
 from ..report.results import COMPARED, FASTER, IMPOSSIBLE, NO_GAIN, REJECTED, SLOWER, Row
 from ..trials.paired_times import Gain, TimedTurn, is_host_bound, middle_ms
-from ..trials.pool import Outcome
+from ..trials.pool import TrialOutcome
 from ..tricks import Trick
 from .gates import GateVerdict
 
@@ -22,7 +22,7 @@ def _title(trick: Trick) -> str:
     return trick.title if mode == "default" else f"{trick.title} ({mode})"
 
 
-def reference_row(name: str, outcome: Outcome, peak_bytes: int | None) -> Row:
+def reference_row(name: str, outcome: TrialOutcome, peak_bytes: int | None) -> Row:
     return Row(
         name,
         "reference",
@@ -34,7 +34,7 @@ def reference_row(name: str, outcome: Outcome, peak_bytes: int | None) -> Row:
     )
 
 
-def variant_row(name: str, phase: str, variant: Variant, outcome: Outcome) -> Row:
+def variant_row(name: str, phase: str, variant: Variant, outcome: TrialOutcome) -> Row:
     """Returns a row without times. The row is final if the trial could not be prepared."""
     row = Row(name, phase, [trick.as_json() for trick in variant], NO_GAIN)
     row.one_off_s = outcome.one_off_s

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 
 from ..report.results import IMPOSSIBLE, Row
 from ..trials.paired_times import Gain, compare
-from ..trials.pool import Outcome, TrialPool
+from ..trials.pool import TrialOutcome, TrialPool
 from ..tricks import Grade, Trick
 from ..tricks.autocast import Bf16, Fp16
 from ..tricks.channels_last import ChannelsLast
@@ -40,7 +40,7 @@ from .confirmation import BASELINE, TWIN, confirm, confirm_s, start_human_recipe
 from .gates import Gates
 from .memory_target import fit_memory
 from .rows import Variant, fill_row, label, reference_row, variant_row
-from .variants import BaselineFailed, Facts, MeasuredVariant, in_variant, without
+from .variants import BaselineFailed, JobFacts, MeasuredVariant, in_variant, without
 
 NOT_WORTH = 1.003  # a trick with a smaller gain is left out, for a simpler plan
 EXACT_STEPS = 15  # for variants whose tricks are compared with fp64 one by one
@@ -53,7 +53,7 @@ class Search:
 
     pool: TrialPool
     gates: Gates
-    facts: Facts
+    facts: JobFacts
     deadline: float  # of time.monotonic()
     quick: bool = False
     own: list[Trick] = field(default_factory=list)  # the user's own tricks
@@ -95,7 +95,7 @@ class Search:
         if base.failed:
             raise BaselineFailed(base)
         if not all(map(math.isfinite, base.losses)):
-            raise BaselineFailed(Outcome("its loss is not finite", "not finite"))
+            raise BaselineFailed(TrialOutcome("its loss is not finite", "not finite"))
         self._make_room()
         self.gates.limit = self._latest()
         self._start_compiling()  # slowest to prepare, so it starts first
@@ -339,7 +339,7 @@ class Search:
     def _usable(self, tricks: Iterable[Trick]) -> Variant:
         return in_variant(trick for trick in tricks if self._can(trick))
 
-    def _give_up(self, trick: Trick, outcome: Outcome) -> None:
+    def _give_up(self, trick: Trick, outcome: TrialOutcome) -> None:
         self.facts.obstacles[trick.name] = outcome.failed
         self.rows.append(
             Row(trick.title, "ground", [trick.as_json()], IMPOSSIBLE, numerics=outcome.failed)

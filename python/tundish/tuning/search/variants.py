@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..trials.paired_times import Gain, TimedTurn, compare, middle_ms
-from ..trials.pool import Outcome
+from ..trials.pool import TrialOutcome
 from ..tricks import Trick, in_order
 from .rows import Variant
 
@@ -14,13 +14,13 @@ from .rows import Variant
 class BaselineFailed(RuntimeError):
     """The user's step fails without any trick."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: TrialOutcome) -> None:
         super().__init__(outcome.failed)
         self.outcome = outcome
 
 
 @dataclass
-class Facts:
+class JobFacts:
     """Facts about the job that the search needs before it starts."""
 
     cuda: bool

@@ -22,7 +22,7 @@ QUICK_ANSWER_S = 5.0  # limit for answers that need no step
 
 
 @dataclass
-class Outcome:
+class TrialOutcome:
     """The result of a trial's preparation."""
 
     failed: str = ""  # why the trial cannot be timed; empty if it can
@@ -39,7 +39,7 @@ class _Entry:
     tricks: Sequence[Trick]
     nudge: int = 0
     process: TrialProcess | None = None
-    outcome: Outcome | None = None
+    outcome: TrialOutcome | None = None
     call: dict[str, Any] | None = None  # a function to call instead of a preparation
     answer: Any = None
     need_bytes: int = 0  # estimated memory on the device
@@ -111,7 +111,7 @@ class TrialPool:
         except TrialFailed:
             return None
 
-    def outcome(self, name: str) -> Outcome:
+    def outcome(self, name: str) -> TrialOutcome:
         """Waits until a trial is prepared and returns its outcome."""
         entry = self._wait_for(name)
         assert entry.outcome is not None
@@ -175,7 +175,7 @@ class TrialPool:
                 entry.process.end()
                 entry.process = None
             if entry.outcome is None:
-                entry.outcome = Outcome("it was no longer needed", "ended")
+                entry.outcome = TrialOutcome("it was no longer needed", "ended")
 
     def close(self) -> None:
         self.end(*self._entries)
@@ -258,13 +258,13 @@ class TrialPool:
 
     def _receive(self, entry: _Entry, found: Any) -> None:
         if entry.call is not None:
-            entry.answer, entry.outcome = found, Outcome()
+            entry.answer, entry.outcome = found, TrialOutcome()
             self._drop(entry)
         elif "obstacle" in found:
-            entry.outcome = Outcome(found["obstacle"], "obstacle")
+            entry.outcome = TrialOutcome(found["obstacle"], "obstacle")
             self._drop(entry)
         else:
-            entry.outcome = Outcome(
+            entry.outcome = TrialOutcome(
                 losses=found["losses"],
                 one_off_s=found["one_off_s"],
                 step_ms=found["step_ms"],
@@ -276,7 +276,9 @@ class TrialPool:
 
     def _fail(self, entry: _Entry, error: TrialFailed) -> None:
         known = entry.outcome.losses if entry.outcome else []
-        entry.outcome = Outcome(str(error), error.kind, known, details={"details": error.details})
+        entry.outcome = TrialOutcome(
+            str(error), error.kind, known, details={"details": error.details}
+        )
         entry.answer = error
         self._drop(entry)
 

@@ -6,9 +6,9 @@ from ...doctor_json import FindingJson
 from ...layers.measured_layers import MeasuredLayers
 from ...probe.layers.layer_facts import LayersFacts
 from .. import load_rules
-from .layer_rule import LayerCheck
+from .layer_rule import LayerRule
 
-CHECKS: dict[str, LayerCheck] = load_rules(__name__)
+RULES: dict[str, LayerRule] = load_rules(__name__)
 
 
 def check_layers(facts: LayersFacts | None) -> list[FindingJson]:
@@ -27,7 +27,7 @@ def check_layers(facts: LayersFacts | None) -> list[FindingJson]:
             "page": check.page,
             "seconds": finding.seconds,
         }
-        for check in CHECKS.values()
+        for check in RULES.values()
         for finding in check.find(measured)
     ]
     return sorted(found, key=lambda finding: -(finding["seconds"] or 0.0))

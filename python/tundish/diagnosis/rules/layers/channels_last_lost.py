@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from ...layers.measured_layers import MeasuredLayers
 from ...probe.layers.layer_facts import LayerFacts
 from ..runtime.runtime_rule import name_list
-from .layer_rule import LayerCheck, SlowLayers
+from .layer_rule import LayerFinding, LayerRule
 
 SHARE = 0.01
 _PASSES = 4  # input read and written in forward, its gradient in backward
 _SIZES = {"bf16": 2, "fp16": 2, "float64": 8}
 
 
-def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
+def find(measured: MeasuredLayers) -> Iterator[LayerFinding]:
     convs = [
         layer for layer in measured.layers if layer.conv and layer.conv.weight_layout == "NHWC"
     ]
@@ -31,7 +31,7 @@ def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
     cost = sum(lost.values()) / measured.roof.bytes_per_s
     if lost and cost >= SHARE * measured.total_s:
         names = name_list(sorted(lost, key=lambda name: -lost[name]), len(lost))
-        yield SlowLayers(
+        yield LayerFinding(
             f"{names}: the model is channels_last, but activations change between NHWC and NCHW here",
             "use x.to(memory_format=torch.channels_last) for the input, and no view(), contiguous() or permute() that returns NCHW between convolutions",
             cost,
@@ -45,7 +45,7 @@ def _input_bytes(layer: LayerFacts) -> int:
     return count
 
 
-CHECK = LayerCheck(
+RULE = LayerRule(
     id="channels-last-lost",
     title="layers that leave channels_last",
     level="warning",

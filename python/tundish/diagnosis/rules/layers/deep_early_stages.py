@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ...layers.measured_layers import MeasuredLayers, total
-from .layer_rule import LayerCheck, SlowLayers
+from .layer_rule import LayerFinding, LayerRule
 from .stages import level, mixers
 
 DEEPER = 1.5
 SHARE = 0.3
 
 
-def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
+def find(measured: MeasuredLayers) -> Iterator[LayerFinding]:
     order = mixers(measured)
     if not order:
         return
@@ -35,14 +35,14 @@ def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
     cost = total(inside.values())
     if measured.is_significant(cost, SHARE):
         depths = ", ".join(str(depth[n]) for n in used)
-        yield SlowLayers(
+        yield LayerFinding(
             f"the stages have {depths} attention and convolution layers, fine to coarse: the fine stages take {measured.share(cost)} of the time",
             "use fewer blocks in early stages and more in late ones, with the same total",
             cost,
         )
 
 
-CHECK = LayerCheck(
+RULE = LayerRule(
     id="deep-early-stages",
     title="more blocks in early stages than in late ones",
     level="warning",

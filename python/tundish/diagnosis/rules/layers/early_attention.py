@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from ...layers.measured_layers import MeasuredLayers, slowest_names, total
 from ..runtime.runtime_rule import name_list
-from .layer_rule import LayerCheck, SlowLayers
+from .layer_rule import LayerFinding, LayerRule
 from .stages import COARSER, attention_layers, mixers, token_count
 
 
-def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
+def find(measured: MeasuredLayers) -> Iterator[LayerFinding]:
     order = mixers(measured)
     early = []
     for attention in attention_layers(measured):
@@ -25,14 +25,14 @@ def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
     if early and measured.is_significant(cost):
         names = name_list(slowest_names([attention for attention, _, _ in early]), len(early))
         most, least = max(tokens for _, tokens, _ in early), min(count for _, _, count in early)
-        yield SlowLayers(
+        yield LayerFinding(
             f"{names}: attention over {most} positions takes {measured.share(cost)} of the model's time; a later stage has {least}",
             "use convolutions in early stages and attention in late ones, or windowed attention",
             cost,
         )
 
 
-CHECK = LayerCheck(
+RULE = LayerRule(
     id="early-attention",
     title="attention in an early stage",
     level="warning",

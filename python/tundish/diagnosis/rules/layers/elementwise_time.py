@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from ...layers.measured_layers import MeasuredLayers, total
 from ..runtime.runtime_rule import name_list
-from .layer_rule import LayerCheck, SlowLayers
+from .layer_rule import LayerFinding, LayerRule
 
 SHARE = 0.25
 BY_MEMORY = 0.2  # fraction of the time explained by memory bandwidth; below it, launches dominate
 
 
-def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
+def find(measured: MeasuredLayers) -> Iterator[LayerFinding]:
     found = [layer for layer in measured.layers if layer.kind == "elementwise"]
     took = total(found)
     by_memory = sum(measured.memory_s(layer) for layer in found)
@@ -23,14 +23,14 @@ def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
     for layer in found:
         times[layer.type] += 1
     names = name_list([f"{count} {name}" for name, count in times.most_common()], len(times))
-    yield SlowLayers(
+    yield LayerFinding(
         f"{names}: element-wise operations take {measured.share(took)} of the model's time, with hardly any FLOPs",
         "use torch.compile, which fuses them with their neighbors (tundish tune tries it), inplace=True, or one activation less per block",
         took,
     )
 
 
-CHECK = LayerCheck(
+RULE = LayerRule(
     id="elementwise-time",
     title="element-wise operations take a quarter of the time",
     level="warning",

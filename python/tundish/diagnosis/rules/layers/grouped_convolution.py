@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from ...layers.measured_layers import MeasuredLayers, percent, slowest_names, total
 from ...probe.layers.layer_facts import LayerFacts
 from ..runtime.runtime_rule import name_list
-from .layer_rule import LayerCheck, SlowLayers
+from .layer_rule import LayerFinding, LayerRule
 
 SLOWER = 3.0  # FLOPs per second of dense layers, relative to grouped ones
 
 
-def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
+def find(measured: MeasuredLayers) -> Iterator[LayerFinding]:
     grouped = [
         layer for layer in measured.layers if layer.conv and layer.conv.groups > 1 and layer.flops
     ]
@@ -27,7 +27,7 @@ def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
     if measured.is_significant(cost):
         names = name_list(slowest_names(grouped), len(grouped))
         part = flops / max(1, sum(layer.flops for layer in measured.layers))
-        yield SlowLayers(
+        yield LayerFinding(
             f"{names}: grouped convolutions take {measured.share(took)} of the model's time for {percent(part)} of its FLOPs",
             "use fewer groups with fewer channels, or a dense convolution; larger kernels cost little in a depthwise layer",
             cost,
@@ -42,7 +42,7 @@ def _dense_rate(measured: MeasuredLayers, others: list[LayerFacts], precision: s
     return measured.roof.flops_per_s.get(precision, 0.0)
 
 
-CHECK = LayerCheck(
+RULE = LayerRule(
     id="grouped-convolution",
     title="grouped convolutions that are slow for their FLOPs",
     level="warning",

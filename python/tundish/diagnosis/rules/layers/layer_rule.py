@@ -9,7 +9,7 @@ from ...layers.measured_layers import MeasuredLayers
 
 
 @dataclass(frozen=True)
-class SlowLayers:
+class LayerFinding:
     """A finding. `seconds`: cost per step, or None if unknown."""
 
     text: str
@@ -18,7 +18,7 @@ class SlowLayers:
 
 
 @dataclass(frozen=True)
-class LayerCheck:
+class LayerRule:
     """A check of measured layers.
 
     level: warning (time is lost) or note (a rule from a paper, whose benefit must be tried out).
@@ -28,7 +28,7 @@ class LayerCheck:
     title: str
     level: str
     reason: str
-    find: Callable[[MeasuredLayers], Iterable[SlowLayers]]
+    find: Callable[[MeasuredLayers], Iterable[LayerFinding]]
 
     @property
     def page(self) -> str:

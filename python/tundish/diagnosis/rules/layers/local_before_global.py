@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from ...layers.measured_layers import MeasuredLayers
 from ..runtime.runtime_rule import name_list
-from .layer_rule import LayerCheck, SlowLayers
+from .layer_rule import LayerFinding, LayerRule
 from .stages import attention_layers, enclosing_block, spatial_convolutions
 
 
-def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
+def find(measured: MeasuredLayers) -> Iterator[LayerFinding]:
     convolutions = spatial_convolutions(measured)
     attention = attention_layers(measured)
     blocks = []
@@ -23,14 +23,14 @@ def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
         if orders and max(orders) < candidate.order:
             blocks.append(block)
     if blocks:
-        yield SlowLayers(
+        yield LayerFinding(
             f"{name_list(blocks, len(blocks))}: the convolution precedes the attention of the block",
             "put the attention first and the convolution after it; compare accuracy",
             None,
         )
 
 
-CHECK = LayerCheck(
+RULE = LayerRule(
     id="local-before-global",
     title="a convolution before the attention of its block",
     level="note",

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from ...layers.measured_layers import MeasuredLayers, percent, total
 from ...probe.layers.layer_facts import LayerFacts
 from ..runtime.runtime_rule import name_list
-from .layer_rule import LayerCheck, SlowLayers
+from .layer_rule import LayerFinding, LayerRule
 
 BRANCHES = 3
 FAR_BELOW = 0.25  # fraction of the roof below which the machine is not filled
 
 
-def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
+def find(measured: MeasuredLayers) -> Iterator[LayerFinding]:
     found: dict[str, list[LayerFacts]] = {}
     for block in measured.layers:
         branches = [
@@ -29,7 +29,7 @@ def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
     if layers and measured.is_significant(cost):
         names = name_list([name or "the model" for name in found], len(found))
         reached = sum(measured.roof_s(layer) for layer in layers) / total(layers)
-        yield SlowLayers(
+        yield LayerFinding(
             f"{names}: branches with the same input run one after another, each too small for the machine ({percent(reached)} of its roof)",
             "use one layer with the channels of all branches, or fewer branches; for example one Linear for query, key and value",
             cost,
@@ -44,7 +44,7 @@ def _has_products(layers: list[LayerFacts]) -> bool:
     return any(layer.flops for layer in layers)
 
 
-CHECK = LayerCheck(
+RULE = LayerRule(
     id="parallel-branches",
     title="many small branches instead of one layer",
     level="warning",

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from ...layers.measured_layers import MeasuredLayers, total
 from ..runtime.runtime_rule import name_list
-from .layer_rule import LayerCheck, SlowLayers
+from .layer_rule import LayerFinding, LayerRule
 from .stages import attention_layers, enclosing_block, is_hybrid, spatial_convolutions
 
 
-def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
+def find(measured: MeasuredLayers) -> Iterator[LayerFinding]:
     if not is_hybrid(measured):
         return
     with_convolution = {layer.name for layer in spatial_convolutions(measured)}
@@ -22,14 +22,14 @@ def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
             blocks[block] = total(inside)
     if blocks and measured.is_significant(sum(blocks.values())):
         names = name_list(sorted(blocks, key=lambda name: -blocks[name]), len(blocks))
-        yield SlowLayers(
+        yield LayerFinding(
             f"{names}: blocks with only attention take {measured.share(sum(blocks.values()))} of the time in a model with convolutions",
             "use blocks that mix attention and a bottleneck convolution; compare accuracy and time",
             None,
         )
 
 
-CHECK = LayerCheck(
+RULE = LayerRule(
     id="pure-transformer-blocks",
     title="blocks with only attention in a hybrid model",
     level="note",

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from ...layers.measured_layers import MeasuredLayers, percent, slowest_names
 from ...probe.layers.layer_facts import LayerFacts
 from ..runtime.runtime_rule import name_list
-from .layer_rule import LayerCheck, SlowLayers
+from .layer_rule import LayerFinding, LayerRule
 
 FASTER = 0.95
 
 
-def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
+def find(measured: MeasuredLayers) -> Iterator[LayerFinding]:
     found: list[LayerFacts] = []
     cost = 0.0
     for layer in measured.layers:
@@ -22,7 +22,7 @@ def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
     if measured.device == "cuda" and found and measured.is_significant(cost, 0.02):
         names = name_list(slowest_names(found), len(found))
         slowest = max(found, key=lambda layer: layer.seconds)
-        yield SlowLayers(
+        yield LayerFinding(
             f"{names}: sizes unsuitable for Tensor Cores ({_sizes(slowest)}); padding reduces the layer to {percent(slowest.padded or 1.0)} of its time",
             "use multiples of 8 for channels, features and vocabularies (4 for TF32)",
             cost,
@@ -35,7 +35,7 @@ def _sizes(layer: LayerFacts) -> str:
     return f"{layer.shape_in[-1]} to {layer.shape_out[-1]} features"
 
 
-CHECK = LayerCheck(
+RULE = LayerRule(
     id="tensor-core-sizes",
     title="sizes that are not multiples of 8",
     level="warning",

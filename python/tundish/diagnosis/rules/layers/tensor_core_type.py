@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from ...layers.measured_layers import MeasuredLayers, percent, slowest_names, total
 from ...probe.layers.layer_facts import LayerFacts
 from ..runtime.runtime_rule import name_list
-from .layer_rule import LayerCheck, SlowLayers
+from .layer_rule import LayerFinding, LayerRule
 
 PRECISIONS = ("fp32", "float64")
 
 
-def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
+def find(measured: MeasuredLayers) -> Iterator[LayerFinding]:
     if measured.device != "cuda":
         return
     found, cost = [], 0.0
@@ -28,7 +28,7 @@ def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
         figure = ""
         if slowest is not None:
             figure = f"; under autocast {slowest.display_name} takes {percent(slowest.in_bf16 or 1.0)} of its time"
-        yield SlowLayers(
+        yield LayerFinding(
             f"{names}: {measured.share(total(found))} of the model's time is spent in float32, without Tensor Cores{figure}",
             'use torch.autocast("cuda", torch.bfloat16) or torch.set_float32_matmul_precision("high"); tundish tune measures both, '
             "including their numerics",
@@ -46,7 +46,7 @@ def _share_in_bf16(measured: MeasuredLayers, layer: LayerFacts) -> float | None:
     return max(layer.flops / fast, layer.bytes / 2 / measured.roof.bytes_per_s) / roof
 
 
-CHECK = LayerCheck(
+RULE = LayerRule(
     id="tensor-core-type",
     title="matrix operations without Tensor Cores",
     level="warning",

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from ...layers.measured_layers import MeasuredLayers, slowest_names
 from ...probe.layers.layer_facts import LayerFacts
 from ..runtime.runtime_rule import name_list
-from .layer_rule import LayerCheck, SlowLayers
+from .layer_rule import LayerFinding, LayerRule
 
 RATIO = 1.3  # activation bytes relative to equal widths; reached beyond 4.6 to 1
 NOT_OVERHEAD = 0.1  # least fraction of the roof; below it, the layer does not wait for memory
 
 
-def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
+def find(measured: MeasuredLayers) -> Iterator[LayerFinding]:
     found, cost = [], 0.0
     for layer in measured.layers:
         ratio = excess(layer)
@@ -26,7 +26,7 @@ def find(measured: MeasuredLayers) -> Iterator[SlowLayers]:
         names = name_list(slowest_names(found), len(found))
         conv = max(found, key=lambda layer: layer.seconds).conv
         widths = f"{conv.in_channels} to {conv.out_channels} channels" if conv else ""
-        yield SlowLayers(
+        yield LayerFinding(
             f"{names}: 1 x 1 convolutions of unequal widths ({widths}) wait for memory",
             "use a smaller expansion: with equal widths, the same FLOPs move fewer bytes",
             cost,
@@ -42,7 +42,7 @@ def excess(layer: LayerFacts) -> float:
     return float((wide + narrow) / (2 * math.sqrt(wide * narrow)))
 
 
-CHECK = LayerCheck(
+RULE = LayerRule(
     id="unequal-channels",
     title="1 x 1 convolutions with unequal widths",
     level="warning",

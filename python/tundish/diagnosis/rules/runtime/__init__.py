@@ -5,9 +5,9 @@ from __future__ import annotations
 from ...doctor_json import FindingJson
 from ...probe.facts import Facts
 from .. import load_rules
-from .runtime_rule import RunningCheck
+from .runtime_rule import RuntimeRule
 
-CHECKS: dict[str, RunningCheck] = load_rules(__name__)
+RULES: dict[str, RuntimeRule] = load_rules(__name__)
 
 
 def check_run(facts: Facts) -> list[FindingJson]:
@@ -25,6 +25,6 @@ def check_run(facts: Facts) -> list[FindingJson]:
             "page": check.page,
             "seconds": None,
         }
-        for check in CHECKS.values()
+        for check in RULES.values()
         for finding in check.find(facts, facts.observed)
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...probe.facts import Facts, ObservedFacts
-from .runtime_rule import RunningCheck, RuntimeFinding
+from .runtime_rule import RuntimeFinding, RuntimeRule
 
 MANY = 5
 
@@ -19,7 +19,7 @@ def find(facts: Facts, seen: ObservedFacts) -> Iterator[RuntimeFinding]:
         )
 
 
-CHECK = RunningCheck(
+RULE = RuntimeRule(
     id="benchmark-many-shapes",
     title="cudnn.benchmark with changing shapes",
     level="warning",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...probe.facts import Facts, ObservedFacts
-from .runtime_rule import RunningCheck, RuntimeFinding
+from .runtime_rule import RuntimeFinding, RuntimeRule
 
 
 def find(facts: Facts, seen: ObservedFacts) -> Iterator[RuntimeFinding]:
@@ -18,7 +18,7 @@ def find(facts: Facts, seen: ObservedFacts) -> Iterator[RuntimeFinding]:
         )
 
 
-CHECK = RunningCheck(
+RULE = RuntimeRule(
     id="double-precision",
     title="the model or the batches use float64",
     level="warning",

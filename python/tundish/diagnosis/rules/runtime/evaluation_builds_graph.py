@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...probe.facts import Facts, ObservedFacts
-from .runtime_rule import RunningCheck, RuntimeFinding
+from .runtime_rule import RuntimeFinding, RuntimeRule
 
 LEAST_CALLS = 2  # a single call without a backward pass may be the script's last step
 
@@ -30,7 +30,7 @@ def find(facts: Facts, seen: ObservedFacts) -> Iterator[RuntimeFinding]:
         )
 
 
-CHECK = RunningCheck(
+RULE = RuntimeRule(
     id="evaluation-builds-graph",
     title="a validation without torch.no_grad()",
     level="warning",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...probe.facts import Facts, ObservedFacts
-from .runtime_rule import RunningCheck, RuntimeFinding
+from .runtime_rule import RuntimeFinding, RuntimeRule
 
 
 def find(facts: Facts, seen: ObservedFacts) -> Iterator[RuntimeFinding]:
@@ -20,7 +20,7 @@ def find(facts: Facts, seen: ObservedFacts) -> Iterator[RuntimeFinding]:
         )
 
 
-CHECK = RunningCheck(
+RULE = RuntimeRule(
     id="more-workers-than-cpus",
     title="more worker processes than CPUs",
     level="warning",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...probe.facts import Facts, ObservedFacts
-from .runtime_rule import RunningCheck, RuntimeFinding, name_list
+from .runtime_rule import RuntimeFinding, RuntimeRule, name_list
 
 LEAST_STEPS = 3
 
@@ -19,7 +19,7 @@ def find(facts: Facts, seen: ObservedFacts) -> Iterator[RuntimeFinding]:
         )
 
 
-CHECK = RunningCheck(
+RULE = RuntimeRule(
     id="parameter-without-gradient",
     title="a parameter never gets a gradient",
     level="warning",

@@ -19,7 +19,7 @@ class RuntimeFinding:
 
 
 @dataclass(frozen=True)
-class RunningCheck:
+class RuntimeRule:
     """A check of a running script. `find` receives the facts of one process, and the observations in them.
 
     level: error (results are wrong) or warning (time or memory is lost).

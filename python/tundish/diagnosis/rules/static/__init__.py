@@ -1,6 +1,6 @@
 """The static checks, one file each, in folders by topic. To add a check, add a file.
 
-`CHECKS` maps ids to checks, `TOPICS` maps each topic to ids.
+`RULES` maps ids to rules, `TOPICS` maps each topic to ids.
 """
 
 from __future__ import annotations
@@ -8,20 +8,20 @@ from __future__ import annotations
 import importlib
 
 from .. import load_rules
-from .static_rule import LEVELS, Check, Found
+from .static_rule import LEVELS, Occurrence, StaticRule
 
-__all__ = ["CHECKS", "LEVELS", "TOPICS", "Check", "Found"]
+__all__ = ["LEVELS", "RULES", "TOPICS", "Occurrence", "StaticRule"]
 
 _FOLDERS = ("every_step", "data", "model", "training", "old")
 
 
-_BY_FOLDER: dict[str, dict[str, Check]] = {
+_BY_FOLDER: dict[str, dict[str, StaticRule]] = {
     folder: load_rules(f"{__name__}.{folder}") for folder in _FOLDERS
 }
 TOPICS = {
     (importlib.import_module(f"{__name__}.{folder}").__doc__ or "").strip(): list(checks)
     for folder, checks in _BY_FOLDER.items()
 }
-CHECKS: dict[str, Check] = {
+RULES: dict[str, StaticRule] = {
     name: check for checks in _BY_FOLDER.values() for name, check in checks.items()
 }

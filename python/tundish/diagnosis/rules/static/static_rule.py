@@ -12,7 +12,7 @@ LEVELS = ("error", "warning", "note")
 
 
 @dataclass(frozen=True)
-class Found:
+class Occurrence:
     """One occurrence: the node, the problem and the replacement."""
 
     node: ast.AST
@@ -21,7 +21,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Check:
+class StaticRule:
     """A static check.
 
     level: error (results are wrong), warning (time or memory is lost), note (a suggestion).
@@ -34,7 +34,7 @@ class Check:
     fix: str
     before: str  # example lines that are found
     after: str  # the same lines fixed
-    find: Callable[[Script], Iterable[Found]]
+    find: Callable[[Script], Iterable[Occurrence]]
     silent: str = ""  # cases in which the check deliberately reports nothing
     only_gpu: bool = False  # the problem has no cost on a CPU
 

@@ -9,7 +9,7 @@ from ....script import Script
 from ....script.call_arguments import argument
 from ....script.loaders import dataset_class, loader_calls, method
 from ....script.names import written
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 _GENERATORS = (
     "numpy.random.default_rng",
@@ -21,7 +21,7 @@ _RESEEDS = ("seed", "manual_seed", "set_state", "setstate", "bit_generator")
 _SEEDS = ("numpy.random.seed", "random.seed", "torch.manual_seed")
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for loader in loader_calls(script):
         workers = argument(loader, "num_workers", 5)
         if workers is None or script.constant(workers) == 0:
@@ -35,7 +35,7 @@ def find(script: Script) -> Iterator[Found]:
                 yield from _copied_generators(script, made_by)
 
 
-def _copied_generators(script: Script, made_by: ast.ClassDef) -> Iterator[Found]:
+def _copied_generators(script: Script, made_by: ast.ClassDef) -> Iterator[Occurrence]:
     """Finds generators created in the parent process and used in __getitem__.
 
     Each worker has a copy of the generator in the same state.
@@ -52,7 +52,7 @@ def _copied_generators(script: Script, made_by: ast.ClassDef) -> Iterator[Found]
             if not isinstance(value, ast.Call) or script.name(value.func) not in _GENERATORS:
                 continue
             if getattr(script.function(value), "name", "__init__") == "__init__":
-                yield Found(
+                yield Occurrence(
                     call,
                     f"every worker draws the same numbers from its own copy of {written(owner)}",
                     "seed it per worker in worker_init_fn from torch.initial_seed(), or draw from torch.rand",
@@ -83,7 +83,7 @@ def _is_reseeded(script: Script, getter: ast.FunctionDef, generator: ast.expr) -
     return False
 
 
-def _same_seed(script: Script, start: ast.expr) -> Iterator[Found]:
+def _same_seed(script: Script, start: ast.expr) -> Iterator[Occurrence]:
     """Finds seeds in worker_init_fn that do not depend on the worker."""
     function: ast.AST | None = start if isinstance(start, ast.Lambda) else script.definition(start)
     if not isinstance(function, ast.Lambda | ast.FunctionDef) or not function.args.args:
@@ -92,14 +92,14 @@ def _same_seed(script: Script, start: ast.expr) -> Iterator[Found]:
         if script.name(call.func) not in _SEEDS or not call.args:
             continue
         if isinstance(script.constant(call.args[0]), int):
-            yield Found(
+            yield Occurrence(
                 call,
                 "every worker gets the same seed, so all workers draw the same random numbers",
                 "use the worker's seed: torch.initial_seed() % 2**32",
             )
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="duplicate-worker-seeds",
     title="all workers draw the same random numbers",
     level="error",

@@ -9,13 +9,13 @@ from ..... import transforms
 from ....script import Script
 from ....script.call_arguments import argument
 from ....script.loaders import dataset_name, loader_calls, loops_over, origins
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 _COMPOSE = ("torchvision.transforms.Compose", "torchvision.transforms.v2.Compose")
 _DONE_BY_LOADING = {"ToTensor", "PILToTensor", "ToImage", "ToDtype", "ConvertImageDtype"}
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for loader in loader_calls(script):
         if not dataset_name(script, loader).startswith("torchvision.datasets.ImageFolder"):
             continue
@@ -27,7 +27,7 @@ def find(script: Script) -> Iterator[Found]:
                 if names and all(
                     hasattr(transforms, name) or name in _DONE_BY_LOADING for name in names
                 ):
-                    yield Found(
+                    yield Occurrence(
                         compose,
                         f"Tundish has all {len(names)} of these transforms in C++, with the same pixels",
                         "tundish pack FOLDER -o train.tnd, then tundish.Loader (docs/migrate-from-dataloader.md)",
@@ -52,7 +52,7 @@ def _transforms(script: Script, compose: ast.Call) -> list[str]:
     return [name.rpartition(".")[2] for name in names]
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="engine-transforms",
     title="transforms that Tundish has in C++",
     level="note",

@@ -8,10 +8,10 @@ from ....script import Script
 from ....script.call_arguments import argument, is_literal
 from ....script.changed_data import changes_between_epochs
 from ....script.loaders import is_iterated_per_epoch, loader_calls
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for loader in loader_calls(script):
         workers = script.constant(argument(loader, "num_workers", 5))
         if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
@@ -20,14 +20,14 @@ def find(script: Script) -> Iterator[Found]:
         if persistent is not None and not is_literal(persistent, False):
             continue
         if is_iterated_per_epoch(script, loader) and not changes_between_epochs(script, loader):
-            yield Found(
+            yield Occurrence(
                 loader,
                 f"{workers} worker process{'es are' if workers > 1 else ' is'} restarted in every epoch",
                 "DataLoader(..., persistent_workers=True)",
             )
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="missing-persistent-workers",
     title="worker processes are restarted in every epoch",
     level="warning",

@@ -9,10 +9,10 @@ from ....script import Script
 from ....script.call_arguments import argument, is_literal
 from ....script.libraries import device_named_by, target_device
 from ....script.loaders import copies_to_gpu, loader_calls, loops_over, origins
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     if script.methods("pin_memory"):
         return
     for loader in loader_calls(script):
@@ -28,7 +28,7 @@ def find(script: Script) -> Iterator[Found]:
             continue
         if any(argument(copy, "non_blocking") is not None for copy in copies):
             continue  # reported by pageable-non-blocking
-        yield Found(
+        yield Occurrence(
             loader,
             f"batches of this loader are copied to the GPU ({script.line_text(copies[0])}) from unpinned memory",
             "DataLoader(..., pin_memory=True), and non_blocking=True in the copy",
@@ -76,7 +76,7 @@ def _puts_on_gpu(script: Script, node: ast.AST) -> bool:
     return any(device_named_by(script, value) == "gpu" for value in devices)
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="missing-pin-memory",
     title="a training loader without pin_memory=True",
     level="warning",

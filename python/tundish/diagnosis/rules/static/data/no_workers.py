@@ -15,7 +15,7 @@ from ....script.loaders import (
     method,
     origins,
 )
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 _READS = {
     "PIL.Image.open",
@@ -38,7 +38,7 @@ _READS |= {
 }
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for loader in loader_calls(script):
         workers = argument(loader, "num_workers", 5)
         if workers is not None and script.constant(workers) != 0:
@@ -49,7 +49,7 @@ def find(script: Script) -> Iterator[Found]:
         )
         work = _work(script, loader) if trains else ""
         if work:
-            yield Found(
+            yield Occurrence(
                 loader,
                 f"the training loop itself {work}: num_workers is 0",
                 "use num_workers=4 and persistent_workers=True, or tundish.Loader with a pack"
@@ -91,7 +91,7 @@ def _work(script: Script, loader: ast.Call) -> str:
     return ""
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="no-workers",
     title="the training process itself reads samples from files",
     level="warning",

@@ -9,10 +9,10 @@ from ....script import Script
 from ....script.arrays import is_fresh
 from ....script.call_arguments import argument, has_unknown_arguments
 from ....script.rewrite import rewritten
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for call in script.calls("torch.tensor", "torch.Tensor", "torch.FloatTensor"):
         if len(call.args) != 1 or not _is_frequent(script, call) or has_unknown_arguments(call):
             continue
@@ -22,7 +22,7 @@ def find(script: Script) -> Iterator[Found]:
         if script.values.infer(array).kind != "array" or _is_small(script, array):
             continue
         if is_fresh(script, array, call):
-            yield Found(
+            yield Occurrence(
                 call,
                 f"{script.text(call.func)} copies the array {script.text(array, 24)} for every sample",
                 _without_copy(script, call),
@@ -62,7 +62,7 @@ def _is_small(script: Script, array: ast.expr) -> bool:
     return name.startswith("numpy.") and name not in (*whole, "numpy.transpose", "numpy.stack")
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="numpy-copied",
     title="an array is copied although its memory could be shared",
     level="warning",

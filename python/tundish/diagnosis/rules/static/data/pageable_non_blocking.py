@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from ....script import Script
 from ....script.call_arguments import argument, is_literal
 from ....script.loaders import copies_to_gpu, loader_calls
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     if script.methods("pin_memory"):
         return
     for loader in loader_calls(script):
@@ -19,14 +19,14 @@ def find(script: Script) -> Iterator[Found]:
             continue
         for copy in copies_to_gpu(script, loader):
             if is_literal(argument(copy, "non_blocking"), True):
-                yield Found(
+                yield Occurrence(
                     copy,
                     f"non_blocking=True has no effect: the loader of {script.line_text(loader)} does not pin its memory",
                     "DataLoader(..., pin_memory=True)",
                 )
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="pageable-non-blocking",
     title="non_blocking=True without pin_memory=True",
     level="warning",

@@ -9,7 +9,7 @@ from ....script import Script
 from ....script.call_arguments import argument, has_unknown_arguments, is_literal
 from ....script.loaders import is_iterated_per_epoch, loader_calls, origins
 from ....script.names import written
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 _SAMPLERS = (
     "torch.utils.data.DistributedSampler",
@@ -17,7 +17,7 @@ _SAMPLERS = (
 )
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     if _sets_epoch(script):
         return
     for loader in loader_calls(script):
@@ -27,7 +27,7 @@ def find(script: Script) -> Iterator[Found]:
             if not is_literal(argument(made, "shuffle", 3), False) and is_iterated_per_epoch(
                 script, loader
             ):
-                yield Found(
+                yield Occurrence(
                     made,
                     "without set_epoch(epoch), every epoch has the same order",
                     "call sampler.set_epoch(epoch) at the beginning of each epoch",
@@ -43,7 +43,7 @@ def _sets_epoch(script: Script) -> bool:
     return any(text.value == "set_epoch" for text in script.nodes(ast.Constant))
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="sampler-without-set-epoch",
     title="DistributedSampler shuffles once",
     level="error",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ....script import Script
 from ....script.names import written
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 _CATS = (
     "torch.cat",
@@ -19,7 +19,7 @@ _CATS = (
 )
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for statement in script.nodes(ast.Assign):
         call = statement.value
         if len(statement.targets) != 1 or not isinstance(call, ast.Call) or not call.args:
@@ -34,7 +34,7 @@ def find(script: Script) -> Iterator[Found]:
         if not name or not loops or name not in [written(part) for part in parts[:1]]:
             continue
         if script.loops.over_loader(loops[0]) and _only_grows(script, name, statement, loops[0]):
-            yield Found(
+            yield Occurrence(
                 call,
                 f"{name} is copied completely for every batch",
                 f"collect the parts in a list and join them once after the loop: {script.text(call.func)}(parts)",
@@ -52,7 +52,7 @@ def _only_grows(script: Script, name: str, statement: ast.stmt, loop: ast.AST) -
     )
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="cat-grows",
     title="a tensor grows by torch.cat in a loop",
     level="warning",

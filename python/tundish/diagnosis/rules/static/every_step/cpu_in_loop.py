@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from ....script import Script
 from ....script.libraries import target_device, uses_rpc
 from ....script.timing import timed_step_note
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for call in script.methods("cpu", "to"):
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
         if target_device(script, call) != "cpu" or _is_read_by_numpy(script, call):
             continue
         waits = script.values.is_gpu_tensor(owner) and script.loops.waits_each_step(call)
         if waits and not uses_rpc(script):
-            yield Found(
+            yield Occurrence(
                 call,
                 f"{script.text(call)} copies to the CPU and waits for the GPU in every step",
                 "keep it on the GPU with .detach() and copy once after the loop"
@@ -36,7 +36,7 @@ def _is_read_by_numpy(script: Script, node: ast.AST) -> bool:
     return False
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="cpu-in-loop",
     title="a tensor is copied to the CPU in every step",
     level="warning",

@@ -9,12 +9,12 @@ from ....script import Script
 from ....script.call_arguments import argument, has_unknown_arguments
 from ....script.libraries import FACTORIES, target_device
 from ....script.rewrite import rewritten
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 _RANDOM = ("torch.rand", "torch.randn", "torch.randint", "torch.randperm")
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for call in script.methods("cuda", "to"):
         made = call.func.value if isinstance(call.func, ast.Attribute) else None
         if not isinstance(made, ast.Call) or script.name(made.func) not in FACTORIES:
@@ -24,7 +24,7 @@ def find(script: Script) -> Iterator[Found]:
         given = [argument(made, name) for name in ("device", "generator", "pin_memory")]
         if any(value is not None for value in given) or not script.loops.each_step(call):
             continue
-        yield Found(
+        yield Occurrence(
             call,
             f"{script.text(made.func)} creates the tensor on the CPU and copies it in every step",
             f"create it on the GPU: {_created_on_gpu(script, call, made)}",
@@ -54,7 +54,7 @@ def _created_on_gpu(script: Script, call: ast.Call, made: ast.Call) -> str:
     return created
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="created-on-cpu",
     title="a tensor is created on the CPU and moved in every step",
     level="warning",

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....script import Script
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for call in script.calls("torch.cuda.empty_cache", "torch.cuda.memory.empty_cache"):
         if script.loops.each_step(call):
-            yield Found(
+            yield Occurrence(
                 call,
                 "memory is returned to the driver in every step and allocated again in the next",
                 "remove it: torch reuses its cached memory",
             )
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="empty-cache-in-loop",
     title="empty_cache() in every step",
     level="warning",

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....script import Script
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for call in script.calls("gc.collect"):
         if script.loops.each_step(call):
-            yield Found(
+            yield Occurrence(
                 call,
                 "every step searches the entire Python heap",
                 "remove it, or call it once per epoch",
             )
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="gc-in-loop",
     title="gc.collect() in every step",
     level="warning",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ....script import Script
 from ....script.names import written
 from ....script.timing import remaining_waits_note, timed_step_note
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 _LATER = "every 50 steps or after the epoch"
 _LOG_METHODS = {"info", "debug", "warning", "log", "log_dict", "write", "add_scalar", "add_scalars"}
@@ -16,12 +16,12 @@ _LOG_METHODS |= {"set_postfix", "set_postfix_str", "set_description", "log_metri
 _MATH_MODULES = ("math.", "numpy.", "torch.")  # math.log(loss.item())
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for call, tensor, read in _reads(script):
         if not script.values.is_gpu_tensor(tensor) or not script.loops.waits_each_step(call):
             continue
         if not _is_needed(script, call):
-            yield Found(
+            yield Occurrence(
                 call, f"{read} waits for the GPU in every step", _remedy(script, call, tensor)
             )
 
@@ -165,7 +165,7 @@ def _is_unpacked(script: Script, value: ast.expr) -> bool:
     return len(bindings) == 1 and bindings[0].how == "item"
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="item-in-loop",
     title="a number is read from the GPU in every step",
     level="warning",

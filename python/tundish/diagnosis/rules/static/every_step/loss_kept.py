@@ -9,10 +9,10 @@ from ....script import Script
 from ....script.bindings import end_position, start_position
 from ....script.names import written
 from ....script.values import backward_losses
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     if any(k.arg == "retain_graph" for k in script.nodes(ast.keyword)):
         return
     for loop in script.loops.training:
@@ -26,7 +26,7 @@ def find(script: Script) -> Iterator[Found]:
         yield from _lists(script, loop, losses)
 
 
-def _sums(script: Script, loop: ast.AST, losses: set[str]) -> Iterator[Found]:
+def _sums(script: Script, loop: ast.AST, losses: set[str]) -> Iterator[Occurrence]:
     for statement in script.inside(loop, ast.AugAssign):
         target = written(statement.target)
         if not target or target in losses or not isinstance(statement.op, ast.Add):
@@ -35,7 +35,7 @@ def _sums(script: Script, loop: ast.AST, losses: set[str]) -> Iterator[Found]:
             yield _found(script, statement.value, f"{target} += ... keeps the graph of every step")
 
 
-def _lists(script: Script, loop: ast.AST, losses: set[str]) -> Iterator[Found]:
+def _lists(script: Script, loop: ast.AST, losses: set[str]) -> Iterator[Occurrence]:
     for call in script.inside(loop, ast.Call):
         function = call.func
         if not isinstance(function, ast.Attribute) or function.attr != "append":
@@ -46,10 +46,10 @@ def _lists(script: Script, loop: ast.AST, losses: set[str]) -> Iterator[Found]:
             yield _found(script, call.args[0], "the list keeps the graph of every step")
 
 
-def _found(script: Script, loss: ast.expr, text: str) -> Found:
+def _found(script: Script, loss: ast.expr, text: str) -> Occurrence:
     name = script.text(loss, 60)
     kept = f"({name})" if isinstance(loss, ast.BinOp) else name
-    return Found(loss, f"{text}, so memory grows", f"{kept}.detach()")
+    return Occurrence(loss, f"{text}, so memory grows", f"{kept}.detach()")
 
 
 def _is_loss(script: Script, value: ast.expr, losses: set[str]) -> bool:
@@ -99,7 +99,7 @@ def _outlives(script: Script, target: ast.expr, loop: ast.AST) -> bool:
     return bool(made) and not inside
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="loss-kept",
     title="losses are kept with their graph",
     level="warning",

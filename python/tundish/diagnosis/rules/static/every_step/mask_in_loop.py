@@ -6,15 +6,15 @@ import ast
 from collections.abc import Iterator
 
 from ....script import Script
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for node in script.nodes(ast.Subscript):
         if not isinstance(node.ctx, ast.Load) or not _is_mask(script, node.slice):
             continue
         if script.values.is_gpu_tensor(node.value) and script.loops.each_step(node):
-            yield Found(
+            yield Occurrence(
                 node,
                 f"{script.text(node)} has an unknown size: the CPU waits for the GPU in every step",
                 "multiply by the mask or use torch.where; for a mean, divide by mask.sum()",
@@ -35,7 +35,7 @@ def _is_mask(script: Script, index: ast.expr) -> bool:
     return False
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="mask-in-loop",
     title="a tensor is indexed by a boolean mask in every step",
     level="warning",

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 from ....script import Script
 from ....script.timing import remaining_waits_note
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 _METHODS = ("nonzero", "masked_select", "unique")
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for call in script.nodes(ast.Call):
         name = _function(script, call)
         if name and script.loops.each_step(call):
-            yield Found(
+            yield Occurrence(
                 call,
                 f"{name} has a result of unknown size: the CPU waits for the GPU in every step",
                 _remedy(name) + remaining_waits_note(script, _other_calls(script, call)),
@@ -59,7 +59,7 @@ def _function(script: Script, call: ast.Call) -> str:
     return ""
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="nonzero-in-loop",
     title="an operation whose result has an unknown size",
     level="warning",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ....script import Script
 from ....script.timing import timed_step_note
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 # NumPy functions with the same meaning in torch. Excludes std and var: torch divides by n - 1.
 _SAME: tuple[str, ...] = (
@@ -27,7 +27,7 @@ _SAME += ("square", "stack", "sum", "tanh")
 _IN_TORCH = {name: name for name in _SAME} | {"max": "amax", "min": "amin", "concatenate": "cat"}
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for call in script.calls("numpy."):
         tensor = next((arg for arg in call.args if _comes_from_gpu(script, arg)), None)
         if tensor is None or not script.loops.waits_each_step(call):
@@ -35,7 +35,7 @@ def find(script: Script) -> Iterator[Found]:
         if _inside_numpy(script, call):
             continue
         name = script.name(call.func).removeprefix("numpy.")
-        yield Found(
+        yield Occurrence(
             call,
             f"np.{name} works on the CPU: the tensor is copied and the GPU waits in every step",
             _remedy(name) + timed_step_note(script, call),
@@ -72,7 +72,7 @@ def _inside_numpy(script: Script, call: ast.Call) -> bool:
     )
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="numpy-in-loop",
     title="NumPy computes what the GPU could",
     level="warning",

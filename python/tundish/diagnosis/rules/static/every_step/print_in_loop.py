@@ -6,17 +6,17 @@ import ast
 from collections.abc import Iterator
 
 from ....script import Script
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 _BARS = ("set_postfix", "set_description", "set_postfix_str")
 _LOGS = ("info", "debug", "warning")
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for call in _prints(script):
         tensor = next((shown for shown in _shown(call) if script.values.is_gpu_tensor(shown)), None)
         if tensor is not None and script.loops.waits_each_step(call):
-            yield Found(
+            yield Occurrence(
                 call,
                 f"printing {script.text(tensor, 30)} makes the CPU wait for the GPU in every step",
                 "print every 50 steps: if step % 50 == 0: ...",
@@ -48,7 +48,7 @@ def _shown(call: ast.Call) -> Iterator[ast.expr]:
             yield arg
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="print-in-loop",
     title="a tensor is printed in every step",
     level="warning",

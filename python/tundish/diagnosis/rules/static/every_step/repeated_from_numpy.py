@@ -8,18 +8,18 @@ from collections.abc import Iterator
 from ....script import Script
 from ....script.bindings import end_position, start_position
 from ....script.libraries import target_device
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 _CONVERTS = ("torch.from_numpy", "torch.tensor", "torch.as_tensor")
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for call in script.calls(*_CONVERTS):
         region = script.loops.each_step(call)
         if region is None or len(call.args) != 1 or not _is_moved(script, call):
             continue
         if _is_constant(script, call.args[0], region):
-            yield Found(
+            yield Occurrence(
                 call,
                 f"{script.text(call.args[0], 30)} is the same in every step, but is converted and copied "
                 "to the GPU each time",
@@ -48,7 +48,7 @@ def _is_constant(script: Script, value: ast.expr, region: ast.AST) -> bool:
     return outside and script.values.infer(value).kind == "array"
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="repeated-from-numpy",
     title="the same array is converted in every step",
     level="warning",

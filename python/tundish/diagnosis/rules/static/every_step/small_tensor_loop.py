@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 from ....script import Script
 from ....script.names import written
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for call in script.calls("torch.stack", "torch.cat"):
         rows = call.args[0] if call.args else None
         if isinstance(rows, ast.ListComp | ast.GeneratorExp) and len(rows.generators) == 1:
             tensor = _iterated_tensor(script, rows.generators[0])
             if tensor and _is_torch_work(script, rows.elt) and script.loops.each_step(call):
-                yield Found(
+                yield Occurrence(
                     call,
                     f"a Python loop launches kernels for each row of {tensor}",
                     "use one operation on the whole batch: most accept dim=; otherwise torch.vmap",
@@ -61,7 +61,7 @@ def _is_torch_work(script: Script, element: ast.expr) -> bool:
     return any(script.name(call.func).startswith("torch.") for call in calls)
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="small-tensor-loop",
     title="a Python loop over the rows of a batch",
     level="warning",

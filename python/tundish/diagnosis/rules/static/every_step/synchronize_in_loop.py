@@ -6,16 +6,16 @@ import ast
 from collections.abc import Iterator
 
 from ....script import Script
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 _NAMES = ("torch.cuda.synchronize", "torch.accelerator.synchronize")
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for call in script.calls(*_NAMES):
         region = script.loops.each_step(call)
         if region is not None and not _measures_time(script, region):
-            yield Found(
+            yield Occurrence(
                 call,
                 "the CPU waits for the GPU in every step",
                 "remove it: torch waits automatically when a result is needed",
@@ -31,7 +31,7 @@ def _measures_time(script: Script, region: ast.AST) -> bool:
     )
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="synchronize-in-loop",
     title="the CPU waits for the GPU in every step",
     level="warning",

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from ....script import Script
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     tests: list[ast.If | ast.While] = [*script.nodes(ast.If), *script.nodes(ast.While)]
     for statement in tests:
         test: ast.expr = statement.test
@@ -18,7 +18,7 @@ def find(script: Script) -> Iterator[Found]:
         parts = test.values[:1] if isinstance(test, ast.BoolOp) else [test]
         for part in parts:
             if _is_tensor(script, part) and script.loops.waits_each_step(part):
-                yield Found(
+                yield Occurrence(
                     part,
                     "the CPU waits for the GPU in every step to choose the branch",
                     "use torch.where or a mask, or test every 50 steps",
@@ -30,7 +30,7 @@ def _is_tensor(script: Script, test: ast.expr) -> bool:
     return isinstance(test, ast.Compare | ast.Call) and script.values.is_gpu_tensor(test)
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="tensor-in-condition",
     title="an if depends on a tensor in every step",
     level="warning",

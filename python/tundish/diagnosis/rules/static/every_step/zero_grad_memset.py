@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ....script import Script
 from ....script.call_arguments import argument, is_literal
 from ....script.libraries import uses_rpc
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 # Gradients that must stay in place: views of a shared buffer, or memory of a captured graph.
 _NEED_GRADIENTS_IN_PLACE = (
@@ -19,23 +19,23 @@ _NEED_GRADIENTS_IN_PLACE = (
 )
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     found = list(_memsets(script))
     if found and not _needs_gradients(script):
         yield from found
 
 
-def _memsets(script: Script) -> Iterator[Found]:
+def _memsets(script: Script) -> Iterator[Occurrence]:
     for call in script.methods("zero_grad"):
         if is_literal(argument(call, "set_to_none", 0), False):
-            yield Found(
+            yield Occurrence(
                 call,
                 "every gradient is filled with zeros, then read and accumulated",
                 f"{script.text(call.func)}() sets them to None: set_to_none=True is the default",
             )
     for call in script.methods("zero_"):
         if _zeroed(call) is not None and _per_parameter(script, call):
-            yield Found(
+            yield Occurrence(
                 call,
                 "every gradient is filled with zeros, with one kernel per parameter",
                 "use optimizer.zero_grad(), or param.grad = None",
@@ -84,7 +84,7 @@ def _per_parameter(script: Script, call: ast.Call) -> bool:
     return False
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="zero-grad-memset",
     title="gradients are set to zero instead of None",
     level="warning",

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from ....script import Script
 from ....script.call_arguments import argument, is_literal
 from ....script.names import written
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 _RESIZES = ("torch.nn.functional.interpolate", "torchvision.transforms.functional.resize")
 _DRAWS = ("random.", "numpy.random.")
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     resize = next((call for call in script.calls(*_RESIZES) if _is_drawn(script, call)), None)
     if resize is None:
         return
@@ -22,7 +22,7 @@ def find(script: Script) -> Iterator[Found]:
         target = statement.targets[0]
         name = script.name(target) or written(target)
         if name == "torch.backends.cudnn.benchmark" and is_literal(statement.value, True):
-            yield Found(
+            yield Occurrence(
                 statement,
                 f"{script.line_text(resize)} draws a random input size, and each new size is benchmarked again",
                 "set torch.backends.cudnn.benchmark = False, or draw from only a few sizes",
@@ -50,7 +50,7 @@ def _is_drawn(script: Script, call: ast.Call) -> bool:
     return False
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="benchmark-changing-shapes",
     title="cudnn.benchmark with changing sizes",
     level="warning",

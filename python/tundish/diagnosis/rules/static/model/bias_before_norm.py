@@ -11,7 +11,7 @@ from ....script.call_arguments import argument, has_unknown_arguments, is_litera
 from ....script.names import written
 from ....script.published import loads_published_weights
 from ....script.rewrite import rewritten
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 _NORMS = {f"torch.nn.BatchNorm{n}d" for n in (1, 2, 3)} | {"torch.nn.SyncBatchNorm"}
 _POSITION = {"torch.nn.Linear": 2}  # position of the `bias` argument
@@ -19,14 +19,14 @@ _POSITION |= {f"torch.nn.Conv{n}d": 7 for n in (1, 2, 3)}
 _POSITION |= {f"torch.nn.ConvTranspose{n}d": 7 for n in (1, 2, 3)}
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     layers = [*_followed_in_lists(script), *_followed_in_forward(script)]
     if layers and not loads_published_weights(script):
         yield from (_found(script, layer) for layer in layers)
 
 
-def _found(script: Script, layer: ast.Call) -> Found:
-    return Found(
+def _found(script: Script, layer: ast.Call) -> Occurrence:
+    return Occurrence(
         layer,
         f"the batch norm after {script.text(layer.func)} removes its bias",
         _without_bias(script, layer),
@@ -114,7 +114,7 @@ def _used_once(script: Script, name: ast.Name, norm: ast.Call) -> bool:
     )
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="bias-before-norm",
     title="a bias before batch norm",
     level="warning",

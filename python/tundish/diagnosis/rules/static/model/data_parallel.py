@@ -6,17 +6,17 @@ import ast
 from collections.abc import Iterator
 
 from ....script import Script
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 _PROCESSES = ("torch.nn.parallel.DistributedDataParallel", "tundish.replace_data_parallel")
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     calls = list(script.calls("torch.nn.DataParallel"))
     if not calls or script.source.cells or _offers_processes(script) or not _trains(script):
         return
     for call in calls:
-        yield Found(
+        yield Occurrence(
             call,
             "DataParallel copies the model to every GPU in each step, driven by one Python process",
             "use tundish.replace_data_parallel(model) and tundish run train.py (docs/launch.md)",
@@ -40,7 +40,7 @@ def _trains(script: Script) -> bool:
     return any(script.values.infer(call).kind == "optimizer" for call in script.nodes(ast.Call))
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="data-parallel",
     title="nn.DataParallel instead of DistributedDataParallel",
     level="warning",

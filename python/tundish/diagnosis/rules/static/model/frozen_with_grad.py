@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from ....script import Script
 from ....script.names import written
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     if _freezes_parameters(script):
         return
     optimizers = [
@@ -28,7 +28,7 @@ def find(script: Script) -> Iterator[Found]:
     if whole in ("", "self") or script.values.infer(owner.value).kind != "model":
         return
     if _is_called(script, whole):
-        yield Found(
+        yield Occurrence(
             optimizer,
             f"only {written(owner)} is trained, but backward computes gradients for all of {whole}",
             f"{whole}.requires_grad_(False); {written(owner)}.requires_grad_(True)",
@@ -55,7 +55,7 @@ def _is_called(script: Script, model: str) -> bool:
     )
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="frozen-with-grad",
     title="gradients of frozen layers are computed",
     level="warning",

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 
 from ....script import Script
 from ....script.call_arguments import argument
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 _REDUCTIONS = ("sum", "prod", "cumsum")
 _FUNCTIONS = tuple(f"torch.{name}" for name in _REDUCTIONS)
 _TYPES = ("torch.float16", "torch.half", "torch.bfloat16")
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for call in script.methods(*_REDUCTIONS):
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
         if owner is not None and not script.name(owner):
@@ -24,11 +24,11 @@ def find(script: Script) -> Iterator[Found]:
             yield from _found(script, call, call.args[0])
 
 
-def _found(script: Script, call: ast.Call, tensor: ast.expr) -> Iterator[Found]:
+def _found(script: Script, call: ast.Call, tensor: ast.expr) -> Iterator[Occurrence]:
     kind = _sixteen_bit_type(script, tensor)
     if kind and argument(call, "dtype") is None:
         name = call.func.attr if isinstance(call.func, ast.Attribute) else "sum"
-        yield Found(
+        yield Occurrence(
             call,
             f"{name} in {kind}: "
             + ("overflows above 65,504" if kind == "fp16" else "keeps 3 digits"),
@@ -56,7 +56,7 @@ def _sixteen_bit_type(script: Script, tensor: ast.expr) -> str:
     return ""
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="half-reduction",
     title="a sum in 16 bits",
     level="error",

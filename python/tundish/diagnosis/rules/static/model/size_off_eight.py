@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ....script import Script
 from ....script.call_arguments import argument
 from ....script.published import loads_published_weights
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 _LEAST = 128  # smaller layers cost little in any case
 _SIZES = {"torch.nn.Linear": (("in_features", 0), ("out_features", 1))}
@@ -16,7 +16,7 @@ _SIZES |= {f"torch.nn.Conv{n}d": (("in_channels", 0), ("out_channels", 1)) for n
 _SIXTEEN = ("torch.autocast", "torch.amp.autocast", "torch.cuda.amp.autocast")
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     if not _trains_in_sixteen_bits(script) or loads_published_weights(script):
         return
     for call in script.calls(*_SIZES):
@@ -25,7 +25,7 @@ def find(script: Script) -> Iterator[Found]:
             size = script.constant(given)
             if isinstance(size, int) and not isinstance(size, bool) and size >= _LEAST and size % 8:
                 better = (size + 7) // 8 * 8
-                yield Found(
+                yield Occurrence(
                     call,
                     f"{name}={size} is not a multiple of 8, which Tensor Cores need in 16 bits",
                     f"use {name}={better}",
@@ -44,7 +44,7 @@ def _trains_in_sixteen_bits(script: Script) -> bool:
     )
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="size-off-eight",
     title="a layer's size is not a multiple of 8",
     level="warning",

@@ -10,7 +10,7 @@ from ....script.libraries import MODULES
 from ....script.loaders import method
 from ....script.names import written
 from ....script.published import loads_published_weights
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 _LAYERS = {
     "Linear",
@@ -41,7 +41,7 @@ _ALL_CHILDREN = {
 }
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     if any(script.name(call.func) in _REFLECTION for call in script.nodes(ast.Call)):
         return
     if any(node.attr in _ALL_CHILDREN for node in script.nodes(ast.Attribute)):
@@ -59,7 +59,7 @@ def find(script: Script) -> Iterator[Found]:
         for binding in bindings:
             value = binding.value
             if isinstance(value, ast.Call) and _is_layer(script, value) and binding.how == "assign":
-                yield Found(
+                yield Occurrence(
                     value,
                     f"{name} is created but never used: its parameters use memory, also in the optimizer",
                     f"remove {name}; DistributedDataParallel fails on parameters without gradients",
@@ -85,7 +85,7 @@ def _is_complete(script: Script, owner: ast.ClassDef) -> bool:
     return owner.name not in bases
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="unused-module",
     title="a layer is created but never used",
     level="warning",

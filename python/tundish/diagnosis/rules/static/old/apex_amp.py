@@ -6,16 +6,16 @@ import ast
 from collections.abc import Iterator
 
 from ....script import Script
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 _REMOVED = ("apex.amp", "apex.parallel", "apex.fp16_utils", "apex.RNN", "apex.reparameterization")
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for statement, name in script.imported:
         optional = any(isinstance(ancestor, ast.Try) for ancestor in script.ancestors(statement))
         if not optional and any(f"{name}.".startswith(f"{removed}.") for removed in _REMOVED):
-            yield Found(
+            yield Occurrence(
                 statement,
                 f"{name} was removed from Apex in May 2025",
                 _remedy(name),
@@ -31,7 +31,7 @@ def _remedy(name: str) -> str:
     return "use the same layers of torch.nn"
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="apex-amp",
     title="a part of Apex that was removed",
     level="warning",

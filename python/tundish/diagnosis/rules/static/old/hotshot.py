@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ....script import Script
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for statement, name in script.imported:
         if name.split(".")[0] == "hotshot":
-            yield Found(
+            yield Occurrence(
                 statement,
                 "hotshot exists only in Python 2",
                 "use cProfile for the host, torch.profiler for kernels",
             )
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="hotshot",
     title="hotshot, a profiler of Python 2",
     level="error",

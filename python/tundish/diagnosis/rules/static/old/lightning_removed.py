@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ....script import Script
 from ....script.call_arguments import argument, is_literal
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 # {} is the script's value
 _REPLACEMENTS = {
@@ -36,17 +36,19 @@ _SPECIAL_VALUES = {
 }
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for call in script.calls("lightning.pytorch.Trainer"):
         for keyword in call.keywords:
             if keyword.arg in _REPLACEMENTS:
-                yield Found(
+                yield Occurrence(
                     keyword,
                     f"the Trainer of Lightning 2 has no argument {keyword.arg}",
                     _remedy(script, keyword.arg, keyword.value),
                 )
         if is_literal(argument(call, "strategy"), "dp"):
-            yield Found(call, 'the Trainer of Lightning 2 has no strategy "dp"', 'strategy="ddp"')
+            yield Occurrence(
+                call, 'the Trainer of Lightning 2 has no strategy "dp"', 'strategy="ddp"'
+            )
 
 
 def _remedy(script: Script, name: str, given: ast.expr) -> str:
@@ -58,7 +60,7 @@ def _remedy(script: Script, name: str, given: ast.expr) -> str:
     return _REPLACEMENTS[name].format(script.text(given, 40))
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="lightning-removed",
     title="an argument that Lightning's Trainer removed",
     level="error",

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ....script import Script
 from ....script.call_arguments import has_unknown_arguments
 from ....script.rewrite import rewritten
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 _OLD = tuple(
     f"torch.{device}.amp.{name}"
@@ -18,17 +18,17 @@ _OLD = tuple(
 _AUTOCAST = ("enabled", "dtype", "cache_enabled")  # order of the old autocast's arguments
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     if _has_both(script):
         return
     for call in script.calls(*_OLD):
         name = script.name(call.func)
-        yield Found(call, f"{name} is deprecated since torch 2.4", _new_call(call, name))
+        yield Occurrence(call, f"{name} is deprecated since torch 2.4", _new_call(call, name))
     for function in [*script.nodes(ast.FunctionDef)]:
         for decorator in function.decorator_list:
             name = script.name(decorator)
             if name in _OLD:
-                yield Found(
+                yield Occurrence(
                     decorator, f"{name} is deprecated since torch 2.4", f"@{_new_decorator(name)}"
                 )
 
@@ -57,7 +57,7 @@ def _has_both(script: Script) -> bool:
     return any(True for _ in script.calls("torch.amp.GradScaler", "torch.autocast", "torch.amp."))
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="old-amp",
     title="torch.cuda.amp, the old spelling of torch.amp",
     level="warning",

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from ....script import Script
 from ....script.call_arguments import argument, is_literal
 from ....script.libraries import FACTORIES
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for call in script.calls("torch.autograd.Variable"):
-        yield Found(call, "since torch 0.4, Variable() only detaches", _remedy(script, call))
+        yield Occurrence(call, "since torch 0.4, Variable() only detaches", _remedy(script, call))
 
 
 def _remedy(script: Script, call: ast.Call) -> str:
@@ -38,7 +38,7 @@ def _is_created_here(script: Script, given: ast.expr) -> bool:
     return isinstance(given, ast.Call) and script.name(given.func) in FACTORIES
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="old-variable",
     title="Variable(), which only detaches",
     level="warning",

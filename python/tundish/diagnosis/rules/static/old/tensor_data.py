@@ -9,10 +9,10 @@ from ....script import Script
 from ....script.call_arguments import is_literal
 from ....script.names import written
 from ....script.values import loss_names
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for node in script.nodes(ast.Attribute):
         if node.attr != "data" or not isinstance(node.ctx, ast.Load):
             continue
@@ -22,13 +22,13 @@ def find(script: Script) -> Iterator[Found]:
             continue
         name = script.text(node.value, 100)
         if _is_first(parent) and _is_scalar(script, node.value):
-            yield Found(
+            yield Occurrence(
                 node,
                 "[0] of a zero-dimensional tensor is an error since torch 0.5",
                 f"{name}.item()",
             )
         elif not _is_without_grad(script, node):
-            yield Found(
+            yield Occurrence(
                 node,
                 ".data hides in-place changes from autograd, which results in wrong gradients",
                 f"{name}.detach()",
@@ -64,7 +64,7 @@ def _is_parameter(owner: ast.expr) -> bool:
     return isinstance(owner, ast.Attribute) and owner.attr in ("weight", "bias", "grad")
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="tensor-data",
     title=".data instead of .detach()",
     level="warning",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ....script import Script
 from ....script.names import written
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 _OLD = ("torch.jit.script", "torch.jit.trace", "torch.jit.script_method", "torch.jit.trace_module")
 _NEW = ("torch.compile", "torch.export.export", "torch._dynamo.optimize")
@@ -17,14 +17,14 @@ _ONLY_SCRIPTED |= {"code_with_constants", "_c", "_save_for_lite_interpreter"}
 _SIZES = {"size", "shape", "numel", "dim", "ndim"}
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     if any(True for _ in script.calls(*_NEW)):
         return
     for call in script.calls(*_OLD):
         if not _must_be_scripted(script, call):
             given = script.text(call.args[0], 30) if call.args else "the module"
             fix = f"remove it: {given} runs the same without it; use torch.compile for speed"
-            yield Found(call, f"{script.name(call.func)} is deprecated", fix)
+            yield Occurrence(call, f"{script.name(call.func)} is deprecated", fix)
     decorated: list[ast.FunctionDef | ast.ClassDef] = [
         *script.nodes(ast.FunctionDef),
         *script.nodes(ast.ClassDef),
@@ -32,7 +32,7 @@ def find(script: Script) -> Iterator[Found]:
     for node in decorated:
         for decorator in node.decorator_list:
             if script.name(decorator) in _OLD and not _reads_sizes(node):
-                yield Found(
+                yield Occurrence(
                     decorator,
                     f"{script.name(decorator)} is deprecated",
                     _without_decorator(script, node),
@@ -116,7 +116,7 @@ def _reads_sizes(node: ast.AST) -> bool:
     )
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="torchscript",
     title="torch.jit.script or torch.jit.trace, which are deprecated",
     level="warning",

@@ -7,24 +7,24 @@ from collections.abc import Iterator
 
 from ....script import Script
 from ....script.names import written
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for call in script.nodes(ast.Call):
         last = written(call.func).rpartition(".")[2]
         for keyword in call.keywords:
             if keyword.arg == "volatile" and (
                 last == "Variable" or script.values.infer(call).kind == "tensor"
             ):
-                yield Found(
+                yield Occurrence(
                     keyword,
                     "volatile=True has no effect since torch 0.4: the graph is recorded",
                     "run the evaluation under torch.no_grad()",
                 )
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="volatile",
     title="volatile=True, which torch ignores",
     level="error",

@@ -7,23 +7,23 @@ from collections.abc import Iterator
 from ....script import Script
 from ....script.accumulation import accumulations, is_scaled
 from ....script.values import backward_losses
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for found in accumulations(script):
         loss = backward_losses(found.backward)
         if loss and not is_scaled(script, found, loss[0]):
             steps = script.text(found.steps, 30)
             name = script.text(loss[0], 20)
-            yield Found(
+            yield Occurrence(
                 found.backward,
                 f"gradients of {steps} batches are accumulated, but the loss is not divided by {steps}",
                 f"({name} / {steps}).backward()",
             )
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="accumulation-unscaled",
     title="accumulated gradients that are not scaled",
     level="error",

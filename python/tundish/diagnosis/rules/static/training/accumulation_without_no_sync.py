@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from ....script import Script
 from ....script.accumulation import accumulations
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     if not any(True for _ in script.calls("torch.nn.parallel.DistributedDataParallel")):
         return
     names = {node.attr for node in script.nodes(ast.Attribute)}
@@ -18,14 +18,14 @@ def find(script: Script) -> Iterator[Found]:
         return
     for found in accumulations(script):
         steps = script.text(found.steps, 30)
-        yield Found(
+        yield Occurrence(
             found.backward,
             f"gradients are sent to all ranks in every step, but used only every {steps} steps",
             "run forward and backward of the other steps under model.no_sync()",
         )
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="accumulation-without-no-sync",
     title="accumulation without no_sync()",
     level="warning",

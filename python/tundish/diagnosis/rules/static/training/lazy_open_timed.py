@@ -7,18 +7,18 @@ from collections.abc import Iterator
 
 from ....script import Script
 from ....script.timing import spans
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 # Methods of an image that need no pixels, functions that look at the object alone, and containers that keep it.
 _LAZY_METHODS = ("close", "seek", "tell", "getexif", "getbands", "draft", "verify")
 _KEEPS = ("print", "len", "type", "isinstance", "repr", "id", "append", "extend", "add", "put")
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for span in spans(script):
         opens = [call for call in span.calls if script.name(call.func) == "PIL.Image.open"]
         if opens and not any(_is_used(script, one, span.calls) for one in opens):
-            yield Found(
+            yield Occurrence(
                 opens[0],
                 "Image.open only reads the header: the time excludes decoding",
                 "call .load() on the image before reading the clock",
@@ -53,7 +53,7 @@ def _is_used(script: Script, opened: ast.Call, calls: list[ast.Call]) -> bool:
     return False
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="lazy-open-timed",
     title="Image.open is timed, but decodes nothing",
     level="error",

@@ -9,7 +9,7 @@ from ....script import Script
 from ....script.libraries import target_device
 from ....script.names import written
 from ....script.timing import Span, spans
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 _WAITS: tuple[str, ...] = (
     "item",
@@ -26,7 +26,7 @@ _WAITS += ("is_nonzero", "nonzero", "equal", "allclose", "format")
 _WAITING_FUNCTIONS = ("float", "int", "bool", "str", "repr", "print", "torch.save")
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     if not script.values.uses_gpu:
         return
     for span in spans(script):
@@ -34,7 +34,7 @@ def find(script: Script) -> Iterator[Found]:
             continue
         work = next((call for call in span.calls if _is_gpu_work(script, call, span.end)), None)
         if work is not None:
-            yield Found(
+            yield Occurrence(
                 span.end,
                 f"the measured time ends when {script.text(work.func)} is queued, not when the GPU has finished it",
                 "call torch.cuda.synchronize() before each reading of the clock, or use torch.cuda.Event",
@@ -87,7 +87,7 @@ def _is_gpu_work(script: Script, call: ast.Call, end: ast.AST) -> bool:
     return not any(script.loops.over_loader(loop) for loop in extra)
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="timing-without-sync",
     title="GPU work is timed without synchronizing",
     level="error",

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from ....script import Script
 from ....script.names import written
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     for call in script.methods("eval"):
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
         if owner is None or script.values.infer(owner).kind != "model" or not written(owner):
@@ -19,7 +19,7 @@ def find(script: Script) -> Iterator[Found]:
         if epochs is None or not _trains(script, epochs, written(owner)):
             continue
         if not script.methods("train") and not _is_last(script, call, epochs):
-            yield Found(
+            yield Occurrence(
                 call,
                 f"after this line, {written(owner)} stays in eval mode: nothing calls {written(owner)}.train() again",
                 f"call {written(owner)}.train() at the beginning of each epoch",
@@ -85,7 +85,7 @@ def _trains(script: Script, epochs: ast.AST, model: str) -> bool:
     return backward and bool(called)
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="train-mode-not-restored",
     title="training continues in eval mode",
     level="error",

@@ -10,17 +10,17 @@ from ....script.call_arguments import is_literal
 from ....script.modes import depends_on_mode
 from ....script.names import written
 from ....script.validation import validations
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     if _sets_mode(script):
         return
     for _, call in validations(script):
         if not depends_on_mode(script, call.func):
             continue
         model = written(call.func)
-        yield Found(
+        yield Occurrence(
             call,
             f"{model} is evaluated in training mode: nothing in this script calls eval()",
             f"call {model}.eval() before the loop and {model}.train() after it",
@@ -45,7 +45,7 @@ def _may_be_evaluation(script: Script, call: ast.Call) -> bool:
     return is_literal(given[0], False) or script.values.infer(owner).kind == "model"
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="validation-in-train-mode",
     title="evaluation in training mode",
     level="error",

@@ -9,23 +9,23 @@ from ....script import Script
 from ....script.bindings import start_position
 from ....script.names import written
 from ....script.validation import validations
-from ..static_rule import Check, Found
+from ..static_rule import Occurrence, StaticRule
 
 
-def find(script: Script) -> Iterator[Found]:
+def find(script: Script) -> Iterator[Occurrence]:
     if any(call.args for call in script.calls("torch.set_grad_enabled")):
         return
     for loop in script.nodes(ast.For):
         model = _evaluated(script, loop)
         if model is not None and not _needs_grad(script, loop):
-            yield Found(
+            yield Occurrence(
                 model,
                 f"{script.text(model.func)} is in eval mode here, but every batch records a graph",
                 "put `with torch.no_grad():` around the loop; eval() does not disable gradients",
             )
     for loop, model in validations(script):
         if not script.loops.without_grad(model) and not _needs_grad(script, loop):
-            yield Found(
+            yield Occurrence(
                 model,
                 f"this loop only evaluates {script.text(model.func)}, but every batch records a graph",
                 "put `with torch.no_grad():` around the loop",
@@ -84,7 +84,7 @@ def _needs_grad(script: Script, loop: ast.AST) -> bool:
     return any(node.attr == "requires_grad" for node in script.inside(function, ast.Attribute))
 
 
-CHECK = Check(
+RULE = StaticRule(
     id="validation-with-grad",
     title="evaluation without torch.no_grad()",
     level="warning",
