@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::uint64_t count = set.arrays[0].count;
     require(arrays >= 1 && arrays <= 4 && *array_bytes(set.arrays[0].type) == 3072);
     for (const StoredArray& array : set.arrays) require(array.count == count);
-    add_cifar_batch(set, store->memory(), store);  // as the second batch of the data set
+    add_cifar_batch(set, store->memory(), store);  // as the second batch of the dataset
     require(set.arrays.size() == arrays && set.arrays[0].count == 2 * count);
   } catch (const Error& error) {
     require(error.code() == ErrorCode::source_damaged ||

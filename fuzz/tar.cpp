@@ -104,7 +104,7 @@ void try_plain(Bytes archive) {
   const auto fault = index_tar(index, stream);
   if (!fault) check(index, archive.size());
 
-  // Repeats with streams of unknown length, and with two archives as one data set.
+  // Repeats with streams of unknown length, and with two archives as one dataset.
   const std::vector<std::string> names(archive.size() <= 4096 ? 2 : 1, "a");
   TarIndex twin;
   const auto twin_fault = index_tars(

@@ -1,4 +1,4 @@
-"""Shared data sets, created once per run, and tools for the tests that use them."""
+"""Shared datasets, created once per run, and tools for the tests that use them."""
 
 import csv
 import hashlib
@@ -83,7 +83,7 @@ def _one_process(monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-# --- making data sets -------------------------------------------------------------------------
+# --- making datasets -------------------------------------------------------------------------
 
 
 def photo(number: int, width: int, height: int) -> Image.Image:

@@ -1,4 +1,4 @@
-// A data set on storage with a latency per read and a limited number of parallel reads.
+// A dataset on storage with a latency per read and a limited number of parallel reads.
 #pragma once
 
 #include <chrono>

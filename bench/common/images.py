@@ -15,7 +15,7 @@ from pathlib import Path
 from .rows import ROOT, say
 
 ENDINGS = (".jpg", ".jpeg", ".png")
-MOST_DISTINCT = 2000  # for a large data set, evenly spaced
+MOST_DISTINCT = 2000  # for a large dataset, evenly spaced
 TUNDISH = ROOT / "build" / "release" / "tundish"
 
 

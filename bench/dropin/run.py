@@ -1,6 +1,6 @@
 """What is one changed line worth? torch's DataLoader, and the same script with tundish.accelerate.
 
-Photos: ImageFolder, RandomResizedCrop(224), flip, normalized floats. Readings: a user's data set,
+Photos: ImageFolder, RandomResizedCrop(224), flip, normalized floats. Readings: a user's dataset,
 which keeps its code. Batches are compared before any time counts. Then rounds run, with every
 contestant in a separate process.
 """

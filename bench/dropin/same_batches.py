@@ -43,7 +43,7 @@ def of_folder(job: Job, pack: str | None) -> str:
 
 
 def compare_readings(job: Job) -> str:
-    """Compares a data set that keeps its code, shuffled by the same seed."""
+    """Compares a dataset that keeps its code, shuffled by the same seed."""
     torch.manual_seed(1)
     theirs = list(itertools.islice(of_readings(job), BATCHES))
     torch.manual_seed(1)

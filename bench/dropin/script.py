@@ -29,7 +29,7 @@ def of_photos(job: Job, steps: list[Any] = TRAIN, shuffle: bool = True) -> DataL
 
 
 class Readings(Dataset[Any]):
-    """A data set that no library supports natively: windows of a recording, with NumPy noise."""
+    """A dataset that no library supports natively: windows of a recording, with NumPy noise."""
 
     def __init__(self, count: int) -> None:
         self.count = count

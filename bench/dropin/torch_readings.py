@@ -1,4 +1,4 @@
-"""A user's data set in torch's DataLoader."""
+"""A user's dataset in torch's DataLoader."""
 
 from ..common.process import run
 from .script import epochs, of_readings

@@ -14,7 +14,7 @@ MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 @dataclass(frozen=True)
 class Job:
-    packs: list[str]  # copies of one pack, read as one data set
+    packs: list[str]  # copies of one pack, read as one dataset
     images: int  # in all packs
     files: list[str]  # the same photos as JPEGs
     batch: int

@@ -1,7 +1,7 @@
 """How fast do the bytes of a PNG become pixels? One thread, CPU time.
 
 png.cpp has the contestants: libpng with Debian's zlib, row by row, and tundish, whose pixels must
-be equal. Pillow writes the PNGs from the images of the data set, in four kinds.
+be equal. Pillow writes the PNGs from the images of the dataset, in four kinds.
 """
 
 from __future__ import annotations

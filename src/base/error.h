@@ -113,7 +113,7 @@ struct Fault {
 struct Where {
   std::string file = {};
   std::optional<std::uint64_t> record = {};
-  std::string key = {};  // the sample's name in the data set
+  std::string key = {};  // the sample's name in the dataset
   std::optional<std::uint64_t> offset = {};
 };
 

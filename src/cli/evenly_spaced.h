@@ -1,4 +1,4 @@
-// Evenly spaced samples that represent a whole data set.
+// Evenly spaced samples that represent a whole dataset.
 #pragma once
 
 #include <cstdint>

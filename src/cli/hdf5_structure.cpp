@@ -72,7 +72,7 @@ void check(const std::optional<Fault>& fault) {
   throw std::runtime_error(text);
 }
 
-// State shared by all data sets of one file.
+// State shared by all datasets of one file.
 struct Walk {
   Hdf5Blocks blocks;
   ReadAt read;
@@ -176,7 +176,7 @@ void read_fill(Hdf5Array& out, hid_t properties, hid_t type) {
   if (out.kind == Hdf5Kind::big_endian) std::reverse(out.grid.fill.begin(), out.grid.fill.end());
 }
 
-// Returns false for omitted data sets: texts other than class names, compounds, scalars.
+// Returns false for omitted datasets: texts other than class names, compounds, scalars.
 bool read_dataset(Hdf5Array& out, Walk& walk, const Hdf5Layout& layout, hid_t dataset) {
   const Id space(H5Dget_space(dataset), H5Sclose);
   const Id type(H5Dget_type(dataset), H5Tclose);
@@ -223,9 +223,9 @@ void read_object(Walk& walk, hid_t root, const std::string& name, std::uint64_t 
   constexpr std::uint64_t kMaxName = 4096;
   walk.name_bytes += name.size();
   if (name.size() > kMaxName || walk.name_bytes > 2 * walk.blocks.file_size() + (1 << 20)) {
-    throw Unsupported("HDF5: names of data sets are too long");
+    throw Unsupported("HDF5: names of datasets are too long");
   }
-  // Must precede opening by libhdf5, which would open the files that a virtual data set names.
+  // Must precede opening by libhdf5, which would open the files that a virtual dataset names.
   Hdf5Layout layout;
   check(read_hdf5_layout(layout, walk.blocks, header));
   if (layout.storage == Hdf5Storage::virtual_sources) {
@@ -253,7 +253,7 @@ herr_t guarded(Walk& walk, const char* name, Act&& act) {
   try {
     act();
     if (!is_full(walk)) return 0;
-    walk.reason = "HDF5: more than 10,000 data sets";
+    walk.reason = "HDF5: more than 10,000 datasets";
     walk.unsupported = true;
   } catch (const Unsupported& error) {
     walk.reason = error.what();
@@ -293,7 +293,7 @@ herr_t visit_link(hid_t root, const char* name, const H5L_info_t* about, void* c
   });
 }
 
-// Limits the process to one more open(): links, virtual data sets and plug-ins can open nothing.
+// Limits the process to one more open(): links, virtual datasets and plug-ins can open nothing.
 void allow_one_more_file() {
   const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (next < 0) throw std::runtime_error("HDF5: no file can be opened");

@@ -90,7 +90,7 @@ Hdf5Element element_of(hid_t type) {
     case H5T_STRING:
       return {.reason = "it holds texts"};
     case H5T_COMPOUND:
-      return {.reason = "its elements are compounds: write a data set for each part"};
+      return {.reason = "its elements are compounds: write a dataset for each part"};
     case H5T_REFERENCE:
       return {.reason = "it holds references"};
     case H5T_VLEN:

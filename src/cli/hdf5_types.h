@@ -1,4 +1,4 @@
-// Element types of HDF5 data sets, as libhdf5 describes them.
+// Element types of HDF5 datasets, as libhdf5 describes them.
 #pragma once
 
 #include <hdf5.h>

@@ -1,4 +1,4 @@
-// Options that supply what a data set does not contain itself: data/source/source_options.h.
+// Options that supply what a dataset does not contain itself: data/source/source_options.h.
 #pragma once
 
 #include <memory>

@@ -74,7 +74,7 @@ def test_floats_that_are_not_ieee_are_left_out_with_a_warning(folder):
 def test_arrays_without_numbers_are_omitted_with_a_warning(folder):
     said = check_values(folder, "others")
     reasons = {
-        "compound": "its elements are compounds: write a data set for each part",
+        "compound": "its elements are compounds: write a dataset for each part",
         "ragged": "its elements have different lengths",
         "reference": "it holds references",
         "rows": "its elements are arrays: write it with one axis more",

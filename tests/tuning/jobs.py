@@ -121,7 +121,7 @@ def dies() -> Job:
 
 
 def build_raises() -> Job:
-    raise RuntimeError("the data set is not there")
+    raise RuntimeError("the dataset is not there")
 
 
 def not_finite() -> Job:

@@ -239,7 +239,7 @@ def test_a_job_that_cannot_be_made_is_not_a_size_that_fails():
     for cap in (None, 2**40):
         with pytest.raises(
             ArgumentError,
-            match=r"build_raises\(\) fails: the data set is not there\n  fix: call build_raises",
+            match=r"build_raises\(\) fails: the dataset is not there\n  fix: call build_raises",
         ):
             find_batch_size(jobs.build_raises, memory=cap)
 

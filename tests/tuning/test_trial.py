@@ -105,7 +105,7 @@ def test_a_wrong_job_is_named(shared: TrialProcess, build: Any, text: str) -> No
     [
         (jobs.forward_fails, "mat1 and mat2 shapes cannot be multiplied"),
         (jobs.loss_without_gradient, "does not require grad"),
-        (jobs.build_raises, "the data set is not there"),
+        (jobs.build_raises, "the dataset is not there"),
     ],
 )
 def test_a_failing_step_is_reported_with_its_reason(

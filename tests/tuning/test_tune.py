@@ -178,7 +178,7 @@ def test_ctrl_c_returns_the_best_plan_so_far() -> None:
             jobs.label_out_of_range,
             r"Target \d+ is out of bounds.*\n  fix: labels must be from 0 to the number of classes",
         ),
-        (jobs.build_raises, r"build_raises\(\) fails: the data set is not there"),
+        (jobs.build_raises, r"build_raises\(\) fails: the dataset is not there"),
         (jobs.not_finite, "your step fails without any trick: its loss is not finite"),
     ],
 )

@@ -1,4 +1,4 @@
-// Decodes the images of a data set with many threads, and sums levels and sizes.
+// Decodes the images of a dataset with many threads, and sums levels and sizes.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ struct SizedImage {
   Size size;
 };
 
-// Statistics of a data set, identical for any number of threads.
+// Statistics of a dataset, identical for any number of threads.
 struct ImageStats {
   std::uint64_t looked_at = 0;  // good and bad images
   LevelSums levels;
-  std::vector<SizedImage> images;               // good images, in data set order
+  std::vector<SizedImage> images;               // good images, in dataset order
   std::map<std::string, std::uint64_t> codecs;  // count of good images per codec
-  std::vector<Error> bad;                       // in data set order
+  std::vector<Error> bad;                       // in dataset order
 };
 
 // Collects unreadable and undecodable images in `bad`. A source without random access (a compressed

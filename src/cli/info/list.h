@@ -1,4 +1,4 @@
-// `tundish info --list`: the records of a data set, one line each.
+// `tundish info --list`: the records of a dataset, one line each.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct ListOptions {
 };
 
 // Prints number, codec, size in pixels, bytes, label and key of each record; with --json, an object
-// per line. Reads the index and the keys, not the records. `file` names the data set in the error
+// per line. Reads the index and the keys, not the records. `file` names the dataset in the error
 // after Ctrl-C. Throws Error.
 void print_list(const Source& source, const std::string& file, const ListOptions& options,
                 const Shell& shell);

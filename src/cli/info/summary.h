@@ -1,4 +1,4 @@
-// `tundish info`: the contents of a data set, in a few lines.
+// `tundish info`: the contents of a dataset, in a few lines.
 #pragma once
 
 #include <string>

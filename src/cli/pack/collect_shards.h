@@ -1,4 +1,4 @@
-// Combines separately created packs into the manifest of one data set.
+// Combines separately created packs into the manifest of one dataset.
 #pragma once
 
 #include <string>

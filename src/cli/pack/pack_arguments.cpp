@@ -169,7 +169,7 @@ bool parse(PackArguments& out, const Args& args, Shell& shell) {
   ChoiceArguments choice;
   Arguments arguments(kHelp, shell);
   std::string manifest, size, shard, checkpoint = "5";
-  arguments.positionals(out.from, "SRC", "any data set of docs/sources.md; shards with --manifest");
+  arguments.positionals(out.from, "SRC", "any dataset of docs/sources.md; shards with --manifest");
   add_source_arguments(arguments, out.about);
   arguments.option(out.target, "-o,--output", "FILE", "the pack to write");
   arguments.flag(out.force, "-f,--force", "replace FILE if it exists, and FILE.log");

@@ -1,4 +1,4 @@
-// tundish convert: writes any data set in another format.
+// tundish convert: writes any dataset in another format.
 #include "rewrite/convert/convert.h"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ values. The same input gives the same bytes. FORMAT is one of
   tar       NAME.jpg, NAME.cls, NAME.FIELD: as WebDataset reads them
   tfrecord  tf.train.Example: image/encoded, image/class/label, ...
   lmdb      TARGET/data.mdb: Caffe's Datum with the label; without labels, plain images
-  hdf5      image, label, key and a data set for each other field
+  hdf5      image, label, key and a dataset for each other field
   npy       TARGET/image.npy, label.npy, ...: one shape; images are decoded
 
 TARGET appears only when it is complete; a folder fills file by file, and an interrupted

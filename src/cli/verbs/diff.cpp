@@ -1,4 +1,4 @@
-// tundish diff: lists the samples in which two data sets differ.
+// tundish diff: lists the samples in which two datasets differ.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -185,7 +185,7 @@ int run_diff(const Args& args, Shell& shell) {
     return compare(a, b, numbers, about, threads, shell);
   } catch (const Error& error) {
     if (exit_of(error.code()) != kFailed) throw;
-    return shell.fail(error, kUsage);  // 1 means "the data sets differ"
+    return shell.fail(error, kUsage);  // 1 means "the datasets differ"
   }
 }
 

@@ -57,7 +57,7 @@ PackReport pack_with_progress(const PackArguments& arguments, const Preprocessin
   return pack(output_of(arguments), source, options);
 }
 
-// Combines separately packed shards into one data set.
+// Combines separately packed shards into one dataset.
 int run_manifest(const PackArguments& arguments, Shell& shell) {
   const Manifest manifest = collect_shards(arguments.target, arguments.from);
   write_manifest(arguments.target, manifest, arguments.force);

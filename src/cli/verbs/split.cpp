@@ -1,4 +1,4 @@
-// tundish split: writes one pack per part of a data set, by a hash of the keys.
+// tundish split: writes one pack per part of a dataset, by a hash of the keys.
 #include "data/source/views/split.h"
 
 #include <fmt/format.h>

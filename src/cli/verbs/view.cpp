@@ -62,7 +62,7 @@ struct ViewArguments {
   std::string recipe;
   std::uint64_t samples = 8, draws = 8, seed = kNotGiven, epoch = 0, view = 0;
   bool exif_orientation = false;
-  ReplayArguments replay;  // the data set, the sheet, and options of --state
+  ReplayArguments replay;  // the dataset, the sheet, and options of --state
 
   const std::string& file() const { return replay.file; }
   const std::string& target() const { return replay.target; }

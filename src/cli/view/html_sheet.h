@@ -11,7 +11,7 @@
 namespace tundish::cli {
 
 struct SheetText {
-  std::string title;   // the data set
+  std::string title;   // the dataset
   std::string about;   // seed, epochs
   std::string recipe;  // the transforms as JSON
 };

@@ -1,5 +1,5 @@
 // Pixels stored as arrays of one shape without a header: uint8 grays, RGB or
-// RGBA, or uint16 grays. The schema of the data set describes them.
+// RGBA, or uint16 grays. The schema of the dataset describes them.
 #pragma once
 
 #include "base/array_type.h"

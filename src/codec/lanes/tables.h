@@ -1,4 +1,4 @@
-// The statistics that a lanes record is coded with: computed once per data set
+// The statistics that a lanes record is coded with: computed once per dataset
 // (codec/lanes/train.h) or built in, and stored once per pack.
 #pragma once
 

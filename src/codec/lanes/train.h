@@ -1,4 +1,4 @@
-// Computes the tables that suit a data set, and finds the set of tables that suits an image.
+// Computes the tables that suit a dataset, and finds the set of tables that suits an image.
 #pragma once
 
 #include <cstdint>

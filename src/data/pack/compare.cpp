@@ -270,7 +270,7 @@ void compare_pairs(SourceDifference& out, const Source& first, const Source& sec
 void check_readable(const Source& first, const Source& second) {
   if (first.random_access() || second.random_access()) return;
   throw Error(ErrorCode::no_random_access, {.file = second.path()},
-              "one of two data sets that are compared must be read by number");
+              "one of two datasets that are compared must be read by number");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Compares two data sets by the keys of their samples.
+// Compares two datasets by the keys of their samples.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ SourceDifference compare_sources(const Source& first, const Source& second, int 
                                  const CompareProgress& progress = {});
 
 // Matches samples by equal numbers: the listed `numbers`, in any order. Does not compare keys,
-// class names or any other samples. Throws Error, also when a data set has no sample with a listed
+// class names or any other samples. Throws Error, also when a dataset has no sample with a listed
 // number.
 SourceDifference compare_by_number(const Source& first, const Source& second,
                                    const std::vector<std::uint64_t>& numbers, int threads = 0,

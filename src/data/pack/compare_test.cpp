@@ -6,7 +6,7 @@
 
 namespace tundish {
 
-TEST_CASE("data sets that hold the same samples do not differ") {
+TEST_CASE("datasets that hold the same samples do not differ") {
   const MemorySource source = image_source(20, 12);
   MemorySource other = source;
   SourceDifference found = compare_sources(source, other);

@@ -1,4 +1,4 @@
-// A manifest, OUT.tnds: lists the packs (shards) that form one data set. JSON:
+// A manifest, OUT.tnds: lists the packs (shards) that form one dataset. JSON:
 //
 //   {"format":"tundish shards 1","records":24,"shards":[
 //    {"bytes":4160,"id":"9f...","name":"train-00000.tnd","records":12},

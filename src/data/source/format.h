@@ -1,4 +1,4 @@
-// The supported formats, one row each in formats.cpp. A data set is recognized by its bytes; its
+// The supported formats, one row each in formats.cpp. A dataset is recognized by its bytes; its
 // name decides only where bytes cannot (a list is text, an image folder is a folder).
 #pragma once
 
@@ -38,14 +38,14 @@ struct Format {
   bool (*recognize)(const Probe& probe);
   // Throws Error; options.format is empty or this format.
   std::shared_ptr<const Source> (*open)(const std::string& path, const SourceOptions& options);
-  // Opens several files as one data set named `path`; nullptr: not supported.
+  // Opens several files as one dataset named `path`; nullptr: not supported.
   std::shared_ptr<const Source> (*open_files)(const std::string& path,
                                               const std::vector<std::string>& files,
                                               const SourceOptions& options) = nullptr;
   FormatChoices choices = FormatChoices::names_and_axis;  // other options are refused
 };
 
-// Throws Error(argument) for an option that a data set of this kind would ignore.
+// Throws Error(argument) for an option that a dataset of this kind would ignore.
 // `about`: "a pack", for people.
 void refuse_ignored(const std::string& path, const char* about, FormatChoices choices,
                     const SourceOptions& options);

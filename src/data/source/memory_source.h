@@ -1,4 +1,4 @@
-// For tests and fuzzers: a data set in memory, and small images for it.
+// For tests and fuzzers: a dataset in memory, and small images for it.
 #pragma once
 
 #include <fmt/format.h>

@@ -97,7 +97,7 @@ std::shared_ptr<const Source> open_pattern(const std::string& path, const Source
   if (files.size() == 1) return format.open(files.front(), options);
   if (format.open_files) return format.open_files(path, files, options);
   throw Error(unsupported_source(format.name,
-                                 "several files are one data set of .tar archives and "
+                                 "several files are one dataset of .tar archives and "
                                  "TFRecord files only; give one, or pack each and "
                                  "tundish merge the packs"),
               {.file = path});

@@ -1,4 +1,4 @@
-// A data set with numbered samples. One file pair per format in formats/; a pack is a Source too.
+// A dataset with numbered samples. One file pair per format in formats/; a pack is a Source too.
 #pragma once
 
 #include <cstdint>
@@ -83,7 +83,7 @@ class Source {
   virtual const Schema& schema() const = 0;
   virtual SampleInfo info(std::uint64_t i) const = 0;
   virtual std::string key(std::uint64_t i)
-      const = 0;  // name in the data set: raw bytes, relative. A pack does I/O for it.
+      const = 0;  // name in the dataset: raw bytes, relative. A pack does I/O for it.
   std::string key_or_nothing(std::uint64_t i) const;  // for messages: empty if key() throws
   virtual std::string path() const = 0;               // as the user gave it, for messages
   virtual Where where(std::uint64_t i) const;         // path with record and key

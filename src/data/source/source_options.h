@@ -1,4 +1,4 @@
-// Options of a user for opening a data set; most need none. Defined once in
+// Options of a user for opening a dataset; most need none. Defined once in
 // base/fields.h, from which the program's options and Python's tundish.DataSource follow.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace tundish {
 
 struct SourceOptions {
   static constexpr const char* kName = "DataSource";
-  static constexpr const char* kAbout = "A data set and what cannot be seen from its bytes.";
+  static constexpr const char* kAbout = "A dataset and what cannot be seen from its bytes.";
   std::string format;  // a name from data/source/format.h; empty: detect
   std::string image;   // array, feature or column; empty: detect by name
   std::string label;

@@ -1,4 +1,4 @@
-// Converts names of fields to names of files or data sets.
+// Converts names of fields to names of files or datasets.
 #pragma once
 
 #include <string>

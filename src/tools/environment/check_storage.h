@@ -1,4 +1,4 @@
-// Judges the disk of a data set: its file system, the page cache, and measured reading.
+// Judges the disk of a dataset: its file system, the page cache, and measured reading.
 #pragma once
 
 #include <optional>

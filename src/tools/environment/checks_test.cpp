@@ -247,7 +247,7 @@ StorageState fast_disk() {
   return out;
 }
 
-TEST_CASE("the storage of a data set is judged by what was measured") {
+TEST_CASE("the storage of a dataset is judged by what was measured") {
   StorageState storage = fast_disk();
   for (const Finding& one : check_storage(storage)) CHECK(one.level == Level::ok);
   const Findings found = check_storage(storage);

@@ -1,4 +1,4 @@
-// The files of a data set on a disk, or enough files to measure reading.
+// The files of a dataset on a disk, or enough files to measure reading.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct DataFile {
 struct DataFiles {
   std::vector<DataFile> files;  // regular, not empty
   std::uint64_t bytes = 0;      // total size of `files`
-  bool complete = true;         // false: the data set has more files
+  bool complete = true;         // false: the dataset has more files
 };
 
 inline constexpr std::size_t kMaxDataFiles = 4096;

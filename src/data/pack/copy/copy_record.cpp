@@ -50,7 +50,7 @@ std::shared_ptr<const lanes::Tables> most_used_tables(const Source& source) {
     if (is_new) use->second.first = i;
     ++use->second.records;
   }
-  std::map<std::string, Use> by_bytes;  // packs of one data set have equal tables
+  std::map<std::string, Use> by_bytes;  // packs of one dataset have equal tables
   for (const auto& [tables, use] : uses) {
     if (!tables) continue;
     const std::vector<std::byte> bytes = lanes::compress_tables(*tables);

@@ -55,7 +55,7 @@ PackRun::PackRun(const std::string& target, const Source& source, const PackOpti
                 "parts of it can be packed only when its number of samples is known");
   }
   if (!source.sizes_known()) return;
-  // All files of a data set share one alignment, so count the whole source.
+  // All files of a dataset share one alignment, so count the whole source.
   std::uint64_t all = 0;
   for (std::uint64_t i = 0; i < source.count(); ++i) {
     all += source.bytes(i);

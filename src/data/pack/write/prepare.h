@@ -27,7 +27,7 @@ void prepare(Prepared& out, const Source& source, const Limits& limits, Recoder&
 // Refuses a sample whose bytes could not be read.
 void refuse(Prepared& out, const Source& source, const SampleError& error);
 
-// Computes checksums, digest and bytes of a sample with info, key, fields and restore data set.
+// Computes checksums, digest and bytes of a sample with info, key, fields and restore dataset.
 void finish_sample(Prepared& out, const Schema& schema);
 
 // Computes checksums of each stored field and the restore data for record number `record`.

@@ -1,4 +1,4 @@
-// Names of the files of a data set in several packs.
+// Names of the files of a dataset in several packs.
 #pragma once
 
 #include <fmt/format.h>

@@ -107,7 +107,7 @@ void refuse_model(const ArraySet& set) {
   if (2 * static_cast<std::size_t>(weights) <= set.arrays.size()) return;
   throw Error(unsupported_source(
                   set.format, fmt::format("these are the weights of a model, not samples: {}; give "
-                                          "the file of the data set",
+                                          "the file of the dataset",
                                           list_of(set.arrays))),
               {.file = set.path});
 }

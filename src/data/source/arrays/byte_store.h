@@ -46,7 +46,7 @@ constexpr bool range_fits(std::uint64_t offset, std::uint64_t bytes, std::uint64
   return bytes <= size && offset <= size - bytes;
 }
 
-// Limit of the bytes that opening a data set unpacks or converts.
+// Limit of the bytes that opening a dataset unpacks or converts.
 inline constexpr std::uint64_t kMaxUnpackedBytes = 1ull << 30;
 
 }  // namespace tundish

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kFormat = "NumPy .npy";
 
-// Converts a fault from the codes of images to the codes of data sets.
+// Converts a fault from the codes of images to the codes of datasets.
 Fault fault_of_source(const Fault& fault) {
   return fault.code == ErrorCode::codec_unsupported
              ? unsupported_source(kFormat, fault.reason, fault.offset)

@@ -52,7 +52,7 @@ struct StoredArray {
   bool plain() const { return steps.empty() && !big_endian; }  // stored bytes need no conversion
 };
 
-// Maximum number of samples in a data set.
+// Maximum number of samples in a dataset.
 inline constexpr std::uint64_t kMaxSamples = 50'000'000;
 
 // `axis` is the sample axis, counted from the end if negative. Faults: source_damaged with the text

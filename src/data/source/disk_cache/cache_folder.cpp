@@ -221,7 +221,7 @@ std::string CacheFolder::complete(File& file, std::uint64_t end,
 
 void CacheFolder::remove(const std::string& path) const { ::unlink(path.c_str()); }
 
-// Returns the bytes that may be added; removes unused data sets until `wanted` bytes are available.
+// Returns the bytes that may be added; removes unused datasets until `wanted` bytes are available.
 std::uint64_t CacheFolder::make_room(std::uint64_t wanted) {
   for (;;) {
     const std::uint64_t used = cache_folder_bytes(root_);

@@ -1,15 +1,15 @@
 // The folder of a disk cache, shared by processes:
 //
 //   ROOT/lock             locked while files are added, counted or removed
-//   ROOT/ID/used          locked (shared) by every process with this data set open; its time is
+//   ROOT/ID/used          locked (shared) by every process with this dataset open; its time is
 //                         the time of the last opening
 //   ROOT/ID/NAME.part     a file being filled, locked by its process; at its full size from the
 //                         start
 //   ROOT/ID/NAME.records  a complete file; never changed again
 //
 // The total size of all .part and .records files never exceeds the limit: a process that adds one
-// holds the lock and counts first. Data sets that are not open make room, the least recently used
-// first. A data set never evicts its own records: over endless epochs, all records are worth the
+// holds the lock and counts first. Datasets that are not open make room, the least recently used
+// first. A dataset never evicts its own records: over endless epochs, all records are worth the
 // same.
 //
 // Thread safety: add_file() in one thread at a time, all other methods in any.
@@ -33,7 +33,7 @@ class CacheFolder {
   // user could have planted samples, see cache_folder_risk().
   CacheFolder(const std::string& root, const CacheId& id, std::uint64_t limit);
 
-  // Returns the paths of the complete files of this data set.
+  // Returns the paths of the complete files of this dataset.
   std::vector<std::string> complete_files() const;
 
   // Makes a locked .part file of between `least` and `wanted` bytes and writes its head. Empty if
@@ -66,7 +66,7 @@ class CacheFolder {
 // bit, such as /tmp, users cannot replace files of other users.
 std::string cache_folder_risk(const struct stat& folder, uid_t user, uid_t owner);
 
-// Returns the bytes of all files in the folder of a disk cache, for all data sets.
+// Returns the bytes of all files in the folder of a disk cache, for all datasets.
 std::uint64_t cache_folder_bytes(const std::string& root);
 
 }  // namespace tundish

@@ -1,6 +1,6 @@
 // The bytes of a file of the disk cache: a head, records, and in a complete file an index.
 //
-//   head    "TND disk", version, zero, id of the data set                            32 bytes
+//   head    "TND disk", version, zero, id of the dataset                            32 bytes
 //   record  "TNDr", zero, checksum, number of the sample, its fields, bytes, those bytes
 //           checksum: XXH3 of all bytes behind it in the record, seeded by the id
 //           bytes: for each field in the set its size (8 bytes), then the fields
@@ -18,7 +18,7 @@
 
 namespace tundish {
 
-// Identifies a data set, its fields and the state of its files.
+// Identifies a dataset, its fields and the state of its files.
 struct CacheId {
   std::uint64_t high = 0, low = 0;
   std::string hex() const;  // 32 digits

@@ -58,7 +58,7 @@ class CachedSource : public Source, public ReadMemory, public FileTimes {
   const std::unique_ptr<DiskCache> cache_;
 };
 
-// Changes with the data set: names, labels, sizes, fields, and the times of its files.
+// Changes with the dataset: names, labels, sizes, fields, and the times of its files.
 CacheId cache_id(const Source& source);
 
 }  // namespace tundish

@@ -1,4 +1,4 @@
-// Samples of one data set kept on a local disk, for sources that are slow to read. Shared by the
+// Samples of one dataset kept on a local disk, for sources that are slow to read. Shared by the
 // processes of a machine, and by later runs, even after a crash.
 //
 // Never fails a run after construction. A record that cannot be read, or that differs from what was

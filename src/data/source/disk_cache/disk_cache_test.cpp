@@ -183,7 +183,7 @@ TEST_CASE("two loaders with threads share a folder and its limit") {
   CHECK(cache_folder_bytes(folder / "cache") > 0);
 }
 
-TEST_CASE("a data set that nobody uses makes room, one that is open does not") {
+TEST_CASE("a dataset that nobody uses makes room, one that is open does not") {
   const TemporaryFolder folder;
   const std::string root = folder / "cache";
   const auto first = std::make_shared<const Asked>(6), second = std::make_shared<const Asked>(7);
@@ -224,7 +224,7 @@ TEST_CASE("a lower limit makes a disk cache smaller when it is opened") {
   CHECK(cache_folder_bytes(folder / "cache") <= 2 * kMiB);
 }
 
-TEST_CASE("a file that was written again makes another data set of the cache") {
+TEST_CASE("a file that was written again makes another dataset of the cache") {
   const TemporaryFolder folder;
   folder.write("set/a/1.jpg", "one");
   folder.write("set/a/2.jpg", "two");

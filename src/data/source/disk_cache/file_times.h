@@ -1,4 +1,4 @@
-// Detects changes of the files of a data set.
+// Detects changes of the files of a dataset.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ class FileTimes {
   virtual bool was_missing(std::uint64_t) const { return false; }
 };
 
-// Changes when a file of the data set is rewritten, even where fingerprint() does not: if the new
+// Changes when a file of the dataset is rewritten, even where fingerprint() does not: if the new
 // file has the same size and any modification time. A source without FileTimes is described by
 // path(): the file, or all files below the folder at any depth. Links to folders are
 // followed. Throws Error if the file is missing.

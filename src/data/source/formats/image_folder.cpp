@@ -98,7 +98,7 @@ Listing list_folder(const std::string& path) {
   return out;
 }
 
-// Counts the folders that the classes of a data set reach through links.
+// Counts the folders that the classes of a dataset reach through links.
 class LinkedFolders {
  public:
   explicit LinkedFolders(std::string root) : root_(std::move(root)) {}

@@ -137,7 +137,7 @@ Chosen choose(std::shared_ptr<const Source> source, const Choice& choice, int th
   if (!count_known(*source)) {
     throw Error(
         ErrorCode::argument, {.file = source->path()},
-        "filter, duplicates, subset and samples choose from a data set that has a length, and "
+        "filter, duplicates, subset and samples choose from a dataset that has a length, and "
         "this one can only be iterated: pack all of it, then choose from that pack");
   }
   Numbers numbers(source->count());

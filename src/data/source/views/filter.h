@@ -42,7 +42,7 @@ std::optional<Fault> parse_filter(std::vector<FilterClause>& out, std::string_vi
 class Filter {
  public:
   // Throws Error(argument) for a name that the source lacks, or a value that fits no sample of
-  // any data set: width=wide, a class that does not exist.
+  // any dataset: width=wide, a class that does not exist.
   Filter(const std::vector<FilterClause>& clauses, const Source& source);
 
   // Fields needed to evaluate the filter; 0: none.

@@ -13,7 +13,7 @@
 namespace tundish {
 
 // Uniform over 64 bits. Each purpose ("sample", "split") has independent numbers, so that a part of
-// a data set can be split again without bias.
+// a dataset can be split again without bias.
 inline std::uint64_t key_hash(std::string_view purpose, std::uint64_t seed, std::string_view key) {
   return XXH3_64bits_withSeed(key.data(), key.size(),
                               XXH3_64bits_withSeed(purpose.data(), purpose.size(), seed));

@@ -133,7 +133,7 @@ TEST_CASE("parts that cannot be understood say why") {
   CHECK(wrong_split(",").find("'' is no part") == 0);
 }
 
-TEST_CASE("classes with equal names stay apart when data sets are merged") {
+TEST_CASE("classes with equal names stay apart when datasets are merged") {
   const auto a = some(3, "a/"), b = some(3, "b/");
   a->schema_.classes = {"crane", "x", "crane"};
   b->schema_.classes = {"crane", "crane", "y", "crane"};

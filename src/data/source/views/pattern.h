@@ -1,4 +1,4 @@
-// Patterns for several files of one data set: "shards/train-{000000..000146}.tar",
+// Patterns for several files of one dataset: "shards/train-{000000..000146}.tar",
 // "shards/train-*.tar".
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace tundish {
 
-// Maximum number of files that a data set keeps open; further files are opened for each sample. By
+// Maximum number of files that a dataset keeps open; further files are opened for each sample. By
 // default, a process may have 1,024 open files.
 inline constexpr std::size_t kMaxOpenFiles = 256;
 

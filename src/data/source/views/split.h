@@ -1,4 +1,4 @@
-// Splits a data set by a hash of the key. The part of a sample depends only on its key, the seed
+// Splits a dataset by a hash of the key. The part of a sample depends only on its key, the seed
 // and the shares, so it does not change when data are added.
 #pragma once
 

@@ -13,7 +13,7 @@
 namespace tundish {
 namespace {
 
-// Returns a name that no file of the data set has.
+// Returns a name that no file of the dataset has.
 std::string free_list_name(const std::set<std::string>& taken) {
   std::string name = "list.csv";
   for (int n = 2; taken.contains(name); ++n) name = fmt::format("list-{}.csv", n);

@@ -125,7 +125,7 @@ std::size_t Hdf5File::add_dataset(const std::string& name, const Hdf5Entry& kind
   dataset.id = Hdf5Id(H5Dcreate2(file_, name.c_str(), dataset.type, dataset.space, H5P_DEFAULT,
                                  properties, H5P_DEFAULT),
                       H5Dclose);
-  if (dataset.id < 0) fail("make a data set");
+  if (dataset.id < 0) fail("make a dataset");
   datasets_.push_back(std::move(dataset));
   return datasets_.size() - 1;
 }
@@ -160,12 +160,12 @@ void Hdf5File::shorten(std::size_t number, std::uint64_t entries) {
   Dataset& dataset = datasets_[number];
   if (dataset.sides[0] == entries) return;
   dataset.sides[0] = entries;
-  check(H5Dset_extent(dataset.id, dataset.sides.data()), "shorten a data set");
+  check(H5Dset_extent(dataset.id, dataset.sides.data()), "shorten a dataset");
 }
 
 std::uint64_t Hdf5File::commit() {
   for (Dataset& dataset : datasets_) {
-    if (!dataset.id.reset()) fail("close a data set");
+    if (!dataset.id.reset()) fail("close a dataset");
   }
   datasets_.clear();
   if (!file_.reset()) fail("close the file");

@@ -30,7 +30,7 @@ class Hdf5Id {
   herr_t (*close_)(hid_t) = nullptr;
 };
 
-// The type of a data set's entries.
+// The type of a dataset's entries.
 struct Hdf5Entry {
   std::optional<ArrayType> type;  // type of one entry; empty: variable length
   bool is_text = false;
@@ -43,7 +43,7 @@ class Hdf5File {
  public:
   Hdf5File(const std::string& target, bool replace);  // throws like OutputFile
 
-  // Returns the number of the data set. Omits time stamps, so that equal data give equal bytes.
+  // Returns the number of the dataset. Omits time stamps, so that equal data give equal bytes.
   std::size_t add_dataset(const std::string& name, const Hdf5Entry& kind, std::uint64_t entries);
 
   // An array needs all its elements; a text has no zero byte. Throws Error(io_write, disk_full).
@@ -56,7 +56,7 @@ class Hdf5File {
  private:
   struct Dataset {
     Hdf5Entry kind;
-    std::vector<hsize_t> sides;  // shape of the whole data set
+    std::vector<hsize_t> sides;  // shape of the whole dataset
     Hdf5Id type, id, space, one;
   };
 

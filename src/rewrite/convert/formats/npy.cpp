@@ -16,7 +16,7 @@
 namespace tundish {
 namespace {
 
-constexpr std::uint64_t kManySamples = 99'999'999'999;  // no data set has a number with more digits
+constexpr std::uint64_t kManySamples = 99'999'999'999;  // no dataset has a number with more digits
 
 // Collects consecutive rows of a decoded image.
 class RowSink : public StripSink {

@@ -18,7 +18,7 @@ std::unique_ptr<TargetWriter> make_folder_writer(const Conversion& conversion);
 // changed: docs/pack.md.
 std::unique_ptr<TargetWriter> make_tar_writer(const Conversion& conversion);
 
-// Writes TFRecord files of tf.train.Example with the usual features of TensorFlow image data sets.
+// Writes TFRecord files of tf.train.Example with the usual features of TensorFlow image datasets.
 // Features: image/encoded, image/format, image/height, image/width, image/filename,
 // image/class/label, image/class/text, and one for each other field. Raw pixels become PNGs.
 // Several shards are named TARGET-00000-of-00008, ...
@@ -30,8 +30,8 @@ std::unique_ptr<TargetWriter> make_tfrecord_writer(const Conversion& conversion)
 // pixels are Datums with the channels first. Fields other than image and label are omitted.
 std::unique_ptr<TargetWriter> make_lmdb_writer(const Conversion& conversion);
 
-// Writes an HDF5 file: a data set for each field, one entry per sample.
-// Data sets: image, label, one for each other field, key, and classes (their names). Fields of one
+// Writes an HDF5 file: a dataset for each field, one entry per sample.
+// Datasets: image, label, one for each other field, key, and classes (their names). Fields of one
 // shape are arrays. Encoded images, bytes and arrays without a common shape (as .npy files) are
 // variable-length byte strings; texts are strings. Throws Error(format_not_built) without libhdf5.
 std::unique_ptr<TargetWriter> make_hdf5_writer(const Conversion& conversion);

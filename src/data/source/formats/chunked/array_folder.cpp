@@ -42,7 +42,7 @@ File open_part(const File& parent, const std::string& part, bool is_last, const 
   const char* wrong = nullptr;
   if (S_ISLNK(status.st_mode)) {
     wrong =
-        "a symbolic link, which is not followed inside an array: copy the data set together with "
+        "a symbolic link, which is not followed inside an array: copy the dataset together with "
         "the files that its links name, as cp -rL does";
   } else if (is_last && !S_ISREG(status.st_mode)) {
     wrong = S_ISDIR(status.st_mode) ? "it is a folder" : "it is not a regular file";
@@ -140,7 +140,7 @@ std::vector<std::string> warnings_of_lost(const std::vector<std::string>& names,
   for (const std::string& name : names) {
     out.push_back(
         fmt::format("the folder {} is left out: it has chunks of an array, but no {}: fetch or "
-                    "write the data set again",
+                    "write the dataset again",
                     printable(name), metadata));
   }
   return out;

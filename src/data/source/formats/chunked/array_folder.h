@@ -36,7 +36,7 @@ std::vector<std::string> warnings_of_lost(const std::vector<std::string>& names,
 std::string own_name(const std::string& path);
 
 // Opens the regular file `name` ("c/0/1") below the folder of an array. Does not follow symbolic
-// links below that folder: a data set could expose files of its reader through them. Throws Error:
+// links below that folder: a dataset could expose files of its reader through them. Throws Error:
 // source_missing, source_unreadable for a link or any other file that is not regular,
 // no_permission, io_read.
 File open_in_array(const std::string& folder, const std::string& name);

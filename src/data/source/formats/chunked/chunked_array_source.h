@@ -1,4 +1,4 @@
-// A data set of named arrays whose samples are along one axis: N5, Zarr, HDF5.
+// A dataset of named arrays whose samples are along one axis: N5, Zarr, HDF5.
 #pragma once
 
 #include <functional>

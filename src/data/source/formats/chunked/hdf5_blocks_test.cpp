@@ -48,7 +48,7 @@ TEST_CASE("HDF5 blocks: a file is read little more than twice, wherever its addr
   CHECK(fault->offset == 8);
 }
 
-TEST_CASE("HDF5 blocks: values of several data sets at one place are charged for each") {
+TEST_CASE("HDF5 blocks: values of several datasets at one place are charged for each") {
   Zeros file(1000);
   REQUIRE_FALSE(file.blocks.charge(kSpare, 0));
   REQUIRE_FALSE(file.blocks.charge(2000, 0));

@@ -1,4 +1,4 @@
-// Reads the chunks of one HDF5 data set from its chunk index in one pass, whose cost is bounded by
+// Reads the chunks of one HDF5 dataset from its chunk index in one pass, whose cost is bounded by
 // the size of the index in the file. libhdf5 1.10 walks over the whole index for every requested
 // chunk. `tundish read-hdf5-structure FILE compare` compares both.
 #pragma once

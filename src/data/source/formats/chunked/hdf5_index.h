@@ -4,7 +4,7 @@
 //   four bytes (element, kind, axes, number of filters), a 64-bit side for every axis, the
 //   same for the chunks, for each filter its id and first value (32 bits each), the fill value,
 //   number of stored chunks (64 bits), for each its number in C order, offset and bytes (64 bits
-//   each) and filter mask (32 bits); number of omitted data sets (32 bits), for each its
+//   each) and filter mask (32 bits); number of omitted datasets (32 bits), for each its
 //   name and the reason (length in 32 bits, bytes), and whether its values are in other files (8
 //   bits).
 #pragma once
@@ -49,7 +49,7 @@ struct Hdf5Array {
   std::vector<Hdf5Chunk> chunks;    // sorted by number
 };
 
-// A numeric data set that is not read.
+// A numeric dataset that is not read.
 struct Hdf5Omission {
   std::string name;
   std::string reason;

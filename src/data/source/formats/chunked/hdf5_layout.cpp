@@ -68,7 +68,7 @@ std::optional<Fault> read_old_layout(Hdf5Layout& out, Fields& in, std::uint64_t 
   const std::size_t sides = in.next(1);
   const std::uint64_t storage = in.next(1);
   in.skip(5);
-  if (storage > 2) return hdf5_damaged("a data set has an unknown storage", at);
+  if (storage > 2) return hdf5_damaged("a dataset has an unknown storage", at);
   out.storage = static_cast<Hdf5Storage>(storage);
   if (out.storage != Hdf5Storage::compact) out.offset = in.next(8);
   if (out.storage == Hdf5Storage::chunked) return read_sides(out, in, sides, 4, at);
@@ -108,7 +108,7 @@ std::optional<Fault> read_layout_message(Hdf5Layout& out, const Message& message
     fault = read_old_layout(out, in, at);
   } else {
     const std::uint64_t storage = in.next(1);
-    if (storage > 3) return hdf5_damaged("a data set has an unknown storage", at);
+    if (storage > 3) return hdf5_damaged("a dataset has an unknown storage", at);
     out.storage = static_cast<Hdf5Storage>(storage);
     if (out.storage == Hdf5Storage::contiguous) out.offset = in.next(8);
     if (out.storage == Hdf5Storage::chunked && version == 4) fault = read_chunked_4(out, in, at);
@@ -124,7 +124,7 @@ std::optional<Fault> read_layout_message(Hdf5Layout& out, const Message& message
     out.offset = at + message.content.size() - in.left();
     in.skip(out.bytes);
   }
-  if (in.ended_early()) return hdf5_damaged("the layout of a data set is cut off", at);
+  if (in.ended_early()) return hdf5_damaged("the layout of a dataset is cut off", at);
   return std::nullopt;
 }
 
@@ -147,7 +147,7 @@ class HeaderReader {
     // Terminates, because each part is charged to the blocks.
     for (std::size_t p = 0; !fault && p < parts_.size(); ++p) fault = read_part(parts_[p]);
     if (fault) return fault;
-    if (!found_) return hdf5_damaged("a data set has no layout", header);
+    if (!found_) return hdf5_damaged("a dataset has no layout", header);
     return std::nullopt;
   }
 
@@ -191,7 +191,7 @@ class HeaderReader {
   std::optional<Fault> take(const Message& message) {
     if (message.type == kExternalFiles) out_.has_external_files = true;
     if (message.type == kLayout) {
-      if (found_) return hdf5_damaged("a data set has two layouts", message.offset);
+      if (found_) return hdf5_damaged("a dataset has two layouts", message.offset);
       found_ = true;
       return read_layout_message(out_, message);
     }

@@ -1,4 +1,4 @@
-// Storage of one HDF5 data set, read from its object header without libhdf5: the kind of storage
+// Storage of one HDF5 dataset, read from its object header without libhdf5: the kind of storage
 // and the place of the chunk index.
 #pragma once
 

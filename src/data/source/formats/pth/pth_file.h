@@ -24,7 +24,7 @@ struct PthFile {
   SharedStore store;
   Pickle pickle;
   std::vector<std::byte> pickle_bytes;  // referenced by views in the pickle's texts
-  // Keeps the same bytes as long as the data set: in the file, or in memory if they were
+  // Keeps the same bytes as long as the dataset: in the file, or in memory if they were
   // compressed.
   SharedStore pickle_store;
   std::uint64_t pickle_offset = 0;

@@ -1,4 +1,4 @@
-// A socket to a Python process (or thread) that answers with samples of a data set.
+// A socket to a Python process (or thread) that answers with samples of a dataset.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace tundish {
 // One thread at a time. Owns the descriptor.
 class Connection {
  public:
-  // `name`: name of the data set, for messages. Throws Error(argument) if it is not a socket.
+  // `name`: name of the dataset, for messages. Throws Error(argument) if it is not a socket.
   Connection(int socket, std::string name);
   ~Connection();
   Connection(const Connection&) = delete;

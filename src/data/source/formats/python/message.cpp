@@ -136,7 +136,7 @@ std::optional<Fault> parse_description(PythonDescription& out, Bytes payload) {
   for (std::uint32_t c = 0; c < classes; ++c) out.schema.classes.push_back(in.text());
   if (in.ended_early()) return wrong("the description is cut off", in.at());
   if (in.left() > 0) return wrong("the description goes on behind its end", in.at());
-  out.schema.source = "Python data set";
+  out.schema.source = "Python dataset";
   return check_fields(out.schema, in.at());
 }
 

@@ -1,4 +1,4 @@
-// The protocol between a Python data set and the program that packs it. The program sends questions
+// The protocol between a Python dataset and the program that packs it. The program sends questions
 // on a socket, Python (python/tundish/samples/messages.py) answers; all words are little-endian.
 //
 //   question: u64 number of a sample, or kAskDescription
@@ -32,7 +32,7 @@ inline constexpr std::uint64_t kMaxPythonSamples = 50'000'000;
 
 enum class AnswerKind : std::uint32_t {
   sample,
-  raised,   // the data set raised an exception for this sample
+  raised,   // the dataset raised an exception for this sample
   differs,  // the sample does not match the description
   end,      // no such sample: an iterator is exhausted
   description,

@@ -23,7 +23,7 @@ TEST_CASE("a description comes back") {
   CHECK(out.random_access);
   CHECK(out.count == 7);
   CHECK(out.identity == "abc");
-  CHECK(out.schema.source == "Python data set");
+  CHECK(out.schema.source == "Python dataset");
   CHECK(out.schema.classes == std::vector<std::string>{"cat", "dog"});
   REQUIRE(out.schema.fields.size() == 4);
   CHECK(out.schema.fields[0] == Field{.name = "image", .type = FieldType::image});

@@ -95,7 +95,7 @@ class PythonSamples : public Source, public FileTimes {
   void read(Sample& out, std::uint64_t i, FieldSet fields) const override {
     if (!random_access()) throw Error(ErrorCode::no_random_access, {.file = name_}, "");
     if (!fetch(out, i)) {
-      throw SampleError(ErrorCode::source_changed, where(i), "the data set became shorter");
+      throw SampleError(ErrorCode::source_changed, where(i), "the dataset became shorter");
     }
     for (std::size_t f = 0; f < out.fields.size(); ++f) {
       if ((fields >> f & 1) == 0) out.fields[f].clear();
@@ -134,7 +134,7 @@ class PythonSamples : public Source, public FileTimes {
     }
   }
 
-  // Returns false at the end of the data set.
+  // Returns false at the end of the dataset.
   bool fetch(Sample& out, std::uint64_t i) const {
     std::vector<std::byte> payload;
     switch (const AnswerKind kind = ask(payload, i)) {

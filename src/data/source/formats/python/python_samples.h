@@ -1,4 +1,4 @@
-// A data set of Python whose samples come over connections to Python processes. Used only by
+// A dataset of Python whose samples come over connections to Python processes. Used only by
 // tundish.pack(dataset, ...): no format table lists it, and no path opens it.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace tundish {
 
-// Takes ownership of the sockets, and closes them even if it throws. `name`: name of the data set,
+// Takes ownership of the sockets, and closes them even if it throws. `name`: name of the dataset,
 // for messages. Requests the description. Throws Error.
 std::shared_ptr<const Source> open_python_samples(const std::string& name,
                                                   const std::vector<int>& sockets);

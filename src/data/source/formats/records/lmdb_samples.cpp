@@ -28,7 +28,7 @@ std::optional<std::size_t> find_key(const LmdbValues& values, std::string_view k
 // Tests whether the last byte is the opcode STOP. Pickles of protocols 0 and 1 have no head.
 bool ends_pickle(Bytes value) { return !value.empty() && value.back() == std::byte{'.'}; }
 
-// A value about the data set. `done` is false if it is no pickle, or longer than the limit.
+// A value about the dataset. `done` is false if it is no pickle, or longer than the limit.
 struct About {
   std::vector<std::byte> bytes;
   Pickle pickle;

@@ -231,7 +231,7 @@ std::shared_ptr<TfLayout> decide_layout(const std::string& path, const TfSurvey&
   return layout;
 }
 
-// The files of a data set, opened with one layout.
+// The files of a dataset, opened with one layout.
 struct OpenedFiles {
   std::shared_ptr<TfLayout> layout;
   std::vector<std::shared_ptr<TfRecord>> files;

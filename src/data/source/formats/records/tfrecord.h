@@ -1,5 +1,5 @@
 // TFRecord files of tf.train.Example or SequenceExample: one file, or a folder of such files
-// (train-00000-of-00010, ...), which are read as one data set in name order.
+// (train-00000-of-00010, ...), which are read as one dataset in name order.
 //
 // Opening reads a file once to find the places of its records, labels and sizes, and stores them
 // beside the file. tf_layout.h assigns features to fields. A compressed file has no random access:
@@ -19,7 +19,7 @@ bool looks_like_tfrecord(const Probe& probe);
 // Throws Error: source_damaged, format_unsupported, field_unclear, source_empty.
 std::shared_ptr<const Source> open_tfrecord(const std::string& path, const SourceOptions& options);
 
-// Opens several files as one data set named `path`.
+// Opens several files as one dataset named `path`.
 std::shared_ptr<const Source> open_tfrecords(const std::string& path,
                                              const std::vector<std::string>& files,
                                              const SourceOptions& options);

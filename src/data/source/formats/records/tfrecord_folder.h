@@ -1,4 +1,4 @@
-// Finds the TFRecord files of one data set in a folder.
+// Finds the TFRecord files of one dataset in a folder.
 #pragma once
 
 #include <span>

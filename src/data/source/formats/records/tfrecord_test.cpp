@@ -347,7 +347,7 @@ TEST_CASE("tfrecord: names of files are keys, descriptions of the image are no f
   CHECK(open_loose(folder / "f")->key(1) == "2.png");
 }
 
-TEST_CASE("tfrecord: a folder of files is one data set") {
+TEST_CASE("tfrecord: a folder of files is one dataset") {
   const TemporaryFolder folder;
   folder.write("d/train-00001-of-00003", sample_with(2));
   folder.write("d/train-00000-of-00003", sample_with(0) + sample_with(1));

@@ -1,4 +1,4 @@
-// Finds the .tar archives (shards) of one data set in a folder.
+// Finds the .tar archives (shards) of one dataset in a folder.
 #pragma once
 
 #include <span>

@@ -52,7 +52,7 @@ struct TarIndex {
 // tar_duplicate, label_unreadable, source_empty, interrupted.
 std::optional<Fault> index_tar(TarIndex& out, ByteStream& stream);
 
-// Indexes several archives as one data set: samples in order, labels and fields as in one archive.
+// Indexes several archives as one dataset: samples in order, labels and fields as in one archive.
 // All files of a sample are in one archive. Class lists of archives must be equal. If several
 // archives contain one name, every key begins with `names` of its archive and a
 // slash. Faults as for index_tar(), about out.archive.

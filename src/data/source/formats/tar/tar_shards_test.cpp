@@ -1,4 +1,4 @@
-// Several .tar archives as one data set.
+// Several .tar archives as one dataset.
 #include <doctest/doctest.h>
 
 #include "base/temporary_folder.h"
@@ -50,7 +50,7 @@ std::string named(const Texts& classes, const std::string& key, const std::strin
 
 }  // namespace
 
-TEST_CASE("tar shards: a folder and a pattern are one data set") {
+TEST_CASE("tar shards: a folder and a pattern are one dataset") {
   const TemporaryFolder folder;
   folder.write("d/s-1.tar", TarMaker().add("c.jpg", "C").add("c.cls", "2").end());
   folder.write("d/s-0.tar", TarMaker()
