@@ -17,9 +17,9 @@ from tundish._cli.json_output import json_text
 from tundish._cli.renamed import RENAMED_OPTIONS
 from tundish._cli.terminal import paint, printable, use_color
 from tundish._cli.verb import run_verb
+from tundish.diagnosis.cli import check_options as check
 from tundish.diagnosis.cli import compare_verb as compare_cli
 from tundish.diagnosis.cli import doctor_options as doctor
-from tundish.diagnosis.lint import check_options as check
 from tundish.launch import run_options as launch
 from tundish.tuning.cli import batch_size_verb as batch_size_cli
 from tundish.tuning.cli import remeasure_verb as remeasure_cli

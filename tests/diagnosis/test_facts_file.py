@@ -6,6 +6,7 @@ import re
 import sys
 
 import pytest
+from tundish.diagnosis import facts_file
 from tundish.diagnosis.cli.doctor_verb import command_verdict
 from tundish.diagnosis.facts_file import (
     FactsError,
@@ -29,7 +30,6 @@ from tundish.diagnosis.probe.layers.layer_facts import (
     RoofFacts,
 )
 from tundish.diagnosis.probe.settings import Settings
-from tundish.diagnosis.process import facts_file
 from tundish.diagnosis.process.command import run
 
 from tests.helpers.written_facts import ON_GPU, facts, line, sampled, step

@@ -73,7 +73,7 @@ def test_the_demo_prints_json(work):
     about = {
         "pack": "demo.tnd",
         "folder": None,
-    }  # as after --dataset.tar: files come from the pack
+    }  # as after --data set.tar: files come from the pack
     (work / "demo.json").write_text(json.dumps(about))
     result = json.loads(demo(work, "--json", "--steps", "2").stdout)
     assert result["images"] == 240

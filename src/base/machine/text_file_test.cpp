@@ -61,10 +61,10 @@ TEST_CASE("a path is on the file system that is mounted nearest above it, the la
   const std::vector<Mount> mounts = parse_mounts(kMounts);
   REQUIRE(mounts.size() == 5);
   CHECK(mount_of("/home/x", mounts)->source == "/dev/vda");
-  CHECK(mount_of("/datasets/train.tnd", mounts)->type == "nfs4");
+  CHECK(mount_of("/data sets/train.tnd", mounts)->type == "nfs4");
   CHECK(mount_of("/data setsX", mounts)->type == "ext4");
-  CHECK(mount_of("/datasets/local", mounts)->type == "btrfs");
-  CHECK(mount_of("/datasets/local/a", mounts)->major == 8);
+  CHECK(mount_of("/data sets/local", mounts)->type == "btrfs");
+  CHECK(mount_of("/data sets/local/a", mounts)->major == 8);
   CHECK_FALSE(mount_of("/home", {}));
   CHECK(is_network_file_system("nfs4"));
   CHECK(is_network_file_system("fuse.s3fs"));

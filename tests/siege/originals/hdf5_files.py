@@ -26,7 +26,7 @@ LATEST = (r"TND-31[45]", 'written with libver="latest"')
 
 
 def make(draw: random.Random, folder: Path) -> Case:
-    path = folder / draw.choice(("data.h5", "dataset.hdf5"))
+    path = folder / draw.choice(("data.h5", "data set.hdf5"))
     versions = draw.choice((None, "earliest", ("earliest", "v108"), ("v108", "v110"), "latest"))
     user_block = 512 if draw.random() < 0.02 else 0
     options: dict[str, Any] = {"libver": versions, "track_order": draw.random() < 0.3}
