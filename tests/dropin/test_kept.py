@@ -235,8 +235,14 @@ def test_timms_prefetch_loader_is_refused_with_the_option_that_avoids_it():
         tundish.accelerate(theirs)
 
 
-WRONG = [{"threads": -1}, {"memory": "12X"}, {"cache": "some"}, {"prove": -1}, {"prove": 1.5}]
-WRONG += [{"prove": "x"}, {"seed": 1.5}, {"seed": "1"}]
+WRONG = [
+    {"threads": -1},
+    {"memory": "12X"},
+    {"cache": "some"},
+    {"prove_batches": -1},
+    {"prove_batches": 1.5},
+]
+WRONG += [{"prove_batches": "x"}, {"seed": 1.5}, {"seed": "1"}]
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=str)

@@ -146,7 +146,7 @@ def test_a_size_that_fits_only_once_is_replaced_by_a_smaller_one(always_fits, an
         fits = batch <= always_fits or measured[batch] == 1
         return SizeTiming(0.001 * batch, 100 if fits else 200)
 
-    search = BatchSearch(measure, memory_cap_bytes=150, largest=16)
+    search = BatchSearch(measure, memory_cap_bytes=150, max_batch_size=16)
     if answer is None:
         with pytest.raises(ArgumentError, match="not even one sample fits"):
             search.run()
