@@ -43,15 +43,18 @@ def test_tables_of_tensor_methods_hold_before_during_and_after_a_watch(monkeypat
     assert torch.Tensor.to is to
 
 
-def test_what_the_script_replaced_during_a_watch_stays(monkeypatch):
-    with plants.watched():
-        watched = torch.nn.Module.__call__
-        own = functools.wraps(watched)(lambda *words, **named: watched(*words, **named))
-        monkeypatch.setattr(torch.nn.Module, "__call__", own)
+def test_what_the_script_replaced_during_a_watch_stays():
+    original = torch.nn.Module.__call__
+    try:
+        with plants.watched():
+            watched = torch.nn.Module.__call__
+            own = functools.wraps(watched)(lambda *words, **named: watched(*words, **named))
+            torch.nn.Module.__call__ = own
+            assert torch.nn.Linear(2, 3)(torch.ones(1, 2)).shape == (1, 3)
+        assert torch.nn.Module.__call__ is own
         assert torch.nn.Linear(2, 3)(torch.ones(1, 2)).shape == (1, 3)
-    assert torch.nn.Module.__call__ is own
-    assert torch.nn.Linear(2, 3)(torch.ones(1, 2)).shape == (1, 3)
-    monkeypatch.setattr(torch.nn.Module, "__call__", watched.__wrapped__)
+    finally:
+        torch.nn.Module.__call__ = original
 
 
 def test_a_module_that_was_only_looked_for_is_hooked_when_it_is_imported(tmp_path, monkeypatch):
