@@ -307,7 +307,7 @@ class OrderedLoader(NativeLoader):
         return {**state, _FILES_FINGERPRINT: self._files_print}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continues where the state was saved, with its seed, from a pack or from the files."""
+        """Resumes at the saved position with the saved seed. Accepts states of the pack and of the files."""
         self._use_seed(draws=False)  # the saved run drew the number
         self._sees_other_epoch()  # an epoch that was set earlier does not move the state's place
         seed = state.get("seed") if isinstance(state, dict) else None

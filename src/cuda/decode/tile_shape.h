@@ -1,4 +1,5 @@
-// The shape of a tile in shared memory: its inputs and its layout. Shared by CPU and GPU.
+// The shape of a tile in the GPU's shared memory: its inputs and its layout. The same code runs on
+// CPU and GPU.
 #pragma once
 
 #include "base/host_device.h"

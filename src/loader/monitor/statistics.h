@@ -59,7 +59,7 @@ struct LoaderStats {
     visit(FieldInfo{"slots", "batches that have memory now, including batches kept by the caller"},
           self.slots);
     visit(FieldInfo{"threads", "threads that work for the loader now"}, self.threads);
-    visit(FieldInfo{"thread_s", "seconds that these threads could work, summed over threads"},
+    visit(FieldInfo{"thread_s", "seconds that the threads were available, summed over threads"},
           self.thread_s);
     visit(FieldInfo{"thread_changes",
                     "number of times that threads=\"auto\" changed threads or prefetch"},

@@ -1,5 +1,5 @@
-// All options of a loader, described once: base/fields.h. The Python dataclass of the same name
-// mirrors them; docs/reference.md is generated from them.
+// All options of a loader. fields() describes each option once (base/fields.h). The Python
+// dataclass of the same name mirrors them; docs/reference.md is generated from them.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ _RUNNERS = {"pytest", "unittest", "absl.testing.absltest", "absl.testing.paramet
 
 
 def in_tests_folder(path: str, folder: str) -> bool:
-    """Returns whether the file is in a folder `test` or `tests` below the searched folder."""
+    """Returns whether the file is in a folder named `test` or `tests` below the searched folder."""
     below = os.path.dirname(os.path.relpath(path, folder))
     return not _FOLDERS.isdisjoint(below.split(os.sep))
 

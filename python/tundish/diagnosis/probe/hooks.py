@@ -226,7 +226,7 @@ class Hooks:
         return call
 
     def _copy(self, original: Any) -> EqualMethod:
-        """Measures copies of CPU tensors to a GPU. Ignores other uses of to()."""
+        """Measures to() and cuda() of CPU tensors in a step, once CUDA is initialized."""
         watch, cuda = self._watch, sys.modules["torch"].cuda
 
         def call(tensor: Any, *args: Any, **kwargs: Any) -> Any:

@@ -43,7 +43,7 @@ class Row:
 
 @dataclass
 class TuneReport:
-    """The data for tables, HTML pages and JSON."""
+    """The result of a tuning run: the data for tables, HTML pages and JSON."""
 
     job: str  # "train.py:build"
     model: str  # class, parameters

@@ -118,7 +118,7 @@ def start_trial(search: Search, trial: str, name: str, variant: Variant) -> None
 
 
 def trial_name(search: Search, name: str, variant: Variant) -> str:
-    """Returns a trial of the search if it can be reused, else a new name."""
+    """Returns the name of a trial of the search that can be reused, or else a new name."""
     if name in (BASELINE, TWIN):
         return name
     if name == HUMAN and variant != search.winner:

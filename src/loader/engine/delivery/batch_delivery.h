@@ -1,5 +1,5 @@
-// Turns a complete slot into a batch: gives all images one size, checks the places, closes the gaps
-// of skipped samples, and collects labels and sizes. Trainer's thread only.
+// Turns a complete slot into a batch: gives all images one size, throws the errors of samples,
+// closes the gaps that skipped samples leave, and collects labels and sizes. Trainer's thread only.
 #pragma once
 
 #include <cstddef>

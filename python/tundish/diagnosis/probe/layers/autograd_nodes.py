@@ -24,7 +24,7 @@ def next_number() -> int:
 
 
 def tensors_in(value: Any, depth: int = 0) -> Iterator[Any]:
-    """Yields the tensors in an output: containers, dataclasses, objects."""
+    """Yields the tensors in an output. Searches containers, dataclasses and other objects."""
     torch = sys.modules["torch"]
     if isinstance(value, torch.Tensor):
         yield value

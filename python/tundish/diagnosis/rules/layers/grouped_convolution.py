@@ -35,7 +35,7 @@ def find(measured: MeasuredLayers) -> Iterator[LayerFinding]:
 
 
 def _dense_rate(measured: MeasuredLayers, others: list[LayerFacts], precision: str) -> float:
-    """Returns FLOPs per second of the model's other matrix operations, or of the roof without any."""
+    """Returns the FLOPs per second of the model's other layers, or of the roof if there are none."""
     took = total(others)
     if took:
         return float(sum(layer.flops for layer in others) / took)

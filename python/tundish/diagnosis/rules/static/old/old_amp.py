@@ -34,7 +34,7 @@ def find(script: Script) -> Iterator[Occurrence]:
 
 
 def _new_call(call: ast.Call, name: str) -> str:
-    """Returns the call in the new spelling with its arguments; enabled= may disable it."""
+    """Returns the call in the new spelling. Keeps all arguments, because enabled= may be False."""
     device, last = f'"{name.split(".")[1]}"', name.rpartition(".")[2]
     if last == "autocast":
         if has_unknown_arguments(call) and call.args:
