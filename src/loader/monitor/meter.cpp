@@ -57,9 +57,15 @@ LoaderStats Meter::stats(const std::deque<WorkerStatus>& workers,
   const double elapsed = out.elapsed_s - window_.elapsed_s;
   const double threads = out.thread_s - window_.thread_s;
   out.wait_share = share(out.wait_s - window_.wait_s, elapsed);
-  out.read_busy = share(out.read_s - window_.read_s, threads);
-  out.decode_busy = share(out.decode_s - window_.decode_s, threads);
-  out.augment_busy = share(out.augment_s - window_.augment_s, threads);
+  const double read = out.read_s - window_.read_s;
+  const double decode = out.decode_s - window_.decode_s;
+  const double augment = out.augment_s - window_.augment_s;
+  // Stages are timed for one sample in 16, so on a busy machine their sum can exceed the threads'
+  // time.
+  const double available = std::max(threads, read + decode + augment);
+  out.read_busy = share(read, available);
+  out.decode_busy = share(decode, available);
+  out.augment_busy = share(augment, available);
   out.cache_hit_share = share(static_cast<double>(out.cache_hits),
                               static_cast<double>(out.cache_hits + out.cache_misses));
   return out;
