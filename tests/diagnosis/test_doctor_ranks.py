@@ -77,6 +77,13 @@ def test_a_change_that_is_not_in_the_list_has_no_prediction():
     assert "Change workers=7, tried: 35.0 ms measured\n" in str(verdict)
 
 
+def test_a_change_that_makes_the_step_slower_says_so():
+    after = with_applied(facts([step(data=0.027)] * 20), True, "num_workers=7")
+    verdict = judge(facts([step(data=0.017)] * 20))
+    apply_change(verdict, "workers=7", lambda *wanted: CommandResult(0, [after]))
+    assert "tried: 60.0 ms measured, slower than now (50.0 ms)\n" in str(verdict)
+
+
 def changed_in_one_rank():
     found = ranks(step(other=0.1), step(communication=0.1))
     return [with_applied(found[0], True, "num_workers=3"), with_applied(found[1], False, "kept")]

@@ -117,6 +117,14 @@ def test_an_interrupted_script_gives_the_verdict_so_far(script):
     assert "signal 2 ended the script; the verdict covers the steps before" in result.stderr
 
 
+def test_a_script_that_fails_before_its_second_step_has_no_covered_steps(doctor, script):
+    script.write_text("import torch\nraise SystemExit(3)\n")
+    result = doctor("--", sys.executable, script)
+    assert "No verdict" in result.stderr
+    assert "the script ended with exit code 3\n" in result.stderr
+    assert "covers" not in result.stderr
+
+
 def test_a_script_is_ended_when_all_is_measured(doctor, script):
     script.write_text(WATCHED + TRAIN)
     python = server(TORCHVISION) / "python"

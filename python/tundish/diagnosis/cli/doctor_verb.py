@@ -112,24 +112,23 @@ def command_verdict(ended: CommandResult) -> Verdict:
             text = "No verdict: the facts of the script cannot be read."
         elif ended.interrupted:
             text = "No verdict: interrupted before PyTorch was imported."
-        return Verdict(text, None, notes=_notes(ended, 0))
+        return Verdict(text, None, notes=_notes(ended))
     verdict = judge_ranks(trained) if len(trained) > 1 else judge((trained or ended.facts)[0])
-    verdict.notes += _notes(ended, 0 if verdict.ranks else len(trained))
+    verdict.notes += _notes(
+        ended, 0 if verdict.ranks else len(trained), verdict.figures is not None
+    )
     return verdict
 
 
-def _notes(ended: CommandResult, trained: int) -> list[str]:
+def _notes(ended: CommandResult, trained: int = 0, has_figures: bool = False) -> list[str]:
     out = [f"facts left out: {error}" for error in ended.unreadable]
     if trained > 1:
         out.append(f"{trained} processes train; the figures are from the first one")
+    covered = "; the verdict covers the steps before" if has_figures else ""
     if ended.code > 128:
-        out.append(
-            f"signal {ended.code - 128} ended the script; the verdict covers the steps before"
-        )
+        out.append(f"signal {ended.code - 128} ended the script{covered}")
     elif ended.code:
-        out.append(
-            f"the script ended with exit code {ended.code}; the verdict covers the steps before"
-        )
+        out.append(f"the script ended with exit code {ended.code}{covered}")
     unseen = not ended.facts and not ended.unreadable
     if unseen and ended.code <= 128 and not ended.interrupted:
         out.append("python -I, -E and -S disable the doctor, and so does clearing PYTHONPATH")

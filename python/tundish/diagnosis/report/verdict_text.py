@@ -126,9 +126,13 @@ def _applied(verdict: Verdict) -> list[str]:
         predicted = (
             f"; predicted {qualifier}{ms(applied['predicted_s'])} ({applied['difference']:+.0%})"
         )
+    slower = ""
+    if verdict.figures and applied["measured_s"] > verdict.figures.step_s:
+        slower = f", slower than now ({ms(verdict.figures.step_s)})"
+    measured = f"{ms(applied['measured_s'])} measured{slower}{predicted}"
     return [
         "",
-        f"  Change {applied_name(applied)}, tried: {ms(applied['measured_s'])} measured{predicted}",
+        f"  Change {applied_name(applied)}, tried: {measured}",
         *(f"    {line}" for line in applied["text"].splitlines()),
         f"    Then: {applied['sentence']}",
     ]
