@@ -33,6 +33,12 @@ _COLLECTIVES = (
 )
 
 
+def _is_own(function: Any) -> bool:
+    """Returns whether a function belongs to the probe, such as the hooks of the layers' tracker."""
+    module = str(getattr(function, "__globals__", {}).get("__name__", ""))
+    return module.partition(".")[0] == __name__.partition(".")[0]
+
+
 class Hooks:
     """Installs and removes the hooks.
 
@@ -93,7 +99,8 @@ class Hooks:
         setattr(owner, name, replacement)
 
         def undo() -> None:
-            if vars(owner).get(name) is not replacement:
+            now = vars(owner).get(name)
+            if now is not replacement and not _is_own(now):
                 return  # the script has replaced it since, and its function calls ours
             if own:
                 setattr(owner, name, original)
