@@ -12,8 +12,13 @@ _PACKAGES = ("/site-packages/", "/dist-packages/")
 # frameworks that run the training loop themselves
 _FRAMEWORKS = ("lightning", "pytorch_lightning", "accelerate", "transformers", "composer", "fastai")
 _HERE = os.path.dirname(os.path.abspath(__file__))
-# folders of the doctor's probe
-_OURS = (_HERE, os.path.join(os.path.dirname(_HERE), "diagnosis", "probe"))
+_PACKAGE = os.path.dirname(_HERE)
+# folders of the code that runs inside a script: the doctor's probe, the changes of a boost
+_OURS = (
+    _HERE,
+    os.path.join(_PACKAGE, "diagnosis", "probe"),
+    os.path.join(_PACKAGE, "boosting", "inject"),
+)
 
 
 def is_user_file(file: str) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 from .._c.plain import plain
 
 _PACKAGES = ("torch", "torchvision", "timm")
-# The second is the name of the doctor's watch inside a script (diagnosis/probe/start/sitecustomize.py).
+# The second is the name of the doctor's watch inside a script (_process/start/sitecustomize.py).
 _OWN = ("tundish", "tundish_doctor_watch")
 
 

@@ -23,7 +23,7 @@ from ..doctor_json import ReportJson
 from ..probe.facts import NO_FACTS
 from ..probe.settings import Settings
 from ..process.apply_change import apply_change
-from ..process.command import CommandResult, resolve_command, run
+from ..process.command import CommandResult, Surroundings, resolve_command, run
 from ..recording_options import recorded_phases, set_recordings
 from ..report.report_file import origin
 from ..report.verdict_page import report_page
@@ -100,7 +100,8 @@ def _run(
             settings, timeline=timeline, table=options.table, memory=options.memory_lines
         )
     command = resolve_command(options.command)
-    return run(command, settings, stdout_to_stderr=options.json, timeline=timeline)
+    around = Surroundings(stdout_to_stderr=options.json)
+    return run(command, settings, around, timeline)
 
 
 def command_verdict(ended: CommandResult) -> Verdict:

@@ -64,6 +64,7 @@ def collect_facts(
         layers=watch.layers.result,
         layers_missing_reason=watch.layers.missing_reason,
         observed=watch.observed.facts() if torch is not None else None,
+        proof=None if watch.proof is None else watch.proof.facts,
         applied=None if applied is None else AppliedFacts(applied.done, applied.text),
     )
 
@@ -161,4 +162,5 @@ def _torch() -> TorchFacts | None:
         version=str(torch.__version__),
         threads=torch.get_num_threads(),
         gpu=torch.cuda.get_device_name() if gpu else None,
+        peak_bytes=torch.cuda.max_memory_allocated() if gpu else 0,
     )

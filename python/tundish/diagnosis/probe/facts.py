@@ -11,8 +11,9 @@ from typing import Any, Literal
 
 from .layers.layer_facts import LayersFacts
 from .profiles.recorded_facts import RecordedFacts
+from .proof.proof_facts import ProofFacts
 
-VERSION = 2
+VERSION = 3
 Kind = Literal["read", "decode", "transform", "other"]  # stage of loading
 
 
@@ -58,6 +59,7 @@ class TorchFacts:
     version: str
     threads: int
     gpu: str | None
+    peak_bytes: int = 0  # of GPU memory, since the steps with cached batches began; 0 without a GPU
 
 
 @dataclass(frozen=True)
@@ -208,6 +210,7 @@ class Facts:
     layers_missing_reason: str = ""  # reason for missing layers
     observed: ObservedFacts | None = None
     applied: AppliedFacts | None = None
+    proof: ProofFacts | None = None
     version: int = VERSION
 
 

@@ -142,6 +142,7 @@ class Hooks:
                 watch.ledger.enter("own")
                 watch.observed.before_optimizer(optimizer)
                 watch.ledger.leave()
+            self._report(watch.optimizer_begins, optimizer)
             watch.ledger.enter("optimizer")
 
     def _drop_failed_steps(self) -> None:
@@ -191,7 +192,7 @@ class Hooks:
             if _is_compiling():
                 return original(*args, **kwargs)
             if watch.is_loop():
-                self._report(watch.observed.backward_called)
+                self._report(watch.backward_called, args[0] if args else kwargs.get("tensors"))
             if watch.world <= 1 or watch.ledger.make_event is not None or not watch.is_loop():
                 return plain(*args, **kwargs)
             clock = BlockedClock()

@@ -89,16 +89,17 @@ class Observations:
                 self._unused.pop(name, None)
 
     def _parameters(self) -> list[tuple[str, Any]]:
-        return [pair for root in self._live_roots() for pair in _named_parameters(root)]
+        return [pair for root in self.live_roots() for pair in _named_parameters(root)]
 
-    def _live_roots(self) -> list[Any]:
+    def live_roots(self) -> list[Any]:
+        """Returns the modules that the loop calls, in the order of their first calls."""
         found = [root() for root in self._roots.values()]
         return [root for root in found if root is not None]
 
     def largest_root(self) -> Any:
         """Returns the module with the most parameters among those the loop calls, or None."""
         return max(
-            self._live_roots(),
+            self.live_roots(),
             key=lambda root: sum(p.numel() for _, p in _named_parameters(root)),
             default=None,
         )
@@ -108,7 +109,7 @@ class Observations:
         parameters = self._parameters()
         uncalled = [
             f"{name} ({type(module).__name__})"
-            for root in self._live_roots()
+            for root in self.live_roots()
             for name, module in root.named_modules()
             if self.called and id(module) not in self.called and self._lacks_gradients(name, module)
         ]

@@ -11,7 +11,7 @@ from .collect import collect_facts, inspect_loader, save
 from .facts import Facts, LoaderFacts
 from .hooks import Hooks
 from .overhead import overhead_s
-from .settings import Settings
+from .settings import VARIABLE, Settings, from_variable
 from .watch import Watch
 
 INSPECTION_S = 2.0  # seconds for each of two passes over the loader's dataset: plain and profiled
@@ -41,7 +41,7 @@ class Session:
         self.hooks.uninstall()
         self.watch.end()
         self._measure_overhead()
-        if self._loader is None:
+        if self._loader is None and self.settings.inspect:
             # Written now, because a second Ctrl-C may interrupt the inspection.
             found = self.write()
             if len(self.watch.steps) < LEAST_STEPS_TO_INSPECT:
@@ -66,7 +66,7 @@ class Session:
     def _phase_changed(self, watch: Watch) -> None:
         if watch.phase != "measure":
             self._measure_overhead()
-        if watch.phase == "done":
+        if watch.phase == "done" and self.settings.inspect:
             self._loader, self._failed = inspect_loader(watch, INSPECTION_S)
         if watch.phase != "done" or self.settings.stop:
             self.write()
@@ -93,6 +93,11 @@ def report_unwatched(error: Exception) -> None:
     with contextlib.suppress(Exception):
         text = f"tundish: the script runs on unwatched: {type(error).__name__}: {error}\n"
         sys.stderr.write(text)
+
+
+def begin_from_environment() -> None:
+    """Called by sitecustomize.py in each Python process of the doctor's command."""
+    begin_in_script(*from_variable(os.environ[VARIABLE]))
 
 
 def begin_in_script(folder: str, settings: Settings) -> Session:

@@ -29,6 +29,11 @@ class Settings:
     layers: int = (
         3  # timed steps in which layers are measured, after one that counts operations; 0: none
     )
+    inspect: bool = True  # measure the stages of the loader when everything else is measured
+    proof: str = ""  # folder of the proof; "": none. The steps with cached batches are then its runs
+    proof_compares: int = 0  # 0: write the start of the runs; 1: read it
+    proof_runs: str = ""  # kinds of the runs, comma-separated; see proof/proof.py
+    proof_s: float = 0.0  # seconds for all runs
     stop: bool = True  # end the script when everything is measured
     apply: str = ""  # change to try: "workers=4", "accelerate"
     apply_to: str = ""  # dataset of the loader to change: module and class

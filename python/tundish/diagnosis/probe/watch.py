@@ -21,17 +21,19 @@ from ..._process.ranks import rank_and_world
 from .clocks.gpu_clock import gpu_seconds, make_event_recorder, synchronize
 from .clocks.step_ledger import Mark, StepLedger
 from .layers.profile import LayerProfile
-from .loaders.cached_batches import CachedBatches, batch_structure
+from .loaders.cached_batches import MOST, CachedBatches, batch_structure
 from .loaders.feeding import Feeding, loader_or_iterator
 from .loaders.loader_facts import loader_length, prefetched, wait_until_filled
 from .median import median
 from .observations import Observations
+from .proof.proof import Proof
 from .profiles.gpu_profile import GpuProfile
 from .profiles.line_samples import LineSampler
 from .recorders import make_recorders
 from .settings import Settings
 
 RECORDED_PHASES = ("timeline", "functions", "memory")  # only if requested; see recorders.py
+MOST_OF_PROOF = 8  # batches that the runs of a proof repeat
 PHASES = ("warm-up", "measure", "profile", *RECORDED_PHASES, "cached", "layers", "done")
 
 
@@ -52,6 +54,13 @@ class WatchedStep:
         return sum(self.seconds.values())
 
 
+def make_proof(settings: Settings) -> Proof | None:
+    if not settings.proof:
+        return None
+    kinds = settings.proof_runs.split(",")
+    return Proof(settings.proof, bool(settings.proof_compares), kinds, settings.proof_s)
+
+
 class Watch:
     """Watches the loop of this process. `on_phase` is called when another phase begins."""
 
@@ -65,7 +74,8 @@ class Watch:
         self.files: list[str] = []  # the user's files on the loop's stack, innermost first
         self.phase = "warm-up"
         self.steps: list[WatchedStep] = []
-        self.cached_batches = CachedBatches()
+        self.proof = make_proof(settings)
+        self.cached_batches = CachedBatches(MOST_OF_PROOF if self.proof else MOST)
         self.lines = LineSampler()
         self.observed = Observations()
         self.gpu_profile = GpuProfile()
@@ -114,6 +124,9 @@ class Watch:
             self.ledger = StepLedger(make_event=make_event_recorder())
             return
         self._optimizer_steps += 1
+        if self._is_proving():
+            assert self.proof is not None
+            self.proof.after_optimizer(optimizer)
         before = self.feeding.fed_by()
         if self.feeding.optimizer_stepped() and self.cached_batches.loader() is before:
             self.cached_batches.assign_to(self.feeding.fed_by, self._structure)
@@ -158,12 +171,20 @@ class Watch:
 
     def gives_cached_batch(self, iterator: Any, loader: Any) -> bool:
         """Returns whether to replace batches of this loader by cached ones."""
+        if self._is_proving():
+            assert self.proof is not None
+            return self.proof.has_batches and self.feeding.feeds(iterator, loader)
         if self.phase not in ("cached", "layers") or not len(self.cached_batches):
             return False
         return self.cached_batches.loader() is loader_or_iterator(iterator, loader)
 
     def cached_batch(self, iterator: Any, loader: Any) -> Any:
-        """Returns a cached batch, or EPOCH_ENDS where the loader's epoch would end."""
+        """Returns a cached batch, or EPOCH_ENDS where the loader's epoch would end.
+
+        Epochs do not end during a proof, so that the script runs no validation between its steps.
+        """
+        if self._is_proving():
+            return self._proof_batch(iterator, loader)
         length, iteration = loader_length(iterator, loader), self.feeding.iteration_of(iterator)
         if length is not None and iteration.taken + iteration.served >= length:
             self.iteration_ended(iterator)
@@ -175,6 +196,18 @@ class Watch:
         self._got_cached_batch = True
         self._count_batch(iterator, loader)
         return batch
+
+    def _proof_batch(self, iterator: Any, loader: Any) -> Any:
+        assert self.proof is not None
+        self.ledger.enter("own")
+        batch = self.proof.next_batch()
+        self.ledger.leave()
+        self._got_cached_batch = True
+        self._count_batch(iterator, loader)
+        return batch
+
+    def _is_proving(self) -> bool:
+        return self.proof is not None and self.proof.active
 
     def _count_batch(self, iterator: Any, loader: Any) -> None:
         self._nexts += 1
@@ -189,7 +222,8 @@ class Watch:
         counts_by_part = self.ledger.counts
         seconds, marks = self.ledger.close_step()
         boundary = self._boundary and not self._only_boundaries
-        unfed = self.phase == "cached" and not self._got_cached_batch
+        proving = self._is_proving()
+        unfed = self.phase == "cached" and not self._got_cached_batch and not proving
         cpu = time.process_time()
         counts = (self._nexts, self._optimizer_steps)
         step = WatchedStep(
@@ -210,6 +244,11 @@ class Watch:
             batch, self._batch = self._batch, None
             self.recorders[self.phase].step_ended(batch)
             self.ledger.leave()
+        if proving:
+            assert self.proof is not None
+            self.ledger.enter("own")
+            self.proof.step_ended()
+            self.ledger.leave()
         if self.phase == "layers":
             self.ledger.enter("own")
             self.layers.step_ended()
@@ -223,6 +262,8 @@ class Watch:
         passed = time.perf_counter() - self._phase_began
         if self.phase == "warm-up":
             return self._in_phase >= self.warm_up
+        if self.proof is not None and self.phase == "cached" and not self.proof.facts.failed:
+            return not self.proof.active
         if self.phase != "layers" and self.settings.is_too_long(self._all_in_phase, passed):
             return True
         if self.phase == "measure":
@@ -257,7 +298,9 @@ class Watch:
             self.lines.start(self.thread, lambda: self.ledger.part)
             self.gpu_profile.start()
         elif self.phase == "cached":
-            if not len(self.cached_batches):
+            if self.proof is not None:
+                self._begin_proof(self.proof)
+            elif not len(self.cached_batches):
                 self.phase = "layers"
             else:
                 wait_until_filled(self.feeding.iterator())
@@ -270,6 +313,21 @@ class Watch:
         self._on_phase(self)
         if self.phase in self.recorders:  # last, because recording begins here
             self.recorders[self.phase].start(self)
+
+    def _begin_proof(self, proof: Proof) -> None:
+        if len(self.cached_batches):
+            wait_until_filled(self.feeding.iterator())
+        try:
+            batches = self.cached_batches.batches()
+            proof.begin(self.observed.live_roots(), batches, self._seconds_without_data())
+        except Exception as error:
+            proof.facts.failed = f"{type(error).__name__}: {error}"
+            proof.active = False
+            self.phase = "layers"
+
+    def _seconds_without_data(self) -> float:
+        rest = [step.wall - step.seconds["data"] for step in self.steps if step.phase == "measure"]
+        return median(rest) if rest else 1.0
 
     def _following_phase(self) -> str:
         later = PHASES[PHASES.index(self.phase) + 1 :]
@@ -308,6 +366,19 @@ class Watch:
             if len(step.marks) > 1:
                 step.gpu = gpu_seconds(step.marks)
             step.marks = []
+
+    def optimizer_begins(self, optimizer: Any) -> None:
+        """Called before each step of an optimizer of the loop."""
+        if self.proof is not None:
+            self.proof.objects.optimizer_stepped(optimizer)
+            if self.proof.active:
+                self.proof.before_optimizer(optimizer)
+
+    def backward_called(self, tensors: Any) -> None:
+        self.observed.backward_called()
+        if self._is_proving():
+            assert self.proof is not None
+            self.proof.backward_called(tensors)
 
     def give_up(self, error: Exception) -> None:
         """Stops watching after an error of the watch. The script continues."""

@@ -6,11 +6,14 @@ forwarded; terminal signals reach the command directly. The command is killed if
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import signal
 import sys
+import time
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ...scratch_folder import scratch_folder
 from ..doctor_json import TimelineJson
@@ -19,12 +22,13 @@ from ..probe.facts import Facts
 from ..probe.settings import VARIABLE, Settings, to_variable
 from ..timeline.merge import write_timeline
 
-_START = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "probe", "start")
-_COMMAND = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start_command.py")
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_START = os.path.join(os.path.dirname(os.path.dirname(_HERE)), "_process", "start")
+_COMMAND = os.path.join(_HERE, "start_command.py")
 _FORWARDED = {
     *(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 }
-_STDOUT, _STDERR = 1, 2
+_STDIN, _STDOUT, _STDERR = 0, 1, 2
 INTERRUPTED = 130
 
 
@@ -37,22 +41,38 @@ class CommandResult:
     timeline: TimelineJson | None = None  # contents of the timeline file, if one was requested
     interrupted: bool = False  # SIGINT arrived; a script that handles it may have continued
     unreadable: list[str] = field(default_factory=list)  # errors of facts files
+    late: bool = False  # killed at the time limit
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a command gets instead of the terminal and the environment of this process."""
+
+    environment: dict[str, str] = field(default_factory=dict)  # variables to set
+    output: str = ""  # file for stdout and stderr; stdin is then empty. "": the terminal
+    limit_s: float = math.inf  # then the command is killed
+    stdout_to_stderr: bool = False
 
 
 def run(
-    command: list[str], settings: Settings, stdout_to_stderr: bool = False, timeline: str = ""
+    command: list[str],
+    settings: Settings,
+    surroundings: Surroundings | None = None,
+    timeline: str = "",
 ) -> CommandResult:
     """Runs the command.
 
     `timeline`: the timeline file to write, or "". Raises OSError if it cannot start.
     """
+    around = surroundings or Surroundings()
     with scratch_folder("tundish-doctor-") as folder:
         settings = replace(settings, timeline_folder=folder if timeline else "")
-        code, received = _run(command, _environment(folder, settings), stdout_to_stderr)
+        code, received = _run(command, _environment(folder, settings, around), around)
         written = write_timeline(folder, timeline) if timeline else None
         facts, errors = _read_facts(folder)
         interrupted = signal.SIGINT in received or code == INTERRUPTED
-        return CommandResult(code, facts, written, interrupted, errors)
+        late = signal.SIGALRM in received
+        return CommandResult(code, facts, written, interrupted, errors, late)
 
 
 def resolve_command(argv: list[str]) -> list[str]:
@@ -77,28 +97,34 @@ def _can_start_alone(script: str) -> bool:
         return True
 
 
-def _environment(folder: str, settings: Settings) -> dict[str, str]:
+def _environment(folder: str, settings: Settings, around: Surroundings) -> dict[str, str]:
     before = os.environ.get("PYTHONPATH")
     path = _START if not before else f"{_START}{os.pathsep}{before}"
     quiet = {"KINETO_LOG_LEVEL": "6"}  # silences the messages of torch's profiler
     ours = {"PYTHONPATH": path, VARIABLE: to_variable(folder, settings)}
-    return {**quiet, **os.environ, **ours}
+    return {**quiet, **os.environ, **around.environment, **ours}
 
 
 def _run(
-    command: list[str], environment: dict[str, str], stdout_to_stderr: bool
+    command: list[str], environment: dict[str, str], around: Surroundings
 ) -> tuple[int, set[int]]:
-    """Returns the exit code and the signals that were received."""
+    """Returns the exit code and the signals that were received; SIGALRM at the time limit."""
     received: set[int] = set()
     waited = {*_FORWARDED, signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
     try:
-        child = _start(command, environment, stdout_to_stderr, before)
+        child = _start(command, environment, around, before)
+        deadline = time.monotonic() + around.limit_s
         while True:
             ended, status = os.waitpid(child, os.WNOHANG)
             if ended:
                 return _code(status), received
-            info = signal.sigwaitinfo(waited)
+            info = _wait(waited, deadline)
+            if info is None:
+                received.add(signal.SIGALRM)
+                os.kill(child, signal.SIGKILL)
+                deadline = math.inf
+                continue
             received.add(info.si_signo)
             from_terminal = info.si_code > 0  # sent by the kernel to the whole foreground group
             if info.si_signo != signal.SIGCHLD and not from_terminal:
@@ -109,17 +135,23 @@ def _run(
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def _wait(waited: set[signal.Signals], deadline: float) -> signal.struct_siginfo | None:
+    """Returns the next signal, or None at the deadline."""
+    if deadline == math.inf:
+        return signal.sigwaitinfo(waited)
+    return signal.sigtimedwait(waited, max(0.0, deadline - time.monotonic()))
+
+
 def _start(
-    command: list[str], environment: dict[str, str], stdout_to_stderr: bool, mask: set[int]
+    command: list[str], environment: dict[str, str], around: Surroundings, mask: set[int]
 ) -> int:
     """Starts the command.
 
     The kernel kills it when this thread ends. Raises OSError if it cannot start.
     """
     read_end, write_end = os.pipe()
-    moves = [(os.POSIX_SPAWN_DUP2, write_end, write_end)]  # stays open in the child
-    if stdout_to_stderr:
-        moves.append((os.POSIX_SPAWN_DUP2, _STDERR, _STDOUT))
+    moves: list[tuple[Any, ...]] = [(os.POSIX_SPAWN_DUP2, write_end, write_end)]  # stays open
+    moves += _redirections(around)
     hold = str(int(signal.SIGINT in mask))
     argv = [sys.executable, "-I", "-S", _COMMAND, str(os.getpid()), str(write_end), hold, *command]
     with open(read_end, "rb") as pipe:
@@ -138,6 +170,17 @@ def _start(
         os.waitpid(child, 0)
         raise OSError(int(error), os.strerror(int(error)))
     return child
+
+
+def _redirections(around: Surroundings) -> list[tuple[Any, ...]]:
+    if around.output:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+        return [
+            (os.POSIX_SPAWN_OPEN, _STDIN, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, _STDOUT, around.output, flags, 0o600),
+            (os.POSIX_SPAWN_DUP2, _STDOUT, _STDERR),
+        ]
+    return [(os.POSIX_SPAWN_DUP2, _STDERR, _STDOUT)] if around.stdout_to_stderr else []
 
 
 def _code(status: int) -> int:

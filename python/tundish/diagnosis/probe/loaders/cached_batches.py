@@ -13,7 +13,8 @@ MOST = 4
 class CachedBatches:
     """A few batches of one loader. Copies protect them from loops that modify batches in place."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
         self._batches: list[Any] = []
         self._is_uncopyable = False  # the loader's batches cannot be copied
         self.loader: Callable[[], Any] = lambda: None  # weak reference to the loader of the batches
@@ -27,7 +28,7 @@ class CachedBatches:
         if self.loader() is not loader():
             self.clear()
             self.loader = loader
-        if len(self._batches) >= MOST or self._is_uncopyable:
+        if len(self._batches) >= self._most or self._is_uncopyable:
             return
         try:
             self._batches.append(copy_batch(batch))
@@ -39,6 +40,9 @@ class CachedBatches:
         """Assigns the batches to another loader if its batches have the same structure."""
         if self._batches and structure == batch_structure(self._batches[0]):
             self.loader = loader
+
+    def batches(self) -> list[Any]:
+        return list(self._batches)
 
     def next_copy(self) -> Any:
         batch = self._batches[self._next % len(self._batches)]

@@ -1,7 +1,7 @@
-"""Imported by Python before the script's first line if `tundish doctor` put this folder on the path.
+"""Imported by Python before the script's first line if a verb put this folder on the path.
 
-Starts the watch, then imports the environment's sitecustomize, if any. An error here must not end
-the user's script: it is reported, and the script runs unwatched. Ctrl-C here ends the process by
+Starts the doctor's probe and the changes of a boost, then imports the environment's sitecustomize,
+if any. An error here must not end the user's script: it is reported, and the script runs on. Ctrl-C here ends the process by
 the signal, because a KeyboardInterrupt would be a fatal Python error with a traceback.
 """
 
@@ -18,25 +18,30 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _NAME = "tundish_doctor_watch"
 
 
+# Variables that verbs set, and the modules that they start. The changes of a boost come first: the
+# probe then measures the changed script.
+_MODULES = {"TUNDISH_BOOST": "boosting.inject.begin", "TUNDISH_DOCTOR": "diagnosis.probe.session"}
+
+
 def _begin() -> None:
-    text = os.environ.get("TUNDISH_DOCTOR")
-    if not text:
+    wanted = [module for variable, module in _MODULES.items() if os.environ.get(variable)]
+    if not wanted:
         return
     import importlib
     import types
 
-    probe = os.path.dirname(_HERE)
-    diagnosis = os.path.dirname(probe)
+    package = os.path.dirname(os.path.dirname(_HERE))
     # Parent packages without their code: tundish/__init__.py needs NumPy, which the script may
     # lack.
-    parents = {_NAME: os.path.dirname(diagnosis), f"{_NAME}.diagnosis": diagnosis}
+    parents = {_NAME: package}
+    for part in ("boosting", "diagnosis"):
+        parents[f"{_NAME}.{part}"] = os.path.join(package, part)
     for name, folder in parents.items():
-        package = types.ModuleType(name)
-        package.__path__ = [folder]
-        sys.modules[name] = package
-    session = importlib.import_module(f"{_NAME}.diagnosis.probe.session")
-    settings = importlib.import_module(f"{_NAME}.diagnosis.probe.settings")
-    session.begin_in_script(*settings.from_variable(text))
+        parent = types.ModuleType(name)
+        parent.__path__ = [folder]
+        sys.modules[name] = parent
+    for module in wanted:
+        importlib.import_module(f"{_NAME}.{module}").begin_from_environment()
 
 
 def _environment_has_sitecustomize() -> bool:

@@ -1,0 +1,85 @@
+"""What a boosted process has to do: the changes to make, and the objects to make them on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+VARIABLE = "TUNDISH_BOOST"  # path of the file with the request
+
+
+@dataclass(frozen=True)
+class ModelIdentity:
+    """A module that the training loop calls. `digest`: names, shapes and types of its parameters."""
+
+    name: str  # module and class
+    digest: str
+    parameters: int
+    device: str
+
+
+@dataclass(frozen=True)
+class OptimizerIdentity:
+    name: str
+    elements: int  # of all parameters
+
+
+@dataclass(frozen=True)
+class LoaderIdentity:
+    """The DataLoader that feeds the training.
+
+    `stack` is a digest of the functions on the stack that iterates the loader, without lines, so
+    that an edit elsewhere in the script does not change it.
+    """
+
+    dataset: str
+    samples: int
+    batch_size: int
+    sampler: str
+    stack: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change by name: "accelerate", "channels_last", "bf16", ... `value`: its option, or ""."""
+
+    name: str
+    value: str = ""
+
+
+@dataclass(frozen=True)
+class Request:
+    changes: list[Change] = field(default_factory=list)
+    models: list[ModelIdentity] = field(default_factory=list)
+    optimizers: list[OptimizerIdentity] = field(default_factory=list)
+    loader: LoaderIdentity | None = None
+    facts_folder: str = ""  # write what was found and done to this folder; "": print one line instead
+    source: str = ""  # the result file, for messages
+    fallback: bool = True  # continue without a change that fails; a trial fails instead
+
+    def value_of(self, name: str) -> str | None:
+        """Returns the option of a change, or None if the change is not requested."""
+        return next((change.value for change in self.changes if change.name == name), None)
+
+    def write(self, path: str) -> None:
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(asdict(self), file)
+
+
+def read_request(path: str) -> Request:
+    with open(path, encoding="utf-8") as file:
+        return request_of(json.load(file))
+
+
+def request_of(values: dict[str, Any]) -> Request:
+    loader = values.get("loader")
+    return Request(
+        changes=[Change(**one) for one in values.get("changes", [])],
+        models=[ModelIdentity(**one) for one in values.get("models", [])],
+        optimizers=[OptimizerIdentity(**one) for one in values.get("optimizers", [])],
+        loader=None if loader is None else LoaderIdentity(**loader),
+        facts_folder=values.get("facts_folder", ""),
+        source=values.get("source", ""),
+        fallback=values.get("fallback", True),
+    )

@@ -1,0 +1,194 @@
+"""Finds what a boost could change in the unmodified script, and what stands against each change."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from types import FrameType
+from typing import Any
+
+from ..._process.code_origin import user_line
+from ...diagnosis.probe.imports import AfterImport
+from .boosted_model import BoostedModel, tensors_of
+from .identities import model_identity, optimizer_identity
+from .loader_changes import LoaderChanges
+from .memory_layout import channels_last_obstacle
+from .module_calls import ModuleCalls
+from .optimizer_kernels import fused_obstacle
+from .request import LoaderIdentity, ModelIdentity, OptimizerIdentity, Request
+
+STEPS = 3  # optimizer steps to survey
+
+
+@dataclass(frozen=True)
+class Place:
+    file: str = ""
+    line: int = 0
+
+
+@dataclass
+class ModelFacts:
+    """A module with parameters that the loop calls with gradients."""
+
+    identity: ModelIdentity
+    place: Place
+    calls: int = 0
+    shapes: int = 0  # number of different shapes of its arguments
+    autocast: bool = False  # called under the script's autocast
+    compiled: bool = False
+    scripted: bool = False
+    channels_last: str = ""  # what stands against the layout
+    types: list[str] = field(default_factory=list)  # of floating-point parameters
+
+
+@dataclass
+class OptimizerFacts:
+    identity: OptimizerIdentity
+    fused: str = ""  # what stands against fused kernels
+
+
+@dataclass
+class SurveyFacts:
+    models: list[ModelFacts] = field(default_factory=list)
+    optimizers: list[OptimizerFacts] = field(default_factory=list)
+    loader: LoaderIdentity | None = None
+    loader_place: Place = field(default_factory=Place)
+    workers: int = 0
+    pins_memory: bool = False
+    scaler: bool = False  # the script uses a GradScaler
+    threads: int = 0
+    frameworks: list[str] = field(default_factory=list)
+    steps: int = 0  # optimizer steps of the survey
+    matmul_tf32: bool = False
+    bf16: bool = False  # the device multiplies bfloat16 faster than float32
+    cudnn_benchmark: bool = False
+    device: str = "cpu"
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Survey:
+    """`finished` is called with the facts after the first steps."""
+
+    def __init__(self, finished: Callable[[SurveyFacts], None]) -> None:
+        self._finished = finished
+        self._calls = ModuleCalls(self._model_called)
+        self._loaders = LoaderChanges(Request(), lambda name, reason: None)
+        self._models: dict[int, tuple[Any, ModelFacts]] = {}
+        self._shapes: dict[int, set[Any]] = {}
+        self._optimizers: dict[int, Any] = {}
+        self._steps = 0
+        self._done = False
+        self._imports = AfterImport(
+            {
+                "torch": self._hook_torch,
+                "torch.utils.data.dataloader": self._loaders.install,
+            }
+        )
+
+    def install(self) -> None:
+        self._imports.install()
+
+    def _hook_torch(self) -> None:
+        self._calls.install()
+        optimizers = sys.modules["torch.optim.optimizer"]
+        optimizers.register_optimizer_step_post_hook(self._optimizer_stepped)
+
+    def _model_called(
+        self, module: Any, frame: FrameType | None, arguments: Any
+    ) -> BoostedModel | None:
+        torch = sys.modules["torch"]
+        if not any(True for _ in module.parameters()):
+            return None
+        known = self._models.get(id(module))
+        if known is None:
+            place = Place(*user_line(frame))
+            known = (weakref.ref(module), ModelFacts(model_identity(module), place))
+            self._models[id(module)] = known
+        facts = known[1]
+        facts.calls += 1
+        shapes = self._shapes.setdefault(id(module), set())
+        shapes.add(tuple(tuple(tensor.shape) for tensor in tensors_of(arguments)))
+        facts.shapes = len(shapes)
+        facts.autocast |= bool(torch.is_autocast_enabled(facts.identity.device))
+        return None
+
+    def _optimizer_stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        if self._done:
+            return
+        self._optimizers.setdefault(id(optimizer), weakref.ref(optimizer))
+        self._steps += 1
+        if self._steps >= STEPS * len(self._optimizers):
+            self._done = True
+            self._calls.uninstall()
+            self._finished(self._facts())
+
+    def _facts(self) -> SurveyFacts:
+        torch = sys.modules["torch"]
+        optimizers = [o for o in (ref() for ref in self._optimizers.values()) if o is not None]
+        trained = {id(p) for o in optimizers for group in o.param_groups for p in group["params"]}
+        facts = SurveyFacts(threads=torch.get_num_threads(), frameworks=_frameworks())
+        for reference, model in self._models.values():
+            module = reference()
+            if module is None or not any(id(p) in trained for p in module.parameters()):
+                continue  # a loss with frozen weights, a teacher
+            _complete(model, module)
+            facts.models.append(model)
+        facts.device = next((m.identity.device for m in facts.models), "cpu")
+        facts.optimizers = [
+            OptimizerFacts(optimizer_identity(o), _fused_obstacle(o)) for o in optimizers
+        ]
+        watched = self._loaders.latest
+        if watched is not None:
+            loader = watched.loader()
+            facts.loader, facts.loader_place = watched.identity, Place(*watched.place)
+            facts.workers = int(getattr(loader, "num_workers", 0) or 0)
+            facts.pins_memory = bool(getattr(loader, "pin_memory", False))
+        scalers = sys.modules.get("torch.amp.grad_scaler")
+        facts.scaler = scalers is not None and _uses_scaler(optimizers)
+        facts.steps = self._steps
+        facts.matmul_tf32 = bool(torch.backends.cuda.matmul.allow_tf32)
+        facts.bf16 = _multiplies_bf16(facts.device)
+        facts.cudnn_benchmark = bool(torch.backends.cudnn.benchmark)
+        return facts
+
+
+def _complete(facts: ModelFacts, module: Any) -> None:
+    torch = sys.modules["torch"]
+    facts.scripted = isinstance(module, torch.jit.ScriptModule)
+    facts.compiled = module._compiled_call_impl is not None or hasattr(module, "_orig_mod")
+    facts.compiled |= any(hasattr(part, "_orig_mod") for part in module.children())
+    facts.channels_last = channels_last_obstacle(module)
+    floats = (p.dtype for p in module.parameters() if p.is_floating_point())
+    facts.types = sorted({str(dtype) for dtype in floats})
+
+
+def _multiplies_bf16(device: str) -> bool:
+    torch = sys.modules["torch"]
+    if device == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    if device != "cpu":
+        return False
+    return bool(torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported())
+
+
+def _fused_obstacle(optimizer: Any) -> str:
+    if any(group.get("fused") for group in optimizer.param_groups):
+        return "already done"
+    return fused_obstacle(optimizer)
+
+
+def _uses_scaler(optimizers: list[Any]) -> bool:
+    """Returns whether a GradScaler has stepped one of the optimizers."""
+    import gc
+
+    kind = sys.modules["torch.amp.grad_scaler"].GradScaler
+    return any(kind in type(one).__mro__ and one.is_enabled() for one in gc.get_objects())
+
+
+def _frameworks() -> list[str]:
+    known = ("lightning", "pytorch_lightning", "transformers", "accelerate")
+    return [name for name in known if name in sys.modules]

@@ -1,0 +1,1 @@
+"""Chooses what to try, in the order that pays, and combines what paid."""
