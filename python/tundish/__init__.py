@@ -39,6 +39,7 @@ Write data
     convert                 writes a dataset in another format
 
 Train
+    boost                   makes the changes of a saved boost.json in this process
     tune                    measures training tricks on a model; returns a Plan of those that pay off
     load_plan, Plan         apply the tricks of a saved plan
     seed_everything         makes a run repeatable
@@ -68,6 +69,7 @@ if TYPE_CHECKING:  # "as": type checkers take these names as public
     from . import optim as optim
     from . import transforms as transforms
     from . import tuning as tuning
+    from .boosting.apply import boost as boost
     from .converting import convert as convert
     from .data.data_source import DataSource as DataSource
     from .data.dataset import Dataset as Dataset
@@ -106,6 +108,7 @@ _MODULES = {
     "Subset": ".data.order",
     "Weighted": ".data.order",
     "accelerate": ".dropin.accelerate",
+    "boost": ".boosting.apply",
     "check": ".diagnosis.lint.check",
     "convert": ".converting",
     "doctor": ".diagnosis.context",

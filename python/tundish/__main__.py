@@ -19,6 +19,7 @@ from .program import find_program
 
 # Verbs written in Python: module and function. src/cli/main.cpp lists them too.
 _VERBS = {
+    "boost": ("tundish.boosting.cli.boost_verb", "main"),
     "check": ("tundish.diagnosis.cli.check_verb", "main"),
     "demo-page": ("tundish.demo", "main"),  # second half of the program's own demo
     "doctor": ("tundish.diagnosis.cli.doctor_verb", "main"),

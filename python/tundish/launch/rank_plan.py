@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,9 @@ class Rank:
     @property
     def threads(self) -> str:
         return self.environment["OMP_NUM_THREADS"]
+
+    def with_variables(self, more: dict[str, str]) -> Rank:
+        return replace(self, environment={**self.environment, **more})
 
     def as_json(self) -> dict[str, Any]:
         return {

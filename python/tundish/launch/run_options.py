@@ -12,18 +12,24 @@ from .._cli.option_values import seconds, whole_number
 MOST = 99_999  # largest number of ranks or machines
 _HELP = VerbHelp(
     verb="run",
-    usage="[options] SCRIPT [arguments of the script]",
+    usage="""\
+[options] SCRIPT [arguments of the script]
+--boost FILE [options] -- COMMAND [arguments of the command]""",
     examples="""\
 tundish run train.py
 tundish run --ranks 2 --logs logs/ train.py --lr 0.1
 tundish run --nodes 2 --node-rank 0 --address host0:29500 train.py
+tundish run --boost boost.json -- python train.py
 tundish run --dry-run train.py""",
     text="""\
 Runs a training script once per GPU, like torchrun but with better defaults: one rank
 per visible GPU (one rank without GPUs), CPUs and threads divided so that each rank runs
 close to its GPU, and a free port. The first rank prints to the terminal as if it ran
 alone; lines of other ranks begin with "[rank 1] ". When a rank fails, the message
-names the rank that failed first and the others are ended. No process is left running.""",
+names the rank that failed first and the others are ended. No process is left running.
+
+With --boost, starts the command once, with the changes that tundish boost found. --ranks
+starts it once per rank.""",
     after="""\
 Variables set for each rank: RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, GROUP_RANK,
 MASTER_ADDR, MASTER_PORT and the others of torchrun; OMP_NUM_THREADS, PYTHONUNBUFFERED
@@ -46,7 +52,9 @@ def _arguments() -> Arguments:
     arguments = Arguments(_HELP, ends_at_positional=True, check=_check_options)
     arguments.row("SCRIPT", "a Python file; later arguments are passed to it")
     arguments.flag("-m", "SCRIPT is a module, as in python -m")
-    about = "processes on this machine (one per GPU)"
+    about = "the result of tundish boost: make its changes in the command's processes"
+    arguments.option("--boost", "FILE", about)
+    about = "processes on this machine (one per GPU; with --boost, one)"
     arguments.option("--ranks", "N", about, whole_number(1, MOST))
     about = "number of machines (1), each with the same number of ranks"
     arguments.option("--nodes", "N", about, whole_number(1, MOST))
@@ -68,8 +76,20 @@ def _arguments() -> Arguments:
 def _check_options(options: Options) -> None:
     command = options.command
     options.script, options.arguments = (command[0], command[1:]) if command else ("", [])
-    _check_script(options)
+    if options.boost:
+        _check_boost(options)
+    else:
+        _check_script(options)
     _check_nodes(options)
+
+
+def _check_boost(options: Options) -> None:
+    if not options.command:
+        raise UsageError(
+            "the command is missing\n  fix: tundish run --boost boost.json -- python train.py"
+        )
+    if options.m:
+        raise UsageError("-m is part of the command with --boost: -- python -m MODULE")
 
 
 def _check_script(options: Options) -> None:

@@ -21,6 +21,7 @@ from .._cli.exit_codes import OK
 from .._cli.json_output import print_json
 from .._cli.terminal import write_stdout
 from .._cli.verb import run_verb
+from .boosted import boosted_environment, start_boosted, with_python
 from .cpus import format_cpu_list, usable_cpus
 from .failure import failure_text, first_failure, signal_name
 from .gpus import Gpu, visible_gpus
@@ -44,6 +45,8 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _run(options: Options) -> int:
+    if options.boost and options.ranks is None and options.nodes == 1 and not options.dry_run:
+        return start_boosted(options.boost, options.command)
     gpus, note = visible_gpus()
     if note and not options.quiet:
         print_note(note)
@@ -57,8 +60,13 @@ def _run(options: Options) -> int:
         bind=not options.no_affinity,
     )
     command = [*(["-m"] if options.m else []), options.script, *options.arguments]
+    argv, shown = [sys.executable, *command], ["python", *command]
+    if options.boost:
+        argv = shown = with_python(options.command)
+        environment = boosted_environment(options.boost, options.command)
+        ranks = [rank.with_variables(environment) for rank in ranks]
     about = {
-        "command": ["python", *command],
+        "command": shown,
         "nodes": topology.nodes,
         "node_rank": topology.node,
         "world_size": topology.world_size,
@@ -67,7 +75,7 @@ def _run(options: Options) -> int:
         if options.json:
             print_json({**about, "ranks": [rank.as_json() for rank in ranks]})
         else:
-            write_stdout(plan_text(topology, ranks, command))
+            write_stdout(plan_text(topology, ranks, shown))
         return OK
     if topology.node == 0 and options.address:
         check_port(topology.port)
@@ -76,7 +84,7 @@ def _run(options: Options) -> int:
         _make_folder(logs)
     how = SupervisorOptions(options.grace, options.exit_timeout, logs, 2 if options.json else 1)
     note_to = (lambda text: None) if options.quiet else None
-    outcome = Supervisor(ranks, [sys.executable, *command], how, note_to).run()
+    outcome = Supervisor(ranks, argv, how, note_to).run()
     _report(outcome, options, about, ranks)
     return outcome.exit_code
 
@@ -98,7 +106,7 @@ def _make_folder(logs: Path) -> None:
 
 def plan_text(topology: RunTopology, ranks: list[Rank], command: list[str]) -> str:
     """Returns the output of --dry-run."""
-    lines = [f"{shlex.join(['python', *command])}, {_times(topology)}", ""]
+    lines = [f"{shlex.join(command)}, {_times(topology)}", ""]
     for rank in ranks:
         gpu = "no GPU"
         if rank.gpu is not None:

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-VARIABLE = "TUNDISH_BOOST"  # path of the file with the request
+VARIABLE = "TUNDISH_BOOST"  # path of a file: a request, or the result of a search (boost.json)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,10 @@ class Request:
     models: list[ModelIdentity] = field(default_factory=list)
     optimizers: list[OptimizerIdentity] = field(default_factory=list)
     loader: LoaderIdentity | None = None
-    facts_folder: str = ""  # write what was found and done to this folder; "": print one line instead
+    gpu: str = ""  # name of the GPU that the changes were measured on
+    facts_folder: str = (
+        ""  # write what was found and done to this folder; "": print one line instead
+    )
     source: str = ""  # the result file, for messages
     fallback: bool = True  # continue without a change that fails; a trial fails instead
 
@@ -68,8 +71,17 @@ class Request:
 
 
 def read_request(path: str) -> Request:
-    with open(path, encoding="utf-8") as file:
-        return request_of(json.load(file))
+    """Reads a request, or the request that follows from the result of a search."""
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        values = json.load(file)
+    if "objects" in values:
+        return request_of_result(values, path)
+    return request_of(values)
+
+
+def request_of_result(values: dict[str, Any], path: str) -> Request:
+    about = {"changes": values["changes"], "gpu": values.get("gpu", ""), "source": path}
+    return request_of({**values["objects"], **about})
 
 
 def request_of(values: dict[str, Any]) -> Request:
@@ -79,6 +91,7 @@ def request_of(values: dict[str, Any]) -> Request:
         models=[ModelIdentity(**one) for one in values.get("models", [])],
         optimizers=[OptimizerIdentity(**one) for one in values.get("optimizers", [])],
         loader=None if loader is None else LoaderIdentity(**loader),
+        gpu=values.get("gpu", ""),
         facts_folder=values.get("facts_folder", ""),
         source=values.get("source", ""),
         fallback=values.get("fallback", True),

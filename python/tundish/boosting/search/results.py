@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+FORMAT = 1  # of boost.json
+
 # Verdicts on a change.
 KEPT = "keep"
 NO_GAIN = "no gain"
@@ -65,12 +67,13 @@ class BoostResult:
     proof: dict[str, Any] | None = None  # of all kept changes together
     loader_proof: str = ""  # what accelerate() says
     pairs: list[tuple[float, float]] = field(default_factory=list)  # step_s: baseline, boosted
+    gpu: str = ""  # its name
     notes: list[str] = field(default_factory=list)
     finished: bool = True  # False after Ctrl-C or at the time limit
     seconds: float = 0.0
     machine: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
-    format: int = 1
+    format: int = FORMAT
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -14,7 +14,7 @@ from ..._c.errors import Error
 from ...diagnosis.verdict.verdict import judge
 from ..inject.request import Change, Request, request_of
 from ..trials.trial import TrialPlan, TrialResult
-from .candidates import LeftOut, candidates, lowers_precision, title_of
+from .candidates import TITLES, LeftOut, candidates, lowers_precision, title_of
 from .proof_verdict import ProofVerdict, judge_run
 from .results import FAILED, KEPT, LEFT_OUT, NO_GAIN, REJECTED, BoostResult, ChangeRow, Measured
 
@@ -23,6 +23,8 @@ RUNS = ("plain", "plain", "nudged", "nudged", "nudged", "random")
 SHARE_OF_PROOF = 0.15  # of the time limit, for the baseline's runs
 STEPS = 12  # measured steps of a trial
 CONFIRMED_STEPS = 20
+LEAST_WAIT = 0.10  # share of the step in which training waits, so that the loader is tried again
+BUSY, MOST_NOISE = 0.10, 0.25  # relative difference of equal runs
 LEAST_MODEL_SHARE = 0.05  # changes of the model are not tried below this share of the step
 
 
@@ -63,6 +65,12 @@ class Search:
         self._objects = _objects(base.survey)
         self._verdict = judge(base.facts)
         self._best = measured(base)
+        self._noise = min(MOST_NOISE, base.compute_noise)
+        if base.compute_noise > BUSY:
+            self._notes.append(
+                f"this machine is busy: equal steps differed by {base.compute_noise:.0%}, so that small "
+                "gains could not be seen"
+            )
         try:
             self._try_all()
             pairs, boosted, proof = self._confirm()
@@ -121,6 +129,17 @@ class Search:
             return
         for changes in self._selected(found.model):
             self._try(changes)
+        self._try_loader_again()
+
+    def _try_loader_again(self) -> None:
+        """Tries the engine if a faster model has made the loader the limit."""
+        loader = self._base.facts.loader if self._base.facts else None
+        tried = {change["name"] for row in self._rows for change in row.changes}
+        native = loader is not None and loader.engine is not None and loader.engine.native
+        if self._kept and native and "accelerate" not in tried and self._best.wait > LEAST_WAIT:
+            self._rows = [row for row in self._rows if row.title != TITLES["accelerate"]]
+            for changes in self._selected([(Change("accelerate", self._options.pack),)]):
+                self._try(changes)
 
     def _selected(self, all_changes: list[tuple[Change, ...]]) -> list[tuple[Change, ...]]:
         """Applies --select and --ignore."""
@@ -162,14 +181,13 @@ class Search:
         now = measured(result)
         gain = _gain(self._best, now, loader)
         row.gain = gain
-        row.verdict = KEPT if gain >= LEAST_GAIN else NO_GAIN
+        least = max(LEAST_GAIN, 1 + (0.0 if loader else self._noise))
+        row.verdict = KEPT if gain >= least else NO_GAIN
         if row.verdict == KEPT:
             self._kept, self._best = all_changes, now
         return row.verdict == KEPT
 
-    def _row(
-        self, title: str, changes: tuple[Change, ...], result: TrialResult
-    ) -> ChangeRow:
+    def _row(self, title: str, changes: tuple[Change, ...], result: TrialResult) -> ChangeRow:
         row = ChangeRow(title, [asdict(change) for change in changes], KEPT, seconds=result.seconds)
         if result.failed:
             row.verdict, row.reason = FAILED, result.failed + _quoted(result.output)
@@ -248,6 +266,7 @@ class Search:
             script=script,
             digest=file_digest(script),
             device=self._survey["device"],
+            gpu=(facts.torch.gpu if facts.torch else None) or "",
             baseline=base,
             boosted=boosted,
             gain=gain,
@@ -321,5 +340,3 @@ def file_digest(path: str) -> str:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]
     except OSError:
         return ""
-
-

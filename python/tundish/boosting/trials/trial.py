@@ -36,9 +36,11 @@ class TrialPlan:
 class TrialResult:
     """What a trial measured. Times are seconds of one step; empty lists: not measured."""
 
-    steps_s: list[float] = field(default_factory=list)  # with the loader; without waiting: see waits_s
+    steps_s: list[float] = field(
+        default_factory=list
+    )  # with the loader; without waiting: see waits_s
     waits_s: list[float] = field(default_factory=list)  # waiting for data, of the same steps
-    compute_s: list[float] = field(default_factory=list)  # with repeated batches
+    compute_s: list[list[float]] = field(default_factory=list)  # with repeated batches, by run
     runs: list[RunFacts] = field(default_factory=list)
     made: list[str] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)
@@ -59,7 +61,14 @@ class TrialResult:
 
     @property
     def compute_step_s(self) -> float:
-        return median(self.compute_s) if self.compute_s else 0.0
+        """Seconds of a step with repeated batches. Other programs only add to them: a low quantile."""
+        return _lower_quartile([step for run in self.compute_s for step in run])
+
+    @property
+    def compute_noise(self) -> float:
+        """How far equal runs were apart, relative to the fastest."""
+        runs = [_lower_quartile(run) for run in self.compute_s if run]
+        return max(runs) / min(runs) - 1 if len(runs) > 1 else 0.0
 
 
 class TrialRunner:
@@ -139,15 +148,16 @@ def _times(step: StepFacts) -> dict[str, float]:
     return step.gpu_seconds or step.seconds
 
 
-def _compute_seconds(facts: Facts) -> list[float]:
-    """Returns the seconds of the steps with repeated batches, without the first of each run."""
+def _compute_seconds(facts: Facts) -> list[list[float]]:
+    """Returns the seconds of the steps with repeated batches, by run, without the first of each."""
     cached = [step for step in facts.steps if step.phase == "cached"]
-    run_steps = len(facts.proof.runs[0].losses) if facts.proof and facts.proof.runs else len(cached)
-    return [
-        step_seconds(step)
-        for number, step in enumerate(cached)
-        if number % run_steps >= SETTLING_STEPS and not step.boundary
-    ]
+    count = len(facts.proof.runs[0].losses) if facts.proof and facts.proof.runs else len(cached)
+    runs = [cached[at + SETTLING_STEPS : at + count] for at in range(0, len(cached), max(1, count))]
+    return [[step_seconds(step) for step in run if not step.boundary] for run in runs if run]
+
+
+def _lower_quartile(values: list[float]) -> float:
+    return sorted(values)[len(values) // 4] if values else 0.0
 
 
 def _samples_per_step(facts: Facts, measured: list[StepFacts]) -> int:

@@ -30,7 +30,9 @@ class Settings:
         3  # timed steps in which layers are measured, after one that counts operations; 0: none
     )
     inspect: bool = True  # measure the stages of the loader when everything else is measured
-    proof: str = ""  # folder of the proof; "": none. The steps with cached batches are then its runs
+    proof: str = (
+        ""  # folder of the proof; "": none. The steps with cached batches are then its runs
+    )
     proof_compares: int = 0  # 0: write the start of the runs; 1: read it
     proof_runs: str = ""  # kinds of the runs, comma-separated; see proof/proof.py
     proof_s: float = 0.0  # seconds for all runs

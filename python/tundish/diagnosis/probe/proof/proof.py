@@ -118,7 +118,11 @@ class Proof:
             self._reference = self._gradients
             self._reference_update = gradient_errors.updates(self._before, self._after)
             values = {"start": self._start, "batches": self._batches, "options": self._options}
-            values |= {"steps": self.steps, "gradients": self._reference, "update": self._reference_update}
+            values |= {
+                "steps": self.steps,
+                "gradients": self._reference,
+                "update": self._reference_update,
+            }
             saved_state.save(self._folder, values)
         else:
             gradients = self._compared()

@@ -1,0 +1,1 @@
+"""The result of a boost as text and as a page."""
