@@ -16,7 +16,7 @@ from typing import Any
 
 from tundish.diagnosis.cli.doctor_verb import command_verdict
 from tundish.diagnosis.probe.settings import Settings
-from tundish.diagnosis.process.command import run
+from tundish.diagnosis.process.command import Surroundings, run
 from tundish.diagnosis.verdict.changes import Change
 from tundish.diagnosis.verdict.verdict import Verdict
 
@@ -49,7 +49,7 @@ def command_of(name: str, folder: Path, *more: str) -> list[str]:
 def judged(name: str, folder: Path, removed: bool, **settings: Any) -> Verdict:
     more = ["--removed"] if removed else []
     wanted = Settings(layers=0, **settings)  # layers have separate checks
-    ended = run(command_of(name, folder, *more), wanted, stdout_to_stderr=True)
+    ended = run(command_of(name, folder, *more), wanted, Surroundings(stdout_to_stderr=True))
     return command_verdict(ended)
 
 

@@ -12,7 +12,13 @@ from .._cli.json_output import json_text
 from .search.results import FORMAT, BoostResult
 
 _MOST_BYTES = 64 << 20
-_KEYS = {"changes": list, "objects": dict, "script": str, "digest": str, "gain": (int, float)}
+_KEYS: dict[str, Any] = {
+    "changes": list,
+    "objects": dict,
+    "script": str,
+    "digest": str,
+    "gain": (int, float),
+}
 
 
 def save(result: BoostResult, path: str) -> None:

@@ -16,7 +16,7 @@ class BoostedModel:
     """The changes of one model. `failed` is called if compilation fails; it may raise."""
 
     def __init__(self, module: Any, failed: Callable[[Exception], None]) -> None:
-        self.module = weakref.ref(module)
+        self.module: Callable[[], Any] = weakref.ref(module)
         self.autocast = False
         self.channels_last = False
         self.copies_outputs = False  # outputs lie in the memory of a CUDA graph

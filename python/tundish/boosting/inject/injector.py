@@ -59,7 +59,10 @@ class Injector:
 
     def missing(self) -> list[ModelIdentity | OptimizerIdentity]:
         """Returns the models and optimizers of the request that the script has not used."""
-        expected = [*self.request.models, *self.request.optimizers]
+        expected: list[ModelIdentity | OptimizerIdentity] = [
+            *self.request.models,
+            *self.request.optimizers,
+        ]
         return [identity for identity in expected if identity not in self._found]
 
     def _hook_torch(self) -> None:

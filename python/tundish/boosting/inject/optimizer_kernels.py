@@ -35,6 +35,7 @@ def fused_obstacle(optimizer: Any) -> str:
 def step_of(optimizer: Any) -> Any:
     """Returns a step for tricks that change only the optimizer."""
     import torch
+
     from tundish.tuning.step import Step
 
     parameters = [p for group in optimizer.param_groups for p in group["params"]]

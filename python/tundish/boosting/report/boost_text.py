@@ -50,7 +50,7 @@ def _row_lines(row: ChangeRow, base: Measured, color: bool) -> list[str]:
     shade = RED if row.verdict in (REJECTED, FAILED) else YELLOW
     verdict = paint(row.verdict, shade, color)
     why = f": {_first_line(row.reason)}" if row.verdict in (REJECTED, FAILED) else ""
-    return ["  " + _columns(row.title, rate, gain, memory, "") + verdict + why]
+    return ["  " + _columns(row.title, rate, gain, memory, verdict + why)]
 
 
 def _columns(title: str, *cells: str) -> str:

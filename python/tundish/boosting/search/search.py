@@ -56,11 +56,13 @@ class Search:
         self._notes: list[str] = []
         self._kept: tuple[Change, ...] = ()
         self._finished = True
+        self._loader_proof = ""
         self._longest = 0.0  # seconds of the longest trial so far
 
     def run(self) -> BoostResult:
         base = self._baseline()
-        assert base.facts is not None and base.survey is not None
+        assert base.facts is not None
+        assert base.survey is not None
         self._base, self._survey = base, base.survey
         self._objects = _objects(base.survey)
         self._verdict = judge(base.facts)
@@ -241,7 +243,7 @@ class Search:
                 break
             if runs:
                 proof, boosted = self._judged((), result), measured(result)
-                self._loader_report = result.loader_report
+                self._loader_proof = result.loader_report
             if self._left() > 1.5 * self._longest:
                 again = self._run(TrialPlan(Request(), CONFIRMED_STEPS, limit_s=600))
                 base_s = again.step_s or base_s
@@ -282,6 +284,7 @@ class Search:
             ],
             boosted_losses=proof.losses if proof else [],
             proof=proof.as_json() if proof else None,
+            loader_proof=self._loader_proof,
             pairs=pairs,
             notes=self._notes,
             finished=self._finished,

@@ -64,7 +64,7 @@ def collect_facts(
         layers=watch.layers.result,
         layers_missing_reason=watch.layers.missing_reason,
         observed=watch.observed.facts() if torch is not None else None,
-        proof=None if watch.proof is None else watch.proof.facts,
+        proof=watch.proof.facts if watch.proof.wanted else None,
         applied=None if applied is None else AppliedFacts(applied.done, applied.text),
     )
 

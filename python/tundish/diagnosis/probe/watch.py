@@ -26,9 +26,9 @@ from .loaders.feeding import Feeding, loader_or_iterator
 from .loaders.loader_facts import loader_length, prefetched, wait_until_filled
 from .median import median
 from .observations import Observations
-from .proof.proof import Proof
 from .profiles.gpu_profile import GpuProfile
 from .profiles.line_samples import LineSampler
+from .proof.proof import Proof
 from .recorders import make_recorders
 from .settings import Settings
 
@@ -54,13 +54,6 @@ class WatchedStep:
         return sum(self.seconds.values())
 
 
-def make_proof(settings: Settings) -> Proof | None:
-    if not settings.proof:
-        return None
-    kinds = settings.proof_runs.split(",")
-    return Proof(settings.proof, bool(settings.proof_compares), kinds, settings.proof_s)
-
-
 class Watch:
     """Watches the loop of this process. `on_phase` is called when another phase begins."""
 
@@ -74,8 +67,8 @@ class Watch:
         self.files: list[str] = []  # the user's files on the loop's stack, innermost first
         self.phase = "warm-up"
         self.steps: list[WatchedStep] = []
-        self.proof = make_proof(settings)
-        self.cached_batches = CachedBatches(MOST_OF_PROOF if self.proof else MOST)
+        self.proof = Proof(settings)
+        self.cached_batches = CachedBatches(MOST_OF_PROOF if self.proof.wanted else MOST)
         self.lines = LineSampler()
         self.observed = Observations()
         self.gpu_profile = GpuProfile()
@@ -124,8 +117,7 @@ class Watch:
             self.ledger = StepLedger(make_event=make_event_recorder())
             return
         self._optimizer_steps += 1
-        if self._is_proving():
-            assert self.proof is not None
+        if self.proof.active:
             self.proof.after_optimizer(optimizer)
         before = self.feeding.fed_by()
         if self.feeding.optimizer_stepped() and self.cached_batches.loader() is before:
@@ -171,8 +163,7 @@ class Watch:
 
     def gives_cached_batch(self, iterator: Any, loader: Any) -> bool:
         """Returns whether to replace batches of this loader by cached ones."""
-        if self._is_proving():
-            assert self.proof is not None
+        if self.proof.active:
             return self.proof.has_batches and self.feeding.feeds(iterator, loader)
         if self.phase not in ("cached", "layers") or not len(self.cached_batches):
             return False
@@ -183,7 +174,7 @@ class Watch:
 
         Epochs do not end during a proof, so that the script runs no validation between its steps.
         """
-        if self._is_proving():
+        if self.proof.active:
             return self._proof_batch(iterator, loader)
         length, iteration = loader_length(iterator, loader), self.feeding.iteration_of(iterator)
         if length is not None and iteration.taken + iteration.served >= length:
@@ -198,16 +189,12 @@ class Watch:
         return batch
 
     def _proof_batch(self, iterator: Any, loader: Any) -> Any:
-        assert self.proof is not None
         self.ledger.enter("own")
         batch = self.proof.next_batch()
         self.ledger.leave()
         self._got_cached_batch = True
         self._count_batch(iterator, loader)
         return batch
-
-    def _is_proving(self) -> bool:
-        return self.proof is not None and self.proof.active
 
     def _count_batch(self, iterator: Any, loader: Any) -> None:
         self._nexts += 1
@@ -222,7 +209,7 @@ class Watch:
         counts_by_part = self.ledger.counts
         seconds, marks = self.ledger.close_step()
         boundary = self._boundary and not self._only_boundaries
-        proving = self._is_proving()
+        proving = self.proof.active
         unfed = self.phase == "cached" and not self._got_cached_batch and not proving
         cpu = time.process_time()
         counts = (self._nexts, self._optimizer_steps)
@@ -245,7 +232,6 @@ class Watch:
             self.recorders[self.phase].step_ended(batch)
             self.ledger.leave()
         if proving:
-            assert self.proof is not None
             self.ledger.enter("own")
             self.proof.step_ended()
             self.ledger.leave()
@@ -262,7 +248,7 @@ class Watch:
         passed = time.perf_counter() - self._phase_began
         if self.phase == "warm-up":
             return self._in_phase >= self.warm_up
-        if self.proof is not None and self.phase == "cached" and not self.proof.facts.failed:
+        if self.proof.wanted and self.phase == "cached" and not self.proof.facts.failed:
             return not self.proof.active
         if self.phase != "layers" and self.settings.is_too_long(self._all_in_phase, passed):
             return True
@@ -298,8 +284,8 @@ class Watch:
             self.lines.start(self.thread, lambda: self.ledger.part)
             self.gpu_profile.start()
         elif self.phase == "cached":
-            if self.proof is not None:
-                self._begin_proof(self.proof)
+            if self.proof.wanted:
+                self._begin_proof()
             elif not len(self.cached_batches):
                 self.phase = "layers"
             else:
@@ -314,15 +300,15 @@ class Watch:
         if self.phase in self.recorders:  # last, because recording begins here
             self.recorders[self.phase].start(self)
 
-    def _begin_proof(self, proof: Proof) -> None:
+    def _begin_proof(self) -> None:
         if len(self.cached_batches):
             wait_until_filled(self.feeding.iterator())
         try:
             batches = self.cached_batches.batches()
-            proof.begin(self.observed.live_roots(), batches, self._seconds_without_data())
+            self.proof.begin(self.observed.live_roots(), batches, self._seconds_without_data())
         except Exception as error:
-            proof.facts.failed = f"{type(error).__name__}: {error}"
-            proof.active = False
+            self.proof.facts.failed = f"{type(error).__name__}: {error}"
+            self.proof.active = False
             self.phase = "layers"
 
     def _seconds_without_data(self) -> float:
@@ -369,15 +355,13 @@ class Watch:
 
     def optimizer_begins(self, optimizer: Any) -> None:
         """Called before each step of an optimizer of the loop."""
-        if self.proof is not None:
-            self.proof.objects.optimizer_stepped(optimizer)
-            if self.proof.active:
-                self.proof.before_optimizer(optimizer)
+        self.proof.objects.optimizer_stepped(optimizer)
+        if self.proof.active:
+            self.proof.before_optimizer(optimizer)
 
     def backward_called(self, tensors: Any) -> None:
         self.observed.backward_called()
-        if self._is_proving():
-            assert self.proof is not None
+        if self.proof.active:
             self.proof.backward_called(tensors)
 
     def give_up(self, error: Exception) -> None:

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from ..loaders.cached_batches import copy_batch
+from ..settings import Settings
 from . import gradient_errors, saved_state
 from .gradient_errors import Tensors
 from .proof_facts import GradientFacts, ProofFacts, RunFacts
@@ -21,11 +22,13 @@ FEWEST_STEPS, MOST_STEPS = 6, 30  # steps of a run
 
 
 class Proof:
-    """`folder`: the start is written there, or read if `compares`. `seconds`: for all runs together."""
+    """Settings.proof is the folder in which the start is written, or read to be compared with."""
 
-    def __init__(self, folder: str, compares: bool, kinds: list[str], seconds: float) -> None:
-        self._folder, self._compares, self._kinds = folder, compares, kinds
-        self._seconds = seconds
+    def __init__(self, settings: Settings) -> None:
+        self._folder, self._compares = settings.proof, bool(settings.proof_compares)
+        self._kinds = settings.proof_runs.split(",")
+        self._seconds = settings.proof_s  # for all runs together
+        self.wanted = bool(settings.proof)
         self.steps = FEWEST_STEPS
         self.objects = TrainingObjects()
         self.facts = ProofFacts()
@@ -117,7 +120,11 @@ class Proof:
         if not self.facts.runs and not self._compares:
             self._reference = self._gradients
             self._reference_update = gradient_errors.updates(self._before, self._after)
-            values = {"start": self._start, "batches": self._batches, "options": self._options}
+            values: dict[str, Any] = {
+                "start": self._start,
+                "batches": self._batches,
+                "options": self._options,
+            }
             values |= {
                 "steps": self.steps,
                 "gradients": self._reference,
