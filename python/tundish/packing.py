@@ -260,7 +260,7 @@ def _run_showing(argv: list[str], show: Show, popen: dict[str, Any]) -> tuple[in
             process.wait()
         except (
             BaseException
-        ):  # Ctrl-C, or `show` failed: the program cleans up before it ends
+        ):  # Ctrl-C, or `show` raised an exception: the program cleans up before it ends
             process.stderr.close()
             _interrupt(process)
             raise
