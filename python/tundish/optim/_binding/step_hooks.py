@@ -1,4 +1,4 @@
-"""step() with torch's hooks, closures and profiler, at the cost of only those in use.
+"""step() with support for torch's hooks, closures and profiler, which cost time only if they are used.
 
 torch wraps every step() in a profiler record, which takes 17 us of host time even without a profiler.
 """
