@@ -77,9 +77,9 @@ def _check(model: torch.nn.Module) -> None:
 
 
 def _unwrap(model: torch.nn.Module) -> tuple[torch.nn.Module, list[tuple[str, Any]]]:
-    """Returns the model without DataParallel, and a list of (path, wrapper) that were removed.
+    """Returns the model without DataParallel wrappers, and a list of (path, wrapper) of removed wrappers.
 
-    The path of the whole model is "". A module used in two places stays a single module.
+    The path of the whole model is "". A module that is used in two places stays a single module.
     """
     removed: list[tuple[str, Any]] = []
 
