@@ -47,8 +47,8 @@ _POLICIES = {
 def from_timm(transform: Any) -> list[Transform]:
     """Translates the result of timm.data.create_transform() to a list of transforms for a Loader.
 
-    Accepts transforms for training and for evaluation. If some steps cannot be translated, raises ValueError with
-    the names of all of them.
+    Accepts transforms for training and for evaluation. Raises ValueError that names every step that cannot be
+    translated.
     """
     if not _is("torchvision", "Compose", transform):
         raise ValueError(

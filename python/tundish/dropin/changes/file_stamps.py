@@ -22,7 +22,7 @@ _TICK_NS = 2_000_000_000
 class Stamps:
     """Size, modification time, status change time and inode of each file.
 
-    Of the two times, programs can only set the modification time.
+    Programs can set the modification time, but not the status change time.
     """
 
     values: Any  # int64 of shape (files, 4)
