@@ -171,7 +171,7 @@ def _run_with_progress(
 def write_manifest(
     manifest: Path, shards: Sequence[Path], *, force: bool = False
 ) -> dict[str, Any]:
-    """Joins several packs of one folder into a single dataset.
+    """Joins several packs in one folder into a single dataset.
 
     For example, joins the parts written by `pack(..., shard=(i, n))`.
 

@@ -19,7 +19,7 @@ class StdoutError(Exception):
 
 
 class _Closed(io.TextIOBase):
-    """Stands for a stdout that was closed before Python started. Writing fails, as in other programs."""
+    """Stand-in for a stdout that was closed before Python started. Writing to it fails, as in other programs."""
 
     def write(self, text: str) -> int:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))

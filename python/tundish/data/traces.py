@@ -27,7 +27,7 @@ class Trace:
     is_requested: bool
 
     def is_wanted_at_the_end(self) -> bool:
-        """Returns whether a loader that ends writes its trace. Not if the doctor has read and removed its folder."""
+        """Returns whether a loader writes its trace when it ends. False if the doctor has already read the traces."""
         return self.file is not None and (
             self.is_requested or os.path.isdir(os.path.dirname(self.file))
         )

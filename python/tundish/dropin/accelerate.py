@@ -147,7 +147,7 @@ def _kept(
 
 
 def _native(dataloader: Any, request: AccelerateRequest, arguments: dict[str, Any]) -> NativeLoader:
-    """Returns a loader whose batches the engine makes. Raises NotTranslated if it cannot."""
+    """Returns a loader whose batches the engine makes. Raises NotTranslated if the engine cannot make them."""
     check_arguments(dataloader)
     known = _known(dataloader.dataset)
     transforms = translate(known.transforms)

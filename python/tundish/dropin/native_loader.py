@@ -228,7 +228,10 @@ class ListedLoader(NativeLoader):
 
 
 class ListedIterator:
-    """Draws new indices if the sampler's epoch changes before the first batch, as torch without workers does."""
+    """Iterator that draws new indices if the sampler's epoch changes before the first batch.
+
+    torch does the same without workers.
+    """
 
     def __init__(self, loader: ListedLoader, batches: Any) -> None:
         self._loader, self._batches = loader, batches
@@ -342,7 +345,7 @@ def _state_of_files(state: Any) -> Any:
 
 
 class OrderedIterator:
-    """Checks the sampler's epoch before the first batch."""
+    """Iterator that adopts the sampler's epoch before the first batch."""
 
     def __init__(self, loader: OrderedLoader, batches: Any) -> None:
         self._loader, self._batches = loader, batches

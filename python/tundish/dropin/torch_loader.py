@@ -96,7 +96,7 @@ _TAKE_EVERY = 1000  # number of batches after which waiting times are added to t
 
 
 class TorchIterator:
-    """Measures how long the loop waits. Must be fast, because a batch may take only 20 microseconds."""
+    """Iterator that measures how long the loop waits. It must be fast: a batch may take only 20 microseconds."""
 
     __slots__ = ("__weakref__", "_loader", "_next", "_waited", "_waits")
 

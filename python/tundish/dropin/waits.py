@@ -24,7 +24,7 @@ class Waits:
         )
 
     def begin(self) -> None:
-        """Starts the window when a loop requests its first batch."""
+        """Starts the time window of the statistics, when a loop requests its first batch."""
         if self._window is None:
             self._window = (perf_counter(), 0.0)
 

@@ -153,7 +153,10 @@ def _single_process_model(plain: torch.nn.Module, places: list[str]) -> torch.nn
 
 
 def _with_module(plain: torch.nn.Module) -> torch.nn.Module:
-    """Adds the attribute `module`, as on a DataParallel. As a submodule it would form a cycle."""
+    """Makes `model.module` refer to the model itself, for code that was written for DataParallel.
+
+    The attribute is not a registered submodule, which would form a cycle.
+    """
     if not hasattr(plain, "module"):
         object.__setattr__(plain, "module", plain)
     return plain
@@ -176,7 +179,7 @@ def _warn_about_batch_size(removed: list[tuple[str, Any]]) -> None:
 
 
 def _warn_about_wrappers(wrappers: list[Any]) -> None:
-    """Warns about methods and hooks that the user added to a removed wrapper."""
+    """Warns that the code and the hooks that the user added to a wrapper were removed with it."""
     for wrapper in wrappers:
         if type(wrapper) is not torch.nn.DataParallel:
             _warn_once(f"removed {type(wrapper).__name__}, your subclass, with the code it added")

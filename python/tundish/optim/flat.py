@@ -118,7 +118,7 @@ class FlatParameters:
         return self.watch(kind(self.groups(), **options))
 
     def watch(self, optimizer: _Optimizer) -> _Optimizer:
-        """Makes an optimizer's zero_grad() clear the model's gradients, and checks the parameters before each step.
+        """Makes zero_grad() of an optimizer clear the model's gradients, and step() check the parameters first.
 
         flat.optimizer() calls this method. Otherwise the first step of an optimizer with flat parameters calls it.
         """

@@ -27,7 +27,7 @@ def point_chart(
     width: int = 760,
     height: int = 170,
 ) -> str:
-    """Draws panels below each other with shared axes: x starts at zero, y fits the values."""
+    """Draws panels below each other with shared axes. The x axis starts at zero; the y axis fits the values."""
     left, right, head, foot = 52, 20, 30, 44
     points = [point for _, panel in panels for point in panel]
     across, down = (ticks(0, max(p.x for p in points)), ticks(*_bounds([p.y for p in points])))

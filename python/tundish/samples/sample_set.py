@@ -83,7 +83,7 @@ class SampleSet:
 
 
 class _Failed:
-    """Stands for a sample that could not be read. `text` is the traceback."""
+    """Placeholder for a sample that could not be read. `text` is the traceback."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -36,11 +36,11 @@ def plan(
     Returns a dict. `image` and `size` are the (width, height) before and after, `dtype` is the element type,
     and `steps` are the operations in order. docs/resume.md describes all keys.
 
-    size    (height, width) of the image
-    seed    with epoch and sample, the numbers that determine the random numbers, as in a loader
-    repeat  number of the repetition, with tundish.Repeated
-    view    number of the list of transforms, with Loader(views=...)
-    crop    number of the crop, with FiveCrop and TenCrop
+    size                 (height, width) of the image
+    seed, epoch, sample  determine the random numbers, as in a loader
+    repeat               number of the repetition, with tundish.Repeated
+    view                 number of the list of transforms, with Loader(views=...)
+    crop                 number of the crop, with FiveCrop and TenCrop
 
     MixUp and CutMix work on batches and have no effect here.
     """

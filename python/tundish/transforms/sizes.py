@@ -52,7 +52,7 @@ class Pad(Transform):
 
 @dataclass(frozen=True)
 class PadTo(Transform):
-    """Pads the right and the bottom to a fixed size. Raises an error for a larger image."""
+    """Pads the image to a fixed size, at the right and at the bottom. Raises an error for a larger image."""
 
     size: int | Sequence[int]
     fill: int | Sequence[int] = 0

@@ -14,8 +14,8 @@ class TimmRandAugment(Transform):
     """timm's RandAugment, configured by a timm config string such as "rand-m9-mstd0.5-inc1".
 
     The sections after "rand" are: m, the magnitude; n, the number of operations; p, the probability of each operation;
-    mstd, the standard deviation of the magnitude (a uniform magnitude above 100); mmax, the maximum magnitude. inc1
-    makes every operation stronger with a larger magnitude. tweights, t3a and t3aw select other lists of operations.
+    mstd, the standard deviation of the magnitude (above 100, the magnitude is uniform); mmax, the maximum magnitude.
+    inc1 makes every operation stronger at a larger magnitude. tweights, t3a and t3aw select other lists of operations.
     """
 
     config: str = "rand-m9-mstd0.5-inc1"

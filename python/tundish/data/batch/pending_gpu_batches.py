@@ -39,7 +39,7 @@ class EnqueuedBatch:
 class PendingGpuBatches(PendingBatch):
     """A few batches on their way to a GPU, in order.
 
-    Several assignments on one line without a call are safe: Ctrl-C cannot separate them.
+    Related attributes are assigned in one statement without a call, which Ctrl-C never leaves half done.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ MOST = 16  # maximum number of tracked batches; otherwise memory would grow with
 class GpuLag:
     """Events around the waits of the loop's stream, and the sum of the waits.
 
-    Several assignments on one line without a call are safe: Ctrl-C cannot separate them.
+    Related attributes are assigned in one statement without a call, which Ctrl-C never leaves half done.
     """
 
     def __init__(self) -> None:

@@ -85,7 +85,7 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
         return set(self._state_names(group))
 
     def _tensor_state(self, parameter: Any, state: dict[str, Any]) -> Any:
-        """Returns the state with one number per tensor, or None."""
+        """Returns the state that has one number per tensor, or None if the optimizer has no such state."""
         return None
 
     def _corrected_decay(self, group: dict[str, Any]) -> float:

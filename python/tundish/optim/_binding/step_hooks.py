@@ -17,7 +17,7 @@ _is_profiled: Callable[[], bool] = torch._C._autograd._profiler_enabled
 
 
 class Stepping(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
-    """An optimizer whose step() is `_locked_update()`."""
+    """Base class of optimizers whose step() runs `_locked_update()`."""
 
     def _locked_update(self) -> None:
         raise NotImplementedError

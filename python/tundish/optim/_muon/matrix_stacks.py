@@ -58,7 +58,7 @@ def make_plan(parameters: list[Any], state: dict[Any, Any]) -> StackPlan:
 
 
 def release_stacks(parameters: list[Any], state: dict[Any, Any]) -> None:
-    """Copies the momentum of parameters without gradients. Otherwise a slice would keep the old stack in memory."""
+    """Copies the momentum of parameters without gradients out of the old stack, so that the stack can be freed."""
     for p in parameters:
         buffer = state[p].get("momentum_buffer") if p in state else None
         if buffer is not None and buffer.untyped_storage().nbytes() > buffer.nbytes:
