@@ -1,7 +1,7 @@
 // Packs any Source into .tnd files: many threads, bounded memory, the same bytes for any number of
 // threads. Crash-safe: writes a hidden file beside the target with space reserved first, then syncs
 // the file, renames it and syncs the directory. A killed or failed pack leaves the old target, the
-// hidden file and a journal; the next pack of the target resumes there and gives the same bytes.
+// hidden file and a journal; the next pack of the target resumes there with the same bytes.
 #pragma once
 
 #include <atomic>

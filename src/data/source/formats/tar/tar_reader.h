@@ -19,7 +19,7 @@
 namespace tundish {
 
 struct TarMember {
-  std::string name;          // as stored: raw bytes without zeros, never empty
+  std::string name;          // stored name: raw bytes without zeros, never empty
   std::uint64_t offset = 0;  // offset of its data in the stream
   std::uint64_t size = 0;
 };
