@@ -42,7 +42,7 @@ struct UploadBatch {
   const BatchLayout* layout = nullptr;            // layout of the flat buffer
   std::span<const std::int64_t> labels, samples;  // one per sample
   std::uint64_t epoch = 0;                        // epoch of the positions
-  std::span<const std::uint32_t> numbers;         // in the batch, of the flat buffer's images
+  std::span<const std::uint32_t> numbers;         // batch numbers of the flat buffer's images
   std::span<const ImageOrigin> origins;           // origins of the same images
   // Remaining steps per image: first for `levels`, then for the flat buffer's images, which then
   // become 8-bit levels one after the other. Empty: no steps remain, and the flat buffer's images

@@ -48,7 +48,7 @@ struct PackOptions {
   double max_growth = 1.10;     // keep a JPEG unchanged if it would grow by more
   bool strip_metadata = false;  // drop EXIF, ICC and comments of re-coded JPEGs
   // Copies records of packs unchanged, except lanes records whose pack has other tables than the
-  // new pack (the tables of most records): these are coded again. For sources read by number.
+  // new pack (the tables of most records): these are coded again. Only for sources read by number.
   bool copy_records = false;
   Limits limits = {};
   std::function<void(const PackProgress&)> progress =

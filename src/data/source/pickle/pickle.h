@@ -1,6 +1,6 @@
 // Decodes Python pickles, protocols 0 to 5, to values. Never executes code: a pickle may only use
 // the names on a list (pickle_names.h), and the objects that they would build are kept as data.
-// Any bytes give values or a fault, in memory within the limits below. Values may contain
+// Any bytes yield values or a fault, in memory within the limits below. Values may contain
 // themselves: code that walks through values needs a depth limit.
 //
 //   Pickle pickle;

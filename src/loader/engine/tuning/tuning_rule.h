@@ -30,8 +30,8 @@ class TuningRule {
  public:
   // Numbers of windows, each about a quarter second.
   static constexpr int kSettle = 1;  // ignored after a change
-  static constexpr int kFew = 2;     // before more workers are tried
-  static constexpr int kMany = 4;    // before trying fewer workers, and before reverting a trial
+  static constexpr int kFew = 2;     // windows before more workers are tried
+  static constexpr int kMany = 4;    // windows before fewer workers are tried, or a trial is undone
 
   TuningRule(int threads, TuningLimits limits, int open_batches = 1);
 
