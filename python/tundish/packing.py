@@ -61,8 +61,8 @@ def pack(
     identity    text that must match to continue an interrupted pack; None: a digest of 16 samples
     same_shape  whether all arrays have the shape of the first array; None: True if 16 samples agree
 
-    The result has the keys of `tundish pack --json`. Raises tundish.Error if packing fails, or after all other
-    files are packed if some files cannot be packed. With skip_bad=True, the result only lists such files.
+    The result has the keys of `tundish pack --json`. Raises tundish.Error if packing fails. If some files cannot be
+    packed, raises it after packing all others; with skip_bad=True, only lists such files in the result.
     """
     if progress is None:
         progress = os.isatty(2) or in_notebook()

@@ -65,8 +65,8 @@ def accelerate(
     Tundish's C++ engine reads, decodes and augments datasets and transforms of torchvision, timm and Hugging
     Face. Everything else keeps its code and torch's worker processes; `loader.report` explains why.
 
-    dataloader     a torch.utils.data.DataLoader, which stays usable. An already accelerated loader is
-                   returned, or accelerated again if its DataLoader has changed
+    dataloader     a torch.utils.data.DataLoader, which stays usable. An accelerated loader is returned
+                   unchanged, or accelerated again if its DataLoader has changed
     device         "cuda" copies batches to that GPU before the loop requests them
     pack           None reads the files. "train.tnd" is the path of a pack. It is used if it exists and holds
                    these files; otherwise it is written in the background and used from the next epoch on.
