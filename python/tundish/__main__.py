@@ -21,7 +21,7 @@ from .program import find_program
 # Verbs written in Python: module and function. src/cli/main.cpp lists them too.
 _VERBS = {
     "check": ("tundish.diagnosis.cli.check_verb", "main"),
-    "demo-page": ("tundish.demo", "main"),  # second half of `tundish demo`, which is C++
+    "demo-page": ("tundish.demo", "main"),  # second half of `tundish demo`, whose first half is C++
     "doctor": ("tundish.diagnosis.cli.doctor_verb", "main"),
     "run": ("tundish.launch.run_verb", "main"),
     "tune": ("tundish.tuning.cli.tune_verb", "main"),
@@ -42,7 +42,7 @@ def _run(argv: list[str]) -> int:
         module, function = _VERBS[argv[0]]
         verb = getattr(_import_or_exit(module), function)
         return int(verb(argv[1:]))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked by the program
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # the C++ program blocked it
     try:
         program = find_program()
     except MissingError as error:
@@ -59,7 +59,7 @@ def _import_or_exit(module: str) -> ModuleType:
     raises = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if raises:
         signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked by the program
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # the C++ program blocked it
     imported = importlib.import_module(module)
     if raises:
         signal.signal(signal.SIGINT, signal.default_int_handler)
