@@ -192,4 +192,4 @@ def speedup(rates: Rates) -> dict[str, float]:
     }
 
 
-__all__ = ["Report", "main", "speedup"]
+__all__ = ["DemoReport", "main", "speedup"]
