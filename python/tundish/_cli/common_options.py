@@ -25,7 +25,7 @@ def add_force(arguments: Arguments) -> None:
 def check_replaceable(option: str, file: str, force: bool) -> None:
     """Raises ArgumentError if the file exists and --force is not given. Call it before the work starts."""
     if not force and os.path.isfile(file):  # pipes and devices may be written to
-        fix = "give another name, or replace it: --force"
+        fix = "use another name, or replace it: --force"
         raise ArgumentError(f"{option} {file}: exists already\n  fix: {fix}")
 
 

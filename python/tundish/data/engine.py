@@ -73,12 +73,12 @@ class LoaderEngine:
             raise new_error(
                 604,
                 f"TND-604 the loader of {self._path} was made before a fork\n"
-                "  fix: make the loader in the child process",
+                "  fix: create the loader in the child process",
             )
         handle = self.handle
         if handle is None or not self._end.alive:
             raise new_error(
-                606, f"TND-606 the loader of {self._path} is closed\n  fix: make a new one"
+                606, f"TND-606 the loader of {self._path} is closed\n  fix: create a new one"
             )
         return handle
 

@@ -178,5 +178,5 @@ RULE = StaticRule(
     find=find,
     only_gpu=True,
     silent="behind an if (every 50 steps); in loops that step an environment (env.step); in validation loops; in scripts "
-    "without a GPU; numbers that the step needs: an index, a size, a condition, and everything except arithmetic in forward()",
+    "without a GPU; numbers that the step needs: an index, a size, a condition, and in forward() everything except arithmetic",
 )

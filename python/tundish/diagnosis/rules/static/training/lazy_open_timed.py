@@ -63,5 +63,5 @@ RULE = StaticRule(
     before="start = time.time()\nimage = Image.open(path)\nprint(time.time() - start)",
     after="start = time.time()\nimage = Image.open(path)\nimage.load()\nprint(time.time() - start)",
     find=find,
-    silent="spans that call a method of the image, or give it to a function: convert, np.asarray, a transform",
+    silent="spans that call a method of the image, or pass it to a function, such as np.asarray or a transform",
 )

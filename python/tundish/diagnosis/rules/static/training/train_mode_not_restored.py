@@ -94,5 +94,5 @@ RULE = StaticRule(
     before="for epoch in range(90):\n    for x, y in loader:\n        ...  # trains\n    model.eval()\n    ...",
     after="for epoch in range(90):\n    model.train()\n    for x, y in loader:\n        ...\n    model.eval()\n    ...",
     find=find,
-    silent="scripts that call train() anywhere; an eval() after which the loop ends, or before which it creates the model",
+    silent="scripts that call train() anywhere; loops that end after eval(), or that create the model before eval()",
 )

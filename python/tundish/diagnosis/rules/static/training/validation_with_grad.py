@@ -95,5 +95,5 @@ RULE = StaticRule(
     after="model.eval()\nwith torch.no_grad():\n    for x, y in val_loader:\n"
     "        correct += (model(x).argmax(1) == y).sum()",
     find=find,
-    silent="if gradients of inputs are used; if all callers disable gradients; without eval(): loops over a loader that is also used for training",
+    silent="if gradients of inputs are used; if all callers disable gradients; loops without eval() over a loader that is also used for training",
 )
