@@ -1,7 +1,8 @@
-"""find_batch_size: the smallest batch size that keeps the GPU busy, under a memory cap.
+"""find_batch_size: finds the smallest batch size that keeps the GPU busy, within a memory limit.
 
-The largest batch that fits is rarely the answer: from some size on, a larger batch brings no more samples per
-second, only fewer updates per epoch. The answer is the smallest size within 3 % of the best rate.
+The largest batch that fits is rarely the best. From some size on, a larger batch does not train more
+samples per second and only makes fewer updates per epoch. The recommended size is the smallest one
+within 3 % of the best rate.
 """
 
 from __future__ import annotations
@@ -31,34 +32,34 @@ from .batch_search import BatchSearch, DoesNotFit, SizeTiming, split_batch
 
 SLOWEST_SIZE_S = 300.0
 TURN_S = 0.5
-# Errors of cuBLAS, cuDNN and the CPU allocator, which raise RuntimeError.
+# Texts of RuntimeErrors that cuBLAS, cuDNN and the CPU allocator raise when memory runs out.
 _OUT_OF_MEMORY = ("CUDA error: out of memory", "STATUS_ALLOC_FAILED", "can't allocate memory")
 
 
 @dataclass(frozen=True)
 class BatchPoint:
-    """One measured batch size of `BatchReport`."""
+    """One batch size that `find_batch_size` measured."""
 
-    batch: int  # samples
-    samples_per_s: float  # rate
-    step_ms: float  # time of a step in milliseconds
-    peak_bytes: int  # peak of the memory that torch's allocator reserved
+    batch: int  # batch size in samples
+    samples_per_s: float  # samples per second
+    step_ms: float  # duration of a step in milliseconds
+    peak_bytes: int  # peak memory reserved by torch's allocator
 
 
 @dataclass(frozen=True)
 class BatchReport:
-    """The result of `find_batch_size`; `print(report)` shows the curve."""
+    """The recommended batch size and all measured sizes; `print(report)` shows a table."""
 
     batch: int  # recommended batch size
     points: tuple[BatchPoint, ...]  # every measured size, smallest first
     stopped: str  # why no larger size was tried
-    samples_per_update: int  # samples per update
-    micro_batch: int  # samples that are computed at once
-    accumulate: int  # micro-batches per update: the argument of Accumulate
-    noise: float = 0.0  # relative difference between equal measurements
-    low: int = 0  # lowest recommendation within the noise
-    high: int = 0  # highest recommendation within the noise
-    device: str = ""  # device name
+    samples_per_update: int  # samples per optimizer update
+    micro_batch: int  # samples in one forward and backward pass
+    accumulate: int  # micro-batches per update, for Accumulate(parts)
+    noise: float = 0.0  # relative difference between repeated measurements
+    low: int = 0  # smallest size that could be the answer, given the noise
+    high: int = 0  # largest size that could be the answer, given the noise
+    device: str = ""  # name of the device
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -94,21 +95,23 @@ def find_batch_size(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> BatchReport:
-    """Returns the smallest batch size whose samples per second are close to the best.
+    """Finds the smallest batch size that trains almost as many samples per second as the best one.
 
-    Trains with growing batches in a child process. Repeats the example batch to make larger ones.
+    Trains with growing batches in a child process. Larger batches repeat the samples of the example
+    batch.
 
     build               a function that returns model, optimizer, loss_fn, batch; or "train.py:build";
                         or a Job
-    samples_per_update  accumulated if they do not fit at once. Default: the found size
-    memory              limit of the device's memory, in bytes or as "40GiB"; default: all memory of
-                        the GPU, on a CPU half of the free memory
-    tolerance           share by which a smaller batch may miss the best samples per second
-    multiple            the size is a multiple of this
+    samples_per_update  samples per optimizer update, accumulated over several micro-batches if they
+                        do not fit at once; default: the batch size that is found
+    memory              memory limit in bytes, or a string such as "40GiB"; default: all memory of the
+                        GPU, or half of the free memory on a CPU
+    tolerance           accepted loss of speed: 0.03 accepts 3 % fewer samples per second than the best
+    multiple            only try multiples of this number
     max_batch_size      largest size to try
-    tricks              tricks of the step: precision and compilation change the answer
-    seed                seed of the weights and the random numbers
-    progress            function that is called with a text for each size
+    tricks              tricks to apply first, because precision and compilation change the answer
+    seed                seed of the weights and of all random numbers
+    progress            function to call with a line of text for each size
     """
     if not 0 <= tolerance < 1:
         raise ArgumentError(
@@ -166,7 +169,7 @@ def _source(build: Build | str | JobSource | Job, folder: str) -> JobSource:
 
 
 class InChild:
-    """Measures sizes in a child process. Starts a new child when one died."""
+    """Measures batch sizes in a child process. Starts a new child if one dies."""
 
     def __init__(
         self,
