@@ -1,4 +1,4 @@
-"""Detects `out = torch.cat([out, x])` in a loop, which copies everything again each time."""
+"""Detects `out = torch.cat([out, x])` in a loop, which copies the whole of `out` each time."""
 
 from __future__ import annotations
 
