@@ -31,7 +31,7 @@ def map_tensors(change: Callable[[torch.Tensor], Any], batch: Any) -> Any:
         if isinstance(batch, MutableMapping):
             out[name] = map_tensors(change, value)
         else:
-            object.__setattr__(out, name, map_tensors(change, value))  # works for frozen dataclasses
+            object.__setattr__(out, name, map_tensors(change, value))  # even if it is frozen
     return out
 
 

@@ -24,6 +24,8 @@ from .tricks import TRICKS, Trick, in_order, trick_from_json
 class Plan:
     """The result of `tundish.tune`: tricks that speed up your training step, with their measurements.
 
+    Apply the plan to your model and optimizer, then train with the step that it returns:
+
         step = plan.apply(model, optimizer, loss_fn)
         for batch in loader:
             loss = step(batch)

@@ -54,5 +54,5 @@ def _compare(options: Options) -> int:
     if options.json:
         print_json(found.as_json())
     elif not options.quiet:
-        write_stdout(printable_lines(comparison_text(found)) + "\n")  # a file may contain control characters
+        write_stdout(printable_lines(comparison_text(found)) + "\n")  # may have control characters
     return FAILED if found.slower else OK

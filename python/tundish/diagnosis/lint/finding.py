@@ -90,7 +90,7 @@ class CheckReport:
 
     files: int  # number of files
     findings: list[Finding]  # all findings, sorted by file and line
-    not_checked: list[NotChecked]  # files that could not be checked: `file`, `line`, `reason`, `fix`
+    not_checked: list[NotChecked]  # unchecked files: `file`, `line`, `reason`, `fix`
     unused_suppressions: list[UnusedSuppression]  # unused comments: `file`, `cell`, `line`, `ids`
     suppressed: int  # number of findings suppressed by comments
     seconds: float  # duration of the check

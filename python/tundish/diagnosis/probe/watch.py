@@ -83,7 +83,7 @@ class Watch:
         self._phase_began = self.began
         self._in_phase = 0  # steps of this phase that count in the figures
         self._all_in_phase = 0  # all steps of this phase
-        self._only_boundaries = False  # whether boundaries count, because the loop has no other steps
+        self._only_boundaries = False  # whether boundaries count, as there are no other steps
         self._nexts = self._nexts_since_step = self._optimizer_steps = 0
         self._boundary = True  # the first step includes everything before it
         self._optimizer: Any = None

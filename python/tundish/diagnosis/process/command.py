@@ -37,7 +37,7 @@ class CommandResult:
     facts: list[Facts]
     timeline: TimelineJson | None = None  # contents of the timeline file, if one was requested
     interrupted: bool = False  # whether SIGINT arrived; a script that handles it may have continued
-    unreadable: list[str] = field(default_factory=list)  # errors for facts files that cannot be read
+    unreadable: list[str] = field(default_factory=list)  # errors for unreadable facts files
 
 
 def run(

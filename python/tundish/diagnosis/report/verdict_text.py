@@ -169,7 +169,7 @@ def _findings(verdict: Verdict, notes: bool) -> list[str]:
 
 
 def _measured(verdict: Verdict, found: Figures) -> str:
-    cost = verdict.facts.overhead_s  # None if the script was killed before the overhead was measured
+    cost = verdict.facts.overhead_s  # None if the script was killed before the measurement
     cached = f", {found.cached_batches} with cached batches" if found.cached_batches else ""
     steps = count_text(found.steps, "step")
     if found.rare_steps:

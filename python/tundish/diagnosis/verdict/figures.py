@@ -17,7 +17,7 @@ PARTS = (
     "other",
 )
 COMPUTE = ("forward", "backward", "optimizer", "zero_grad")
-RARE_STEP = 5.0  # steps longer than this multiple of the median contain a validation or a checkpoint
+RARE_STEP = 5.0  # steps longer than this multiple of the median include a validation or similar
 LEAST_STEPS = 5  # smallest number of steps for a reliable verdict
 SETTLING_STEPS = 2  # number of first steps with cached batches to discard
 

@@ -31,7 +31,7 @@ from .loading import Loading, loading
 from .step_tables import tables
 
 VERSION = 1
-UNEXPLAINED = 0.1  # fraction of the step that cached batches may save in addition to waiting for data
+UNEXPLAINED = 0.1  # fraction of the step that cached batches may save beyond waiting for data
 _MISSING_TEXTS = {
     "timeline": "no timeline was written",
     "functions": "the table of functions is missing",

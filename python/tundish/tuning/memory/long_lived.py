@@ -87,7 +87,7 @@ def left_behind(left: list[dict[Line, list[Block]]], last_began: int) -> list[Lo
     return [
         _kept(line, left)
         for line, blocks in left[-1].items()
-        if any(block.made > last_began for block in blocks)  # skips blocks that are created only once
+        if any(block.made > last_began for block in blocks)  # not blocks created only once
     ]
 
 

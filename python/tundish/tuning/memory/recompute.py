@@ -246,7 +246,7 @@ class _ForwardRecorder:
         if any(tensor._version != version for tensor, version in versions) or any(
             buffer._version != version for _, buffer, version in buffers
         ):
-            self.refused.add(name)  # a second pass would give other results: see recomputed_block.py
+            self.refused.add(name)  # a second pass would differ: see recomputed_block.py
 
     def save(self, tensor: torch.Tensor) -> torch.Tensor:
         for key, size in self._storages([tensor]).items():

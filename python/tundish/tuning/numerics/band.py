@@ -35,7 +35,7 @@ class BandResult:
     difference: float = 0.0  # mean difference in the compared steps, relative to the fp32 loss
     limit: float = 0.0
     spread: float = 0.0  # largest difference between fp32 runs
-    step: int = 0  # number (from 1) of the step at which the curve leaves the band; 0 if it stays inside
+    step: int = 0  # number (from 1) of the step that leaves the band; 0 if the curve stays inside
     notes: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:

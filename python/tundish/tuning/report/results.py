@@ -33,7 +33,7 @@ class Row:
     high: float | None = None
     turns: int = 0
     peak_bytes: int | None = None  # peak of reserved memory, including memory pools of CUDA graphs
-    one_off_s: float | None = None  # seconds spent once: compilation, graph capture, cuDNN benchmarks
+    one_off_s: float | None = None  # seconds of compilation, graph capture, cuDNN benchmarks
     break_even_steps: int | None = None
     numerics: str = (
         ""  # "within fp32 noise (worst: ..., 1.8 x)", "loss band ok (30 steps)", or the fault
@@ -57,7 +57,7 @@ class TuneReport:
     gains: dict[str, dict[str, float]] = field(default_factory=dict)  # gain, low, high
     twin: dict[str, float] = field(default_factory=dict)  # noise: spread, threshold
     seconds: float = 0.0
-    finished: bool = True  # False if Ctrl-C or the time limit ended the run; the plan is the best so far
+    finished: bool = True  # False if Ctrl-C or the time limit ended the run early
     notes: list[str] = field(default_factory=list)
     # How the tuning time was spent: seconds, event, trial.
     timeline: list[tuple[float, str, str]] = field(default_factory=list)

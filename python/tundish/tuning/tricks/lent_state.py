@@ -78,7 +78,7 @@ class LentState:
             groups_are_same = borrower.param_groups is self._optimizer.param_groups
             if before is state and groups_are_same:
                 continue
-            if before is not state:  # a new state has tundish.optim's format only if it reuses entries
+            if before is not state:  # it has our format only if it reuses entries
                 known = set(map(id, before.values()))
                 reused = all(id(entries) in known for entries in state.values())
                 self._is_ours = self._is_ours and reused and bool(state)

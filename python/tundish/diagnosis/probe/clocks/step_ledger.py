@@ -30,7 +30,7 @@ class StepLedger:
         self._clock, self.make_event = clock, make_event
         self._inside: list[str] = []
         self._since = clock()
-        self.changes = 0  # number of part changes in all steps, to estimate the overhead of measuring
+        self.changes = 0  # number of part changes in all steps, to estimate the overhead
         self.listener: Callable[[str, float, float, str], None] | None = None
         self._begin()
 

@@ -39,7 +39,7 @@ class Feeding:
         self._have_fed: weakref.WeakSet[Any] = weakref.WeakSet()
         self.fed_by: Callable[[], Any] = _nothing
         self.iterator: Callable[[], Any] = _nothing
-        self.loader: Any = None  # a reference for the verdict, because the script may drop the loader
+        self.loader: Any = None  # for the verdict, because the script may drop the loader
         self.place = ("", 0)
         self.origins: dict[
             str, None

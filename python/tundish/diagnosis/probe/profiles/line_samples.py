@@ -17,7 +17,7 @@ from ..facts import LineFacts
 from ..median import median
 
 PERIOD_S = 0.002
-RARE_STEP = 5.0  # steps longer than this multiple of the median contain a validation or a checkpoint
+RARE_STEP = 5.0  # steps longer than this multiple of the median include a validation or similar
 _FOR = dis.opmap["FOR_ITER"]
 # (part of the step, whether it is outside all hooks, file, line, called function). The part is "torch"
 # for a torch function called outside modules.
