@@ -43,7 +43,7 @@ class WorkerSeeds:
 
 @dataclass
 class Seeds:
-    """The result of `tundish.seed_everything`: DataLoader arguments, and `undo` to restore everything."""
+    """The result of `tundish.seed_everything`: arguments for torch's DataLoader, and `undo`."""
 
     seed: int  # the seed
     deterministic: bool | str  # True, False or "warn"

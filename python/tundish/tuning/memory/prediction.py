@@ -84,7 +84,11 @@ def predict_memory(
 
 
 def measure_peak(job: Job | Step, batch: Any = None, *, steps: int = 3) -> int:
-    """Trains for `steps` steps on the GPU and returns the peak number of allocated bytes."""
+    """Trains for `steps` steps on the GPU and returns the peak number of allocated bytes.
+
+    job    a Job, or a Step with the batch as second argument
+    batch  batch to train on; default: the first batch of the Job
+    """
     step, batch = step_and_batch(job, batch)
     if step.device.type != "cuda":
         raise ArgumentError(
