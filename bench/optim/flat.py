@@ -1,6 +1,6 @@
 """tundish.optim.flatten(): all parameters in one buffer, with torch's fused optimizer and with ours.
 
-Optimizers that work on each tensor separately (LARS, LAMB, NovoGrad, Muon) cannot use one buffer.
+Optimizers that use the norm of each tensor (LARS, LAMB, NovoGrad, Muon) cannot use one buffer.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def signature(batch: Any) -> Any:
     if (parts := parts_of(batch)) is not None:
         return (type(batch), *((key, signature(value)) for key, value in parts.items()))
     if isinstance(batch, _PLAIN):
-        return (type(batch), batch)  # 1 and True are equal
+        return (type(batch), batch)  # includes the type, because 1 == True
     if all(hasattr(batch, name) for name in ("tobytes", "shape", "dtype")):  # a NumPy array
         return (type(batch), tuple(batch.shape), str(batch.dtype), batch.tobytes())
     return _Identity(batch)

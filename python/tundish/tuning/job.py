@@ -24,7 +24,7 @@ from .build_function import locate_function
 from .step import Step
 
 Build = Callable[[], Any]
-MOST_BATCHES = 8  # batches taken from an iterable: enough to see whether shapes vary
+MOST_BATCHES = 8  # how many batches to take from an iterable: enough to see whether shapes vary
 
 
 @dataclass

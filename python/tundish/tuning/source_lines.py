@@ -21,7 +21,7 @@ _NOT_THE_USERS = (
 _PACKAGES = (
     "site-packages",
     "dist-packages",
-)  # below the standard library's folder, but third-party
+)  # folders of third-party packages, which are inside the standard library's folder
 _FORMATTED = re.compile(r'File "(.+?)", line (\d+)')
 
 

@@ -26,7 +26,10 @@ class Mark:
 
 @dataclass
 class MemoryRecording:
-    """Blocks and marks of recorded steps. `bounds` has the begin of each step and the end of the last."""
+    """The blocks and marks of recorded steps.
+
+    `bounds` has the position at which each step begins, and the position at which the last one ends.
+    """
 
     device: str
     blocks: list[Block]

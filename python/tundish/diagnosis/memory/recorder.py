@@ -19,7 +19,7 @@ from .cuda_blocks import CudaTracker
 from .explain import explain
 from .predicted import autocast_type, predict, to_meta_tensors
 
-# parts of a step whose allocations are ignored: the doctor's own work
+# Parts of a step for which no mark is recorded: the doctor's own work.
 _UNMARKED_PARTS = ("own",)
 
 

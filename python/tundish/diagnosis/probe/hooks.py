@@ -25,7 +25,7 @@ from .loaders.worker_spans import WorkerSpans
 from .settings import Settings
 from .watch import Watch
 
-# functions of torch.distributed that wait for other ranks
+# Functions of torch.distributed that wait for other ranks.
 _COLLECTIVES = (
     *("all_reduce", "all_gather", "all_gather_into_tensor", "all_gather_object", "all_to_all"),
     *("barrier", "broadcast", "broadcast_object_list", "gather", "monitored_barrier", "reduce"),
@@ -363,7 +363,7 @@ def _with_origin(original: Any) -> Any:
 
 
 def _remember(iterator: Any, loader: Any) -> None:
-    """Stores the loader on its iterator, weakly if the loader keeps the iterator."""
+    """Stores the loader on its iterator. The reference is weak if the loader itself holds the iterator."""
     keeps = getattr(loader, "persistent_workers", False)
     iterator._tundish_loader = weakref.ref(loader) if keeps else lambda: loader
 

@@ -29,7 +29,7 @@ MODEL_METHODS = {
     "eval",
     "requires_grad_",
 }
-# Prefixes of function names that say nothing about the result: prepare_model, get_train_loader.
+# Verbs at the beginning of function names such as prepare_model and get_train_loader.
 VERBS = {
     "get",
     "make",

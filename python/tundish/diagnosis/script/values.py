@@ -45,7 +45,7 @@ class Values:
 
     @property
     def uses_gpu(self) -> bool:
-        """Whether the script mentions a GPU. Otherwise, no line waits for a GPU."""
+        """Whether the script mentions a GPU. If it does not, no line can wait for a GPU."""
         if self._gpu is None:
             self._gpu = libraries.names_a_gpu(self._script)
         return self._gpu

@@ -1,8 +1,8 @@
 """Computes the figures of a run: the seconds of a typical step, by part, and its ceiling.
 
 The ceiling is the step time without data loading. The time spent waiting for data is a mean, because
-workers deliver batches in bursts: with four workers, three steps may not wait at all, and the fourth
-waits long. All other times are medians, so that a disturbed step does not matter.
+workers deliver batches in bursts. With four workers, for example, three steps may not wait at all, and
+the fourth waits long. All other times are medians, so that a disturbed step does not matter.
 """
 
 from __future__ import annotations

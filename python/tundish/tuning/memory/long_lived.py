@@ -18,7 +18,7 @@ from ..step import Step
 from .live_memory import Block, LiveMemory
 from .training_tensors import find_owners, owned_tensors
 
-_SMALLEST_SHARE = 0.01  # of the peak: smaller idle tensors are not reported
+_SMALLEST_SHARE = 0.01  # idle tensors below this fraction of the peak are not reported
 
 
 @dataclass(frozen=True)

@@ -234,7 +234,7 @@ def _by_small_batches(step: Step, batch: Any, samples: int, reason: str) -> Memo
     """Predicts from two real batches: the bytes of every kind are a + b * samples."""
     small, large = 2, 4
     counted = {n: count_step(_real_copy(step), _repeated(batch, n)) for n in (small, large)}
-    gc.collect()  # frees the copies: an optimizer refers to itself
+    gc.collect()  # frees the copies, because an optimizer is in a reference cycle
     a, b = counted[small], counted[large]
 
     def line(low: int, high: int) -> int:

@@ -212,7 +212,7 @@ def run_candidate(candidate: Candidate, plain: Plain) -> Iterator[Observation]:
 def warm_up_steps(step: Step) -> int:
     """Returns the number of warm-up steps, rounded up to an even number.
 
-    Steps alternate between two points, which detects a step that reads the previous batch.
+    Steps alternate between two inputs, which detects a step that reads the previous batch.
     """
     return WARM_UP_STEPS + WARM_UP_STEPS % 2 if step.capture else 0
 

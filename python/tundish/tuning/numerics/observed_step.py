@@ -23,7 +23,7 @@ Observation = dict[str, torch.Tensor]
 
 @dataclass(frozen=True)
 class Point:
-    """Input of an observed step: a batch and the seed of the random numbers."""
+    """The input of a recorded step: a batch, and the seed of the random numbers."""
 
     batch: Any
     seed: int
@@ -31,7 +31,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Start:
-    """Weights and buffers that a step starts from, by name."""
+    """The weights and buffers that a step starts with, by name."""
 
     parameters: dict[str, torch.Tensor]
     buffers: dict[str, torch.Tensor]

@@ -60,7 +60,7 @@ def _table(report: TuneReport, width: int, color: bool) -> list[str]:
     parts = sections(report)
     shown = [(label, row) for part in parts for label, row in part.rows]
     winner = plan_row(report)
-    for short in (0, 1, 2):  # shorten the rows until they fit
+    for short in (0, 1, 2):  # shortens the rows until they fit
         heads = [*_HEADS]
         heads[2] = heads[2] if short < 2 else "gain"
         cells = [heads, *(_cells(report, label, row, short) for label, row in shown)]

@@ -72,7 +72,7 @@ class BatchSearch:
     stopped: str = ""
 
     def run(self) -> int:
-        """Runs the search and returns the knee."""
+        """Runs the search. Returns the knee, the smallest size whose rate is close to the best."""
         self._double()
         if not self.results:
             self._halve()

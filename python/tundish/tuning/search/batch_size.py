@@ -180,7 +180,7 @@ class InChild:
     ) -> None:
         self._progress = (lambda text: None) if progress is None else progress
         self._tick = getattr(progress, "tick", lambda: None)
-        self.memory_limit: int | None = None  # the default cap, if the user sets none
+        self.memory_limit: int | None = None  # the default limit, for users who set none
         self.device = ""
         self._job_arguments: dict[str, Any] = {
             "source": source,
@@ -214,7 +214,7 @@ class InChild:
         return SizeTiming(reply["step_s"], reply["peak"])
 
     def make(self) -> None:
-        """Builds the job before the first size is tried."""
+        """Builds the job in the child. Called before the first size is tried."""
         self._progress("the job")
         try:
             found = self._ask("describe_step")
@@ -237,7 +237,7 @@ class InChild:
         )
 
 
-# --- runs in the child ---------------------------------------------------------------------------
+# --- functions that run in the child -------------------------------------------------------------
 
 _made: dict[str, Any] = {}  # the step and the example batch of this process
 
@@ -258,10 +258,10 @@ def make_step(source: JobSource, tricks: list[dict[str, Any]], seed: int) -> tup
 
 
 def describe_step(source: JobSource, tricks: list[dict[str, Any]], seed: int) -> dict[str, Any]:
-    """Returns the device name and the memory cap in bytes.
+    """Returns the device name and the default memory limit in bytes.
 
-    On a CPU the cap is half of the free memory, because a machine without memory kills other programs. On a
-    GPU it is None: no cap.
+    On a CPU, the limit is half of the free memory, because a machine that runs out of memory kills other
+    programs. On a GPU, it is None, which means no limit.
     """
     step, _ = make_step(source, tricks, seed)
     device = describe_device(step.device)
@@ -275,7 +275,7 @@ def describe_step(source: JobSource, tricks: list[dict[str, Any]], seed: int) ->
 def measure_size(
     source: JobSource, tricks: list[dict[str, Any]], seed: int, batch: int
 ) -> dict[str, Any]:
-    """Measures one turn: a few warm-up steps, then about half a second of steps."""
+    """Measures one batch size once: a few warm-up steps, then about half a second of steps."""
     step, example = make_step(source, tricks, seed)
     release(step)
     try:
@@ -291,9 +291,9 @@ def measure_size(
 
 
 def out_of_memory(error: BaseException | None) -> str:
-    """Returns the first line of an out-of-memory error, or an empty string.
+    """Returns the first line of an out-of-memory error, or an empty string for other errors.
 
-    Follows the causes of the error, such as a capture or a compilation.
+    Also searches the causes of the error, because a graph capture or a compilation may wrap it.
     """
     while error is not None:
         text = str(error)
@@ -308,7 +308,7 @@ def out_of_memory(error: BaseException | None) -> str:
 def time_step(run: Callable[[], Any], device: torch.device) -> dict[str, Any]:
     for _ in range(5):  # a graph is captured at the fourth step
         run()
-    # In groups of steps: on a busy machine the first estimate of a turn's length is unreliable.
+    # Times groups of steps, because on a busy machine the first estimate of a step is unreliable.
     group = max(1, round(0.1 * TURN_S / max(1e-6, _seconds(run, 3, device))))
     steps, total = 0, 0.0
     while steps < 3 or total < TURN_S:
@@ -329,10 +329,10 @@ def _seconds(run: Callable[[], Any], steps: int, device: torch.device) -> float:
 
 
 def release(step: Step) -> None:
-    """Frees what the last size left behind: graph, gradients, the allocator's cached blocks."""
+    """Frees everything that the last size left behind: graph, gradients, cached blocks of the allocator."""
     step.reset()
     if step.compile_options is not None:
-        torch.compiler.reset()  # otherwise it runs eagerly after eight shapes of one function
+        torch.compiler.reset()  # otherwise, torch.compile gives up after eight shapes
     step.optimizer.zero_grad(set_to_none=True)
     gc.collect()
     if step.device.type == "cuda":
@@ -357,12 +357,12 @@ def resident_bytes() -> int:
 
 
 def resize_batch(batch: Any, samples: int) -> Any:
-    """Returns a batch of `samples` samples, repeated or cut from the example. Keeps the memory layout."""
+    """Returns a batch of `samples` samples. Repeats or cuts the example batch. Keeps the memory layout."""
     count = samples_of(batch)
 
     def resize(tensor: torch.Tensor) -> torch.Tensor:
         if tensor.dim() == 0 or tensor.shape[0] != count:
-            return tensor  # belongs to all samples
+            return tensor  # applies to all samples
         rows = torch.arange(samples, device=tensor.device) % count
         out = tensor.index_select(0, rows)
         if tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last):

@@ -1,8 +1,8 @@
 """The search for the best combination of tricks.
 
 Trying each trick alone and combining the winners gives worse results than what people do by hand. A CUDA
-graph alone may gain nothing, but much in a compiled step. fp16 may win in one memory layout and lose in the
-other. Therefore the search has these phases:
+graph may gain nothing alone, but a lot when the step is compiled. fp16 may win in one memory layout and
+lose in the other. Therefore the search has these phases:
 
     1  the ground, which the next variants build on: a CUDA graph of the whole step, and the fused optimizer
     2  all combinations of precision and memory layout on this ground
@@ -255,13 +255,16 @@ class Search:
                 self.winner = simpler
 
     def _cheap_to_remove(self, trick: Trick) -> bool:
-        """Returns False if removing the trick needs a new compilation although the answer is known."""
+        """Returns False if a step without the trick needs a new compilation, although the answer is known."""
         return not (Compile() in self.winner and trick.name in ("bf16", "fp16", "channels_last"))
 
     # Functions shared by the phases.
 
     def measure(self, variants: Sequence[Variant], phase: str) -> None:
-        """Prepares and times variants together with the baseline and its twin. Adds rows to the report."""
+        """Prepares variants and times them. Adds rows to the report.
+
+        The baseline (the user's unchanged step) and its twin, a second run of it, are timed too.
+        """
         wanted = [variant for variant in dict.fromkeys(variants) if variant]
         for variant in wanted:
             self._start(variant)

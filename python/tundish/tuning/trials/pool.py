@@ -18,7 +18,7 @@ from .trial import SLOWEST_TURN_S, TrialFailed, TrialProcess, ready
 TURN_S = 0.25  # seconds per turn of a GPU-bound step
 LEAST_STEPS, MOST_STEPS = 2, 500
 ROUNDS, HOST_BOUND_ROUNDS = 5, 10
-QUICK_ANSWER_S = 5.0  # limit for answers that need no step
+QUICK_ANSWER_S = 5.0  # time limit for replies that need no training step
 
 
 @dataclass
@@ -68,9 +68,9 @@ class TrialPool:
     ) -> None:
         self._source, self._folder = source, folder
         self._seed, self._steps, self._prepare_s = seed, steps, prepare_s
-        # Number of processes that import torch in advance; 0 on a machine with few cores.
         self._entries: dict[str, _Entry] = {}
         self._on_wait = on_wait
+        # Processes that import torch in advance. There are none on a machine with few cores.
         self._spare = [TrialProcess() for _ in range(min(6, lib.tundish_usable_cpus() // 3))]
         self.rounds = ROUNDS  # rounds for GPU-bound variants
         self.most_preparing = 1

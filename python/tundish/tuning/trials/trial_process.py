@@ -147,7 +147,7 @@ def total_memory(device: torch.device) -> int:
 def answer(trial: Trial, request: dict[str, Any]) -> Any:
     arguments = dict(request)
     do = arguments.pop("do")
-    os.environ.update(arguments.pop("environment", {}))  # before the compiler is imported
+    os.environ.update(arguments.pop("environment", {}))  # must precede importing the compiler
     if do == "call":
         module, _, name = arguments.pop("function").partition(":")
         return getattr(importlib.import_module(module), name)(**arguments)

@@ -44,7 +44,7 @@ class CudnnBenchmark(Trick):
         torch.backends.cudnn.benchmark = True
 
     def undo(self, step: Step) -> None:
-        # The algorithms already chosen stay in use in this process.
+        # Algorithms that cuDNN has already chosen stay in use in this process.
         torch.backends.cudnn.benchmark = step.kept.pop("cudnn_benchmark")
 
     def code(self) -> list[str]:

@@ -48,8 +48,8 @@ class Flags:
     """A snapshot of torch's TF32 flags, under their older and their newer names.
 
     The newer flags are named `fp32_precision`. The value "none" inherits the setting of the enclosing
-    backend. torch refuses to read an older flag that contradicts the newer one; the older flag must
-    then have the opposite value.
+    backend. If an older flag contradicts the newer one, torch refuses to read it. The older flag then
+    has the opposite value.
     """
 
     def __init__(self) -> None:

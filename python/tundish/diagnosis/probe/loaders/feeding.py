@@ -66,9 +66,9 @@ class Feeding:
     def optimizer_stepped(self) -> bool:
         """Assigns an optimizer step to the loader of the last batch.
 
-        Returns whether the script has recreated the loader, for example for a new epoch. A loader
-        counts as recreated if it feeds a step for the first time, at the same line and with the same
-        dataset class as the previous loader.
+        Returns whether the script has recreated the loader, for example for a new epoch. This is the
+        case if the loader feeds a step for the first time, but its line and dataset class are the same
+        as for the previous loader.
         """
         if self._last is None:
             return False
