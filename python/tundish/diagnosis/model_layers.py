@@ -92,7 +92,7 @@ def layers(
         raise ArgumentError(f"steps={steps}: at least one step is needed")
 
     def step() -> None:
-        torch.clear_autocast_cache()  # a training loop also enters autocast anew in every step
+        torch.clear_autocast_cache()  # a training loop also enters autocast again in every step
         _scalar((loss_fn or _sum)(_call(model, batch))).backward()
         for parameter in model.parameters():
             parameter.grad = None

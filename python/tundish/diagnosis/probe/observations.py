@@ -144,7 +144,7 @@ class Observations:
         ]
 
     def _lacks_gradients(self, name: str, module: Any) -> bool:
-        """Returns whether the module has parameters of its own, none of which has had a gradient."""
+        """Returns whether the module has its own parameters, but no gradient for any of them so far."""
         own = [n for n, p in module.named_parameters(recurse=False) if p.requires_grad]
         prefix = f"{name}." if name else ""
         return bool(own) and all(self._without.get(f"{prefix}{n}", False) for n in own)

@@ -108,7 +108,7 @@ class Script:
     def calls_named(self, name: str) -> list[ast.Call]:
         """Returns the calls `name(...)` and `a.b.name(...)`.
 
-        Most of them call a function with this name in the script.
+        Most of these calls run a function that the script defines under this name.
         """
         return self._by_last_name.get(name, []) if name else []
 

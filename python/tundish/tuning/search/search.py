@@ -261,10 +261,7 @@ class Search:
     # Functions shared by the phases.
 
     def measure(self, variants: Sequence[Variant], phase: str) -> None:
-        """Prepares variants and times them. Adds rows to the report.
-
-        The baseline (the user's unchanged step) and its twin, a second run of it, are timed too.
-        """
+        """Prepares variants and times them together with the user's unchanged step. Adds report rows."""
         wanted = [variant for variant in dict.fromkeys(variants) if variant]
         for variant in wanted:
             self._start(variant)

@@ -231,7 +231,7 @@ def _makes_batches(dataset: Any) -> bool:
 
 
 def _codes(dataset: Any) -> set[Any]:
-    """Returns the code objects of __getitem__ and __iter__, including those of nested datasets."""
+    """Returns the code objects of __getitem__ and __iter__ of a dataset and its nested datasets."""
     codes = set()
     pending = [dataset]
     for dataset in pending:
