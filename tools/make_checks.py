@@ -1,6 +1,7 @@
 """Generates the lists of checks in docs/check.md: .venv/bin/python tools/make_checks.py
 
-Replaces everything below MARK. tests/docs/test_checks_page.py compares the page with page().
+Replaces everything below MARK in the page. tests/docs/test_checks_page.py compares the page with the
+result of page().
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Detects hybrid models with more blocks in fine stages than in coarse ones (TRT-ViT)."""
+"""Detects hybrid vision models with more blocks at fine than at coarse resolution (TRT-ViT)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Detects validation forward passes that build a graph for backward."""
+"""Detects forward passes in a validation that build an autograd graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Detects eval() in the epoch loop without any train()."""
+"""Detects eval() in the epoch loop if no train() restores the training mode."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _loop_with_one_model(script: Script, call: ast.Call, model: ast.expr) -> ast
 
 
 def _is_last(script: Script, call: ast.Call, epochs: ast.AST) -> bool:
-    """Returns whether the loop ends after `call`: by break or return, or in its last pass."""
+    """Returns whether the loop ends after `call`, by break or return, or because it is the last pass."""
     below: ast.AST = call
     leaves: tuple[type[ast.stmt], ...] = (ast.Return, ast.Raise, ast.Break)
     for ancestor in script.ancestors(call):
