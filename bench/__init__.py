@@ -1,1 +1,4 @@
-"""Benchmarks: one folder per question, one file per contestant. Run: `python -m bench.load.run`."""
+"""Benchmarks. Each folder answers one question, with one file per contestant.
+
+Run a benchmark with `python -m bench.load.run`.
+"""

@@ -1,4 +1,4 @@
-"""Trains with torch's DataLoader and one changed line; resumes where it was killed.
+"""Trains with torch's DataLoader and one changed line. Resumes where it was killed.
 
 python examples/drop_in_plain.py photos/ checkpoint.pt
 """

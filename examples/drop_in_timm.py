@@ -1,4 +1,4 @@
-"""Trains with timm's create_dataset and create_loader; one line changed.
+"""Trains with timm's create_dataset and create_loader, with one changed line.
 
 python examples/drop_in_timm.py photos/ checkpoint.pt
 """

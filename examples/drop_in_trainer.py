@@ -24,7 +24,7 @@ loader = tundish.accelerate(DataLoader(photos.with_transform(transform), 8, shuf
 
 
 class SavePlace(hf.TrainerCallback, hf.trainer_callback.ExportableState):
-    def state(self):  # saved in every checkpoint
+    def state(self):  # the Trainer saves this in every checkpoint
         return {"place": loader.state_dict()}
 
     def on_train_begin(self, args, state, *_, **__):

@@ -1,4 +1,4 @@
-"""Measures exact accuracy on several ranks: every image counts once, whatever their number.
+"""Measures the exact accuracy on several ranks: every image counts once, for any number of ranks.
 
 torchrun --nproc-per-node 2 examples/evaluate_ddp.py val.tnd checkpoint.pt
 """
@@ -20,9 +20,9 @@ model = nn.Sequential(*layers, nn.Linear(32, len(loader.classes)))
 state = torch.load(checkpoint)["model"]
 model.load_state_dict({name.removeprefix("module."): value for name, value in state.items()})
 
-sums = torch.zeros(2)  # correct predictions, images
+sums = torch.zeros(2)  # number of correct predictions, number of images
 with torch.no_grad():
-    for images, labels in loader:  # the same number of batches on every rank; the last may be empty
+    for images, labels in loader:  # all ranks get equally many batches; the last may be empty
         sums += torch.tensor([(model(images).argmax(1) == labels).sum(), len(labels)])
 distributed.all_reduce(sums)
 if loader.rank == 0:

@@ -1,4 +1,4 @@
-"""Trains with Accelerate. The loader needs no prepare(); it detects its rank and is saved as usual.
+"""Trains with Accelerate. The loader detects its rank, so it does not need accelerator.prepare().
 
 accelerate launch examples/train_accelerate.py train.tnd checkpoint/
 """
@@ -14,7 +14,7 @@ from torch import nn
 from tundish import transforms as T
 
 pack, checkpoint = sys.argv[1:]
-accelerator = Accelerator()  # before the loader, because it starts torch.distributed
+accelerator = Accelerator()  # must precede the loader, because it starts torch.distributed
 augment = [T.RandomResizedCrop(32), T.RandomHorizontalFlip(), T.Normalize()]
 loader = tundish.Loader(pack, batch_size=8, shuffle=True, transforms=augment)
 

@@ -1,4 +1,4 @@
-"""Trains with Lightning: a DataModule, and a Trainer that resumes in mid-epoch.
+"""Trains with Lightning: a DataModule, and a Trainer that resumes in the middle of an epoch.
 
 python examples/train_lightning.py train.tnd checkpoints/
 """

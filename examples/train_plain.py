@@ -1,4 +1,4 @@
-"""Trains in a plain loop that resumes where it was killed.
+"""Trains in a plain training loop that resumes where it was killed.
 
 tundish pack photos/ -o train.tnd
 python examples/train_plain.py train.tnd checkpoint.pt

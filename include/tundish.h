@@ -2,8 +2,8 @@
  *
  * No exception leaves the library. A failed call reports the failure in its result. For the thread
  * that made the call, tundish_last_error() then describes the error, its place, cause and fix.
- * Objects may be used from any thread; start and next of one loader by one thread at a time. Never
- * free an object that another thread still uses. Strings are UTF-8, paths are bytes.
+ * Any thread may use an object, but only one thread at a time may call start or next of a loader.
+ * Never free an object that another thread still uses. Strings are UTF-8; paths are bytes.
  * The library prints nothing. Loading it starts no thread.
  */
 #ifndef TUNDISH_H
@@ -50,7 +50,7 @@ typedef struct tundish_source tundish_source;
 TUNDISH_API tundish_source* tundish_source_open(const char* path);
 /* Concatenates sources with equal fields and classes; keeps them open. NULL on error. */
 TUNDISH_API tundish_source* tundish_source_join(tundish_source** sources, uint64_t count);
-/* Copies a pack into an open file of the caller; messages call it `path`. NULL on error. */
+/* Copies a pack into an open file of the caller. Messages refer to it as `path`. NULL on error. */
 TUNDISH_API tundish_source* tundish_source_open_copy(const char* path, int32_t descriptor);
 /* The same samples, cached on a local disk in at most `limit` bytes. NULL on error. */
 TUNDISH_API tundish_source* tundish_source_cache(tundish_source* source, const char* folder,
@@ -137,9 +137,9 @@ typedef struct tundish_batch tundish_batch;
  * Keeps the source open. NULL on error. */
 TUNDISH_API tundish_loader* tundish_loader_new(const tundish_source* source, const char* options,
                                                const tundish_loader_lists* lists);
-/* Ends the threads; a next() in another thread fails. Returns within a second, whatever the threads
- * are doing. Returns the number of threads that did not stop and were abandoned with all that they
- * use. tundish_last_error() then lists what they are doing. Statistics stay readable. */
+/* Stops the threads; a next() in another thread fails. Returns within a second. Returns the number
+ * of threads that did not stop and were abandoned with everything they use; tundish_last_error()
+ * then lists what they are doing. Statistics stay readable. */
 TUNDISH_API uint32_t tundish_loader_end(tundish_loader* loader);
 /* Ends the loader first if necessary. No other call may be running or follow. */
 TUNDISH_API void tundish_loader_free(tundish_loader* loader);
@@ -149,8 +149,8 @@ TUNDISH_API int32_t tundish_loader_start(tundish_loader* loader, uint64_t epoch,
 
 /* Lends memory of the caller, aligned to 64 bytes. A batch that fits may be made in it
  * (tundish_tensor_info.lent is then 1); other batches use memory of the library. The memory must
- * stay valid until that batch was delivered, or until tundish_loader_end() has returned 0. A
- * framework that tracks its readers can thus own the memory of batches. */
+ * stay valid until that batch was delivered, or until tundish_loader_end() has returned 0. So a
+ * framework that tracks the readers of its memory can own the memory of batches. */
 TUNDISH_API int32_t tundish_loader_lend(tundish_loader* loader, void* memory, uint64_t bytes);
 
 /* Waits at most timeout_ms. */

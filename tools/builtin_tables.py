@@ -1,4 +1,4 @@
-"""Prints the codec tables of a pack as the C++ include src/codec/lanes/builtin_tables.inc.
+"""Prints the codec tables of a pack as C++ code, for src/codec/lanes/builtin_tables.inc.
 
 tundish pack photos/ -o photos.tnd --lanes-tables train
 python tools/builtin_tables.py photos.tnd > src/codec/lanes/builtin_tables.inc

@@ -1,9 +1,9 @@
-"""Makes the pictures of docs/reference.md: .venv/bin/python tools/make_pictures.py
+"""Draws the pictures of docs/reference.md: .venv/bin/python tools/make_pictures.py
 
-Writes one file per transform to docs/pictures/. A picture starts with docs/pictures/photo.png
-(drawn for this project), followed by results of T.apply. A transform that is not in EXAMPLES is
-shown with its defaults, and with p=1 if it has a p.
-tests/docs/test_pictures.py compares the files with what this tool makes.
+Writes one file per transform to docs/pictures/. A picture shows docs/pictures/photo.png, which was
+drawn for this project, followed by results of T.apply. A transform that is not in EXAMPLES is shown
+with its defaults, and with p=1 if it has an argument p. tests/docs/test_pictures.py compares the files
+with the output of this tool.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from tundish import transforms as T
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 PHOTO = "photo.png"
-DRAWS = 3  # epochs 0, 1 and 2 of a loader with seed 0
+DRAWS = 3  # number of results: epochs 0, 1 and 2 of a loader with seed 0
 GAP = 6  # pixels between pictures
 
-# These transforms change numbers, and their pictures would look identical.
+# Transforms without a picture, because they only change the scale or type of numbers.
 WITHOUT_PICTURE = {"Normalize", "ToDtype"}
 
-# Used if the defaults show little, or if an argument is required.
+# Arguments for transforms whose defaults show little or that have a required argument.
 EXAMPLES = {
     "RandomResizedCrop": "T.RandomResizedCrop(108)",
     "Resize": "T.Resize(54)",
@@ -62,13 +62,13 @@ EXAMPLES = {
     "TrimBorder": "T.TrimBorder(12)",
 }
 
-# timm's version erases elements, so it follows ToDtype.
+# Transforms that must follow ToDtype. timm's RandomErasing erases elements of the float tensor.
 AFTER_TO_DTYPE = {"TimmRandomErasing"}
 
-# The first crops replace the draws.
+# Transforms that return several crops. The picture shows the first ones instead of several epochs.
 CROPS = {"FiveCrop", "TenCrop"}
 
-# These transforms work on batches: the photo is mixed with an upside-down copy.
+# Transforms that work on batches. They mix the photo with an upside-down copy.
 MIXES = {"MixUp", "CutMix", "TimmMixup"}
 
 
@@ -79,7 +79,7 @@ def names() -> list[str]:
 
 
 def example(name: str) -> str:
-    """Returns the transform as a user writes it, for the picture and its caption."""
+    """Returns the transform as users write it, for the picture and its caption."""
     if name in EXAMPLES or getattr(T, name).example:
         return EXAMPLES.get(name) or str(getattr(T, name).example)
     arguments = fields(getattr(T, name))
@@ -93,7 +93,7 @@ def example(name: str) -> str:
 
 
 def draw(name: str, photo: Any, epoch: int) -> Any:
-    """Returns levels, (height, width, 3)."""
+    """Returns the transformed photo as levels of shape (height, width, 3)."""
     transform = eval(example(name), {"T": T})
     if name in MIXES:
         return draw_mixed(transform, photo, epoch)
@@ -119,7 +119,7 @@ def draw_mixed(transform: T.Transform, photo: Any, epoch: int) -> Any:
 
 
 def picture(name: str) -> Any:
-    """Returns the photo and the draws side by side; a single draw if all are equal."""
+    """Returns the photo and the results side by side. Shows a single result if all are equal."""
     photo = np.asarray(Image.open(FOLDER / PHOTO).convert("RGB"))
     draws = [draw(name, photo, epoch) for epoch in range(DRAWS)]
     if all(np.array_equal(one, draws[0]) for one in draws):
@@ -136,7 +136,7 @@ def picture(name: str) -> Any:
 
 
 def coded(name: str) -> bytes:
-    """Returns the encoded file. This quality keeps the whole set small."""
+    """Returns the encoded file. The quality is chosen to keep all files together small."""
     file = io.BytesIO()
     Image.fromarray(picture(name)).save(file, "JPEG", quality=82, subsampling=0, optimize=True)
     return file.getvalue()

@@ -1,8 +1,8 @@
 """Draws the chart of README.md: PYTHONPATH=. .venv/bin/python tools/make_readme_chart.py
 
-Shows the rows of bench/results/load.json for one core. Omits our own variants that change the task,
-and rivals that are slower than all others. tests/docs/test_readme.py compares the file with the
-output of this tool.
+Shows the rows in bench/results/load.json for one core. Omits variants of tundish that do another task,
+and the slowest other libraries. tests/docs/test_readme.py compares the file with the output of this
+tool.
 """
 
 from __future__ import annotations

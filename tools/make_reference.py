@@ -1,9 +1,9 @@
 """Generates docs/reference.md: .venv/bin/python tools/make_reference.py > docs/reference.md
 
-reference_modules.py has the sections on the modules beside `tundish`, reference_text.py the
-Markdown. tests/docs/test_reference.py compares the page with the output of this tool. Everything
-that the tool takes from the package goes through sources(), so that moving a module changes one
-function.
+reference_modules.py writes the sections on tundish.optim, tundish.tuning and tundish.diagnosis.
+reference_text.py formats Markdown. sources() is the only function that accesses the package, so that
+only this function changes if a module moves. tests/docs/test_reference.py compares the page with the
+output of this tool.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from reference_text import documentation, methods, shown, signature, table
 from wrapped import wrapped_page
 
 ROOT = Path(__file__).resolve().parents[1]
-PROGRAM = ROOT / ".venv" / "bin" / "tundish"  # with its Python beside it, which some verbs need
+PROGRAM = ROOT / ".venv" / "bin" / "tundish"  # some commands need the Python beside it
 
 VERBS = (
     "doctor",
@@ -72,7 +72,7 @@ pages of `docs/` show how to use it, task by task.
 
 
 def sources() -> dict[str, Any]:
-    """Returns the raw material of the page, taken from the package."""
+    """Returns everything that the page needs from the package."""
     import tundish
     from tundish import transforms
     from tundish._c.library import lib
@@ -141,7 +141,7 @@ def transform(one: dict[str, Any], owner: Any) -> str:
 
 
 def functions(owner: Any) -> str:
-    """Returns everything public of tundish.transforms that is not a transform."""
+    """Returns the section on the public functions of tundish.transforms."""
     parts = []
     for name in owner.__all__:
         member = getattr(owner, name)
@@ -167,7 +167,7 @@ def transforms(found: dict[str, Any]) -> str:
 
 
 def accelerate(package: Any) -> str:
-    """Returns the section on the drop-in; docs/migrate-from-dataloader.md shows its use."""
+    """Returns the section on tundish.accelerate. docs/migrate-from-dataloader.md shows its use."""
     function = package.accelerate
     line = signature("tundish.accelerate", function)
     about = "[migrate-from-dataloader.md](migrate-from-dataloader.md#change-one-line) shows how to use it."
@@ -175,7 +175,7 @@ def accelerate(package: Any) -> str:
 
 
 def tuning(package: Any) -> str:
-    """Returns the section on faster training steps; docs/tune.md shows their use."""
+    """Returns the section on tundish.tune and plans. docs/tune.md shows their use."""
     parts = [
         "## Tuning\n\n[tune.md](tune.md) and [resume.md](resume.md#seed-everything) show how to use it.\n"
     ]
@@ -188,7 +188,7 @@ def tuning(package: Any) -> str:
 
 
 def launching(package: Any) -> str:
-    """Returns the section on one process per GPU; docs/launch.md shows its use."""
+    """Returns the section on starting one process per GPU. docs/launch.md shows its use."""
     function = package.replace_data_parallel
     line = signature("tundish.replace_data_parallel", function)
     about = "[launch.md](launch.md) shows how to use it, and `tundish run`."
@@ -197,14 +197,14 @@ def launching(package: Any) -> str:
 
 
 def checking(package: Any) -> str:
-    """Returns the section on the checks of scripts; docs/check.md shows their use."""
+    """Returns the section on tundish.check. docs/check.md shows its use."""
     line = signature("tundish.check", package.check)
     about = "[check.md](check.md) shows how to use it, and `tundish check`."
     return f"## Checking\n\n{about}\n\n### check\n\n`{line}`\n\n{documentation(package.check)}\n"
 
 
 def diagnosing(package: Any) -> str:
-    """Returns the section on the doctor; docs/doctor.md shows its use."""
+    """Returns the section on tundish.doctor. docs/doctor.md shows its use."""
     line = signature("tundish.doctor", package.doctor)
     about = "[doctor.md](doctor.md) shows how to use it, and `tundish doctor`."
     text = (
@@ -216,7 +216,7 @@ def diagnosing(package: Any) -> str:
 
 
 def plan_operations() -> str:
-    """Returns the header's comment on each operation, under the operation's name in plans."""
+    """Returns the comment on each operation in the C++ header, by the name that plans use."""
     header = (ROOT / "src/augment/pixels/pixel_step.h").read_text()
     listed = re.search(r"enum class PixelOp[^{]*\{(.*?)\n\};", header, re.S)
     named = re.search(r"words\(PixelOp\) \{\s*return \{(.*?)\};", header, re.S)

@@ -1,7 +1,8 @@
-"""Builds the sdist and the wheel of this checkout: python tools/make_wheel.py FOLDER
+"""Builds the sdist and the wheel from this checkout: python tools/make_wheel.py FOLDER
 
 scikit-build-core builds both (pyproject.toml, cmake/wheel.cmake) from the output of ./dev build.
-auditwheel verifies that the wheel runs where its tag promises. This tool checks the contents.
+auditwheel verifies that the wheel runs on all systems that its tag promises. This tool checks the
+contents of the wheel.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from elftools.elf.elffile import ELFFile
 
 ROOT = Path(__file__).resolve().parent.parent
 PLATFORM = "manylinux_2_35_x86_64"
-# A manylinux system also has libstdc++, but possibly older than the compiler's.
+# manylinux systems also have libstdc++, but it may be older than the compiler's libstdc++.
 NEEDED = {"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "libpthread.so.0", "libdl.so.2"}
 NEEDED |= {"librt.so.1"}
 LINKED = [
@@ -38,7 +39,7 @@ LINKED += ["fmt", "nlohmann-json", "CLI11", "xxhash", "libstdc++", "libgcc"]
 
 def run(*words: object) -> None:
     env = dict(os.environ, PATH=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    if "SOURCE_DATE_EPOCH" not in env:  # reproducible: the same commit gives the same bytes
+    if "SOURCE_DATE_EPOCH" not in env:  # so that the same commit gives the same bytes
         git = ["git", "-C", str(ROOT), "log", "-1", "--format=%ct"]
         env["SOURCE_DATE_EPOCH"] = subprocess.run(
             git, check=True, capture_output=True, text=True
@@ -47,7 +48,7 @@ def run(*words: object) -> None:
 
 
 def problems_of_binary(name: str, data: bytes) -> list[str]:
-    """Returns what keeps a library or program from running on systems of the tag."""
+    """Returns the reasons why a library or program may not run on all systems that the tag promises."""
     elf, found = ELFFile(io.BytesIO(data)), []
     dynamic = elf.get_section_by_name(".dynamic")
     assert isinstance(dynamic, DynamicSection), name
@@ -60,7 +61,7 @@ def problems_of_binary(name: str, data: bytes) -> list[str]:
 
 
 def problems(wheel: zipfile.ZipFile) -> list[str]:
-    """Returns the defects of a wheel as text; empty if there are none."""
+    """Returns descriptions of the defects in a wheel. Empty if there are none."""
     names = set(wheel.namelist())
     info = next(name.split("/")[0] for name in names if name.endswith(".dist-info/WHEEL"))
     data = info.replace(".dist-info", ".data")

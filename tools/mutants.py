@@ -1,4 +1,4 @@
-"""Small faults for C++: finds operators and constants in a source, and their replacements."""
+"""Creates mutants: small faults in C++ code, each with one operator or constant replaced."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ OPERATORS = {
 WORDS = {"true": "false", "false": "true", "std::min": "std::max", "std::max": "std::min"}
 WORDS |= {"++": "--", "--": "++", "!": ""}
 
-# clang-format puts blanks around binary operators, but not around those in types and templates.
+# clang-format puts spaces around binary operators, but not around such characters in types and
+# templates.
 BINARY = re.compile(r"(?<=\s)(?:" + "|".join(map(re.escape, OPERATORS)) + r")(?=\s)")
 WORD = re.compile(r"\b(?:true|false)\b|std::m(?:in|ax)(?=[(<])|\+\+|--|!(?=[\w(])")
 NUMBER = re.compile(r"(?<![\w.'])(?:0x[\da-fA-F']+|\d[\d']*)(?=[uUlL]{0,3}(?![\w.']))")
@@ -42,16 +43,16 @@ HIDDEN = re.compile(
     r"//[^\n]*|/\*.*?\*/"  # comments
     r'|R"(\w*)\(.*?\)\1"|"(?:[^"\\\n]|\\.)*"|(?<!\w)\'(?:[^\'\\\n]|\\.)*\''  # strings
     r"|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*"  # the preprocessor
-    r"|\bstatic_assert\([^;]*;",  # checked by the compiler
+    r"|\bstatic_assert\([^;]*;",  # static assertions, which the compiler checks
     re.DOTALL | re.MULTILINE,
 )
 
 
 @dataclass(frozen=True)
 class Mutant:
-    file: str  # relative to the root
+    file: str  # path relative to the root
     line: int
-    column: int  # both counted from 1
+    column: int  # line and column are counted from 1
     before: str
     after: str
 
@@ -69,7 +70,7 @@ class Mutant:
 
 
 def only_code(text: str) -> str:
-    """Returns the text with comments, strings, preprocessor lines and static_assert blanked."""
+    """Replaces comments, strings, preprocessor lines and static assertions by spaces."""
     return HIDDEN.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
 
 
@@ -80,7 +81,7 @@ def other_number(text: str, choose: random.Random) -> str:
 
 
 def mutants_of(text: str, file: str, choose: random.Random) -> list[Mutant]:
-    """Returns one mutant per operator and whole number in the code of a source."""
+    """Returns one mutant for each operator and each integer in the code of a source file."""
     found = []
     for number, line in enumerate(only_code(text).split("\n"), 1):
         for kind, after in (

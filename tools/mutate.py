@@ -5,11 +5,10 @@
     .venv/bin/python tools/mutate.py --under src/loader/state --under src/base/fields
                                                      only sources whose path starts like this
 
-A copy of the tree is built without CUDA. Each mutant is built there and judged by unit_tests, then
-by the tests of its folder, then by all of pytest; the first failure kills the mutant. A mutant that
-does not compile, or that compiles to the same programs, is replaced by another.
-build/mutants/SEED.json records each result. A survivor needs a test that kills it, or a reason why
-no test can.
+Each mutant is built, without CUDA, in a copy of the tree. Then unit_tests runs, then the tests of the
+mutant's folder, then all of pytest. The first failure kills the mutant. A mutant that does not compile,
+or that compiles to the same programs, is replaced by another one. build/mutants/SEED.json records each
+result. A mutant that survives needs a new test that kills it, or a reason why no test can.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ from typing import Any
 from mutants import Mutant, chosen
 
 ROOT = Path(__file__).resolve().parent.parent
-# Files, because in Ninja the library's target `tundish` shares its name with the program.
+# These are files, because in Ninja the library's target `tundish` has the same name as the program.
 PRODUCTS = ("unit_tests", "libtundish.so", "tundish")
-# Sources that only tests use.
+# Sources that only the tests use.
 FOR_TESTS = re.compile(
     r"_test\.cpp$|/testing\.h$|/test_\w+\.(?:cpp|h)$|/(?:jpeg|tar)_maker\.(?:cpp|h)$"
     r"|/memory_(?:source|stream)\.h$|/temporary_folder\.h$"
 )
-# Quick tests that are likely to fail after a change in a folder of src/.
+# For each folder of src/: quick tests that are likely to fail after a change.
 RELEVANT = {
     "augment": ["transforms_pillow", "values", "replay"],
     "base": [
@@ -119,11 +118,11 @@ class Scratch:
         self.root = root
         self.build = root / "build" / "release"
         self.python = root / ".venv" / "bin" / "python"
-        # As in ./dev: objects compiled in another folder hit the cache.
+        # As in ./dev, so that objects compiled in another folder are found in the cache.
         self.env = os.environ | {"CCACHE_BASEDIR": str(root), "CCACHE_NOHASHDIR": "1"}
 
     def fill(self) -> None:
-        """Copies only changed files, so that Ninja builds no others."""
+        """Copies the tree. Copies only changed files, so that Ninja rebuilds no others."""
         line = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         names = subprocess.run(line, cwd=ROOT, check=True, capture_output=True, text=True).stdout
         for name in names.split("\0"):
@@ -137,7 +136,7 @@ class Scratch:
         self._make_python()
 
     def _make_python(self) -> None:
-        """Provides the packages of this environment, and `tundish` from the copy."""
+        """Creates an environment with the packages of this one, but with `tundish` from the copy."""
         if not self.python.exists():
             line = [sys.executable, "-m", "venv", "--without-pip", self.root / ".venv"]
             subprocess.run(line, check=True)
@@ -155,7 +154,7 @@ class Scratch:
             program.symlink_to(self.build / "tundish")
 
     def run(self, *line: Any, limit_s: float, **more: str) -> tuple[int | None, str]:
-        """Returns the exit status (None after `limit_s`) and the printed text."""
+        """Runs a command. Returns its exit status (None after `limit_s` seconds) and its output."""
         try:
             done = subprocess.run(
                 list(map(str, line)),
@@ -170,7 +169,7 @@ class Scratch:
         return done.returncode, done.stdout.decode(errors="replace")
 
     def compile(self, *targets: str, jobs: int) -> str | None:
-        """Returns a digest of the products; None if they do not compile."""
+        """Compiles the targets. Returns a digest of the products, or None if they do not compile."""
         if not (self.build / "build.ninja").exists():
             code, text = self.run("cmake", "--preset", "release", "-DTUNDISH_CUDA=OFF", limit_s=600)
             if code != 0:
@@ -186,7 +185,7 @@ class Scratch:
         return digest.hexdigest()
 
     def sources(self) -> list[str]:
-        """Returns the sources of the engine that the products contain and this machine can run."""
+        """Returns the engine's sources that are in the products and that this machine can run."""
         _, text = self.run("ninja", "-C", self.build, "-t", "deps", limit_s=60)
         inside = set(re.findall(rf"(?:{self.root}|\.\./\.\.)/(src/[\w/]+\.(?:cpp|h))\b", text))
         has_avx512 = "avx512_vbmi2" in Path("/proc/cpuinfo").read_text()
@@ -207,7 +206,7 @@ def failed_test(text: str) -> str:
 
 
 def judge(scratch: Scratch, mutant: Mutant, seed: int) -> str:
-    """Returns the test that killed the mutant; empty if the mutant survived."""
+    """Returns the name of the test that killed the mutant, or "" if the mutant survived."""
     unit = [scratch.build / "unit_tests", "--abort-after=1", "--no-intro"]
     code, text = scratch.run(*unit, limit_s=600, TUNDISH_TEST_SEED=str(seed))
     if code is None:
@@ -219,9 +218,9 @@ def judge(scratch: Scratch, mutant: Mutant, seed: int) -> str:
 
 
 def killed_by_pytest(scratch: Scratch, files: list[str]) -> str:
-    """Returns the first test that fails twice, of these files or of all tests.
+    """Returns the first test that fails twice in a row, among the tests in `files`, or among all tests.
 
-    Deselects a test that fails only once.
+    A test that fails only once is excluded from then on.
     """
     line = [scratch.python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
     once: list[str] = []
@@ -239,7 +238,7 @@ def killed_by_pytest(scratch: Scratch, files: list[str]) -> str:
 
 
 class Record:
-    """The results of all mutants, in a file that is rewritten atomically after each mutant."""
+    """The results of all mutants. They are written to a file atomically after each mutant."""
 
     def __init__(self, path: Path, head: dict[str, Any]) -> None:
         self.path = path

@@ -1,6 +1,6 @@
-"""The sections of docs/reference.md on the modules tundish.optim, tundish.tuning and tundish.diagnosis.
+"""Writes the sections of docs/reference.md on tundish.optim, tundish.tuning and tundish.diagnosis.
 
-make_reference.py puts sections() into the page.
+make_reference.py inserts the result of sections() into the page.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ TRICKS = """A plan file and `tundish tune` use these names. [tricks.md](tricks.m
 says when `tundish.tune` tries it."""
 DIAGNOSIS = """[doctor.md](doctor.md) and [check.md](check.md) show how to use them."""
 
-# Dataclasses that users construct; functions return the other ones.
+# Dataclasses that users construct. All other dataclasses are results of functions.
 MADE_BY_USERS = ("Job", "Trick")
-# Methods that only the package or a framework calls.
+# Methods that only this package or a framework calls, so they are not documented.
 INTERNAL = ("setup", "on_train_start", "loss_of", "train_on", "add_gradients", "update")
 
 
@@ -53,7 +53,7 @@ def optim() -> str:
 
 
 def optimizer_base(module: Any) -> tuple[type, type]:
-    """Returns the base class of the optimizers, and the dataclass of their shared options."""
+    """Returns the base class of the optimizers, and the dataclass with their shared options."""
     base = next(kind for kind in module.SGD.__mro__ if kind.__name__ == "EngineOptimizer")
     return base, importlib.import_module("tundish.optim._binding.step_options").Options
 
@@ -93,7 +93,7 @@ def diagnosis() -> str:
 
 
 def entry(module: str, name: str) -> str:
-    """Documents a function by its signature, and a class also by its fields and members."""
+    """Documents a function or a class with its signature. For a class, adds its fields and members."""
     one = getattr(importlib.import_module(module), name)
     parts = [f"### {name}", f"`{call(module, name, one)}`", documentation(one)]
     if inspect.isclass(one):
@@ -105,14 +105,14 @@ def entry(module: str, name: str) -> str:
 
 
 def call(module: str, name: str, one: Any) -> str:
-    """Formats a call as users write it. For results of functions, returns only the class name."""
+    """Formats a call as users write it. For a class that functions return, returns only its name."""
     if not inspect.isclass(one) or not is_result(one):
         return signature(f"{module}.{name}", one)
     return f"{module}.{name}"
 
 
 def is_result(kind: type) -> bool:
-    """Whether users receive the class from functions but never construct it, as with an enum."""
+    """Returns whether users never construct the class, because functions return it or it is an enum."""
     made = kind.__name__ in MADE_BY_USERS or not is_dataclass(kind)
     return not made or issubclass(kind, Enum) or kind.__name__ == "FlatParameters"
 
@@ -127,7 +127,7 @@ def member(owner: type, name: str) -> str:
 
 
 def field_table(kind: type) -> str:
-    """Tabulates the public fields of a dataclass with their comments; empty without comments."""
+    """Returns a table of a dataclass's public fields with their comments, or "" without comments."""
     if not is_dataclass(kind):
         return ""
     said = comments(kind)
@@ -140,7 +140,7 @@ def field_table(kind: type) -> str:
 
 
 def comments(kind: type) -> dict[str, str]:
-    """Returns the comment of each field: on its lines, or alone on the line above it."""
+    """Returns the comment of each field, which is on the field's lines or on the line above it."""
     source = textwrap.dedent(inspect.getsource(kind))
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     found = {

@@ -1,4 +1,4 @@
-"""Markdown for docs/reference.md: tables, docstrings, signatures, members of a class."""
+"""Formats Markdown for docs/reference.md: tables, docstrings, signatures, members of a class."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def documentation(thing: Any) -> str:
 
 
 def signature(name: str, function: Any) -> str:
-    """Formats a signature without types, which the table and the text explain."""
+    """Formats a signature without types, which the text and the tables explain."""
     taken = inspect.signature(function).parameters.values()
     plain = [
         one.replace(annotation=inspect.Parameter.empty, default=_Shown.of(one.default))
@@ -71,12 +71,12 @@ class _Shown(str):
         )
 
 
-# Special methods, as users write them.
+# How users write calls of special methods.
 SPECIAL = {"__len__": "len({})", "__getitem__": "{}[i]"}
 
 
 def members(owner: Any) -> list[tuple[str, Any]]:
-    """Returns public methods and properties in source order."""
+    """Returns the documented public methods and properties of a class in source order."""
     return [
         (n, m)
         for n, m in vars(owner).items()
@@ -85,7 +85,7 @@ def members(owner: Any) -> list[tuple[str, Any]]:
 
 
 def documented(member: Any) -> bool:
-    """Whether a member is a method or property with a docstring; other values are skipped."""
+    """Returns whether a member is a method or property with a docstring."""
     if not inspect.isfunction(member) and not isinstance(member, property | cached_property):
         return False
     return bool(getattr(member, "func", member).__doc__)
@@ -102,6 +102,6 @@ def methods(owner: Any, without: Collection[str] = ()) -> str:
         elif inspect.isfunction(member):
             parts.append(f"**`{signature(name, member)}`**\n\n{documentation(member)}\n")
         else:
-            whole = getattr(member, "func", member)  # for a cached property
+            whole = getattr(member, "func", member)  # a cached property has the attribute "func"
             parts.append(f"**`{name}`** (attribute)\n\n{documentation(whole)}\n")
     return "\n".join(parts)

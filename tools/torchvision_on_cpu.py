@@ -1,11 +1,11 @@
-"""Lets a torchvision built for CUDA load beside a torch built without CUDA.
+"""Makes a torchvision that was built for CUDA work with a torch that was built without CUDA.
 
-pip has one torchvision per version. Its two libraries are linked to torch's CUDA libraries, which
-a CPU build of torch lacks, so `import torchvision` fails. No function of the CUDA libraries is
-called for tensors on the CPU. This script writes empty replacements beside torchvision (every
-function returns 0: there is no device). One added line in torchvision's extension.py loads them
-first. JPEG decoding, transforms and operations on the CPU remain torchvision's own code. Does
-nothing if torchvision already loads.
+pip offers only one build of each torchvision version. Its two libraries are linked to torch's CUDA
+libraries, which a CPU build of torch lacks, so `import torchvision` fails. For tensors on the CPU, no
+function in the CUDA libraries is ever called. This script writes empty replacements of these libraries
+next to torchvision. All their functions return 0, which means that there is no device. The script adds
+a line to torchvision's extension.py that loads the replacements first. JPEG decoding, transforms and
+operations on the CPU remain torchvision's own code. Does nothing if torchvision already loads.
 """
 
 import importlib.util
@@ -17,7 +17,7 @@ from pathlib import Path
 
 MARK = "# written by tools/torchvision_on_cpu.py"
 LOADS = "import torch, torchvision; torch.ops.torchvision.nms; torch.ops.image.decode_jpeg"
-EMPTY = {  # library: symbols imported from it
+EMPTY = {  # library: symbols that torchvision imports from it
     "libc10_cuda.so": re.compile(r"(_ZNK?3c104cuda\w+)$"),
     "libtorch_cuda.so": re.compile(r"(_ZNK?2at4cuda\w+)$"),
     "libcudart.so.13": re.compile(r"(\w+)@libcudart\.so\.13$"),
@@ -37,7 +37,7 @@ def missing_symbols(folder: Path) -> list[str]:
 def compile_empty(target: Path, symbols: list[str], work: Path) -> None:
     code = []
     for number, name in enumerate(symbols):
-        if name.endswith("9allocatorE"):  # a variable
+        if name.endswith("9allocatorE"):  # a variable, not a function
             code.append(f'void* x{number} __asm__("{name}");')
         else:
             code.append(
@@ -45,7 +45,7 @@ def compile_empty(target: Path, symbols: list[str], work: Path) -> None:
             )
     (work / "empty.c").write_text("\n".join(code))
     line = ["gcc", "-shared", "-fPIC", work / "empty.c", "-o", target, f"-Wl,-soname,{target.name}"]
-    if target.name.startswith("libcudart"):  # its symbols are versioned
+    if target.name.startswith("libcudart"):  # the symbols of this library have versions
         (work / "version").write_text(f"{target.name} {{ global: *; }};")
         line.append(f"-Wl,--version-script={work / 'version'}")
     subprocess.run(line, check=True)

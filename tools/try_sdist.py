@@ -1,6 +1,7 @@
-"""Compiles an sdist in a fresh environment outside the checkout: python tools/try_sdist.py FILE.tar.gz
+"""Builds a wheel from an sdist, in a new environment outside the checkout.
 
-Mirrors a user with the Debian packages and network access: pip fetches the build dependencies.
+Usage: python tools/try_sdist.py FILE.tar.gz. The conditions are the same as for a user who has the
+Debian packages and network access: pip downloads the build dependencies and compiles the sources.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Installs a wheel into a fresh environment outside the checkout and uses it there."""
+"""Installs a wheel in a new environment outside the checkout, and checks that it works there."""
 
 import os
 import subprocess

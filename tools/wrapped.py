@@ -1,7 +1,7 @@
 """Wraps the prose of Markdown pages: tundish explain --all | .venv/bin/python tools/wrapped.py
 
-tests/project/test_line_lengths.py has the limit. Tables, code, headings and pictures stay as they
-are, and so does a paragraph whose lines are short enough.
+tests/project/test_line_lengths.py defines the limit. Tables, code, headings and pictures do not change,
+and neither do paragraphs whose lines are short enough.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ import sys
 WIDTH = 100
 ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
 UNWRAPPED = re.compile(r"\s*(?:\||#|!\[|```|<!--|>)|`[^`]*`$")
-# A line that begins with one of these would be an item, a heading, a quote or a table.
+# A line that begins with one of these would become a list item, a heading, a quote or a table.
 OPENING = re.compile(r"(?:[-+*]|\d+[.)]|[|#>].*)$")
-CODE_SPAN = 80  # longer spans may be split at a blank
+CODE_SPAN = 80  # longer code spans may be split at a space
 
 
 def is_long(line: str) -> bool:
-    """Returns whether a line is too long; the target of a link does not count."""
+    """Returns whether a line is too long. The target of a link does not count."""
     return len(re.sub(r"\]\([^)]*\)", "]", line)) > WIDTH
 
 
 def words_of(text: str) -> list[str]:
-    """Splits a paragraph at blanks outside code spans."""
+    """Splits a paragraph at spaces outside code spans."""
     kept = re.sub(
         r"`[^`]*`",
         lambda span: span[0].replace(" ", "\0") if len(span[0]) < CODE_SPAN else span[0],
@@ -33,7 +33,7 @@ def words_of(text: str) -> list[str]:
 
 
 def wrapped(text: str, first: str = "", rest: str = "") -> str:
-    """Returns a paragraph in lines of at most 100 characters, which begin with first and rest."""
+    """Wraps a paragraph at 100 characters. The first line begins with `first`, other lines with `rest`."""
     lines = [first]
     for word in words_of(text):
         line = lines[-1]
@@ -55,7 +55,7 @@ def wrapped_block(lines: list[str]) -> str:
 
 
 def wrapped_page(text: str) -> str:
-    """Returns a page whose paragraphs and items have short lines."""
+    """Wraps all paragraphs and list items of a page."""
     done: list[str] = []
     block: list[str] = []
     is_code = False

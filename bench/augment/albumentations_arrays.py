@@ -1,4 +1,4 @@
-"""Albumentations on NumPy arrays: its functions without classes, and OpenCV with one thread."""
+"""Albumentations on NumPy arrays. Calls its functions directly, and OpenCV with one thread."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RANDOM = np.random.default_rng(1)
 
 @cache
 def centered(numbers: tuple[float, ...]) -> np.ndarray:
-    """Converts Pillow's matrix (pixel centers at halves) to OpenCV's (centers at integers)."""
+    """Converts an affine matrix from Pillow (pixel centers at .5) to OpenCV (centers at integers)."""
     square = np.append(numbers, [0, 0, 1] if len(numbers) == 6 else [1]).reshape(3, 3)
     half = np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1]])
     return np.linalg.inv(half) @ square @ half
@@ -45,7 +45,7 @@ def blur(image: Any, sigma: float, kernel: int = 0) -> Any:
 
 
 def sharpen(image: Any, factor: float) -> Any:
-    """Sharpens with Pillow's smoothing kernel: extrapolates from the smoothed image."""
+    """Sharpens like Pillow: smooths with Pillow's kernel, then extrapolates from the smoothed image."""
     return pixel.convolve(image, sharp_kernel(factor))
 
 

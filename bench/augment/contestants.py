@@ -1,4 +1,4 @@
-"""The contestants of `bench augment`, each a process that waits for its turn."""
+"""The contestants of `bench augment`. Each one is a process that waits for its turn."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ PEERS = ["albumentations", "dali"]
 @dataclass(frozen=True)
 class Contestant:
     name: str  # name in the table
-    module: str = ""  # module in this folder; empty for ours, which is a program
+    module: str = ""  # module in this folder; empty for tundish, which is a program
     cpu: str = ""  # value of TUNDISH_CPU
-    peer: str = ""  # name of its environment in common/peers.py
-    part: str = ""  # meaning of a turn without an operation, from report.PARTS; empty: not measured
+    peer: str = ""  # name of the contestant's environment in common/peers.py
+    part: str = ""  # what a turn without an operation measures, from report.PARTS; empty: nothing
 
 
 REFERENCE = "torchvision, PIL"
@@ -41,7 +41,7 @@ CONTESTANTS = [
 
 
 class Unavailable(Exception):
-    """Raised if this contestant cannot run here; the text is the reason."""
+    """Raised if a contestant cannot run on this machine. The message is the reason."""
 
 
 class Player:
@@ -65,11 +65,11 @@ class Player:
             raise Unavailable(f"this machine has {CPUS[hello['cpu']]} at best")
 
     def us(self, operation: Operation, milliseconds: float) -> float | None:
-        """Returns microseconds per image; None if this contestant has no such operation."""
+        """Returns the microseconds per image, or None if this contestant lacks the operation."""
         return self._ask(operation, milliseconds=milliseconds).get("us")
 
     def part_us(self, milliseconds: float) -> float:
-        """Returns microseconds of a turn without an operation."""
+        """Returns the microseconds of a turn without an operation."""
         nothing = (
             {"operation": "nothing", "arguments": {}} if self.who.module else {"transforms": []}
         )
@@ -107,11 +107,11 @@ class Player:
 
 
 class Players:
-    """The contestants that can run here, ended together."""
+    """Context manager that starts all contestants that can run here, and ends them."""
 
     def __init__(self, chosen: list[Contestant], pictures: Path) -> None:
         self.players: list[Player] = []
-        self.refused: dict[str, str] = {}  # reasons of the contestants that cannot run
+        self.refused: dict[str, str] = {}  # why contestants cannot run, by name
         for who in chosen:
             try:
                 self.players.append(Player(who, pictures))

@@ -1,7 +1,7 @@
 """DALI on the CPU: a pipeline with one operation, one thread, and batches of repeated pictures.
 
-DALI works on batches. The figure is the CPU time of the whole process, all threads, divided by the
-images of a batch. The time of a pipeline without an operation is reported too.
+DALI works on batches. The result is the CPU time of all threads of the process, divided by the number
+of images in a batch. The time of a pipeline without an operation is reported too.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from nvidia.dali.pipeline import Pipeline
 
 from .turns import LEAST_PASSES, Work, read_pictures, serve
 
-# Copies of each picture in a batch. More copies spread the fixed cost of a batch, but exceed the
-# cache, and a turn then has fewer batches to take the fastest from.
+# Copies of each picture in a batch. More copies reduce the fixed cost per image. But larger batches
+# exceed the cache, and a turn has fewer batches of which the fastest counts.
 REPEATS = 2
 WARM_SECONDS = 0.06  # the first batches of a pipeline are a fifth slower than later ones
 FILTERS = {"nearest": types.INTERP_NN, "bilinear": types.INTERP_LINEAR}
@@ -29,7 +29,7 @@ def rotate(images: Any, angle: float, filter: str, matrix: Any) -> Any:
 
 
 def affine(images: Any, matrix: list[float], filter: str, **_: Any) -> Any:
-    """Applies Pillow's matrix, which maps the result to the image."""
+    """Applies a matrix in Pillow's convention, which maps result coordinates to image coordinates."""
     how = FILTERS[filter]
     return fn.warp_affine(images, matrix=matrix, inverse_map=True, fill_value=0, interp_type=how)
 
@@ -98,7 +98,7 @@ class Pipelines:
         return np.ascontiguousarray(out.as_array()[: self.count])
 
     def us(self, work: Work, arguments: dict[str, Any], milliseconds: float) -> float:
-        """Returns the time of the fastest batch, which nothing disturbed."""
+        """Returns the time per image of the fastest batch, the one that was disturbed least."""
         pipe = self.of(work, arguments)
         best = float("inf")
         end = time.perf_counter() + milliseconds / 1000

@@ -1,4 +1,4 @@
-"""The random numbers of ElasticTransform, computed from a plan's key."""
+"""Computes the random numbers of ElasticTransform from the key in a plan."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def random_numbers(key: int, height: int, width: int) -> np.ndarray:
-    """Returns numbers for x and y from -1 to 1, using the engine's elastic_number() arithmetic."""
+    """Returns numbers from -1 to 1 for x and y, with the arithmetic of the engine's elastic_number()."""
     with np.errstate(over="ignore"):
         x = np.uint64(key) + np.uint64(0x9E3779B97F4A7C15) * np.arange(
             1, height * width + 1, dtype=np.uint64

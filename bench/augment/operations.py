@@ -1,7 +1,7 @@
 """The operations of `bench augment`, with fixed arguments named as in torchvision's functions.
 
-All numbers are exact in float32, the type in which torchvision draws. Values that our transforms
-draw at random (corners, windows, shifts) come from our plan and are given to every contestant.
+All numbers are exact in float32, the type of torchvision's random numbers. Values that our transforms
+draw at random (corners, windows, shifts) come from our plan, and every contestant gets the same ones.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ AFFINE = {"angle": 12.0, "scale": 0.875, "shear": (8.0, -5.0), "translate": (0, 
 @dataclass(frozen=True)
 class Operation:
     name: str
-    group: str  # pixel and affine count in the geometric mean; or other
+    group: str  # "pixel" or "affine", which count in the geometric mean, or "other"
     transform: T.Transform
     arguments: dict[str, Any] = field(default_factory=dict)
     drawn: Callable[[dict[str, Any]], dict[str, Any]] | None = None  # arguments from a planned step
-    off: int = 0  # allowed difference to torchvision on PIL images, in levels
-    compared: bool = True  # False: defined only by its example, so no other contestant has it
-    random: bool = False  # separate random numbers per pixel: compares mean and deviation
+    off: int = 0  # allowed difference from torchvision on PIL images, in levels
+    compared: bool = True  # False: only tundish defines the operation, so nothing can be compared
+    random: bool = False  # random numbers differ per pixel, so only mean and deviation are compared
 
     def all_arguments(self) -> dict[str, Any]:
         if self.drawn is None:
@@ -39,7 +39,7 @@ def jitter(name: str, factor: float) -> Operation:
 
 
 def matrix(step: dict[str, Any]) -> dict[str, Any]:
-    """Returns Pillow's matrix: (x, y) of the result shows (ax + by + c, dx + ey + f)."""
+    """Returns Pillow's matrix, by which (x, y) of the result shows (ax + by + c, dx + ey + f)."""
     return {"matrix": step["value"]}
 
 
@@ -60,10 +60,10 @@ def affine(filter: str) -> Operation:
 
 
 def translate(filter: str) -> Operation:
-    """Translates by whole pixels, as RandomAffine and RandAugment draw them.
+    """Translates by whole pixels, as RandomAffine and RandAugment do.
 
-    With a filter, the operation is not in the geometric mean: Pillow filters pixels that ours only
-    copies, which makes ours a hundred times as fast.
+    With a filter, the operation does not count in the geometric mean. Pillow filters pixels that
+    tundish only copies, which makes tundish a hundred times as fast.
     """
     transform = T.RandomAffine((0, 0), (0.2, 0.2), interpolation=filter)
     given = {"angle": 0.0, "scale": 1.0, "shear": (0.0, 0.0), "filter": filter}
@@ -111,7 +111,7 @@ OPERATIONS = [
     Operation(
         "GaussianBlur 23", "other", T.GaussianBlur(23, 1.25), {"kernel": 23, "sigma": 1.25}, off=1
     ),
-    # Ours computes the random numbers from the key while the clock runs; the others receive them.
+    # tundish computes the random numbers from the key while the clock runs; the others receive them.
     Operation(
         "elastic",
         "other",
@@ -131,7 +131,7 @@ OPERATIONS = [
     ),
     Operation("JPEG 75", "other", T.JPEG(75), {"quality": 75}),
 ]
-# Every transform with an example is included; transforms that others have are listed above.
+# Adds every other transform that has an example. Transforms that contestants share are listed above.
 OPERATIONS += [
     Operation(kind.__name__, "other", eval(kind.example, {"T": T}), compared=False)
     for kind in T.Transform.__subclasses__()

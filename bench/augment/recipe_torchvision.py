@@ -1,4 +1,4 @@
-"""torch's DataLoader without workers, Pillow's decoder, torchvision's transforms on PIL images."""
+"""torch's DataLoader without workers, with Pillow's decoder and torchvision's transforms on PIL images."""
 
 import random
 import sys
@@ -13,7 +13,7 @@ from ..common.process import Job, draw_batches, run
 
 
 class PillowGaussianBlur:
-    """Gaussian blur of DeiT III, which torchvision lacks."""
+    """The Gaussian blur of DeiT III, which torchvision lacks."""
 
     def __call__(self, image: Image.Image) -> Image.Image:
         return image.filter(ImageFilter.GaussianBlur(random.uniform(0.1, 2.0)))

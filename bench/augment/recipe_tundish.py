@@ -1,4 +1,4 @@
-"""The loader with one thread, reading a pack: every recipe in our transforms."""
+"""tundish.Loader with one thread, reading a pack, with each recipe as tundish transforms."""
 
 import sys
 from itertools import islice

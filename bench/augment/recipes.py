@@ -1,8 +1,8 @@
 """Part two of `bench augment`: whole recipes, from files or a pack to float32 batches, on one core.
 
-Compares the loader with one thread to torch's DataLoader with num_workers=0 and torchvision's
-transforms on PIL images. Both draw their own numbers, so pixels are not compared here (single
-operations are). Mean and deviation of the batches are compared instead.
+Compares tundish.Loader with one thread to torch's DataLoader with num_workers=0 and torchvision's
+transforms on PIL images. Each draws its own random numbers, so pixels cannot be compared here. The
+mean and deviation of the batches are compared instead; part one compares the pixels of operations.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ RECIPES = {
     "simclr": "SimCLR-like, one view: crop, flip, ColorJitter, grayscale, GaussianBlur 23, Normalize",
 }
 SEED, BATCH = 7, 50
-# On a busy machine, CPU time is more reliable.
+# On a busy machine, CPU time is more reliable than wall time.
 RATIOS = {"images_per_s": "ratio", "images_per_cpu_s": "ratio_by_cpu_time"}
-NEAR = 0.25  # allowed difference between means and between deviations of normalized elements
+NEAR = 0.25  # allowed difference in the means, and in the deviations, of normalized elements
 
 
 @dataclass(frozen=True)
 class Contestant:
     name: str
     module: str
-    reads: str  # name of a member of Job
+    reads: str  # name of the Job member with the path to read
     cpu: str = ""
 
 
@@ -52,7 +52,7 @@ CONTESTANTS = [
 
 
 def start(who: Contestant, recipe: str, job: Job, work: Path) -> dict[str, Any]:
-    """Runs a contestant's process and returns the JSON it printed."""
+    """Runs a contestant's process and returns the JSON that it printed."""
     file = work / "job.json"
     replace(job, pack=job.jpeg_pack if who.reads == "jpeg_pack" else job.pack).write(file)
     done = subprocess.run(
@@ -68,7 +68,7 @@ def start(who: Contestant, recipe: str, job: Job, work: Path) -> dict[str, Any]:
 
 
 def spread_of(who: Contestant, recipe: str, job: Job, work: Path) -> tuple[float, float]:
-    """Returns mean and deviation of the elements of the first batches."""
+    """Returns the mean and deviation of all elements in the first batches."""
     kept = work / "kept.npz"
     start(who, recipe, replace(job, keep=str(kept)), work)
     with np.load(kept) as file:
@@ -112,7 +112,7 @@ def run(options: argparse.Namespace, work: Path) -> None:
     rows.write(options.out, bar_chart(panels, "images per second of whole recipes", left=270))
 
 
-Rates = dict[str, dict[str, list[float]]]  # by contestant and metric, one value per round
+Rates = dict[str, dict[str, list[float]]]  # rates by contestant and metric, one per round
 
 
 def race(job: Job, recipe: str, work: Path, rounds: int, refused: list[str]) -> Rates:

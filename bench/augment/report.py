@@ -1,4 +1,4 @@
-"""The report of `bench augment`: the table, geometric means, losing cases, and the rows."""
+"""Writes the report of `bench augment`: a table, geometric means, cases that we lose, and rows."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ PARTS = {
 
 @dataclass
 class Result:
-    """The figures of one contestant for one operation."""
+    """The results of one contestant for one operation."""
 
     pixels: str
     wrong: bool = False
-    us: list[float] = field(default_factory=list)  # per image, by round
+    us: list[float] = field(default_factory=list)  # microseconds per image, one value per round
 
 
 Results = dict[str, dict[str, Result]]  # by operation and contestant
@@ -41,7 +41,7 @@ def report(
     who: list[str],
     refused: dict[str, str],
 ) -> str:
-    """Returns the printed text; also fills the rows."""
+    """Returns the text to print, and fills the rows."""
     text = ["one operation on one 224x224 image, microseconds of CPU time", rows.heading(), ""]
     text.append(times(rows, operations, results, who))
     part_of = {one.name: one.part for one in CONTESTANTS}
@@ -61,7 +61,7 @@ def ours_of(who: Sequence[str]) -> list[str]:
 
 
 def ratios(results: Results, operation: Operation, ours: str, other: str) -> list[float]:
-    """Returns how many times faster ours is, per round; empty if one of the two has no time."""
+    """Returns how many times faster ours is, per round. Empty if one of the two was not timed."""
     pair = [results[operation.name].get(name) for name in (other, ours)]
     if any(one is None or not one.us for one in pair):
         return []
@@ -118,7 +118,7 @@ def pixels(operations: Sequence[Operation], results: Results, who: Sequence[str]
 def means(
     rows: Rows, operations: Sequence[Operation], results: Results, who: Sequence[str]
 ) -> list[str]:
-    """Returns geometric means of the ratios per round, over the operations that both have."""
+    """Returns the geometric means of the ratios per round, over operations that both contestants have."""
     text = []
     for ours in ours_of(who):
         for other in (name for name in who if not name.startswith("tundish")):
@@ -142,7 +142,7 @@ def lost(
     parts: dict[str, list[float]],
     who: Sequence[str],
 ) -> list[str]:
-    """Lists operations where another contestant is faster, with and without the image copy."""
+    """Lists operations for which another contestant is faster, with and without the image copy."""
     text = []
     for ours in ours_of(who):
         for other in (name for name in who if not name.startswith("tundish")):
@@ -157,10 +157,9 @@ def lost(
 def without_copy(
     results: dict[str, Result], parts: dict[str, list[float]], ours: str, other: str
 ) -> str:
-    """Returns a clause such as "; 2.4x without the copy"; empty if there is none.
+    """Returns a clause such as "; 2.4x without the copy", or an empty string.
 
-    Ours works in place, so the benchmark copies the image before each call.
-
+    tundish works in place, so the benchmark has to copy the image before each call.
     """
     rounds = zip(results[other].us, results[ours].us, parts.get(ours, []), strict=False)
     values = [theirs / (us - copy) for theirs, us, copy in rounds if us > copy]

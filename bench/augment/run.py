@@ -1,8 +1,8 @@
 """How long does one operation on one 224x224 image take on one core? --recipes: whole recipes.
 
-Pixels are compared before anything is timed: ours must equal torchvision's on PIL images. Then
-contestants take turns, operation by operation, round by round. Every contestant draws the random
-values of a transform before the clock starts.
+Before anything is timed, our pixels must equal the pixels of torchvision on PIL images. Then the
+contestants take turns for every operation in every round. Every contestant draws the random values of
+a transform before the clock starts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PICTURES = 8
 
 
 def pictures(images: Images, count: int = PICTURES) -> np.ndarray:
-    """Returns the centers of some images."""
+    """Returns center crops of some images."""
     files = images.files[:: max(1, len(images.files) // count)][:count]
     out = []
     for file in files:
@@ -36,7 +36,7 @@ def pictures(images: Images, count: int = PICTURES) -> np.ndarray:
 
 
 def compare(operation: Operation, ours: bool, result: np.ndarray, other: np.ndarray) -> Result:
-    """Compares pixels; returns a comment and whether the pixels are wrong."""
+    """Compares pixels. Returns a comment, and whether the pixels are wrong."""
     away = np.abs(result.astype(np.int16) - other)
     mean, most = float(away.mean()), int(away.max())
     said = "exact" if most == 0 else f"MAD {mean:.3g}, max {most}"
@@ -44,7 +44,7 @@ def compare(operation: Operation, ours: bool, result: np.ndarray, other: np.ndar
 
 
 def compare_noise(ours: bool, result: np.ndarray, other: np.ndarray, before: np.ndarray) -> Result:
-    """Compares mean and deviation of separate random numbers, including clipped levels."""
+    """Compares the mean and deviation of independent random noise, including clipped levels."""
     mine, theirs = (one.astype(np.int16) - before for one in (result, other))
     said = f"mean {mine.mean():.2f}, deviation {mine.std():.2f}"
     off = abs(mine.mean() - theirs.mean()) > 0.3 or abs(mine.std() / theirs.std() - 1) > 0.02
@@ -54,13 +54,13 @@ def compare_noise(ours: bool, result: np.ndarray, other: np.ndarray, before: np.
 def judge(
     players: list[Player], operation: Operation, before: np.ndarray, work: Path
 ) -> dict[str, Result]:
-    """Returns results by contestant; omits contestants without the operation."""
+    """Returns the results by contestant. Omits contestants without the operation."""
     kept = work / "kept.raw"
     results = {player.who.name: player.results(operation, kept) for player in players}
     kept.unlink(missing_ok=True)
     if not operation.compared:
         return {name: Result("not compared") for name, one in results.items() if one is not None}
-    # torchvision rejects PIL images when it adds noise.
+    # torchvision's GaussianNoise rejects PIL images.
     other = results.get("torchvision, tensors" if operation.random else REFERENCE)
     if other is None:
         raise SystemExit(f"bench: {operation.name}: nobody to compare with")
@@ -83,7 +83,7 @@ def race(
     parts: dict[str, list[float]],
     milliseconds: float,
 ) -> None:
-    """Runs one round: adds the times, and the times of Contestant.part."""
+    """Runs one round. Adds the times to the results, and times without an operation to `parts`."""
     for operation in operations:
         for player in players:
             result = results[operation.name].get(player.who.name)
@@ -135,7 +135,8 @@ def main() -> None:
     who = [player.who for player in players]
     for number in range(options.rounds):
         say(f"timing on core {core}, round {number + 1} of {options.rounds}")
-        # New processes, since the memory layout affects some times. Each round starts differently.
+        # New processes in each round, because the memory layout affects some times. Each round starts
+        # with another contestant.
         turn = number % len(who)
         with Players([*who[turn:], *who[:turn]], work / "pictures.raw") as contest:
             race(contest.players, operations, results, parts, options.milliseconds)

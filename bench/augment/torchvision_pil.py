@@ -1,4 +1,4 @@
-"""torchvision v2's functions on PIL images: the reference, and the usual way."""
+"""torchvision v2's functions on PIL images: the reference for pixels, and what most scripts use."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BLACK = torch.zeros(3, 1, 1)
 
 
 def affine(image: Any, filter: str, matrix: Any, **arguments: Any) -> Any:
-    """Ignores `matrix`: torchvision computes the matrix itself."""
+    """Applies an affine transform. Ignores `matrix`, because torchvision computes the matrix itself."""
     return F.affine(image, **arguments, interpolation=InterpolationMode(filter), fill=0)
 
 

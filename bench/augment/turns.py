@@ -1,7 +1,8 @@
-"""The process of a Python contestant: answers JSON lines like augment.cpp, to take turns.
+"""The process of a Python contestant. Like augment.cpp, it answers requests, one JSON line each.
 
-{"operation": name, "arguments": {...}, "milliseconds": 20} is answered with {"us": ...}. With
-"keep": FILE the results are written instead. {"missing": reason}: no such operation here.
+The answer to {"operation": name, "arguments": {...}, "milliseconds": 20} is {"us": ...}. With
+"keep": FILE, the process writes the resulting images instead. The answer {"missing": reason} means
+that this contestant has no such operation.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ def serve(
     us: Callable[[Work, dict[str, Any], float], float],
     versions: dict[str, str],
 ) -> None:
-    """Answers until the input ends.
+    """Answers requests until the input ends.
 
-    `results` returns the results for all pictures. `us` returns the microseconds per image of a
-    turn of the given milliseconds.
+    `results` returns the resulting images for all pictures. `us` measures for the given number of
+    milliseconds and returns the microseconds per image.
     """
     print(json.dumps({"versions": versions}), flush=True)
     for line in sys.stdin:
@@ -56,7 +57,7 @@ def answer_all(
     to_array: Callable[[Any], np.ndarray],
     versions: dict[str, str],
 ) -> None:
-    """Serves functions of one image. Images are converted outside of the timed section."""
+    """Serves functions of one image. Images are converted outside the timed section."""
     images = [from_array(array) for array in read_pictures()]
 
     def results(work: Work, arguments: dict[str, Any]) -> np.ndarray:
@@ -69,9 +70,10 @@ def answer_all(
 
 
 def mean_us(work: Work, images: list[Any], arguments: dict[str, Any], milliseconds: float) -> float:
-    """Returns the mean over the images of the fastest call each, which nothing disturbed.
+    """Returns the microseconds per image: the mean over all images of the fastest call for each.
 
-    Uses CPU time: on a busy machine, long calls are interrupted more often than short ones.
+    The fastest call is the one that was disturbed least. Measures CPU time, because on a busy machine
+    long calls are interrupted more often than short ones.
     """
     best = [float("inf")] * len(images)
     end = time.perf_counter() + milliseconds / 1000

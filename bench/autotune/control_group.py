@@ -1,4 +1,4 @@
-"""A control group for one process, with a CPU quota that can change while the process runs."""
+"""A Linux control group for one process, with a CPU quota that can change while the process runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GROUPS = Path("/sys/fs/cgroup")
 def control_group() -> Iterator[tuple[Path | None, str]]:
     """Yields the group's folder and version, or None and the reason why there is no group.
 
-    The group is created below the group of this process and removed at the end.
+    The group is created inside the group of this process, and removed at the end.
     """
     parent, version = _own_group()
     if parent is None:
@@ -46,12 +46,12 @@ def _own_group() -> tuple[Path | None, str]:
         if "cpu" in controllers.split(","):
             return GROUPS / "cpu" / group.lstrip("/"), "version 1"
     if (GROUPS / "cgroup.controllers").is_file():
-        return GROUPS / group.lstrip("/"), "version 2"  # the only line
+        return GROUPS / group.lstrip("/"), "version 2"  # version 2 has only one line
     return None, "no control groups of CPU time are mounted"
 
 
 def _remove(group: Path) -> None:
-    for _ in range(50):  # an ended process may stay in the group for a moment
+    for _ in range(50):  # a process that has ended may stay in the group for a moment
         with contextlib.suppress(OSError):
             group.rmdir()
             return

@@ -1,9 +1,9 @@
 """Does threads="auto" find the best number of threads? Three loads, a changed affinity and quota.
 
-One process runs every load with fixed numbers of threads and with "auto", slice by slice in turns
-(autotune.cpp), so that a slow moment of the machine affects all contestants. The best fixed number
-has the highest median of all slices. A share is the rate of "auto" divided by the rate of the best
-fixed number in the same turn. Times count the seconds in which "auto" ran.
+One process (autotune.cpp) runs every load with "auto" and with fixed numbers of threads. They take
+turns in short time slices, so that a slow moment of the machine affects all of them. The best fixed
+number is the one with the highest median over all slices. A share is the rate of "auto" divided by the
+rate of the best fixed number in the same turn. Times count only the seconds in which "auto" ran.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ Run = dict[str, Any]
 
 @dataclass(frozen=True)
 class Load:
-    size: int  # size of the crops
+    size: int  # side of the crops in pixels
     counts: str
     latency_ms: float = 0
     reads: int = 0
-    step_share: float = 0  # training step, as a share of one thread's time per batch
+    step_share: float = 0  # duration of a training step, relative to one thread's time per batch
     about: str = ""
 
 
@@ -56,7 +56,7 @@ def loads(cpus: int) -> dict[str, Load]:
 def start(
     pack: str, load: Load, slices: int, step_ms: float, cpus: str, group: Path | None = None
 ) -> Run:
-    """Starts autotune. `cpus` sets the affinity or, with a control group, the group's quotas."""
+    """Starts the program autotune. `cpus` sets its affinity or, with a control group, its quotas."""
     words = [slices, SLICE_S, load.size, load.latency_ms, load.reads, round(step_ms, 3)]
     line = [str(PROGRAM), pack, *map(str, words), load.counts, cpus]
     if group is not None:
@@ -73,13 +73,13 @@ def best_fixed(fixed: list[Run], first: int = 0, last: int | None = None) -> Run
 
 
 def shares(tuned: Run, best: Run) -> list[tuple[float, float]]:
-    """Returns (second, rate relative to the best fixed number in the same turn)."""
+    """Returns (second, share) for each turn of "auto"."""
     pairs = zip(tuned["slices"], best["slices"], strict=True)
     return [(one["at_s"], one["rate"] / other["rate"]) for one, other in pairs]
 
 
 def fixed_runs(runs: list[Run]) -> list[Run]:
-    """Returns the runs with fixed numbers of threads. All rounds are equal and therefore merged."""
+    """Returns one run per fixed number of threads. Merges the rounds, which are all alike."""
     return [
         {
             "threads": one["threads"],
@@ -120,7 +120,7 @@ def shares_of_best(runs: list[Run], position: int) -> tuple[list[float], list[fl
 
 
 def lowest_step(runs: list[Run], position: int) -> float:
-    """Returns the lowest ratio between turns of the best fixed number: the noise of the machine."""
+    """Returns the lowest ratio between two turns of the best fixed number, which shows the noise."""
     of_runs = [rates(run["contestants"][position]) for run in runs]
     return min(now / before for one in of_runs for before, now in pairwise(one))
 
@@ -163,7 +163,7 @@ def report_load(rows: Rows, name: str, load: Load, runs: list[Run]) -> list[str]
 
 
 def report_parts(rows: Rows, run: Run, cpus: list[int], names: list[str]) -> list[list[str]]:
-    """Reports each third of the slices, which have different numbers of CPUs."""
+    """Reports each third of the slices. Each third ran with another number of CPUs."""
     tuned, fixed = run["contestants"][0], run["contestants"][1:]
     count = len(tuned["slices"])
     lines = []

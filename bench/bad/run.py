@@ -1,9 +1,9 @@
 """What do corrupt samples cost? One in twenty is damaged; compared with a clean set.
 
-Three kinds of damage: a whole record, one byte of a record, a loose file cut in half. A crop reads
-a part of its record, so only some crops encounter the last two. Before a time counts, an epoch is
-compared with the same epoch of the clean set. Delivered images must have the same pixels. The
-report must name every other image once, together with its substitute.
+There are three kinds of damage: a whole record of a pack, one byte of a record, or a file cut in half.
+A crop reads only a part of its record, so only some crops encounter the last two kinds. Before
+anything is timed, an epoch is compared with the same epoch of the clean set. Images that both deliver
+must have the same pixels. The report must name every other image once, together with its substitute.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from ..common.readers import read_tnd
 from ..common.rounds import Cost, add_overhead, measure, take_turns
 from ..common.rows import ROOT, Rows, arguments, middle, say, table
 
-EVERY = 20  # one of this many is damaged
+EVERY = 20  # one sample in this many is damaged
 PACK, FILES = "pack", "loose files"
 WHOLE, BYTE, HALF = "records lost", "a byte wrong", "files cut"
 SKIP, SUBSTITUTE = "skip", "substitute"
 
 
 def damaged_pack(images: Images, numbers: list[int], out: Path, whole: bool) -> Path:
-    """Copies the pack with these records replaced by noise, or with one byte of each changed."""
+    """Copies the pack. Replaces these records by noise, or changes one byte in each of them."""
     shutil.copyfile(images.pack, out)
     random = np.random.default_rng(1)
     with open(out, "r+b") as file:
@@ -47,7 +47,7 @@ def damaged_pack(images: Images, numbers: list[int], out: Path, whole: bool) -> 
 
 
 def damaged_files(images: Images, numbers: list[int], out: Path) -> Path:
-    """Copies the folder with each of these files truncated to half."""
+    """Copies the folder. Truncates each of these files to half its size."""
     shutil.copytree(images.folder, out)
     for number in numbers:
         file = out / Path(images.files[number]).relative_to(images.folder)
@@ -71,7 +71,7 @@ def opened(path: Path, threads: int, policy: str) -> tundish.Loader:
 
 
 def epoch_of(path: Path, policy: str) -> tuple[list[tuple[int, bytes]], dict[str, Any]]:
-    """Returns number and digest of every image of an epoch, and the report."""
+    """Returns (number, digest) of every image in an epoch, and the loader's report."""
     loader = opened(path, 1, policy)
     images = [
         (int(number), hashlib.blake2b(image.tobytes(), digest_size=16).digest())
@@ -86,7 +86,7 @@ def epoch_of(path: Path, policy: str) -> tuple[list[tuple[int, bytes]], dict[str
 def check_report(
     clean: list[tuple[int, bytes]], path: Path, policy: str, damaged: set[int], all_met: bool
 ) -> str:
-    """Returns an error in the report of an epoch; empty if it is exact. `clean` has no damage."""
+    """Returns what is wrong in the report of an epoch, or "". `clean` is the undamaged epoch."""
     delivered, report = epoch_of(path, policy)
     listed: list[dict[str, Any]] = report["bad_samples"]
     if not {one["sample"] for one in listed} <= damaged:
@@ -117,7 +117,7 @@ def check_report(
 
 
 def sizes(loader: tundish.Loader) -> Iterator[int]:
-    """Yields the sizes of batches, epoch after epoch."""
+    """Yields the sizes of batches, endlessly, one epoch after another."""
     while True:
         for batch in loader:
             yield len(batch[1])
@@ -131,7 +131,7 @@ def cost(path: Path, threads: int, policy: str, images: int) -> Cost:
 
 
 def main() -> None:
-    warnings.simplefilter("ignore", UserWarning)  # a bad sample warns once
+    warnings.simplefilter("ignore", UserWarning)  # the loader warns once about bad samples
     parser = arguments(__doc__.splitlines()[0], rounds=15)
     parser.add_argument("--images", type=int, default=6400, help="delivered in a run (6400)")
     parser.add_argument("--threads", type=int, default=1, help="of the loader (1)")
@@ -143,7 +143,8 @@ def main() -> None:
     rows = Rows("bad", "numpy")
     images = prepare(options.data, work, 256, 0 if options.cached else None, codecs=["lanes"])
     rows.set_data(images.about, images.name, images.digest)
-    # Random choice: damaging the same photo in every copy of the set would change the mean cost.
+    # Samples are chosen at random, because damaging the same photo in every copy of the set would
+    # change the mean cost.
     random = np.random.default_rng(2)
     numbers = random.choice(len(images.files), len(images.files) // EVERY, replace=False).tolist()
     clean = {PACK: images.pack, FILES: images.folder}
@@ -167,7 +168,7 @@ def main() -> None:
 
     def run(name: str) -> Cost:
         path, kind, policy = contestants[name]
-        # loose JPEGs take five times as long
+        # loose JPEGs take five times as long, so use fewer images
         return cost(path, options.threads, policy, options.images // (4 if kind == FILES else 1))
 
     costs = take_turns(list(contestants), options.rounds, run)

@@ -1,6 +1,6 @@
-"""Measures images per second of a Loader with one thread: one_loader.py PACK IMAGES [normalize].
+"""Measures the images per second of a Loader with one thread.
 
-PYTHONPATH selects the tundish package.
+Usage: one_loader.py PACK IMAGES [normalize]. PYTHONPATH selects the tundish package to measure.
 """
 
 import sys

@@ -1,7 +1,8 @@
-"""Measures optimizer steps per second on one thread: one_optimizer.py SECONDS. Prints JSON.
+"""Measures optimizer steps per second on one thread and prints them as JSON.
 
-PYTHONPATH selects the tundish package. The tensors have the shapes of a ResNet-50, where the
-update dominates, or are 500 small ones, where the call does.
+Usage: one_optimizer.py SECONDS. PYTHONPATH selects the tundish package to measure. There are two sets
+of tensors. With the tensors of a ResNet-50, the update takes most of the time. With 500 small tensors,
+the overhead of the call does.
 """
 
 import json
@@ -12,7 +13,7 @@ import torch
 from tundish import optim
 
 SMALL = [(33, 17)] * 500
-# Convolutions of a ResNet-50's four stages, and its last layer.
+# The convolutions in the four stages of a ResNet-50, and its last layer.
 LARGE = [(64, 64, 3, 3)] * 3 + [(128, 128, 3, 3)] * 4 + [(256, 256, 3, 3)] * 6
 LARGE += [(512, 512, 3, 3)] * 3 + [(1000, 2048)]
 KINDS = {
@@ -27,7 +28,7 @@ def steps_per_second(kind: str, shapes: list[tuple[int, ...]], seconds: float) -
     for parameter in parameters:
         parameter.grad = torch.randn_like(parameter)
     optimizer = KINDS[kind](parameters)
-    for _ in range(3):  # binds the tensors
+    for _ in range(3):  # warm-up: the first steps bind the tensors
         optimizer.step()
     steps, begin = 0, time.perf_counter()
     while (passed := time.perf_counter() - begin) < seconds:

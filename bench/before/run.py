@@ -1,11 +1,11 @@
-"""Is this commit slower than another one? Both are measured in turn; ratios are within a round.
+"""Is this commit slower than another one? Both take turns, and are compared within each round.
 
     ./dev bench before --before CHECKOUT [--data photos/] [--out FILE]      on the CPU
     python -m bench.before.run --before FOLDER --pack FILE.tnd --parts gpu_decode gpu_feed
 
-CHECKOUT is another built checkout (./dev build). On a machine with a GPU it is a folder with the
-parts bin/, bench/ and python/ of another bundle. Figures are speeds of this commit relative to the
-other commit, with 95 % intervals.
+CHECKOUT is another checkout after ./dev build. On a machine with a GPU, FOLDER contains bin/, bench/
+and python/ of another bundle. The results are speeds of this commit relative to the other commit, with
+95 % intervals.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CORE = str(min(os.sched_getaffinity(0)))
 
 
 def printed(root: Path, *words: str | Path, pin: bool = False) -> str:
-    """Returns the output of a command of that checkout."""
+    """Runs a command with the package of that checkout and returns its output."""
     package = f"{root / 'python'}{os.pathsep}{root}"
     prefix = ["taskset", "-c", CORE] if pin else []
     done = subprocess.run(
@@ -53,9 +53,9 @@ def program(root: Path, name: str) -> Path:
 
 
 def load(root: Path, pack: Path, milliseconds: int = 1500, images: int = 6400) -> Speeds:
-    """Returns images per second of one thread, for the program and for the Python loader.
+    """Returns the images per second on one thread, for the program and for the Python loader.
 
-    The loader runs without and with Normalize.
+    The loader is measured with and without Normalize.
     """
     tundish = program(root, "tundish")
     length = ["--seconds", str(milliseconds / 1000)]
@@ -73,7 +73,7 @@ def load(root: Path, pack: Path, milliseconds: int = 1500, images: int = 6400) -
 
 
 def lanes(root: Path, pack: Path) -> Speeds:
-    """Returns crops per second of CPU time on each instruction set, and JPEGs re-coded."""
+    """Returns crops per second of CPU time on each instruction set, and JPEGs re-coded per second."""
     words = [pack.with_name("jpeg.tnd"), "7", "1", "builtin", "crops"]
     result = json.loads(printed(root, program(root, "bench_lanes"), *words, pin=True))
     out = {
@@ -85,14 +85,14 @@ def lanes(root: Path, pack: Path) -> Speeds:
 
 
 def optim(root: Path, pack: Path) -> Speeds:
-    """Returns steps per second of optimizers on one thread."""
+    """Returns optimizer steps per second on one thread."""
     child = Path(__file__).with_name("one_optimizer.py")
     speeds: Speeds = json.loads(printed(root, sys.executable, child, "1", pin=True))
     return speeds
 
 
 def packing(root: Path, pack: Path) -> Speeds:
-    """Returns images per second of `tundish pack` on one thread, including the start."""
+    """Returns images per second of `tundish pack` on one thread, including the start of the program."""
     images = pack.with_name("images") / "copy0000"
     with tempfile.TemporaryDirectory(dir=pack.parent) as folder:
         target = Path(folder, "new.tnd")
@@ -103,7 +103,7 @@ def packing(root: Path, pack: Path) -> Speeds:
 
 
 def gpu_decode(root: Path, pack: Path) -> Speeds:
-    """Returns images per second, and the speed of each part of the host's work."""
+    """Returns images per second for decoding on a GPU, and the speed of each part of the host's work."""
     out = {}
     text = printed(root, program(root, "bench_gpu_decode"), pack, "--batch", "512", "--rounds", "1")
     for line in text.splitlines():
@@ -117,7 +117,7 @@ def gpu_decode(root: Path, pack: Path) -> Speeds:
 
 
 def gpu_feed(root: Path, pack: Path) -> Speeds:
-    """Returns steps per second relative to training on a batch already on the GPU."""
+    """Returns steps per second, relative to training on a batch that is already on the GPU."""
     module = ["-m", "bench.gpu_feed.run"]
     if not (root / "bench/__init__.py").is_file():  # before the benchmarks were a package
         module = ["bench/gpu_feed/run.py"]

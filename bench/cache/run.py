@@ -1,8 +1,8 @@
 """How often is a sample found in a cache that holds part of the data? Ours against LRU.
 
-Counted, not timed: cache.cpp walks the order of a loader and queries each contestant at every
-visit. The first epoch fills the caches and does not count. Exit code 1 unless ours leads at every
-size.
+This benchmark counts hits and measures no times. cache.cpp goes through the samples in the order of a
+loader and looks up each one in every cache. The first epoch fills the caches and does not count. The
+exit code is 1 unless our cache is best at every size.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..common.rows import ROOT, Rows, arguments, table
 
 PROGRAM = ROOT / "build" / "release" / "bench_cache"
 COUNT, EPOCHS = 5000, 5
-# World size, and the spread of the sample sizes: 0.5 is typical of photos on the web.
+# (world size, spread of the sample sizes). A spread of 0.5 is typical of photos on the web.
 CASES = {
     "samples of one size": (1, 0.0),
     "sizes as of photos": (1, 0.5),

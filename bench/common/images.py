@@ -1,4 +1,4 @@
-"""The images of a benchmark: from a folder or a .tar, repeated until they exceed any cache."""
+"""Prepares the images of a benchmark from a folder or a .tar: copies them until they exceed any cache."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from pathlib import Path
 from .rows import ROOT, say
 
 ENDINGS = (".jpg", ".jpeg", ".png")
-MOST_DISTINCT = 2000  # for a large dataset, evenly spaced
+MOST_DISTINCT = 2000  # from a larger dataset, this many evenly spaced images are used
 TUNDISH = ROOT / "build" / "release" / "tundish"
 
 
 @dataclass(frozen=True)
 class Images:
-    folder: Path  # class folders of files; sorted, the order is the order of the pack
+    folder: Path  # folder with one subfolder per class; sorted, the files have the pack's order
     files: list[str]
     pack: Path
     jpeg_pack: Path  # the same images as unchanged JPEGs
     bytes: int
     distinct: int
-    about: str  # number and sizes
+    about: str  # number and sizes of the images, as text
     name: str  # base name of the folder or archive
-    digest: str  # over the names and bytes of the distinct images
+    digest: str  # digest of the names and bytes of the distinct images
 
 
 def last_level_cache() -> int:
@@ -58,7 +58,7 @@ def prepare(
 ) -> Images:
     """Copies the images into `work` as often as needed, and packs them with each codec.
 
-    Makes real copies: files that share pages in memory would also share cache lines.
+    Makes real copies, because files that share pages in memory would also share cache lines.
     """
     shutil.rmtree(work, ignore_errors=True)
     folder = work / "images"
@@ -102,7 +102,7 @@ def prepare(
 
 
 def read_images(source: Path) -> Iterator[tuple[str, bytes]]:
-    """Yields name and bytes of at most MOST_DISTINCT images."""
+    """Yields (name, bytes) of at most MOST_DISTINCT images."""
     if source.is_dir():
         found = sorted(f for f in source.rglob("*") if f.suffix.lower() in ENDINGS and f.is_file())
         for file in found[:: max(1, len(found) // MOST_DISTINCT)][:MOST_DISTINCT]:

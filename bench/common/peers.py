@@ -1,7 +1,7 @@
-"""Installs the rivals of benchmarks, each in its own environment: build/peers/NAME.
+"""Installs the libraries that benchmarks compare with, each in its own environment, build/peers/NAME.
 
-An environment also sees the packages of ./dev, so that torch is installed once. ./dev installs the
-Debian packages that some rivals need (peer_packages).
+An environment also sees the packages that ./dev installs, so that torch is installed only once. ./dev
+installs the Debian packages that some of the libraries need (peer_packages).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from .rows import ROOT, say
 @dataclass(frozen=True)
 class Peer:
     package: str  # name and version for pip
-    needs: tuple[str, ...] = ()  # replaces its declared requirements
+    needs: tuple[str, ...] = ()  # requirements to install instead of the declared ones
 
 
-# MDS requires the clients of every cloud. FFCV is source only and requires opencv-python; the
-# headless package suffices, and the build needs only installed packages.
+# MDS declares the clients of every cloud as requirements. FFCV is only published as source and requires
+# opencv-python; the headless package suffices, and the build needs no other packages.
 PEERS = {
     "dali": Peer("nvidia-dali-cuda130==2.4.0"),
     "tensorflow": Peer("tensorflow-cpu==2.21.0"),
@@ -80,13 +80,13 @@ def folder_of(name: str) -> Path:
 
 
 def python_of(name: str) -> Path | None:
-    """Returns the interpreter of an installed rival."""
+    """Returns the interpreter of an installed library, or None if the library is not installed."""
     folder = folder_of(name)
     return folder / "bin" / "python" if (folder / "done").exists() else None
 
 
 def install(name: str) -> None:
-    """Installs a rival if needed. Raises CalledProcessError on failure; NAME.log has pip's log."""
+    """Installs a library if needed. Raises CalledProcessError on failure; NAME.log has pip's output."""
     peer, folder = PEERS[name], folder_of(name)
     behind = sysconfig.get_paths()["purelib"]
     wanted = "\n".join([peer.package, *peer.needs, behind])
@@ -107,7 +107,7 @@ def install(name: str) -> None:
 
 
 def install_all(names: Iterable[str]) -> None:
-    """Installs all rivals; names those that fail and continues."""
+    """Installs all libraries. Prints the names of libraries that fail, and continues."""
     for name in names:
         try:
             install(name)
@@ -116,5 +116,5 @@ def install_all(names: Iterable[str]) -> None:
 
 
 def versions(names: Iterable[str]) -> dict[str, str]:
-    """Returns the versions of the installed rivals."""
+    """Returns the versions of the installed libraries."""
     return dict(PEERS[name].package.split("==") for name in names if python_of(name))

@@ -1,6 +1,7 @@
-"""The process of a contestant: receives a job, runs it once, and prints measurements as JSON.
+"""The process of a contestant: receives a job, runs it once and prints the measurements as JSON.
 
-One process per run, so that memory and CPU time belong to the contestant, and no run warms another.
+Each run has its own process. Its memory and CPU time belong to the contestant alone, and no run
+warms up another.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-KEPT = 256  # images per contestant compared with the reference
+KEPT = 256  # number of images per contestant to compare with the reference
 
 
 @dataclass(frozen=True)
@@ -25,14 +26,14 @@ class Job:
     pack: str
     jpeg_pack: str  # the same images as unchanged JPEGs
     files: list[str]
-    draws: str  # .npy: x, y, width, height, mirrored of draw number epoch * count + sample
+    draws: str  # .npy: x, y, width, height, mirrored; row epoch * count + sample
     seed: int
     epochs: int
     batch: int
-    warm: int  # batches before the clock starts
+    warm: int  # number of batches before the clock starts
     threads: int = 1
     cpus: list[int] = field(default_factory=list)
-    keep: str = ""  # .npz file for the pixels of the first KEPT draws, which replaces timing
+    keep: str = ""  # if set, write the pixels of the first KEPT draws to this .npz, without timing
     own: str = ""  # path of data in a contestant's own format, written in the `keep` run
 
     @property
@@ -48,7 +49,10 @@ class Job:
 
 
 def draw_batches(job: Job) -> Iterator[list[int]]:
-    """Yields every batch's draw numbers, reshuffled each epoch, for contestants without order."""
+    """Yields the draw numbers of each batch, reshuffled in every epoch.
+
+    For contestants that do not define an order.
+    """
     for epoch in range(job.epochs):
         order = np.random.default_rng(epoch).permutation(job.count) + epoch * job.count
         for first in range(0, job.count - job.batch + 1, job.batch):
@@ -56,7 +60,7 @@ def draw_batches(job: Job) -> Iterator[list[int]]:
 
 
 def run(batches: Callable[[Job], Iterable[tuple[Any, Any]]]) -> None:
-    """Measures `batches(job)`, which makes the loader and yields (images, draw numbers)."""
+    """Measures `batches(job)`, which creates the loader and yields (images, draw numbers)."""
     job = Job(**json.loads(Path(sys.argv[1]).read_text()))
     os.sched_setaffinity(0, job.cpus)
     print(json.dumps(_keep(batches, job) if job.keep else _time(batches, job)))
@@ -95,7 +99,7 @@ def _time(batches: Callable[[Job], Iterable[tuple[Any, Any]]], job: Job) -> dict
             warmed, images_warm, cpu = now, images, _cpu_seconds()
         if count == job.batches:
             end = now
-            # Measured now, not at the end: work for a next epoch does not belong to this one.
+            # Measured now, not at the end, because work for the next epoch must not count.
             peak = _memory_mb("VmHWM")
             cost = {"cpu_s": _cpu_seconds() - cpu}
             cost |= {"peak_rss_mb": peak, "rss_beyond_imports_mb": peak - imported}
@@ -104,7 +108,7 @@ def _time(batches: Callable[[Job], Iterable[tuple[Any, Any]]], job: Job) -> dict
 
 
 def _family() -> list[Path]:
-    """Returns /proc folders of this process and its workers (or a fork server's children)."""
+    """Returns the /proc folders of this process and its worker processes."""
     children: dict[str, list[str]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -113,24 +117,24 @@ def _family() -> list[Path]:
             continue
         children.setdefault(parent, []).append(stat.parent.name)
     found = [str(os.getpid())]
-    for one in found:  # grows
+    for one in found:  # the list grows during the loop
         found += children.get(one, [])
     return [Path("/proc", one) for one in found]
 
 
 def _cpu_seconds() -> float:
-    """Returns CPU seconds of this process, its workers, and its ended workers."""
+    """Returns the CPU seconds of this process and of its workers, including workers that have ended."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     ticks = 0
     for folder in _family()[1:]:
         fields = (folder / "stat").read_text().rpartition(")")[2].split()
         ticks += int(fields[11]) + int(fields[12])  # utime, stime
-    ours = time.process_time()  # finer than ticks
+    ours = time.process_time()  # more precise than ticks
     return ours + ticks / os.sysconf("SC_CLK_TCK") + ended.ru_utime + ended.ru_stime
 
 
 def _memory_mb(key: str) -> float:
-    """Resident memory, summed over this process and its workers (shared pages count in each)."""
+    """Returns the resident memory of this process and its workers. Counts shared pages repeatedly."""
     kib = 0
     for folder in _family():
         for line in (folder / "status").read_text().splitlines():

@@ -1,4 +1,4 @@
-"""The pure Python reader of packs, docs/read_tnd.py, as a module."""
+"""Loads docs/read_tnd.py, the pure Python reader of packs, as a module."""
 
 from __future__ import annotations
 

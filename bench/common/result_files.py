@@ -1,4 +1,4 @@
-"""The JSON of a benchmark: the data shared by all rows once per run, then one row per line."""
+"""Reads and writes the JSON of a benchmark: for each run, the data shared by all rows, then the rows."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-# Required origin of a figure. Rows that agree in all of these form one run.
+# Keys that describe the origin of a row. Rows that agree in all of these keys form one run.
 ORIGIN = ("machine", "versions", "commit", "command", "data", "data_name", "data_digest")
 
 Row = dict[str, Any]
 
 
 def write_rows(path: Path, rows: list[Row]) -> None:
-    """Writes rows that carry their origin; read_rows() returns them."""
+    """Writes rows to a file, from which read_rows() returns the same rows."""
     runs: dict[str, Row] = {}
     for row in rows:
         origin = {key: row[key] for key in ORIGIN if key in row}
@@ -24,9 +24,9 @@ def write_rows(path: Path, rows: list[Row]) -> None:
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Returns the rows of a file, each with its origin."""
+    """Returns the rows in a file, each with its origin."""
     values = json.loads(path.read_text())
-    if isinstance(values, list):  # written by a revision that ./dev bench before compares with
+    if isinstance(values, list):  # an older format; ./dev bench before may compare with old commits
         return values
     return [
         {**row, **{key: value for key, value in run.items() if key != "rows"}}
@@ -36,7 +36,7 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def result_text(value: Any, indent: str = "") -> str:
-    """JSON with one line per element of a list and per entry of a short object."""
+    """Returns JSON with one line per element of a list and per entry of a short object."""
     return _text(value, indent) + ("" if indent else "\n")
 
 

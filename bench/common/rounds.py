@@ -1,4 +1,4 @@
-"""Small differences: contestants that take turns, and the confidence in their median ratio."""
+"""Measures small differences: contestants take turns, and the median ratio has a 95 % interval."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:  # rows.py imports tundish; bench/monitoring/one.py measures a
 
 @dataclass(frozen=True)
 class Cost:
-    wall_s: float  # per image
-    cpu_s: float  # per image, all threads of the process
+    wall_s: float  # wall time per image
+    cpu_s: float  # CPU time per image, over all threads of the process
 
 
 @dataclass(frozen=True)
@@ -25,16 +25,16 @@ class Interval:
     high: float
 
     def percent(self) -> str:
-        """Formats ratios as the percentage above 1."""
+        """Formats the ratios as percentages above 1."""
         middle, low, high = (100 * (ratio - 1) for ratio in (self.median, self.low, self.high))
         return f"{middle:+.2f} % ({low:+.2f} to {high:+.2f})"
 
 
 def interval(values: Iterable[float]) -> Interval:
-    """Returns the median and its 95 % interval: the narrowest sufficient pair of values.
+    """Returns the median and its 95 % interval, whose ends are two of the values.
 
-    Uses the sign test, which assumes nothing about the distribution. Returns the full range for
-    fewer than six values.
+    Uses the sign test, which assumes nothing about the distribution. Returns the full range if there
+    are fewer than six values.
     """
     ordered = sorted(values)
     count, middle = len(ordered), len(ordered) // 2
@@ -42,7 +42,7 @@ def interval(values: Iterable[float]) -> Interval:
     out, tail = (
         0,
         1.0,
-    )  # number to drop at each end, and in how many of 2^count cases that is wrong
+    )  # how many values to drop at each end, and in how many of 2^count cases that is wrong
     while out < middle and 2 * (tail + math.comb(count, out + 1)) / 2**count <= 0.05:
         out += 1
         tail += math.comb(count, out)
@@ -50,7 +50,7 @@ def interval(values: Iterable[float]) -> Interval:
 
 
 def measure(batches: Iterable[int], images: int) -> Cost:
-    """Measures the first `images` images after the first batch; `batches` yields batch sizes."""
+    """Measures `images` images, beginning after the first batch. `batches` yields batch sizes."""
     done, wall, cpu = -1, 0.0, 0.0
     for size in batches:
         if done < 0:
@@ -65,9 +65,9 @@ def measure(batches: Iterable[int], images: int) -> Cost:
 def take_turns(
     names: Sequence[str], rounds: int, run: Callable[[str], Cost]
 ) -> dict[str, list[Cost]]:
-    """Runs every contestant once per round, starting with another one each time.
+    """Runs every contestant once per round. Each round starts with another contestant.
 
-    Adds one warm-up round, which does not count.
+    A warm-up round, which does not count, comes first.
     """
     costs: dict[str, list[Cost]] = {name: [] for name in names}
     for number in range(rounds + 1):
@@ -82,9 +82,9 @@ def take_turns(
 def add_overhead(
     rows: Rows, name: str, taken: Sequence[Cost], bare: Sequence[Cost], **more: Any
 ) -> list[str]:
-    """Adds rows for the cost of `taken` relative to `bare`, wall and CPU time, round by round.
+    """Adds rows for the cost of `taken` relative to `bare`, in wall time and in CPU time.
 
-    Returns the formatted figures.
+    Compares the two within each round. Returns the formatted results.
     """
     shown = []
     for metric, member in (("overhead", "wall_s"), ("cpu overhead", "cpu_s")):

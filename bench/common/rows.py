@@ -1,4 +1,4 @@
-"""Figures of a benchmark: rows with their origin, as a table, as JSON and as a chart."""
+"""The results of a benchmark: rows that record their origin, as a table, as JSON and as a chart."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .result_files import write_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Instruction sets: TUNDISH_CPU values and display names.
+# Instruction sets: values of TUNDISH_CPU, with display names.
 CPUS = {"scalar": "scalar", "sse": "SSE4.2", "avx2": "AVX2", "avx512": "AVX-512"}
 
 
@@ -26,7 +26,7 @@ def say(text: str) -> None:
 
 
 def arguments(description: str, rounds: int) -> argparse.ArgumentParser:
-    """Returns a parser with the options of every benchmark."""
+    """Returns an argument parser with the options that all benchmarks share."""
     parser = argparse.ArgumentParser(description=description)
     data = os.environ.get("TUNDISH_DATA")
     parser.add_argument(
@@ -45,28 +45,28 @@ def arguments(description: str, rounds: int) -> argparse.ArgumentParser:
 
 
 def middle(values: Iterable[float]) -> tuple[float, float]:
-    """Returns the median, and half of the range relative to the median."""
+    """Returns the median, and half the range divided by the median."""
     values = sorted(values)
     median = statistics.median(values)
     return median, (values[-1] - values[0]) / 2 / median if median else 0.0
 
 
 def commit_of_bundle() -> str:
-    """Returns the commit recorded by `./dev gpu bundle`; empty elsewhere."""
+    """Returns the commit that `./dev gpu bundle` has recorded; empty outside a bundle."""
     file = ROOT / "commit"
     return file.read_text().strip() if file.is_file() else ""
 
 
 class Rows:
-    """Collects the rows of one run; each carries machine, versions, commit and command."""
+    """Collects the rows of one run. Each row has the machine, the versions, the commit and the command."""
 
     def __init__(
         self, bench: str, *packages: str, command: str = "", more: dict[str, str] | None = None
     ) -> None:
-        """Collects versions: `packages` from this environment, `more` from elsewhere."""
+        """Collects the versions of `packages` in this environment. `more` has versions from elsewhere."""
         self._bench = bench
         self._rows: list[dict[str, Any]] = []
-        # Keeps only the last name of a path: a row records the command, not places on a machine.
+        # Keep only the last part of a path, because a row must not name folders of this machine.
         words = [os.path.basename(word) if os.path.isabs(word) else word for word in sys.argv[1:]]
         self._origin = {
             "machine": machine(),
@@ -76,13 +76,13 @@ class Rows:
         }
 
     def set_data(self, about: str, name: str, digest: str) -> None:
-        """Sets the data of the figures; every row records it."""
+        """Sets the dataset that the benchmark uses, which every row records."""
         self._origin |= {"data": about, "data_name": name, "data_digest": digest}
 
     def add(
         self, contestant: str, metric: str, values: Sequence[float], unit: str, **more: Any
     ) -> float:
-        """Adds one figure from its runs and returns the median."""
+        """Adds a row with the values of all runs. Returns their median."""
         median, spread = middle(values)
         row = {
             "bench": self._bench,
@@ -95,7 +95,7 @@ class Rows:
         return median
 
     def note(self, contestant: str, metric: str, text: str, **more: Any) -> None:
-        """Adds a contestant without a figure, and the reason."""
+        """Adds a row for a contestant without a result, with the reason."""
         row = {
             "bench": self._bench,
             "contestant": contestant,
@@ -106,7 +106,7 @@ class Rows:
         self._rows.append(row | {"runs": 0, "spread": None, "reason": text} | more | self._origin)
 
     def forget(self, **values: Any) -> None:
-        """Drops the rows with these values, so that they can be added again."""
+        """Removes the rows that have these values, so that they can be added again."""
         self._rows = [
             row for row in self._rows if any(row.get(key) != value for key, value in values.items())
         ]
@@ -129,7 +129,7 @@ class Rows:
 
 
 def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """Formats columns of minimal width: the first left-aligned, figures right-aligned."""
+    """Formats a table with columns of minimal width. Only the first column is left-aligned."""
     widths = [max(len(line[i]) for line in [head, *lines]) for i in range(len(head))]
     out = []
     for line in [head, ["-" * width for width in widths], *lines]:

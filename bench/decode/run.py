@@ -1,8 +1,7 @@
 """How fast do the bytes of a JPEG become the pixels of a crop? One thread, CPU time, no resize.
 
-decode.cpp has the contestants: libjpeg-turbo decoding whole images, libjpeg-turbo decoding the
-region of the crop, and tundish, which decodes that region exactly. Crops are drawn by
-RandomResizedCrop(224).
+decode.cpp runs the contestants: libjpeg-turbo decoding whole images, libjpeg-turbo decoding the region
+of the crop, and tundish, which decodes that region exactly. The crops come from RandomResizedCrop(224).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from ..common.rows import ROOT, Rows, arguments, say, table
 PROGRAM = ROOT / "build" / "release" / "bench_decode"
 SEED = 7
 
-# Name in the table, and whether the pixels must equal a full decode.
+# (name in the table, whether the pixels must equal a full decode)
 CONTESTANTS = {
     "turbo_full": ("libjpeg-turbo full", True),
     "turbo_region": ("libjpeg-turbo region", False),
@@ -44,7 +43,7 @@ def main() -> None:
 
 
 def report(rows: Rows, result: dict, about: str) -> str:
-    """Returns the table; also fills the rows."""
+    """Returns the table, and fills the rows."""
     count = result["images"]
     full = result["seconds"]["turbo_full"]
     lines = []
@@ -70,7 +69,7 @@ def report(rows: Rows, result: dict, about: str) -> str:
             "MP/s",
             pixels=pixels,
         )
-        # Per round: slow moments of the machine affect both.
+        # Ratios within a round, in which slow moments of the machine affect both contestants.
         gain = rows.add(
             f"{name} / libjpeg-turbo full",
             "ratio",

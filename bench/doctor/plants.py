@@ -1,8 +1,9 @@
 """A training script with a planted bottleneck: python -m bench.doctor.plants NAME FOLDER [options]
 
---removed runs the script without the bottleneck. FOLDER has the photos for "decode". Trains until
-terminated, or for --steps N; then prints the seconds of a step, wall time and CPU time. Trains on
-the GPU if there is one; the plants of ON_GPU then take effect.
+--removed runs the script without the bottleneck. FOLDER has the photos for "decode". The script
+trains until it is terminated. With --steps N, it trains for N steps and prints the wall time and the
+CPU time of a step in seconds. It trains on the GPU if there is one; the bottlenecks in ON_GPU only
+have an effect there.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ FORWARD_S = {
     "transform": 0.05,
 }
 CPUS = (
-    2  # of the script; with more CPUs, adding workers would be the correct answer to slow decoding
+    2  # CPUs of the script; with more CPUs, more workers would be the correct fix for slow decoding
 )
 
 
@@ -37,7 +38,7 @@ COPIED = (64, 512, 512)  # 64 MiB of float32
 
 
 class Network(torch.nn.Module):
-    """Some layers, and a fixed time in which nothing else runs: a step of known length."""
+    """Some layers and a fixed waiting time, so that the length of a step is known."""
 
     def __init__(self, seconds: float, count: int = 20) -> None:
         super().__init__()
@@ -46,7 +47,7 @@ class Network(torch.nn.Module):
 
     def forward(self, x: torch.Tensor) -> Any:
         if x.is_cuda and self.seconds:
-            torch.cuda._sleep(int(self.seconds * CYCLES))  # a kernel that only waits
+            torch.cuda._sleep(int(self.seconds * CYCLES))  # runs a kernel that only waits
         elif self.seconds:
             time.sleep(self.seconds)
         return self.layers(x.flatten(1)[:, :64].float())
@@ -75,7 +76,7 @@ class Samples(Dataset[Any]):
 
 
 class OneBatch(Dataset[Any]):
-    """Repeats one large batch without a copy on the CPU."""
+    """A dataset that repeats one large batch, without a copy on the CPU."""
 
     def __init__(self, pinned: bool) -> None:
         self.images = torch.ones(COPIED)
@@ -103,7 +104,7 @@ def parts_of(name: str, folder: str, removed: bool, rank: int) -> tuple[Any, flo
     if name == "storage":
         loader = DataLoader(Samples(0.0 if removed else 0.05), BATCH, num_workers=1)
     elif name == "decode":
-        # Too many for two workers: with fewer images, "workers" would be the right answer.
+        # Too many images for two workers. With fewer images, "workers" would be the right answer.
         loader = DataLoader(photos(folder), 16 * BATCH, shuffle=True, drop_last=True)
         if not len(loader):
             raise SystemExit(f"{folder}: {len(loader.dataset)} photos, {16 * BATCH} are needed")
@@ -123,7 +124,7 @@ def log_metrics(seconds: float) -> None:
 
 
 def step_as_graph(model: Any, optimizer: Any, x: torch.Tensor, y: torch.Tensor) -> Any:
-    """Returns the loop's kernels captured as one CUDA graph."""
+    """Returns a step that replays the kernels of the loop as one CUDA graph."""
     x, y = x.clone(), y.clone()
 
     def step() -> None:
@@ -150,7 +151,7 @@ def step_as_graph(model: Any, optimizer: Any, x: torch.Tensor, y: torch.Tensor) 
 
 
 def clocks() -> tuple[float, float]:
-    """Returns wall time and CPU time once the GPU is idle."""
+    """Waits until the GPU is idle. Returns the wall time and the CPU time."""
     if torch.cuda.is_available():
         torch.cuda.synchronize()
     return time.perf_counter(), time.process_time()

@@ -1,9 +1,10 @@
 """Does the doctor name the planted cause, does its prediction hold, what does measuring cost?
 
-Each plant of plants.py runs under the doctor; the change that removes the plant has a predicted
-step. Then the plant is removed, or the doctor applies the change (as --apply does), and the step is
-measured. Overhead: the same script with and without the doctor, in turns, with a step of 20 ms. The
-interval is the 95 % interval of the median.
+Each script of plants.py has one planted bottleneck and runs under the doctor. The doctor predicts the
+step time after the change that removes the bottleneck. Then the change is made, by hand or by the
+doctor (as with --apply), and the step is measured. The overhead is the difference between the same
+script with and without the doctor, in turns, with a step of 20 ms. Its interval is the 95 % interval
+of the median.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ..common.rounds import interval
 from ..common.rows import ROOT, Rows, arguments, say, table
 from .plants import ON_GPU, PLANTS
 
-# The change that removes each plant, and the correct causes.
+# For each plant: the change that removes it, and the correct causes.
 CHANGES: dict[str, Callable[[Change], bool]] = {
     "storage": lambda one: one.what.startswith("read faster"),
     "decode": lambda one: one.apply == "accelerate",
@@ -37,9 +38,10 @@ CHANGES: dict[str, Callable[[Change], bool]] = {
     "sync": lambda one: one.what.startswith("no wait for the GPU"),
     "launch": lambda one: one.what.startswith("fewer, longer kernels"),
 }
-# Without the plant, the doctor has no optimizer.step() to watch: the script times itself.
+# Without these plants, there is no optimizer.step() that the doctor could watch. The script measures
+# its own time instead.
 TIMES_ITSELF = ("launch",)
-PROMISED = 0.15  # allowed error of a prediction, relative to the step
+PROMISED = 0.15  # allowed error of a prediction, relative to the step time
 
 
 def command_of(name: str, folder: Path, *more: str) -> list[str]:
@@ -48,13 +50,13 @@ def command_of(name: str, folder: Path, *more: str) -> list[str]:
 
 def judged(name: str, folder: Path, removed: bool, **settings: Any) -> Verdict:
     more = ["--removed"] if removed else []
-    wanted = Settings(layers=0, **settings)  # layers have separate checks
+    wanted = Settings(layers=0, **settings)  # layers are measured by other benchmarks
     ended = run(command_of(name, folder, *more), wanted, Surroundings(stdout_to_stderr=True))
     return command_verdict(ended)
 
 
 def check(name: str, folder: Path, rows: Rows) -> list[str]:
-    """Returns a line of the table: the plant, the cause, the prediction, the measured step."""
+    """Returns a row of the table: the plant, the cause, the prediction and the measured step time."""
     before = judged(name, folder, False)
     if before.cause is None or before.figures is None:
         rows.note(name, "cause", before.sentence)
@@ -78,7 +80,7 @@ def check(name: str, folder: Path, rows: Rows) -> list[str]:
 
 
 def step_after(name: str, folder: Path, before: Verdict, change: Change) -> float:
-    """Returns the seconds of the step after the change."""
+    """Returns the step time in seconds after the change."""
     if name in TIMES_ITSELF:
         line = command_of(name, folder, "--removed", "--steps", "300")
         done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT, check=True)
@@ -92,7 +94,7 @@ def step_after(name: str, folder: Path, before: Verdict, change: Change) -> floa
 
 
 def overhead(folder: Path, rounds: int, rows: Rows) -> str:
-    """Compares a 20 ms step watched from first to last with the same script alone."""
+    """Compares a script with 20 ms steps, watched all the time, with the same script unwatched."""
     plain = command_of("none", folder, "--steps", "60")
     doctor = [sys.executable, "-m", "tundish", "doctor", "-q", "--to-end", "--steps", "100000"]
     ratios, added = [], []

@@ -1,4 +1,4 @@
-"""The accelerated script with torch's processes kept; nothing may become slower."""
+"""The accelerated script with a dataset that keeps torch's worker processes. It must not be slower."""
 
 import logging
 
@@ -9,7 +9,7 @@ from .script import epochs, of_readings
 
 
 def batches(job: Job):
-    logging.getLogger("tundish").setLevel(logging.ERROR)  # hides why torch's loader stays
+    logging.getLogger("tundish").setLevel(logging.ERROR)  # hides why torch's loader is kept
     loader = tundish.accelerate(of_readings(job))
     assert not loader.report.native
     return epochs(loader, job)

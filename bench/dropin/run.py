@@ -1,8 +1,8 @@
 """What is one changed line worth? torch's DataLoader, and the same script with tundish.accelerate.
 
-Photos: ImageFolder, RandomResizedCrop(224), flip, normalized floats. Readings: a user's dataset,
-which keeps its code. Batches are compared before any time counts. Then rounds run, with every
-contestant in a separate process.
+There are two datasets. "Photos" is an ImageFolder with RandomResizedCrop(224), flip and normalization.
+"Readings" is a user's own dataset, whose code stays in use. Batches are compared before anything is
+timed. Then the contestants take turns, each in a separate process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..common.process import Job
 from ..common.rounds import interval
 from ..common.rows import ROOT, Rows, arguments, say, table
 
-Runs = dict[str, list[tuple[float, float]]]  # samples per second, and per second of CPU time
+Runs = dict[str, list[tuple[float, float]]]  # (samples per second, samples per CPU second) per run
 
 BATCH, SEED, READINGS = 64, 7, 4  # readings per photo
 NAMES = {
@@ -48,7 +48,7 @@ def start(module: str, job: Job, work: Path, *words: str) -> dict[str, Any]:
 
 
 def job_of(contestant: str, job: Job) -> Job:
-    """Returns the job with readings, which have no files and are faster."""
+    """Returns a job for the contestant's dataset. Readings have no files and load faster."""
     readings = ["reading"] * (READINGS * job.count)
     return replace(job, files=readings) if "readings" in contestant else job
 
@@ -116,7 +116,7 @@ def report(rows: Rows, runs: Runs, cores: int) -> str:
 def ratios(
     ours: list[tuple[float, float]], theirs: list[tuple[float, float]]
 ) -> tuple[list[float], list[float]]:
-    """Returns ratios per round: by wall time, and by CPU time, which other load disturbs less."""
+    """Returns the ratios per round, by wall time and by CPU time. Other load disturbs CPU time less."""
     pairs = list(zip(ours, theirs, strict=True))
     return [one[0] / other[0] for one, other in pairs], [one[1] / other[1] for one, other in pairs]
 

@@ -1,7 +1,8 @@
 """Checks that an accelerated script yields the original script's batches, before any timing.
 
-python -m bench.dropin.same_batches JOB CONTESTANT...: prints {contestant: "exact", or the
-difference}.
+python -m bench.dropin.same_batches JOB CONTESTANT...
+
+Prints a JSON object that maps each contestant to "exact" or to a description of the difference.
 """
 
 import itertools
@@ -43,7 +44,7 @@ def of_folder(job: Job, pack: str | None) -> str:
 
 
 def compare_readings(job: Job) -> str:
-    """Compares a dataset that keeps its code, shuffled by the same seed."""
+    """Compares the batches of a user's dataset, shuffled with the same seed."""
     torch.manual_seed(1)
     theirs = list(itertools.islice(of_readings(job), BATCHES))
     torch.manual_seed(1)

@@ -1,4 +1,4 @@
-"""The data part of three typical training scripts; the contestants differ in one line."""
+"""The data loading of three typical training scripts. The contestants differ in one line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def of_photos(job: Job, steps: list[Any] = TRAIN, shuffle: bool = True) -> DataL
 
 
 class Readings(Dataset[Any]):
-    """A dataset that no library supports natively: windows of a recording, with NumPy noise."""
+    """A user's dataset, with code that no library can replace: windows of a recording, with noise."""
 
     def __init__(self, count: int) -> None:
         self.count = count

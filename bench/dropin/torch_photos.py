@@ -1,4 +1,4 @@
-"""ImageFolder and torch's DataLoader: the original script."""
+"""The original script: ImageFolder and torch's DataLoader."""
 
 from ..common.process import run
 from .script import epochs, of_photos

@@ -1,10 +1,10 @@
-"""What do flat parameters give? Host time of the parts of a step, with and without flatten().
+"""How much host time do flat parameters save? Times the parts of a step with and without flatten().
 
 python -m bench.flat.run [--tensors 500] [--width 64] [--threads 1] [--out flat.json]
 
-On a GPU the parts are host time only and nothing waits for the GPU in between; "step in all" ends
-when the GPU has finished. On a CPU the parts contain the work: one thread shows the host's share
-best.
+On a GPU, the times of the parts are host time only, because nothing waits for the GPU between parts;
+"step in all" ends when the GPU has finished. On a CPU, the times of the parts include the computation.
+With one thread, they show the host's overhead best.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def contestants(make: Callable[[], torch.nn.Module], variants: list[str]) -> dic
 
 
 def run_step(one: Contestant, batch: torch.Tensor, finish: Callable[[], None]) -> list[float]:
-    """Returns the seconds of each part."""
+    """Runs a step. Returns the seconds of each part."""
     finish()
     times = [time.perf_counter()]
     one.optimizer.zero_grad(set_to_none=one.set_to_none)
@@ -94,7 +94,7 @@ def main() -> None:
     asked = contestants(make, ["foreach", "fused"])
     batch = torch.randn(8, options.width, device=device)
     runs: dict[str, list[list[float]]] = {name: [] for name in asked}
-    for number in range(options.rounds + 3):  # the first ones warm up and do not count
+    for number in range(options.rounds + 3):  # the first 3 rounds warm up and do not count
         for name, one in asked.items():
             seconds = run_step(one, batch, finish)
             if number > 2:

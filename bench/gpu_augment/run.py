@@ -2,9 +2,9 @@
 
     ./dev bench gpu_augment [--images N] [--rounds N] [--out FILE]     needs a GPU with its driver
 
-bench_gpu_augment (gpu_augment.cpp) compares pixels with the reference implementation, then times
-only the kernels, on images in GPU memory. Decoding, cropping and the batch's element type are not
-included.
+The program bench_gpu_augment (gpu_augment.cpp) first compares pixels with the reference implementation.
+It then times only the kernels, on images in GPU memory. The times do not include decoding, cropping or
+the conversion to the element type of the batch.
 """
 
 from __future__ import annotations

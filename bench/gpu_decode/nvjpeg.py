@@ -1,4 +1,4 @@
-"""nvJPEG through torchvision's decode_jpeg on cuda: decodes whole photos to uint8, nothing else.
+"""nvJPEG through torchvision's decode_jpeg on a GPU: only decodes whole photos to uint8.
 
 python3 nvjpeg.py FOLDER [--batch N] [--seconds S]     prints one JSON object per figure
 """

@@ -2,10 +2,10 @@
 
     ./dev gpu run speed     or: ./dev bench gpu_decode [--pack FILE.tnd] [--out FILE]
 
-RandomResizedCrop(224), flip, bfloat16 and Normalize, batches of 512. bench_gpu_decode
-(gpu_decode.cpp) first compares its batches with the CPU path. It then times prepared batches, the
-whole path end to end, each stage, and the host's part. nvJPEG (torchvision's decode_jpeg on cuda)
-only decodes the same photos in the same run.
+The task is RandomResizedCrop(224), flip, bfloat16 and Normalize, in batches of 512. The program
+bench_gpu_decode (gpu_decode.cpp) first compares its batches with batches from the CPU. It then times
+prepared batches, the whole path from records to batches, each stage, and the host's work. For
+comparison, nvJPEG (torchvision's decode_jpeg on a GPU) only decodes the same photos in the same run.
 """
 
 from __future__ import annotations

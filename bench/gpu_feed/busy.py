@@ -1,4 +1,4 @@
-"""The share of time in which the GPU runs any kernel, as counted by the driver."""
+"""Measures the share of time in which the GPU runs any kernel, as counted by the driver."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import time
 from collections.abc import Callable
 
 EVERY_S = 0.1
-WINDOW_S = 0.5  # a sample covers this much time before it; drops as much from the start of a turn
+WINDOW_S = 0.5  # a sample covers this much time before it, so the start of a turn is dropped
 
 
 class Busy:
-    """Samples in a background thread. `share` returns None if the driver cannot be queried."""
+    """Takes samples in a background thread. `share` returns None if the driver cannot be queried."""
 
     def __init__(self, device: str) -> None:
-        self.samples: list[tuple[float, float]] = []  # when, share
+        self.samples: list[tuple[float, float]] = []  # (time, share)
         self._end = threading.Event()
         ask = _way_to_ask() if device == "cuda" else None
         self.works = ask is not None
@@ -31,7 +31,7 @@ class Busy:
                 self.samples.append((time.perf_counter(), share))
 
     def share(self, begin: float, end: float) -> float | None:
-        """Returns the mean of the samples in this period."""
+        """Returns the mean share of the samples between two times."""
         first = min(begin + WINDOW_S, (begin + end) / 2)
         values = [share for when, share in self.samples if first <= when <= end]
         return sum(values) / len(values) if values else None
@@ -45,7 +45,7 @@ class _Utilization(ctypes.Structure):
 
 
 def _way_to_ask() -> Callable[[], float] | None:
-    """Returns a function that queries the driver's library, or nvidia-smi without the library."""
+    """Returns a function that queries the driver's library, or nvidia-smi if there is no library."""
     for way in (_by_library, _by_program):
         with contextlib.suppress(OSError, AttributeError, ValueError, subprocess.SubprocessError):
             ask = way()

@@ -1,4 +1,7 @@
-"""One model: the contestants take turns, then rivals and counts run. Failures are recorded."""
+"""The measurements for one model: the contestants take turns, then rivals run and waits are counted.
+
+Failures are recorded.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,8 @@ from .turn import Turn, measure
 
 MODES = (tundish_cpu, tundish_gpu, tundish_auto, tundish_resident)
 LEAST_STEPS = 10
-SETTLE_S = 12.0  # maximum time for a loader to choose its path
-SETTLE_STEPS = 8  # minimum
+SETTLE_S = 12.0  # maximum time for a loader to choose where to decode
+SETTLE_STEPS = 8  # minimum number of steps for the same
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,8 @@ class Sizes:
     rounds: int
     steps: int
     warm_up: int
-    count_steps: int  # steps in which waits are counted
-    starts: int  # new loaders per mode
+    count_steps: int  # number of steps in which waits are counted
+    starts: int  # number of new loaders to start in each mode
 
 
 class Contest:
@@ -48,7 +51,7 @@ class Contest:
         self.feeds: dict[str, Feed] = {}
 
     def attempt(self, name: str, what: str, act: Callable[[], Any]) -> Any:
-        """Returns act(), or None if it fails; a failure is recorded and removes the contestant."""
+        """Returns act(). If it fails, records the failure, removes the contestant and returns None."""
         try:
             return act()
         except Exception as error:
@@ -61,7 +64,7 @@ class Contest:
             return None
 
     def open(self, module: ModuleType) -> None:
-        """Makes the loader; its first batch must equal the CPU's bit for bit."""
+        """Creates a loader. Its first batch must equal the batch made on the CPU bit for bit."""
 
         def act() -> None:
             begin = time.perf_counter()
@@ -74,7 +77,7 @@ class Contest:
         self.attempt(module.NAME, "first batch", act)
 
     def settle(self, name: str, feed: Feed) -> None:
-        """Trains until the loader has chosen its path (GPU or CPU)."""
+        """Trains until the loader has chosen to decode on the GPU or on the CPU."""
         begin = time.perf_counter()
         train(feed, self.training, SETTLE_STEPS)
         while name == tundish_auto.NAME and feed.decoding() is None:
@@ -103,7 +106,7 @@ class Contest:
         return made
 
     def round(self, number: int, steps: int) -> dict[str, Turn]:
-        """Runs every contestant once, starting with another one in every round."""
+        """Runs every contestant once. Each round starts with another contestant."""
         names = list(self.feeds)
         first = number % len(names)
         turns = {}
@@ -114,12 +117,12 @@ class Contest:
         return {name: turns[name] for name in names if name in turns}
 
     def rounds(self, deadline: float) -> None:
-        """Runs rounds until there are enough or time is over, after one warm-up round."""
+        """Runs a warm-up round, then rounds until there are enough or the time is up."""
         self.feeds = {resident_batch.NAME: resident_batch.make(self.job)} | self.feeds
         begin, few = time.monotonic(), max(3, self.sizes.steps // 4)
         tried = self.round(0, few)
         per_step = sum(turn.step_s for turn in tried.values())
-        aside = max(0.0, time.monotonic() - begin - per_step * few)  # per round; with warming up
+        aside = max(0.0, time.monotonic() - begin - per_step * few)  # overhead of a round
         steps = self.fit(per_step, aside, deadline)
         self.results.about["steps_per_turn"] = steps
         for number in range(1, self.sizes.rounds + 1):
@@ -137,14 +140,14 @@ class Contest:
             self.write()
 
     def fit(self, per_step: float, aside: float, deadline: float) -> int:
-        """Returns the steps of a turn: if time is short, reduces steps rather than rounds."""
+        """Returns the number of steps per turn. If time is short, reduces steps rather than rounds."""
         of_round = (deadline - time.monotonic()) / self.sizes.rounds
         fitting = int((of_round - aside) / per_step)
         least = min(self.sizes.steps, LEAST_STEPS)
         return max(least, min(self.sizes.steps, fitting))
 
     def beside(self, name: str, feed: Feed, steps: int) -> None:
-        """Runs a rival once, next to the baseline."""
+        """Runs a rival once, after a short run of the baseline."""
         base = self.turn(resident_batch.NAME, self.feeds[resident_batch.NAME], LEAST_STEPS)
 
         def act() -> Turn:

@@ -1,4 +1,4 @@
-"""nvJPEG through torchvision, batch by batch between the steps; crops and resizes on the GPU."""
+"""nvJPEG through torchvision: decodes a batch between two steps, then crops and resizes on the GPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loader as used by all four of its modes, and the check of its pixels."""
+"""Creates tundish.Loader for each of its four modes, and checks its pixels."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tundish import transforms as T
 
 from .feed import CLASSES, MEAN, SIDE, STD, Batch, Feed, Job
 
-AHEAD = 8  # more than the batches a loader keeps ready
+AHEAD = 8  # larger than the number of batches that a loader prefetches
 
 
 def loader(job: Job, threads: int, **how: Any) -> tundish.Loader:
-    """Makes a loader. `how` has device, decode and resident; empty in a dry run."""
+    """Creates a loader. `how` has the options device, decode and resident. Empty in a dry run."""
     return tundish.Loader(
         job.packs,
         job.batch,
@@ -28,7 +28,7 @@ def loader(job: Job, threads: int, **how: Any) -> tundish.Loader:
         ],
         shuffle=True,
         seed=6,
-        # Any length, full batches only: the step is compiled for one shape.
+        # Any number of full batches. The step is compiled for one shape, so no batch may be smaller.
         order=tundish.Weighted(np.ones(job.images), draws=job.batch * job.epoch_steps),
         labels=np.arange(job.images) % CLASSES,
         threads=threads,
@@ -51,20 +51,20 @@ def feed(job: Job, threads: int, **how: Any) -> Feed:
             next(batches)
 
     def decoding() -> str | None:
-        return getattr(made, "decoding", None)  # a dry run chooses nothing
+        return getattr(made, "decoding", None)  # None in a dry run
 
     return Feed(batches, made.close, drain, decoding=decoding, threads=threads)
 
 
 def first_batch(job: Job, threads: int) -> Batch:
-    """Returns the CPU's first batch, moved to the device."""
+    """Returns the first batch, made on the CPU and moved to the device."""
     with loader(job, threads) as made:
         images, labels = next(iter(made))
         return images.to(job.device), labels.to(job.device)
 
 
 def check(batch: Batch, expected: Batch) -> None:
-    """Compares bit for bit; wrong pixels raise, so that no time is measured."""
+    """Compares two batches bit for bit. Raises an error for wrong pixels, so that nothing is timed."""
     for name, one, other in zip(("images", "labels"), batch, expected, strict=True):
         about = (one.dtype, one.shape, one.device)
         if about != (other.dtype, other.shape, other.device):

@@ -1,4 +1,4 @@
-"""The figures of a run as rows, tables and a chart."""
+"""Presents the results of a run as rows, tables and a chart."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ HEAD += ["cores", "GPU busy", "rounds"]
 
 @dataclass
 class Results:
-    """The results of one model."""
+    """The results for one model."""
 
     model: str
     batch: int
-    rounds: list[dict[str, Turn]] = field(default_factory=list)  # by contestant
+    rounds: list[dict[str, Turn]] = field(default_factory=list)  # turns of each round by contestant
     failed: dict[str, str] = field(default_factory=dict)
     loaders: dict[str, dict[str, Any]] = field(default_factory=dict)  # threads, decoding device
     syncs: dict[str, Syncs] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Results:
     about: dict[str, Any] = field(default_factory=dict)  # facts about the step
 
     def pairs(self, name: str) -> list[tuple[Turn, Turn]]:
-        """Returns pairs of a turn and the baseline's turn of the same round."""
+        """Returns (turn, the baseline's turn in the same round) for each round."""
         return [(one[name], one[BASE]) for one in self.rounds if name in one and BASE in one]
 
     def names(self) -> list[str]:
@@ -45,7 +45,7 @@ class Results:
 
 
 def add_rows(rows: Rows, results: Results) -> None:
-    """Replaces the model's existing rows."""
+    """Adds the model's rows. Replaces its existing rows."""
     rows.forget(model=results.model)
     for name in results.names():
         _add_turns(rows, results, name)
@@ -109,12 +109,12 @@ def _add_turns(rows: Rows, results: Results, name: str) -> None:
 
 
 def cores(pairs: Sequence[tuple[Turn, Turn]]) -> list[float]:
-    """Returns the CPU time beyond the baseline's in the same round, in cores."""
+    """Returns how many cores each turn used in addition to the baseline in the same round."""
     return [(turn.cpu_s - base.cpu_s) / turn.step_s for turn, base in pairs]
 
 
 def auto_over_better(results: Results) -> tuple[list[float], Interval] | None:
-    """Compares the loader's choice with the better of GPU and CPU decoding, round by round."""
+    """Compares the loader's choice with the better of GPU and CPU decoding in each round."""
     names = (tundish_auto.NAME, tundish_cpu.NAME, tundish_gpu.NAME)
     values = []
     for one in results.rounds:
@@ -166,7 +166,7 @@ def tables(results: Results) -> str:
 
 
 def draw(file: Path) -> str:
-    """Draws the chart from stored rows: how busy the GPU is, and the duration of the step."""
+    """Draws the chart from stored rows: how busy the GPU is, and how long a step takes."""
     rows = read_rows(file)
     groups = []
     for model in dict.fromkeys(row["model"] for row in rows):

@@ -1,4 +1,4 @@
-"""The baseline: one batch, already in GPU memory, used repeatedly."""
+"""The baseline: uses one batch, which is already in GPU memory, for every step."""
 
 import itertools
 

@@ -1,14 +1,15 @@
-"""Does training from packed photos take as long as on a batch that is in GPU memory already?
+"""Is training from packed photos as fast as training on a batch that is already in GPU memory?
 
     ./dev gpu run feed       or: python -m bench.gpu_feed.run --pack photos.tnd --out gpu_feed.json
     python -m bench.gpu_feed.run --device cpu --model tiny --pack FILE.tnd     a dry run
     python -m bench.gpu_feed.run --draw gpu_feed.json                          the chart again
 
-ResNet-50 and ResNet-18: forward, backward and SGD in bfloat16, channels_last, compiled, batches of
-512 RandomResizedCrop(224). The contestants are modes of the loader: decoding on the CPU, on the
-GPU, on the device it chooses, and from a pack in GPU memory. They take turns with the baseline; a
-ratio is within one round. First every loader's batch is compared with the CPU's. torch's DataLoader
-and an nvJPEG loop run once for comparison. If time is short, turns have fewer steps.
+The models are ResNet-50 and ResNet-18. A step is forward, backward and SGD in bfloat16, channels_last,
+compiled, on a batch of 512 images from RandomResizedCrop(224). The contestants are modes of
+tundish.Loader: decoding on the CPU, on the GPU, on the device that it chooses, and from a pack in GPU
+memory. They take turns with the baseline, and ratios are computed within a round. Before that, the
+first batch of every loader is compared with a batch made on the CPU. torch's DataLoader and an nvJPEG
+loop run once for comparison. If time is short, turns have fewer steps.
 """
 
 from __future__ import annotations
@@ -40,19 +41,19 @@ from .step import Training
 
 @dataclass(frozen=True)
 class Model:
-    steps: int  # per turn
-    threads: int  # for decoding on the CPU
-    share: float  # share of the time, mostly for compiling
+    steps: int  # steps per turn
+    threads: int  # threads for decoding on the CPU
+    share: float  # share of the total time, mostly needed for compiling
 
 
-# The model with the shortest step is last: it also runs the loader starts and counts waits.
-# The trace comes at the very end, since it may slow down later work.
+# The model with the shortest step is last. It also measures starts of loaders and counts waits. The
+# trace comes at the very end, because it may slow down later work.
 MODELS = {
     "resnet50": Model(30, 4, 0.64),
     "resnet18": Model(60, 9, 0.36),
     "tiny": Model(3, 2, 1.0),
 }
-RESERVE_S = {True: 45.0, False: 8.0}  # reserved for work after the rounds; more with the counts
+RESERVE_S = {True: 45.0, False: 8.0}  # time for work after the rounds; True: if waits are counted
 RIVALS = (torch_dataloader, nvjpeg_loop)
 
 
@@ -76,7 +77,7 @@ def arguments() -> argparse.Namespace:
 
 
 def copy_pack(pack: Path, folder: Path, copies: int | None, device: str) -> list[str]:
-    """Makes real copies until they exceed any CPU cache."""
+    """Makes real copies of the pack until they exceed any CPU cache. Returns their paths."""
     if copies is None:
         wanted = min(2**30, 4 * last_level_cache()) if device == "cuda" else 1
         copies = -(-wanted // pack.stat().st_size)
@@ -109,7 +110,7 @@ class Run:
         about = f"{job.images} images: {len(job.packs)} copies of one pack"
         digest = hashlib.sha256(options.pack.read_bytes()).hexdigest()[:16]
         self.rows.set_data(about, options.pack.name, digest)
-        # Order: the rows record the machine's load, then workers are forked, then threads start.
+        # The order matters: rows record the machine's load, then workers are forked, then threads start.
         self.rivals = self.open_rivals()
         self.busy = Busy(job.device)
 
@@ -121,11 +122,11 @@ class Run:
         return self.options.rivals is None or model in self.options.rivals
 
     def counts(self, number: int) -> bool:
-        """Returns whether waits are counted: only for the last model."""
+        """Returns whether waits are counted, which happens only for the last model."""
         return number + 1 == len(self.options.model) and not self.options.without_counts
 
     def open_rivals(self) -> dict[str, Feed | str]:
-        """Returns the rivals' feeds, or the reason in place of an unavailable feed."""
+        """Returns the feed of each rival, or the reason why it is unavailable."""
         out: dict[str, Feed | str] = {}
         for module in RIVALS:
             if self.takes_part(module.NAME):
@@ -198,7 +199,7 @@ class Run:
                 self.rows.note(resident_batch.NAME, "failure", str(error)[:600], model=name)
                 self.failed = True
             if self.job.device == "cuda":
-                with contextlib.suppress(RuntimeError):  # after a fault of the device
+                with contextlib.suppress(RuntimeError):  # raised after an error of the GPU
                     torch.cuda.empty_cache()
         for feed in self.rivals.values():
             if isinstance(feed, Feed):
@@ -211,7 +212,7 @@ def main() -> int:
     if options.draw:
         options.draw.with_suffix(".svg").write_text(draw(options.draw))
         return 0
-    # On a hang, dumps every thread's stack; rows already written are kept.
+    # If the benchmark hangs, dump the stack of every thread. Rows that are already written are kept.
     faulthandler.dump_traceback_later(options.seconds_budget + 60, exit=True)
     with tempfile.TemporaryDirectory() as folder:
         run = Run(options, make_job(options, Path(folder)))

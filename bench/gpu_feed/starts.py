@@ -1,4 +1,4 @@
-"""Measures the time to a loader's first batch, and the cost of epoch ends."""
+"""Measures the time until a loader's first batch, and how long the ends of epochs take."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ EPOCH_STEPS, ENDS = 8, 3
 
 @dataclass(frozen=True)
 class Start:
-    first_batch_s: float  # usable on the GPU
-    end_host_steps: float  # longest time in next() at the end of an epoch, in steps
-    end_gpu_steps: float  # longest time at the end of an epoch that the GPU waited, in steps
+    first_batch_s: float  # seconds until the first batch is usable on the GPU
+    end_host_steps: float  # longest time in next() at the end of an epoch, in units of steps
+    end_gpu_steps: float  # longest wait of the GPU at the end of an epoch, in units of steps
 
 
 def measure_start(make: Callable[[Job], Feed], job: Job, training: Training) -> Start:
-    """Measures a new loader with short epochs; the CUDA context already exists."""
+    """Measures a new loader with short epochs. The CUDA context must already exist."""
     clock(job.device).finish()
     begin = time.perf_counter()
     feed = make(replace(job, epoch_steps=EPOCH_STEPS))
@@ -34,6 +34,6 @@ def measure_start(make: Callable[[Job], Feed], job: Job, training: Training) -> 
     finally:
         feed.close()
     step = statistics.median(seen.whole)
-    ends = [EPOCH_STEPS * (number + 1) - 1 for number in range(ENDS)]  # first batch of a new epoch
+    ends = [EPOCH_STEPS * (number + 1) - 1 for number in range(ENDS)]  # first steps of epochs
     host, gpu = (max(waits[end] for end in ends) for waits in (seen.host, seen.gpu))
     return Start(first, host / step, gpu / step)

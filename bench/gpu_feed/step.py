@@ -12,14 +12,14 @@ from torch.nn import functional
 
 from .feed import CLASSES, Batch, Feed
 
-# Maximum steps that the loop may be ahead of the GPU. A loop that never reads its loss runs ahead
-# until the driver's queue is full. Any call then blocks, also in next(), and waiting for queue
-# space would count as waiting for data.
+# Maximum number of steps that the loop may be ahead of the GPU. A loop that never reads its loss gets
+# ahead until the driver's queue is full. Any call then blocks, even in next(), and waiting for space in
+# the queue would count as waiting for data.
 AHEAD = 3
 
 
 class Training:
-    """Forward, backward, SGD: bfloat16, channels_last, compiled for one shape."""
+    """The training step: forward, backward and SGD in bfloat16, channels_last, compiled for one shape."""
 
     def __init__(self, model: str, device: str) -> None:
         torch.manual_seed(0)
@@ -30,10 +30,10 @@ class Training:
         )
         self.device = device
         self.compiled = device == "cuda"
-        self.why_not = ""  # reason if not compiled
+        self.why_not = ""  # the reason if the step is not compiled
         self._loss = self._eager_loss
         if device == "cpu":
-            torch.set_num_threads(1)  # a dry run: leaves the other cores to the loaders
+            torch.set_num_threads(1)  # in a dry run, leave the other cores to the loaders
         if self.compiled:
             torch.compiler.reset()  # drops the previous model
             self._loss = torch.compile(self._eager_loss, fullgraph=True, dynamic=False)
@@ -41,7 +41,7 @@ class Training:
         self._first = [p.detach().clone() for p in self.model.state_dict().values()]
 
     def restart(self) -> None:
-        """Restores the initial weights, so that every turn trains the same and nothing diverges."""
+        """Restores the initial weights, so that all turns train alike and no training diverges."""
         with torch.no_grad():
             for value, first in zip(self.model.state_dict().values(), self._first, strict=True):
                 value.copy_(first)
@@ -60,7 +60,7 @@ class Training:
         self.last_loss = loss.detach()
 
     def warm_up(self, batch: Batch, steps: int = 5) -> None:
-        """Compiles the step; if that fails, prints a message and trains without compilation."""
+        """Compiles the step. If that fails, prints a message and trains without compilation."""
         try:
             self(*batch)
         except Exception as error:
@@ -87,7 +87,7 @@ def _model(name: str) -> Any:
 
 
 class DeviceClock:
-    """Marks on the training stream: CUDA events that let a waiting thread sleep."""
+    """Marks times on the training stream with CUDA events. A thread that waits for an event sleeps."""
 
     def mark(self) -> Any:
         event = torch.cuda.Event(enable_timing=True, blocking=True)
@@ -106,7 +106,7 @@ class DeviceClock:
 
 
 class WallClock(DeviceClock):
-    """Wall-clock marks, for a dry run without a GPU."""
+    """Marks times with the wall clock, for a dry run without a GPU."""
 
     def mark(self) -> Any:
         return time.perf_counter()
@@ -127,17 +127,17 @@ def clock(device: str) -> DeviceClock:
 
 @dataclass(frozen=True)
 class Steps:
-    """Times of steps in seconds."""
+    """The times of several steps in seconds."""
 
-    begin: float  # by time.perf_counter
-    end: float  # time at which the GPU was idle
-    host: list[float]  # time of the trainer's thread in next(), per step
-    gpu: list[float]  # time in which the training stream had finished a step and had no next batch
-    whole: list[float]  # time on the training stream between the ends of consecutive steps
+    begin: float  # time.perf_counter() at the start
+    end: float  # time.perf_counter() when the GPU was idle again
+    host: list[float]  # per step, the time that the trainer's thread spent in next()
+    gpu: list[float]  # per step, the time that the training stream waited for the next batch
+    whole: list[float]  # per step, the time on the training stream from one step's end to the next
 
 
 def train(feed: Feed, training: Training, steps: int, ahead: int = AHEAD) -> Steps:
-    """Starts with an idle GPU, and returns when the GPU is idle."""
+    """Runs steps. Starts with an idle GPU, and returns when the GPU is idle again."""
     time_of = clock(training.device)
     ends, arrivals, host = [], [], []
     start = time.perf_counter()

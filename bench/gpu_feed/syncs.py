@@ -24,22 +24,22 @@ WAITS = {
         ("cu", ("Ctx", "Stream", "Event")),
     )
     for what in whats
-} | {"cudaMemcpy", "cudaFree", "cudaFreeHost"}  # these wait as well
+} | {"cudaMemcpy", "cudaFree", "cudaFreeHost"}  # these calls wait too
 
 
 @dataclass(frozen=True)
 class Syncs:
-    """Counts per step."""
+    """The number of waits per step."""
 
-    warned: float  # by torch's sync-debug mode, inside next()
-    in_next: float  # traced, inside next()
-    trainer: float  # traced, anywhere in the trainer's thread
-    others: float  # traced, in other threads, where they block nobody
-    names: dict[str, int]  # calls of the trainer's thread that were counted
+    warned: float  # waits in next() that torch's sync-debug mode warned about
+    in_next: float  # waits in next(), from the trace
+    trainer: float  # waits anywhere in the trainer's thread, from the trace
+    others: float  # waits in other threads, which do not block the trainer, from the trace
+    names: dict[str, int]  # names and counts of the waiting calls in the trainer's thread
 
 
 def count_syncs(feed: Feed, training: Training, steps: int) -> Syncs:
-    """Counts without the limit on running ahead, which itself waits."""
+    """Counts the waits, without the limit on how far the loop may be ahead, which itself waits."""
     warned = sum(_count_warnings(feed, training) for _ in range(steps))
     clock(training.device).finish()
     kinds = [ProfilerActivity.CPU]
@@ -62,9 +62,9 @@ def count_syncs(feed: Feed, training: Training, steps: int) -> Syncs:
 
 
 def read_trace(events: list[dict[str, Any]]) -> tuple[list[str], list[str], list[str]]:
-    """Returns the calls that wait, between the first next() and the end of the last step.
+    """Returns the names of calls that wait, from the first next() to the end of the last step.
 
-    The lists are: in next(), in the trainer's thread, in other threads.
+    The three lists are: calls in next(), calls in the trainer's thread, calls in other threads.
     """
     marks = [event for event in events if event.get("cat") == "user_annotation"]
     nexts = [mark for mark in marks if mark["name"] == "feed.next"]
@@ -85,7 +85,7 @@ def read_trace(events: list[dict[str, Any]]) -> tuple[list[str], list[str], list
 
 
 def _count_warnings(feed: Feed, training: Training) -> int:
-    """Returns the warnings of one step."""
+    """Returns the number of warnings in one step."""
     with warnings.catch_warnings(record=True) as seen, _sync_warnings(training.device):
         warnings.simplefilter("always")
         seen.clear()

@@ -1,7 +1,7 @@
 """torch's DataLoader with torchvision in worker processes.
 
-Workers decode, crop and resize. Uses page-locked memory and asynchronous copies; normalizes on the
-GPU.
+The workers decode, crop and resize. Batches go through page-locked memory and asynchronous copies, and
+are normalized on the GPU.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from torch.utils.data import DataLoader, Dataset
 from .feed import CLASSES, SIDE, Batch, Feed, Job, Normalize
 
 NAME = "torch DataLoader"
-AHEAD = 2  # per worker
+AHEAD = 2  # prefetched batches per worker
 
 
 class Photos(Dataset[Any]):
-    """Repeats the photos for longer than any measurement."""
+    """A dataset that repeats the photos, so that it lasts longer than any measurement."""
 
     def __init__(self, files: list[str], length: int) -> None:
         from torchvision.transforms import v2
@@ -41,7 +41,7 @@ class Photos(Dataset[Any]):
 
 
 def cpu_s(process: int) -> float:
-    """Returns the CPU seconds of a process so far."""
+    """Returns the CPU seconds that a process has used so far."""
     after_name = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return sum(map(int, after_name[11:13])) / os.sysconf("SC_CLK_TCK")
 

@@ -1,4 +1,4 @@
-"""The loader, choosing where to decode."""
+"""tundish.Loader, which chooses where to decode."""
 
 import os
 

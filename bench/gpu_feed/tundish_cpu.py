@@ -1,4 +1,4 @@
-"""The loader, decoding on the CPU; copied and finished on the GPU."""
+"""tundish.Loader, decoding on the CPU. Batches are copied to the GPU and finished there."""
 
 from . import ours
 from .feed import Feed, Job

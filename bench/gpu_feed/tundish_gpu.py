@@ -1,4 +1,4 @@
-"""The loader, decoding on the GPU; one thread plans and gathers."""
+"""tundish.Loader, decoding on the GPU. One thread plans the batches and gathers their records."""
 
 from . import ours
 from .feed import Feed, Job

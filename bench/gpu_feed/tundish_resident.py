@@ -1,4 +1,4 @@
-"""The loader, with the coded pack in GPU memory."""
+"""tundish.Loader, with the whole encoded pack in GPU memory."""
 
 from . import ours
 from .feed import Feed, Job

@@ -1,4 +1,4 @@
-"""One contestant's turn in a round: timed steps."""
+"""Runs and times one contestant's turn in a round."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .step import Training, train
 
 @dataclass(frozen=True)
 class Turn:
-    """Means per step."""
+    """The results of a turn: means per step."""
 
     step_s: float
-    gpu_wait_s: float  # time in which the training stream had no batch
-    host_wait_s: float  # time of the trainer's thread in next()
-    longest_host_wait_s: float  # maximum over the steps
-    cpu_s: float  # all threads of this process, and worker processes
+    gpu_wait_s: float  # time that the training stream waited for a batch
+    host_wait_s: float  # time that the trainer's thread spent in next()
+    longest_host_wait_s: float  # longest time in next() of all steps
+    cpu_s: float  # CPU time of all threads of this process and of worker processes
     busy: float | None  # share of time in which the GPU ran any kernel
     loss: float  # loss of the last step
 
@@ -26,8 +26,8 @@ class Turn:
 def measure(feed: Feed, training: Training, steps: int, warm_up: int, busy: Busy) -> Turn:
     """Measures `steps` steps after `warm_up` steps.
 
-    Starts with no prepared batches: batches made during the others' turns would hide a loader that
-    is slightly too slow.
+    Drops prefetched batches first. Batches that were prepared during other turns would hide that a
+    loader is slightly too slow.
     """
     training.restart()
     feed.drain()

@@ -1,9 +1,9 @@
 """What does re-coding JPEGs give? Bytes, crops, stages and coefficients. One thread, CPU time.
 
-lanes.cpp has the contestants: libjpeg-turbo reading coefficients, decoding whole images and
-decoding the region of the crop, each with our resize; and lanes on every instruction set. Crops are
-drawn by RandomResizedCrop(224), and all crops are compared before any is timed. Besides the
-original data, the same images re-encoded at 4:2:0 are packed and timed (AVX2 and AVX-512).
+lanes.cpp runs the contestants. libjpeg-turbo reads coefficients, decodes whole images, or decodes the
+region of the crop, each with our resize. The lanes codec runs on every instruction set. Crops come from
+RandomResizedCrop(224), and all crops are compared before any is timed. In addition to the original
+data, the same images re-encoded at 4:2:0 are packed and timed (AVX2 and AVX-512).
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ SEED = 7
 TURBO = {"turbo_full": "libjpeg-turbo full", "turbo_region": "libjpeg-turbo region"}
 TABLES = {"builtin": "built-in tables", "train": "trained tables"}
 
-# The end of each stage in lanes.cpp. A stage's time is its end minus the end of the previous stage.
+# Names of the stages in lanes.cpp, which reports when each stage ends. The time of a stage is its end
+# minus the end of the previous stage.
 STAGES = {
-    "head": "record head, checksums",  # the first access to the bytes, which come from memory
+    "head": "record head, checksums",  # includes the first access to the bytes, which are in memory
     "values": "entropy decoding",
     "samples": "expand, dequantize, IDCT",
     "rgb": "upsampling, color",
@@ -40,7 +41,7 @@ STAGES = {
 class Set:
     name: str
     images: Images
-    sizes: dict[str, Size]  # by kind of tables
+    sizes: dict[str, Size]  # pack sizes by kind of codec tables
     result: dict[str, Any]  # output of bench_lanes
 
 
@@ -77,7 +78,7 @@ def main() -> None:
             measure(f"4:2:0, q{quality}", str(folder), work / f"q{quality}", rounds, "crops")
         )
 
-    texts: list[list[str]] = [[], []]  # for all sets
+    texts: list[list[str]] = [[], []]  # lines of the tables that cover all sets
     for it in every:
         name = first.images.name + ("" if it is first else f", re-encoded {it.name}")
         rows.set_data(it.images.about, name, it.images.digest)
@@ -103,7 +104,7 @@ WEIGHTS += ["records, built-in", "records, trained", "pack, built-in", "pack, tr
 
 
 def weights(rows: Rows, it: Set) -> list[str]:
-    """Returns bytes / JPEG of `tundish pack` with both kinds of tables, and the lanes share."""
+    """Returns sizes relative to the JPEGs with both kinds of tables, and the share of lanes records."""
     built = it.sizes["builtin"]
     line = [it.name, f"{built.images:,}", f"{built.jpeg_bytes / built.images / 1e3:.1f}"]
     parts = [built.lanes / built.images]
@@ -117,7 +118,7 @@ def weights(rows: Rows, it: Set) -> list[str]:
 
 
 def samplings(rows: Rows, result: dict[str, Any]) -> str:
-    """Returns bytes relative to the JPEGs, by sampling, and the rate of packing."""
+    """Returns sizes relative to the JPEGs by chroma subsampling, and the speed of packing."""
     lines = []
     groups = dict(result["bytes"])
     everything = {k: sum(g[k] for g in groups.values()) for k in next(iter(groups.values()))}
@@ -142,7 +143,7 @@ CROPS = ["crop 224, ms", "on", "turbo full", "turbo region", "lanes", "x full", 
 
 
 def crops(rows: Rows, it: Set) -> list[list[str]]:
-    """Returns the time of a crop; ratios are within a round, so that slow moments affect both."""
+    """Returns the time of a crop. Ratios are within a round, so that slow moments affect both times."""
     count, differing = counted(it.result), it.result["differing"]
     lines = []
     for level, spoken in CPUS.items():
@@ -193,7 +194,7 @@ def stages(rows: Rows, result: dict[str, Any]) -> str:
 
 
 def coefficients(rows: Rows, result: dict[str, Any]) -> str:
-    """Compares dense blocks, as in libjpeg's arrays, and the packed values for the pixel stage."""
+    """Compares two forms of coefficients: dense blocks, as in libjpeg's arrays, and packed values."""
     count, seconds = counted(result), result["coefficients"]
     named = {"turbo": ("libjpeg-turbo", "blocks")}
     for level, spoken in CPUS.items():
@@ -211,7 +212,7 @@ def coefficients(rows: Rows, result: dict[str, Any]) -> str:
 
 
 def chart(every: list[Set], tables: str) -> str:
-    """Draws size against speed; libjpeg-turbo has the size of the JPEGs and the best resize."""
+    """Draws size against speed. libjpeg-turbo has the size of the JPEGs, and our best resize."""
     panels = []
     for it in every:
         points = []
@@ -246,7 +247,7 @@ def counted(result: dict[str, Any]) -> int:
 
 
 def ratios(slow: list[float], fast: list[float]) -> list[float]:
-    """Returns ratios per round; slow instruction sets run in the first round only."""
+    """Returns the ratio for each round. Slow instruction sets only run in the first round."""
     return [s / f for s, f in zip(slow, fast, strict=False)]
 
 

@@ -1,4 +1,4 @@
-"""The sets of the bench: the original data, the same data re-encoded, and their pack sizes."""
+"""The image sets of the benchmark (the original data, and the same data re-encoded), and pack sizes."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ QUALITIES = (75, 85)
 
 @dataclass(frozen=True)
 class Size:
-    """The output of `tundish pack` for the JPEGs of a set, each packed once."""
+    """The size of a pack that contains each JPEG of a set once."""
 
     images: int
-    lanes: int  # images stored as lanes records
-    jpeg_bytes: int  # size of the files
-    records: float  # bytes of the records and their restore data / bytes of the JPEGs
-    pack: float  # bytes of the pack file / bytes of all files
+    lanes: int  # number of images stored as lanes records
+    jpeg_bytes: int  # total size of the JPEG files
+    records: float  # bytes of the records and their restore data, divided by bytes of the JPEGs
+    pack: float  # bytes of the pack file, divided by bytes of all files
 
 
 def reencode(images: Images, folder: Path, quality: int) -> Path:
-    """Re-encodes every image once with Pillow as 4:2:0 or gray. Skips broken images."""
+    """Re-encodes every image with Pillow, as 4:2:0 or gray. Skips broken images."""
     folder.mkdir(parents=True)
     for file in images.files[: images.distinct]:
         out = io.BytesIO()
@@ -44,7 +44,7 @@ def reencode(images: Images, folder: Path, quality: int) -> Path:
 
 
 def sizes(images: Images, work: Path) -> dict[str, Size]:
-    """Returns sizes by kind of tables. Files keep their original names, which a pack stores."""
+    """Returns pack sizes by kind of tables. Files keep their original names, which a pack stores."""
     folder = work / "jpegs" / "all"
     folder.mkdir(parents=True)
     for file in map(Path, images.files[: images.distinct]):
@@ -77,6 +77,6 @@ def _tundish(*words: str) -> dict[str, Any]:
 
 
 def _free(folder: Path, file: Path) -> str:
-    """Returns the original name without prepare()'s number, or with it if the name is taken."""
+    """Returns the file name without the number that prepare() added, unless that name is taken."""
     name = file.name.partition("_")[2]
     return file.name if (folder / name).exists() else name

@@ -1,4 +1,4 @@
-"""The contestants of `bench load`, and how a contestant's process is started."""
+"""Lists the contestants of `bench load`, and starts their processes."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from ..common.process import Job
 from ..common.rows import CPUS
 from .turbo_full import cpu_of
 
-SAME = 0.5  # allowed mean difference in levels for decoders and resizes that round differently
+SAME = 0.5  # allowed mean difference in levels, for decoders and resizes that round differently
 
 
 @dataclass(frozen=True)
 class Contestant:
     name: str  # name in the table
-    reads: str  # member of Images: files, pack, jpeg_pack; or own: a separate format
-    off: float = 0  # allowed mean difference to Pillow's pixels, in levels; 0: exact
+    reads: str  # member of Images to read: files, pack or jpeg_pack; "own": a separate format
+    off: float = 0  # allowed mean difference from Pillow's pixels, in levels; 0: exact
     peer: str = ""  # environment of the contestant, see peers.py
-    torch: bool = False  # returns torch's tensors, and therefore has torch in memory
+    torch: bool = False  # whether it returns torch tensors, and therefore has torch in memory
 
 
-# By module. FFmpeg filters chroma separately from luma. FFCV's images were resized and re-encoded
-# when its file was written, and FFCV's decoder favors speed: the check finds only gross errors.
+# Contestants by module. FFmpeg filters chroma separately from luma. FFCV's images are resized and
+# re-encoded when its file is written, and FFCV's decoder favors speed over accuracy. For FFCV, the check
+# only finds gross errors.
 CONTESTANTS = {
     "tundish_pack": Contestant("tundish", "pack", torch=True),
     "tundish_numpy": Contestant("tundish, NumPy", "pack"),
@@ -47,7 +48,7 @@ CONTESTANTS = {
 }
 PEERS = sorted({one.peer for one in CONTESTANTS.values()} - {""})
 OURS = [name for name in CONTESTANTS if name.startswith("tundish_")]
-# The loader from a pack can be limited to an instruction set: NAME:CPU sets TUNDISH_CPU=CPU.
+# tundish.Loader can be limited to an instruction set: NAME:CPU sets TUNDISH_CPU=CPU.
 CONTESTANTS |= {
     f"tundish_pack:{cpu}": replace(CONTESTANTS["tundish_pack"], name=f"tundish, {spoken}")
     for cpu, spoken in CPUS.items()
@@ -59,7 +60,7 @@ def is_ours(contestant: str) -> bool:
 
 
 def with_cpus(chosen: list[str], cpus: list[str]) -> list[str]:
-    """Adds the loader from a pack with every instruction set after the plain loader."""
+    """Adds tundish.Loader with each instruction set, after the unlimited loader."""
     out = []
     for contestant in chosen:
         out.append(contestant)
@@ -68,7 +69,7 @@ def with_cpus(chosen: list[str], cpus: list[str]) -> list[str]:
 
 
 def start(contestant: str, job: Job, work: Path) -> dict[str, Any]:
-    """Runs a contestant's process and returns the JSON it printed."""
+    """Runs a contestant's process and returns the JSON that it printed."""
     name, _, cpu = contestant.partition(":")
     environment = dict(os.environ)
     if cpu:

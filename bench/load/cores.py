@@ -1,6 +1,6 @@
-"""How does the loader scale? The same pack with one thread on one core, and with more on as many.
+"""How does the loader scale? Loads a pack with one thread on one core, and with n threads on n cores.
 
-Needs only the library, the program build/release/tundish and NumPy, so it also runs on a machine
+Needs only the library, the program build/release/tundish and NumPy. It therefore also runs on a machine
 where ./dev cannot build.
 """
 

@@ -1,4 +1,4 @@
-"""DALI on the CPU: its own reader, region decode and antialiased resize."""
+"""DALI on the CPU, with DALI's own reader, region decoder and antialiased resize."""
 
 import numpy as np
 from nvidia.dali import fn, pipeline_def, types

@@ -1,6 +1,7 @@
 """FFCV, from its own file: images resized to at most 512 pixels and re-encoded at quality 90.
 
-Uses FFCV's decoder and flip with given crops. Not drawing crops favors this contestant.
+Uses FFCV's decoder and flip with given crops. FFCV has an advantage, because it does not have to draw
+the crops.
 """
 
 from dataclasses import replace
@@ -21,7 +22,7 @@ from PIL import Image
 
 from ..common.process import Job, run
 
-MOST_PIXELS = 512  # per side
+MOST_PIXELS = 512  # maximum side of an image
 QUALITY = 90
 
 
@@ -38,7 +39,7 @@ class Files:
 
 
 class GivenCrop(ResizedCropRGBImageDecoder):
-    """FFCV's decoder of a resized crop, with a table instead of random draws."""
+    """FFCV's decoder of a resized crop. Takes the crops from a table instead of drawing them."""
 
     def __init__(self, draws: np.ndarray, sizes: np.ndarray) -> None:
         super().__init__((224, 224))
@@ -46,7 +47,7 @@ class GivenCrop(ResizedCropRGBImageDecoder):
 
     @property
     def get_crop_generator(self):
-        return None  # FFCV's class requires the member; the crops are given
+        return None  # FFCV's base class requires this method, but the crops are given
 
     def generate_code(self):
         jpg = IMAGE_MODES["jpg"]
@@ -76,7 +77,7 @@ class GivenCrop(ResizedCropRGBImageDecoder):
 
 
 class GivenFlip(Operation):
-    """FFCV's RandomHorizontalFlip, with a table instead of random draws."""
+    """FFCV's RandomHorizontalFlip. Takes the flips from a table instead of drawing them."""
 
     def __init__(self, mirrored: np.ndarray) -> None:
         super().__init__()
@@ -103,7 +104,7 @@ class GivenFlip(Operation):
 
 
 def stored_crops(draws: np.ndarray, sizes: np.ndarray, metadata: np.ndarray) -> np.ndarray:
-    """Returns the crops in pixels of the stored images, which may be smaller than the originals."""
+    """Converts the crops to pixels of the stored images, which may be smaller than the originals."""
     stored = np.stack([metadata["width"], metadata["height"]], 1).astype(np.float64)
     begin = draws[:, 0:2] / sizes * stored
     end = (draws[:, 0:2] + draws[:, 2:4]) / sizes * stored
@@ -112,7 +113,7 @@ def stored_crops(draws: np.ndarray, sizes: np.ndarray, metadata: np.ndarray) -> 
 
 
 def write(job: Job, mode: str) -> None:
-    """Writes this contestant's file, and the original image sizes next to the file."""
+    """Writes FFCV's file, and the sizes of the original images next to it."""
     sizes = [Image.open(file).size for file in job.files]
     np.save(job.own + ".sizes.npy", np.array(sizes))
     image = RGBImageField(write_mode=mode, max_resolution=MOST_PIXELS, jpeg_quality=QUALITY)

@@ -1,4 +1,4 @@
-"""The report of `bench load`: the table, the ratios, the rows."""
+"""Writes the report of `bench load`: a table, ratios and rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ METRICS = {
 
 @dataclass
 class Runs:
-    """Figures by contestant, cores and round; rounds may be missing."""
+    """Results by contestant, cores and round. Some rounds may be missing."""
 
     figures: dict[tuple[str, int], dict[int, dict[str, float]]] = field(default_factory=dict)
 
@@ -34,7 +34,7 @@ class Runs:
     def ratio(
         self, one: tuple[str, int], other: tuple[str, int], metric: str = "images_per_s"
     ) -> list[float]:
-        """Returns ratios of two contestants per round: slow moments of the machine affect both."""
+        """Returns the ratio of two contestants in each round, where slow moments affect both."""
         first, second = self.figures[one], self.figures[other]
         return [first[n][metric] / second[n][metric] for n in first if n in second]
 
@@ -49,7 +49,7 @@ def report(
     chosen: list[str],
     batch: int,
 ) -> str:
-    """Returns the printed text; also fills the rows."""
+    """Returns the text to print, and fills the rows."""
     racing = [c for c in chosen if c not in refused]
     text = [
         f"RandomResizedCrop(224) + flip, uint8 batches of {batch}; {images.about}",
@@ -109,7 +109,7 @@ def figures(
 
 
 def against(rows: Rows, runs: Runs, ours: str, rivals: list[str]) -> list[str]:
-    """Compares one of ours with all other contestants, per core."""
+    """Compares one of our contestants with all others on one core."""
     text = []
     for other in rivals:
         pair = (CONTESTANTS[ours].name, CONTESTANTS[other].name)

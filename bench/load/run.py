@@ -1,8 +1,8 @@
 """How fast do augmented batches arrive? RandomResizedCrop(224) + flip, uint8, batches of 64.
 
-Every contestant makes the same crops of the same images. A contestant's pixels are compared with
-Pillow's before its time counts. Each round then runs every contestant once on one core and once on
-all cores (the others on all cores in every fourth round only).
+All contestants make the same crops of the same images. Before a contestant is timed, its pixels are
+compared with Pillow's. Then each round runs every contestant once on one core and once on all cores.
+Contestants other than tundish run on all cores only in every fourth round.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .report import Runs, report
 from .turbo_full import plans
 
 BATCH, SEED = 64, 7
-OTHERS_ON_ALL = 4  # rounds
+OTHERS_ON_ALL = 4  # other contestants run on all cores in one of this many rounds
 
 
 def measure(contestant: str, job: Job, work: Path) -> dict[str, float]:
@@ -41,7 +41,7 @@ def measure(contestant: str, job: Job, work: Path) -> dict[str, float]:
 
 
 def reference(images: Images, draws: np.ndarray, draw: int) -> np.ndarray:
-    """Returns Pillow's result for one draw: crop, then resize, then flip."""
+    """Returns Pillow's pixels for one draw: crop, then resize, then flip."""
     x, y, width, height, mirrored = draws[draw].tolist()
     with Image.open(images.files[draw % len(images.files)]) as file:
         crop = file.convert("RGB").crop((x, y, x + width, y + height))
@@ -50,7 +50,7 @@ def reference(images: Images, draws: np.ndarray, draw: int) -> np.ndarray:
 
 
 def compare(kept: Path, images: Images, draws: np.ndarray) -> tuple[float, int]:
-    """Returns mean and largest difference to the reference, in levels."""
+    """Returns the mean and the largest difference from the reference, in levels."""
     with np.load(kept) as file:
         pixels, numbers = file["images"], file["draws"]
     total, largest = 0.0, 0

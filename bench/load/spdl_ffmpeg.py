@@ -1,4 +1,4 @@
-"""SPDL: threads in one process, FFmpeg's decoder, crop, scale and flip as one filter."""
+"""SPDL: threads in one process, with FFmpeg's decoder, and crop, scale and flip as one filter."""
 
 import numpy as np
 import spdl.io

@@ -1,6 +1,6 @@
-"""torch's DataLoader with torchvision's PIL operations in plain Pillow: the usual way.
+"""torch's DataLoader with torchvision's PIL operations in plain Pillow, as most scripts load images.
 
-The crops are given. Not drawing crops favors this contestant.
+The crops are given. This contestant has an advantage, because it does not have to draw them.
 """
 
 import numpy as np

@@ -10,7 +10,7 @@ try:
     from torchvision.io import ImageReadMode, decode_jpeg, read_file
     from torchvision.transforms.v2 import functional as F
 
-    _ = torch.ops.image.decode_jpeg  # registered once torchvision's own library has loaded
+    _ = torch.ops.image.decode_jpeg  # exists only if torchvision's own library has loaded
 except Exception as error:
     unavailable(f"torchvision's image codecs do not load with this torch: {error}")
 

@@ -1,4 +1,4 @@
-"""The loader, from the loose files that the others read: shows the benefit of the pack."""
+"""tundish.Loader, reading the same JPEG files as other contestants, which shows what a pack gains."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The loader, from a pack with unchanged JPEGs: shows the benefit of re-coding."""
+"""tundish.Loader, reading a pack with unchanged JPEGs, which shows what re-coding gains."""
 
 import torch  # noqa: F401
 

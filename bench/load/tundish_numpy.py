@@ -1,4 +1,4 @@
-"""The loader, from a pack, returning NumPy arrays: this process never imports torch."""
+"""tundish.Loader, reading a pack and returning NumPy arrays. This process never imports torch."""
 
 import tundish
 from tundish import transforms as T

@@ -1,6 +1,6 @@
-"""The loader, from a pack, returning torch's tensors."""
+"""tundish.Loader, reading a pack and returning torch tensors."""
 
-import torch  # noqa: F401  (imported before the clock starts, as everybody's frame is)
+import torch  # noqa: F401  (imported before the clock starts, like every contestant's framework)
 
 from .tundish_numpy import batches, run
 

@@ -1,4 +1,4 @@
-"""libjpeg-turbo decoding whole images, then the engine's own resize: turbo_full.cpp."""
+"""libjpeg-turbo decoding whole images, followed by the engine's resize (turbo_full.cpp)."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ PROGRAM = ROOT / "build" / "release" / "bench_load"
 
 
 def plans(pack: str, seed: int, epochs: int) -> np.ndarray:
-    """Returns x, y, width, height, mirrored of every draw of a loader with this seed."""
+    """Returns x, y, width, height and mirrored for every draw of a loader with this seed."""
     words = [PROGRAM, "plans", pack, str(seed), str(epochs)]
     out = subprocess.run(words, check=True, capture_output=True).stdout
     return np.frombuffer(out, np.int32).reshape(-1, 5)

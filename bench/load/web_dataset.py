@@ -1,4 +1,4 @@
-"""WebDataset: tar files, its Pillow decoder, torch's worker processes."""
+"""WebDataset: tar files, WebDataset's Pillow decoder, and torch's worker processes."""
 
 import io
 import tarfile
@@ -13,7 +13,7 @@ from ..common.process import Job, run
 
 
 def write(job: Job) -> None:
-    """Writes one tar file per worker process: each worker reads whole files."""
+    """Writes one tar file per worker process, because each worker reads whole files."""
     folder = Path(job.own)
     folder.mkdir()
     for part in range(len(job.cpus)):

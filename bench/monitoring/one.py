@@ -1,6 +1,6 @@
-"""One run of `bench monitoring`, in a separate process: one.py PACK WHAT THREADS IMAGES TRACE.
+"""Makes one run of `bench monitoring` in a separate process: one.py PACK WHAT THREADS IMAGES TRACE.
 
-PYTHONPATH selects the measured tundish.
+PYTHONPATH selects the tundish package to measure.
 """
 
 import json
@@ -38,7 +38,7 @@ def main(pack: str, what: str, threads: str, images: str, trace: str) -> None:
                     loader.stats(reset=True)
 
     cost = measure(sizes(), int(images))
-    loader.close()  # writes the trace, untimed
+    loader.close()  # writes the trace, which is not timed
     print(json.dumps(asdict(cost)))
 
 

@@ -1,9 +1,9 @@
 """What does monitoring cost? The same loader plain, with stats() at every batch, and with a trace.
 
-The counters behind stats() are always on: three clock reads per sample, and two more for every
-strip of one sample in 16. --before CHECKOUT measures their cost against a build without counters, a
-built checkout of another commit (f44634c is the last commit without counters). "bare again" equals
-"bare": its distance from zero shows the noise of the other figures.
+The counters behind stats() are always on. They read the clock three times per sample, and twice more
+for every strip of one sample in 16. --before CHECKOUT measures their cost, compared with a built
+checkout of a commit without counters (f44634c is the last one). "bare again" is the same contestant as
+"bare", so its cost shows the noise of the other results.
 """
 
 from __future__ import annotations

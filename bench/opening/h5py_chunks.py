@@ -1,4 +1,4 @@
-"""Lists the chunks of an HDF5 file with h5py. Prints the number of chunks and the seconds taken."""
+"""Lists the chunks of an HDF5 file with h5py. Prints the number of chunks, and the time in seconds."""
 
 from __future__ import annotations
 

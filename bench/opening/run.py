@@ -1,7 +1,8 @@
 """How long does opening an HDF5 file take as its chunks grow in number?
 
-Tundish opens the file as a source (`tundish info`, including the process start and imports) and
-finds the address of every chunk. h5py lists the same chunks with `chunk_iter`, imports not counted.
+Tundish opens the file as a source and finds the address of every chunk. Its time is the time of
+`tundish info`, including the start of the process and imports. h5py lists the same chunks with
+`chunk_iter`. Its time does not include imports.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ..common import peers
 from ..common.images import TUNDISH
 from ..common.rows import ROOT, Rows, arguments, say, table
 
-# Must match write_chunks.py, which imports h5py.
+# Must match write_chunks.py, which cannot be imported here, because it imports h5py.
 INDEXES = ("B-tree version 1", "fixed array", "extensible array", "B-tree version 2")
 
 
@@ -28,7 +29,7 @@ def run_module(module: str, *words: str) -> str:
 
 
 def remove_index(file: Path) -> None:
-    """Removes the index that Tundish stores next to the file; every opening then reads the file."""
+    """Removes the index that Tundish stores next to the file, so that every run reads the file."""
     file.with_name(f".{file.name}.tndx").unlink(missing_ok=True)
 
 
@@ -69,7 +70,7 @@ def main() -> None:
                 run_module("write_chunks", f"{file}.part", index, str(chunks))
                 os.rename(f"{file}.part", file)
             runs: dict[str, list[float]] = {name: [] for name in CONTESTANTS}
-            for round_number in range(options.rounds + 1):  # the first warms the page cache
+            for round_number in range(options.rounds + 1):  # round 0 warms the page cache
                 for name, open_file in CONTESTANTS.items():
                     count, seconds = open_file(file)
                     assert count == chunks, (name, count)

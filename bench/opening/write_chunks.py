@@ -9,7 +9,7 @@ import sys
 
 import h5py
 
-# name: version bounds of the file, whether the array may grow along one axis, along two
+# name: (file format version, maximum shape; None: the array may grow along this axis)
 INDEXES = {
     "B-tree version 1": ("earliest", (None, 4)),
     "fixed array": ("latest", (0, 4)),

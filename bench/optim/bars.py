@@ -1,4 +1,4 @@
-"""The project's performance goals for optimizers, and whether a run reaches these goals."""
+"""The project's performance goals ("bars") for optimizers, and whether a run reaches them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Bar:
     set: str
     limit: float
     unit: str  # "x", "%" or "us"
-    values: Callable[[Result], list[float]]  # by round; empty: not measured
+    values: Callable[[Result], list[float]]  # returns a value per round; empty if not measured
     at_most: bool = False
 
     def line(self, result: Result | None) -> str:
-        """Returns the line of this bar; empty if the run did not measure it."""
+        """Returns a line of text on this goal, or "" if the run did not measure it."""
         if result is None:
             return ""
         asked = f"{'under' if self.at_most else 'at least'} {self.limit:g} {self.unit}"
@@ -40,13 +40,17 @@ class Bar:
 
 
 def ratios(result: Result, rival: str, metric: str, mine: str = ours.NAME) -> list[float]:
-    """Returns how many times as long the rival takes, per round."""
+    """Returns, for each round, how many times as long as ours the rival takes."""
     pairs = zip(result.values(rival, metric), result.values(mine, metric))
     return [other / own for other, own in pairs]
 
 
 def copy_shares(result: Result, contestant: str, metric: str = "graph") -> list[float]:
-    """Returns a step's minimum bytes relative to a copy's bytes in the same time, per round."""
+    """Returns, for each round, the speed of a step relative to a plain copy of memory.
+
+    This is the minimum of bytes that the step must move, divided by the bytes that a copy moves in the
+    same time.
+    """
     least = JOBS[result.job].bytes
     if least is None:
         return []

@@ -1,4 +1,4 @@
-"""Checks outputs first: three steps from equal states must yield the reference's weights."""
+"""Checks the weights before anything is timed: three steps must give the weights of the reference."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .jobs import Job
 
 
 def run_steps(contestant: Contestant, steps: Sequence[Sequence[Any]]) -> list[Any]:
-    """Runs the steps on copies of the gradients, because some optimizers write into gradients."""
+    """Runs the steps with copies of the gradients, because some optimizers write into gradients."""
     for gradients in steps:
         contestant.assign([gradient.clone() for gradient in gradients])
         if contestant.gather is not None:
@@ -23,7 +23,7 @@ def run_steps(contestant: Contestant, steps: Sequence[Sequence[Any]]) -> list[An
 
 
 def expected(job: Job, weights: Sequence[Any], steps: Sequence[Sequence[Any]]) -> list[Any]:
-    """Returns fp64 results of the formulas; for Muon torch's, as its definition has bfloat16."""
+    """Returns the results of the formulas in fp64. For Muon, returns torch's: its formula uses bfloat16."""
     if job.kind != "muon":
         return reference.run(job, weights, steps)
     return run_steps(torch_loop.make(job, parameters_of(weights), False), steps)
@@ -31,7 +31,7 @@ def expected(job: Job, weights: Sequence[Any], steps: Sequence[Sequence[Any]]) -
 
 @torch.no_grad()  # type: ignore[untyped-decorator]
 def distance(found: Sequence[Any], right: Sequence[Any], weights: Sequence[Any]) -> float:
-    """Returns the maximum over all tensors of |found - right| / |right - start|."""
+    """Returns the largest value of |found - right| / |right - start| over all tensors."""
     starts = [*weights, *weights][: len(right)]
     far = [
         (one - other).norm() / (other - start).norm()

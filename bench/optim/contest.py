@@ -1,4 +1,4 @@
-"""One job on one set of tensors: outputs are compared, then the contestants take turns."""
+"""Runs one job on one set of tensors: compares the contestants' weights, then lets them take turns."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from .shapes import ShapeSet
 
 MODULES = (ours, torch_loop, torch_foreach, torch_fused, torch_separate, timm_, flat)
 ENTRIES: list[Entry] = [entry for module in MODULES for entry in module.CONTESTANTS]
-GPU_STEPS = 10  # per turn, for each kind of gradients; fewer if a step takes long
+GPU_STEPS = 10  # steps per turn, for each kind of gradients; fewer if a step takes long
 GPU_SECONDS = 0.15
 CPU_SECONDS = 0.1
-TRIES = 6  # per round, until other processes leave the CPUs alone
+TRIES = 6  # attempts per round until other processes use little CPU time
 
 
 @dataclass
 class Result:
-    """The result of one job on one set. Contestants without figures have a reason."""
+    """The result of one job on one set of tensors. Contestants that were not timed have a reason."""
 
     set: str
     job: str
     tensors: int
     elements: int
     errors: dict[str, float] = field(default_factory=dict)  # distance from the reference
-    reasons: dict[str, str] = field(default_factory=dict)  # by contestant
+    reasons: dict[str, str] = field(default_factory=dict)  # why contestants were not timed
     failed: set[str] = field(default_factory=set)  # contestants with an error or wrong weights
     graph_reasons: dict[str, str] = field(default_factory=dict)
     times: dict[str, dict[str, list[float]]] = field(default_factory=dict)  # seconds, by round
-    steps: dict[str, int] = field(default_factory=dict)  # per turn
-    copy: list[float] = field(default_factory=list)  # bytes per second, by round
-    others: list[float] = field(default_factory=list)  # share of the CPUs, by round
-    noisy: int = 0  # rounds that do not count, because others used the CPUs
+    steps: dict[str, int] = field(default_factory=dict)  # steps per turn
+    copy: list[float] = field(default_factory=list)  # bytes per second of a copy, by round
+    others: list[float] = field(default_factory=list)  # CPU share of other processes, by round
+    noisy: int = 0  # number of rounds that do not count, because other processes used the CPUs
 
     def values(self, contestant: str, metric: str) -> list[float]:
         return self.times.get(contestant, {}).get(metric, [])
@@ -53,7 +53,7 @@ class Player:
     contestant: Contestant
     steps: int
     graph: Any = None
-    captured: Contestant | None = None  # owns the memory that the graph uses
+    captured: Contestant | None = None  # the contestant that owns the memory of the graph
 
 
 def draw(shapes: Sequence[Any], seed: int, scale: float, device: str) -> list[Any]:
@@ -73,7 +73,7 @@ class Contest:
         self.replayed: list[Any] = []  # weights after the first replay of a graph
 
     def attempt(self, name: str, act: Any, reasons: dict[str, str]) -> Any:
-        """Returns act(), or None if it fails; failures are recorded."""
+        """Returns act(). If it fails, records the failure and returns None."""
         try:
             return act()
         except LeftOut as why:
@@ -85,7 +85,7 @@ class Contest:
         return None
 
     def check(self) -> None:
-        """Compares weights after three steps; contestants with wrong weights are not timed."""
+        """Compares the weights after three steps. Contestants with wrong weights are not timed."""
         result = self.result
         steps = [self.gradients[number] for number in (0, 1, 0)]
         try:
@@ -140,8 +140,9 @@ class Contest:
         return player
 
     def capture(self, entry: Entry, contestant: Contestant) -> Any:
-        """Returns a graph whose first replay yields the reference's weights."""
-        # Separate gradients: the graph stores their addresses, and some optimizers write into them.
+        """Returns a CUDA graph of the step. Its first replay must give the weights of the reference."""
+        # Uses separate gradients, because the graph stores their addresses, and some optimizers write
+        # into gradients.
         graph = capture(contestant, [gradient.clone() for gradient in self.gradients[0]])
         if self.result.job in entry.writes_gradients:
             return graph
@@ -165,7 +166,7 @@ class Contest:
         return out
 
     def round(self, number: int) -> dict[str, dict[str, float]]:
-        """Runs every contestant once, starting with another one each round. Removes failures."""
+        """Runs every contestant once. Each round starts with another one. Removes contestants that fail."""
         names = list(self.players)
         first = number % len(names)
         turns = {}
@@ -181,10 +182,10 @@ class Contest:
         return {name: turns[name] for name in names if name in turns}
 
     def rounds(self, count: int, copy: Copy | None, quiet: float) -> None:
-        """Runs `count` rounds after one that does not count.
+        """Runs a warm-up round, then `count` rounds that count.
 
-        Rounds in which other processes use more than the share `quiet` of the CPUs do not count
-        and are repeated, up to a limit.
+        A round in which other processes use more than the share `quiet` of the CPUs does not count. It
+        is repeated, up to a limit.
         """
         counted = -1
         for number in range(TRIES * (count + 1)):
@@ -233,7 +234,7 @@ def run(
     contest.rounds(rounds, copy, quiet)
     result = contest.result
     del contest
-    gc.collect()  # hooks of flat parameters form reference cycles
+    gc.collect()  # hooks of flat parameters are in reference cycles
     if device == "cuda":
         torch.cuda.empty_cache()
     return result

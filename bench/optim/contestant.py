@@ -1,4 +1,4 @@
-"""A contestant: an optimizer with separate parameters, and the way it receives gradients."""
+"""A contestant: an optimizer with its own parameters, and how it gets its gradients."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .jobs import Job
 
 
 class LeftOut(Exception):
-    """Raised if this contestant cannot run here; the text is the reason."""
+    """Raised if a contestant cannot run on this machine. The message is the reason."""
 
 
 @dataclass
 class Contestant:
     parameters: Sequence[Any]
-    step: Callable[[], Any]  # all work of the job
+    step: Callable[[], Any]  # does all the work of the job
     averages: Callable[[], list[Any]] = list  # averages of the weights, if the job has them
-    clear: Callable[[], Any] | None = None  # before gradients are assigned
-    # Flat parameters only: the work at the end of a backward pass. Copies fresh gradients, and is
-    # timed then; with gradients already in the buffer, it only checks.
+    clear: Callable[[], Any] | None = None  # called before gradients are assigned
+    # Only for flat parameters: the work at the end of a backward pass. It copies new gradients into
+    # the buffer, which is timed. If the gradients are already in the buffer, it only checks them.
     gather: Callable[[], Any] | None = None
 
     def assign(self, gradients: Sequence[Any]) -> None:
@@ -37,16 +37,17 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Entry:
-    """One contestant of a file: its name, its jobs, and its factory.
+    """A contestant that a file defines: its name, its jobs, and a function that creates it.
 
-    make(job, parameters, graph): `graph` is true if the step will be captured in a CUDA graph.
+    That function is make(job, parameters, graph). `graph` is true if the step will be captured in a
+    CUDA graph.
     """
 
     name: str
     jobs: tuple[str, ...]
     make: Callable[[Job, list[Any], bool], Contestant]
     no_graph: dict[str, str] = field(default_factory=dict)  # jobs that cannot be captured, and why
-    # Jobs whose step modifies gradients: a replay would start from the modified ones.
+    # Jobs whose step modifies gradients. A replay would start from the modified gradients.
     writes_gradients: tuple[str, ...] = ()
 
 
@@ -55,7 +56,7 @@ def parameters_of(weights: Sequence[Any]) -> list[Any]:
 
 
 def make_scaler(scaler: type[Any], device: str) -> Any:
-    """Returns a GradScaler of scale 1 that never grows, so that reused gradients do not change."""
+    """Returns a GradScaler with the fixed scale 1, so that reused gradients do not change."""
     made = scaler(device, init_scale=1.0, growth_interval=10**9)
-    made.scale(torch.zeros((), device=device))  # creates the tensor of the scale
+    made.scale(torch.zeros((), device=device))  # creates the tensor that holds the scale
     return made

@@ -1,4 +1,4 @@
-"""tundish.optim.flatten(): parameters in one buffer, with torch's fused optimizer and with ours.
+"""tundish.optim.flatten(): all parameters in one buffer, with torch's fused optimizer and with ours.
 
 Optimizers that use the norm of each tensor (LARS, LAMB, NovoGrad, Muon) cannot use one buffer.
 """
@@ -27,7 +27,7 @@ def _contestant(job: Job, parameters: list[Any], kind: Callable[..., Any]) -> Co
     step = ours.step_of(job, optimizer, parameters[0].device.type)
 
     def averages() -> list[Any]:
-        """Returns slices of the flat average, in the order of the parameters in the buffer."""
+        """Returns the slices of the flat average, in the order of the parameters in the buffer."""
         if not job.ema_decay:
             return []
         (whole,) = flat.parameters()

@@ -1,4 +1,4 @@
-"""The jobs of an optimizer: arguments, tolerance, and the minimum bytes of memory traffic."""
+"""The jobs of the benchmark: an optimizer with its arguments, a tolerance and a minimum memory traffic."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from typing import Any
 @dataclass(frozen=True)
 class Job:
     kind: str
-    arguments: dict[str, Any]  # named as in torch, timm and tundish
-    # Minimum bytes per fp32 element: every array that a step needs is read once, and written once
-    # if it changes; a norm needed before the update is one more read. None: not memory-bound.
+    arguments: dict[str, Any]  # arguments, named as in torch, timm and tundish
+    # Minimum bytes of memory traffic per fp32 element. Every array that a step needs is read once, and
+    # written once if it changes. A norm that is needed before the update takes another read. None if
+    # the step is not memory-bound.
     bytes: int | None
     max_norm: float = 0.0
     ema_decay: float = 0.0
-    scaler: bool = False  # gradients come through a GradScaler
-    # Maximum distance from the reference's weights, relative to the change by the steps.
+    scaler: bool = False  # whether gradients are scaled by a GradScaler
+    # Maximum distance from the weights of the reference, relative to the change that the steps make.
     tolerance: float = 3e-4
     note: str = field(default="", compare=False)
 
     def for_timing(self) -> Job:
-        """Returns a job for hundreds of steps on one gradient: the rate keeps the weights."""
+        """Returns the job with a tiny learning rate, for hundreds of steps with the same gradient."""
         return replace(self, arguments={**self.arguments, "lr": 1e-7})
 
 
@@ -36,12 +37,12 @@ JOBS = {
     "lars": Job("lars", {"lr": 5.0, "momentum": 0.9, "weight_decay": 1e-4}, 28),
     "lamb": Job("lamb", _LAMB, 40),
     "lamb_clip": Job("lamb", _LAMB, 44, max_norm=1.0, note="timm's default"),
-    # A sum near 0 may change its sign with the rounding: a whole step for that element.
+    # Rounding may change the sign of a sum near 0, which changes that element by a whole step.
     "lion": Job("lion", {"lr": 1e-4, "weight_decay": 0.1}, 20, tolerance=2e-2),
-    # Three steps move a weight of a large tensor by a millionth; rounding is 7e-4 of that.
+    # Three steps change a weight in a large tensor by a millionth. Rounding is 7e-4 of this change.
     "novograd": Job(
         "novograd", {"lr": 1e-2, "betas": (0.95, 0.98), "weight_decay": 1e-3}, 24, tolerance=2e-3
     ),
-    # Newton-Schulz in bfloat16: products in another order differ in the third digit.
+    # Newton-Schulz runs in bfloat16, where products in another order differ in the third digit.
     "muon": Job("muon", {"lr": 1e-2, "weight_decay": 0.1}, None, tolerance=5e-2),
 }

@@ -1,4 +1,4 @@
-"""Times of one contestant's turn: as users call it, as a CUDA graph, and next to a plain copy."""
+"""Measures one contestant's turn: a normal call, a CUDA graph, and a plain copy for comparison."""
 
 from __future__ import annotations
 
@@ -34,9 +34,10 @@ def synchronize(device: str) -> None:
 
 
 def _one_step(contestant: Contestant, fresh: bool, device: str) -> tuple[float, float, float]:
-    """Returns seconds of the host, until the work was done, and of CPU time of all threads.
+    """Runs a step on an idle device. Returns three times in seconds.
 
-    The first two start with the call on an idle device.
+    These are the time until the call returns, the time until the device is done, and the CPU time of all
+    threads.
     """
     gather = contestant.gather
     if gather is not None and not fresh:
@@ -60,9 +61,9 @@ def _one_step(contestant: Contestant, fresh: bool, device: str) -> tuple[float, 
 def time_steps(
     contestant: Contestant, gradients: Sequence[Sequence[Any]], fresh: bool, steps: int, device: str
 ) -> dict[str, float]:
-    """Returns medians of `steps` steps: "host", "eager" and "cpu" in seconds.
+    """Returns the medians of `steps` steps: "host", "eager" and "cpu" in seconds.
 
-    `fresh`: every step has gradients at other addresses than the previous step.
+    With `fresh`, the gradients of every step are at other addresses than in the previous step.
     """
     contestant.assign(gradients[0])
     if contestant.gather is not None:
@@ -79,7 +80,7 @@ def time_steps(
 
 
 def fitting_steps(contestant: Contestant, gradients: Sequence[Any], seconds: float) -> int:
-    """Returns how many steps of a turn take this long, from 2 to 50."""
+    """Returns how many steps take about this many seconds, from 2 to 50."""
     contestant.assign(gradients)
     contestant.step()  # creates the states
     begin = time.perf_counter()
@@ -88,7 +89,7 @@ def fitting_steps(contestant: Contestant, gradients: Sequence[Any], seconds: flo
 
 
 def capture(contestant: Contestant, gradients: Sequence[Any]) -> Any:
-    """Returns a CUDA graph of the step alone. Raises if a replay changes no weight."""
+    """Returns a CUDA graph of the step alone. Raises an error if a replay changes no weight."""
     contestant.assign(gradients)
     if contestant.gather is not None:
         contestant.gather()
@@ -113,7 +114,7 @@ def capture(contestant: Contestant, gradients: Sequence[Any]) -> Any:
 
 
 def time_graph(graph: Any) -> float:
-    """Returns the seconds of a replay, by events around many replays."""
+    """Returns the seconds of a replay, measured with events around many replays."""
     graph.replay()
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     torch.cuda.synchronize()
@@ -126,7 +127,7 @@ def time_graph(graph: Any) -> float:
 
 
 class Copy:
-    """Measures dst.copy_(src) on the GPU: the bytes read and written per second."""
+    """Measures how many bytes per second dst.copy_(src) reads and writes on the GPU."""
 
     def __init__(self, mebibytes: int, device: str = "cuda") -> None:
         self._bytes = mebibytes << 20

@@ -1,4 +1,4 @@
-"""tundish.optim: one engine call per step, including clipping, scaler and average."""
+"""tundish.optim: one call of the engine per step, including clipping, scaler and weight averages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def arguments_of(job: Job, graph: bool) -> dict[str, Any]:
         out["max_norm"] = job.max_norm
     if job.ema_decay:
         out["ema_decay"] = job.ema_decay
-    if job.kind == "novograd":  # the variant in timm
+    if job.kind == "novograd":  # use timm's variant
         out |= {"bias_correction": False, "reg_inside_moment": True}
     return out
 

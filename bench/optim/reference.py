@@ -1,4 +1,4 @@
-"""The formulas in fp64, tensor by tensor: the reference for the weights of every contestant."""
+"""The formulas of the optimizers in fp64, tensor by tensor: the reference for all contestants."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def lars(w: Any, g: Any, state: State, step: int, a: dict[str, Any]) -> Any:
 
 
 def _moments(g: Any, state: State, step: int) -> tuple[Any, Any]:
-    """Returns Adam's moments, corrected for the start at 0."""
+    """Returns Adam's moments with bias correction."""
     state["m"] = 0.9 * state.get("m", 0.0) + 0.1 * g
     state["v"] = 0.999 * state.get("v", 0.0) + 0.001 * g * g
     return state["m"] / (1 - 0.9**step), state["v"] / (1 - 0.999**step)
@@ -76,7 +76,7 @@ def _clipping(job: Job, gradients: Sequence[Any]) -> float:
 
 
 def run(job: Job, weights: Sequence[Any], steps: Sequence[Sequence[Any]]) -> list[Any]:
-    """Returns weights, then averages if the job has them, after one step per set of gradients."""
+    """Makes one step per set of gradients. Returns the weights, then the averages if the job has them."""
     formula = FORMULAS[job.kind]
     factors = [_clipping(job, gradients) for gradients in steps]
     out, averages = [], []

@@ -1,4 +1,4 @@
-"""Rows and tables of results."""
+"""Presents the results as rows and tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .bars import copy_shares, ratios
 from .contest import Result
 from .measure import REPLAYS
 
-# On a CPU the host's time is the time of the step. With several threads, "cpu" includes waiting.
+# On a CPU, the host's time is the time of the step. With several threads, "cpu" includes waiting.
 GPU_METRICS = ("graph", "eager", "eager, fresh", "host", "host, fresh")
 CPU_METRICS = ("host", "host, fresh", "cpu")
 
@@ -72,7 +72,7 @@ def _cell(values: list[float]) -> str:
 
 
 def tables(result: Result, device: str) -> str:
-    """Returns tables in microseconds, with the spread; lists contestants without figures below."""
+    """Returns tables in microseconds, with the spread. Contestants without a result are listed below."""
     metrics = metrics_of(device)
     on_gpu = device == "cuda"
     shares_head = ["% of copy"] if on_gpu else []

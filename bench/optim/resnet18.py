@@ -1,4 +1,4 @@
-"""ResNet-18 without torchvision, with torchvision's convolutions, norms and shapes."""
+"""A ResNet-18 that does not need torchvision but has the same layers and shapes."""
 
 from __future__ import annotations
 
@@ -39,6 +39,6 @@ def resnet18(classes: int = 1000) -> nn.Sequential:
 
 
 def count_parameters(model: nn.Module) -> tuple[int, int]:
-    """Returns the numbers of tensors and elements."""
+    """Returns the number of parameter tensors and the number of their elements."""
     parameters = list(model.parameters())
     return len(parameters), sum(map(torch.Tensor.numel, parameters))

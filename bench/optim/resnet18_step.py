@@ -2,10 +2,10 @@
 
     python -m bench.optim.resnet18_step [--batches 16 128] [--rounds N] [--out FILE]
 
-Runs on a machine with a GPU, eager and as one CUDA graph. Both models start equal and train on one
-batch in GPU memory, under bf16 autocast and in channels_last. They take turns; the ratio is taken
-within each round. The goal is to be at least as fast. With 16 images the host limits an eager step,
-with 128 the GPU.
+Runs on a machine with a GPU, in eager mode and as one CUDA graph. Two equal models train on one batch in
+GPU memory, under bf16 autocast and in channels_last. They take turns, and the ratio is computed within
+each round. The goal is to be at least as fast as torch. In eager mode, the host limits the speed with
+16 images, and the GPU with 128.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .resnet18 import count_parameters, resnet18
 
 OURS, THEIRS = "tundish", "torch, fused"
 SGD = {"lr": 0.01, "momentum": 0.9, "weight_decay": 1e-4}
-SECONDS = 0.2  # per turn
+SECONDS = 0.2  # duration of a turn
 MODES = {"eager": False, "graph": True}
 
 
@@ -48,7 +48,7 @@ class Training:
             self.optimizer = torch.optim.SGD(self.model.parameters(), fused=True, **SGD)
         self.loss = torch.zeros((), device=device)
         self.call: Callable[[], Any] = self.step
-        self.steps = 1  # per turn
+        self.steps = 1  # steps per turn
 
     def step(self) -> None:
         self.optimizer.zero_grad()
@@ -59,7 +59,7 @@ class Training:
         self.loss.copy_(loss.detach())
 
     def capture(self) -> None:
-        """Makes every further step a replay of one CUDA graph."""
+        """Captures the step as a CUDA graph. Every further step replays this graph."""
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -72,7 +72,7 @@ class Training:
         self.call = graph.replay
 
     def prepare(self) -> None:
-        """Warms up, checks that steps train, and determines the steps per turn."""
+        """Warms up, checks that the steps train the model, and determines the number of steps per turn."""
         losses = []
         for _ in range(10):
             self.call()

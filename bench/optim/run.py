@@ -1,15 +1,16 @@
-"""How fast is a step of an optimizer, and how near to a plain copy of the memory that it must move?
+"""How fast is an optimizer step, and how close to the speed of a plain memory copy?
 
     ./dev bench optim [--device cpu|cuda] [--sets vit_b resnet50 small500] [--optimizers lamb ...]
     python -m bench.optim.run --device cuda --out gpu_optim.json        on a machine with a GPU
     ... --timm FOLDER       a copy of timm/optim, where timm is not installed
 
-Contestants are tundish.optim, torch's loop, foreach and fused, separate fused calls for clip,
-scaler and average, timm's, and flat parameters. First every contestant's weights are compared with
-the formulas in fp64; contestants that differ are not timed. On a GPU: "graph" is the GPU time of a
-step in a CUDA graph, "eager" the time from the call until the GPU has finished, "host" the time of
-the call alone. "fresh" uses other gradient tensors than the previous step. On a CPU, only the time
-of the step is measured.
+The contestants are tundish.optim, torch's optimizers (loop, foreach, fused, and fused with separate
+calls for clipping, scaler and average), timm's optimizers, and flat parameters. First, the weights of
+every contestant are compared with the formulas in fp64. Contestants that differ are not timed.
+
+On a GPU, "graph" is the GPU time of a step in a CUDA graph. "eager" is the time from the call until the
+GPU has finished, and "host" is the time of the call alone. "fresh" uses other gradient tensors than the
+previous step. On a CPU, only the time of the step is measured.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def main() -> int:
     about = {"device": device, "threads": torch.get_num_threads()}
     found = timm_.version()
     rows = Rows("optim", more={"timm": found} if found else None)
-    # On a CPU a copy is no limit: it also reads the overwritten data, unlike an update in place.
+    # On a CPU, a copy is no limit: unlike an update in place, it also reads the memory it overwrites.
     copy = Copy(options.copy_mib) if device == "cuda" else None
     print(f"{rows.heading()}\n{device}, {about['threads']} threads, {options.rounds} rounds\n")
     results: list[Result] = []
@@ -79,7 +80,7 @@ def main() -> int:
             results.append(run(name, shapes, job, device, options.rounds, copy, options.quiet))
             print(tables(results[-1], device), flush=True)
             add_rows(rows, results[-1], about)
-            rows.write(options.out, quiet=True)  # after each: a run may be cut off
+            rows.write(options.out, quiet=True)  # after each job, in case the run is interrupted
     print("\n".join(bar_lines(results, device)))
     rows.write(options.out)
     return int(any({ours.NAME, flat.NAME} & result.failed for result in results))

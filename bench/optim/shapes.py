@@ -12,7 +12,7 @@ Shape = tuple[int, ...]
 @dataclass(frozen=True)
 class ShapeSet:
     shapes: Sequence[Shape]
-    matrices: Sequence[Shape] = ()  # matrices of hidden layers, for Muon
+    matrices: Sequence[Shape] = ()  # shapes of the hidden layers' matrices, for Muon
 
     @property
     def elements(self) -> int:
@@ -20,7 +20,7 @@ class ShapeSet:
 
 
 def _convolution(out: int, channels: int, side: int) -> list[Shape]:
-    """Returns a kernel, and weight and bias of the following batch norm."""
+    """Returns the shapes of a kernel, and of the weight and bias of the following batch norm."""
     return [(out, channels, side, side), (out,), (out,)]
 
 
@@ -52,12 +52,12 @@ def vit_b() -> ShapeSet:
 
 
 def small500() -> ShapeSet:
-    """Returns many small tensors, for which the host's time dominates."""
+    """Returns the shapes of 500 small tensors, for which the host's time dominates."""
     return ShapeSet(500 * [(64, 64)], 500 * [(64, 64)])
 
 
 def tiny() -> ShapeSet:
-    """Returns a set for tests of this benchmark."""
+    """Returns a tiny set, for tests of this benchmark."""
     return ShapeSet([(3,), (17, 5), (64, 64), (2, 3, 3, 3)], [(64, 64), (17, 5)])
 
 

@@ -1,8 +1,8 @@
 """timm's optimizers: Python around torch's operations, tensor by tensor.
 
-Loads only the files of timm/optim, one by one. The package itself imports timm.models, which needs
-torchvision; the optimizers need only torch. A copied folder therefore suffices:
-FOLDER/timm/optim/*.py, and FOLDER/timm/version.py for the version.
+Loads only the files in timm/optim, one by one. The optimizers only need torch, but the package timm
+imports timm.models, which needs torchvision. A copy of FOLDER/timm/optim/*.py is therefore enough, with
+FOLDER/timm/version.py for the version.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from .jobs import Job
 
 NAME = "timm"
 CLASSES = {"lars": "Lars", "lamb": "Lamb", "lion": "Lion", "novograd": "NvNovoGrad"}
-PACKAGE = "bench_timm_optim"  # not timm.optim: that name would run timm/__init__.py
+PACKAGE = "bench_timm_optim"  # not timm.optim, because importing that name runs timm/__init__.py
 
-_folders: list[Path] = []  # given by --timm
+_folders: list[Path] = []  # folders given with --timm
 
 
 def use(folder: Path) -> None:
-    """Uses timm from this folder, which contains timm/optim."""
+    """Sets the folder from which to load timm. It must contain timm/optim."""
     _folders[:] = [folder / "timm"]
 
 
 def find() -> Path:
-    """Returns the folder of the package timm, without importing it."""
+    """Returns the folder of the timm package, without importing the package."""
     if not _folders:
         spec = importlib.util.find_spec("timm")
         if spec is None or not spec.submodule_search_locations:
@@ -43,7 +43,7 @@ def find() -> Path:
 
 
 def version() -> str:
-    """Returns timm's version; empty if timm is missing."""
+    """Returns timm's version, or "" if timm is missing."""
     try:
         file = find() / "version.py"
     except LeftOut:

@@ -1,4 +1,4 @@
-"""torch.optim with foreach=True: one operation over all tensors at a time."""
+"""torch.optim with foreach=True: each operation processes all tensors at once."""
 
 from __future__ import annotations
 

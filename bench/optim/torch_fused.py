@@ -1,4 +1,4 @@
-"""torch.optim with fused=True: the whole update in one kernel."""
+"""torch.optim with fused=True: one kernel does the whole update."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""torch.optim, one tensor after another. torch's Muon has only this variant."""
+"""torch.optim, updating one tensor after another. torch's Muon only has this variant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FFCV's DatasetWriter as its ImageNet example calls it: at most 512 pixels a side, quality 90."""
+"""FFCV's DatasetWriter as in its ImageNet example: sides of at most 512 pixels, JPEG quality 90."""
 
 from .ffcv_jpg import write
 from .writing import run

@@ -1,4 +1,4 @@
-"""Prints the number and sizes of the images in an FFCV file, whose re-encoded pixels differ."""
+"""Prints the number and sizes of the images in an FFCV file. Its pixels differ, as they are re-encoded."""
 
 import json
 import sys

@@ -1,7 +1,8 @@
 """How long does it take to put a folder of images into one file? Images/s, on one core and on all.
 
-The written data are read back before a time counts: ours and MDS's byte for byte against the files.
-FFCV cannot keep a JPEG, so only the number and sizes of its images are compared.
+Before a time counts, the written data are read back. Images from tundish and MDS must equal the files
+byte for byte. FFCV cannot keep the bytes of a JPEG, so only the number and sizes of its images are
+compared.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from .writing import Writing
 class Contestant:
     name: str  # name in the table
     peer: str = ""  # environment of the contestant, see peers.py
-    exact: bool = True  # keeps the bytes of the files
+    exact: bool = True  # whether it keeps the bytes of the files
 
 
 CONTESTANTS = {
@@ -45,13 +46,13 @@ PEERS = ["ffcv", "streaming"]
 
 
 def start(contestant: str, job: Writing, work: Path) -> dict[str, Any]:
-    """Runs a contestant's process on an empty target and returns the JSON it printed."""
+    """Runs a contestant's process with an empty target. Returns the JSON that it printed."""
     peer = CONTESTANTS[contestant].peer
     python = peers.python_of(peer) if peer else Path(sys.executable)
     if python is None:
         return {"unavailable": f"{peer} is not installed; --peers installs it"}
     remove(Path(job.target))
-    os.sync()  # flushes the previous contestant's writes
+    os.sync()  # finishes the previous contestant's writes to the disk
     line = job.start_line(python, contestant, work / "job.json")
     done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT)
     if done.returncode != 0:
@@ -72,7 +73,7 @@ def target_of(contestant: str, work: Path) -> Path:
 
 
 def fault_of(contestant: str, target: Path, job: Writing) -> str:
-    """Returns an error in the written data; empty if there is none."""
+    """Returns what is wrong with the written data, or "" if it is correct."""
     files = [Path(file) for file in job.files]
     if contestant == "mds":
         digest = hashlib.sha256()
@@ -100,7 +101,10 @@ def ask(reader: str, target: Path) -> dict[str, Any]:
 
 
 def same_pack(target: Path, files: list[Path]) -> bool:
-    """Compares the count and every 37th image byte for byte: the pure Python reader is slow."""
+    """Compares the number of images, and every 37th image byte for byte.
+
+    Not all images are compared, because the pure Python reader is slow.
+    """
     with open(target, "rb") as file:
         pack = read_tnd().Pack(file)
         if pack.count != len(files):

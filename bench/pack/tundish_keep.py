@@ -1,4 +1,4 @@
-"""`tundish pack --codec keep`: the files' bytes with checksums. Waits for the disk at the end."""
+"""`tundish pack --codec keep`: stores the files' bytes with checksums. Waits for the disk at the end."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from .writing import Writing
 
 
 def main(codec: str) -> None:
-    """Runs the program, including its start; this process's own memory does not matter."""
+    """Runs the program. The time includes its start. The memory of this process does not matter."""
     job = Writing(**json.loads(Path(sys.argv[1]).read_text()))
     os.sched_setaffinity(0, job.cpus)
     words = [TUNDISH, "pack", job.folder, "-o", job.target, "--quiet", "--codec", codec]

@@ -1,4 +1,4 @@
-"""`tundish pack`: JPEGs re-coded losslessly, smaller and faster to decode, with more work."""
+"""`tundish pack`: re-codes JPEGs losslessly. They get smaller and faster to decode, but packing is slower."""
 
 from .tundish_keep import main
 

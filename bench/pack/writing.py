@@ -14,9 +14,9 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Writing:
-    folder: str  # class folders of files
-    files: list[str]  # sorted
-    target: str  # file or folder, does not exist yet
+    folder: str  # folder with one subfolder per class
+    files: list[str]  # all files, sorted
+    target: str  # file or folder to write, which does not exist yet
     cpus: list[int]
 
     def start_line(self, python: str | Path, contestant: str, job: Path) -> list[str]:
@@ -24,12 +24,12 @@ class Writing:
         return [str(python), "-m", f"bench.pack.{contestant}", str(job)]
 
     def label_of(self, file: str) -> int:
-        """Returns the number of the file's folder."""
+        """Returns the label of a file: the number of its class folder."""
         return int(Path(file).parent.name.removeprefix("copy"))
 
 
 def run(write: Callable[[Writing], None]) -> None:
-    """Runs and times `write`, without imports. At the end the disk may still be writing."""
+    """Runs and times `write`, without imports. The disk may still be writing when it ends."""
     job = Writing(**json.loads(Path(sys.argv[1]).read_text()))
     os.sched_setaffinity(0, job.cpus)
     begin = time.perf_counter()

@@ -1,7 +1,7 @@
 """How fast do the bytes of a PNG become pixels? One thread, CPU time.
 
-png.cpp has the contestants: libpng with Debian's zlib, row by row, and tundish, whose pixels must
-be equal. Pillow writes the PNGs from the images of the dataset, in four kinds.
+png.cpp runs the contestants: libpng with Debian's zlib, row by row, and tundish. Their pixels must be
+equal. Pillow writes the images of the dataset as four kinds of PNG.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def report(rows: Rows, results: dict, about: str) -> str:
-    """Returns the table; also fills the rows."""
+    """Returns the table, and fills the rows."""
     lines = []
     for kind, result in results.items():
         if result["differing"]:
@@ -78,7 +78,7 @@ def report(rows: Rows, results: dict, about: str) -> str:
             )
             for name in ("libpng", "tundish")
         ]
-        # Per round: slow moments of the machine affect both.
+        # Ratios within a round, in which slow moments of the machine affect both contestants.
         gain = rows.add(
             f"tundish / libpng, {kind}",
             "ratio",

@@ -1,7 +1,8 @@
 """What does a resize to 224x224 cost on one core, per instruction set, and against Pillow?
 
-resize.cpp times the parts of our resize on noise. It first compares the bytes with the reference
-implementation, which tests compare with Pillow. Pillow resizes an image of the same size.
+resize.cpp times the parts of our resize on an image of noise. Before that, it compares the result with
+our reference implementation, which the tests compare with Pillow. Pillow resizes an image of the same
+size.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """How fast do batches arrive from other formats? On one core, against the usual Python reader.
 
-JPEGs: RandomResizedCrop(224) + flip of given crops, compared with Pillow's pixels. Arrays:
-unchanged, compared with the written data. Every contestant runs in a separate process, in turns.
+JPEGs go through RandomResizedCrop(224) and flip with given crops, and are compared with Pillow's pixels.
+Arrays stay unchanged and are compared with the written data. The contestants take turns, each in a
+separate process.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ BATCH, SEED = 64, 7
 @dataclass(frozen=True)
 class Format:
     name: str  # name in the table
-    file: str  # jpeg.* or raw.*
+    file: str  # name of the file: jpeg.* or raw.*
     rival: str  # module of the rival
-    peer: str  # environment of the format's library, see peers.py; empty: NumPy's
+    peer: str  # environment of the format's library, see peers.py; empty: the format is NumPy's
     rival_name: str
-    bar: float  # goal: how many times as fast ours should be
-    epochs: int = 1  # for arrays: more if one epoch takes a tenth of a second
+    bar: float  # goal: how many times as fast as the rival ours should be
+    epochs: int = 1  # number of epochs; more if an epoch of arrays takes only a tenth of a second
 
 
 FORMATS = [
@@ -65,7 +66,7 @@ def start(python: Path, module: str, words: list[str]) -> dict[str, Any]:
 
 
 class Race:
-    """Both contestants of every format that can run and returns correct content."""
+    """The runs of both contestants, for every format in which both can run and return correct data."""
 
     def __init__(self, job: Job, images: Any, draws: np.ndarray, work: Path) -> None:
         self.job, self.images, self.draws, self.work = job, images, draws, work
@@ -87,7 +88,7 @@ class Race:
         return start(python, "tundish_direct" if ours else f"torch_{one.rival}", [str(file)])
 
     def prepare(self, one: Format) -> str:
-        """Writes the file and compares what both read; returns the reason for skipping."""
+        """Writes the file and compares the data that both read. Returns a reason to skip the format, or ""."""
         python = python_of(one.peer)
         if python is None:
             return f"{one.peer} is not installed; --peers installs it"
@@ -112,7 +113,7 @@ class Race:
             return "" if largest == 0 else f"wrong pixels: MAD {mean:.3f}, max {largest}"
         with np.load(kept) as file:
             found, numbers = file["images"], file["draws"]
-        if found.ndim == 4 and found.shape[3] == 3:  # our images are channels-last
+        if found.ndim == 4 and found.shape[3] == 3:  # our images are channels_last
             found = found.transpose(0, 3, 1, 2)
         same = np.array_equal(
             found.reshape(len(found), -1),

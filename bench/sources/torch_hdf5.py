@@ -1,4 +1,4 @@
-"""HDF5 by h5py and torch's DataLoader."""
+"""HDF5 files, read with h5py and torch's DataLoader."""
 
 import h5py
 

@@ -1,4 +1,7 @@
-"""LMDB by its Python package and torch's DataLoader: one transaction for all reads, as advised."""
+"""LMDB files, read with the package lmdb and torch's DataLoader.
+
+Uses one transaction for all reads, as the package recommends.
+"""
 
 import lmdb
 import numpy as np
@@ -13,7 +16,7 @@ def read(job: Job):
     get = env.begin(buffers=True).get
 
     def pixels(number: int):
-        """Reads a Datum whose first field has this known length, without parsing protobuf."""
+        """Reads the pixels of a Datum without parsing protobuf, because their position is known."""
         value = get(f"{number:08d}".encode())
         return np.frombuffer(value, np.uint8, np.prod(RAW_IMAGE), DATUM_HEAD).reshape(RAW_IMAGE)
 

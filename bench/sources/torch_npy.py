@@ -1,4 +1,4 @@
-"""A .npy file by NumPy's memory map and torch's DataLoader."""
+"""A .npy file, read with NumPy's memory map and torch's DataLoader."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
-"""Shared by the rivals: torch's DataLoader over a reader of samples by number.
+"""Code shared by the rivals: torch's DataLoader with a function that reads one sample.
 
-Runs in the main process, because a worker process would share the single core.
+The DataLoader runs in the main process, because a worker process would share the single core.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from ..common.process import Job, draw_batches
 
-Reader = Callable[[int], Any]  # the bytes of a JPEG, or an array
+Reader = Callable[[int], Any]  # returns the bytes of a JPEG, or an array
 
 
 def holds_jpegs(job: Job) -> bool:
@@ -25,7 +25,7 @@ def holds_jpegs(job: Job) -> bool:
 
 
 def cut(data: bytes, draw: list[int]) -> torch.Tensor:
-    """Returns the given crop of a JPEG, made by Pillow."""
+    """Returns the given crop of a JPEG. Decodes and crops with Pillow."""
     x, y, width, height, mirrored = draw
     image = Image.open(io.BytesIO(data)).convert("RGB").crop((x, y, x + width, y + height))
     image = image.resize((224, 224), Image.Resampling.BILINEAR)

@@ -1,4 +1,4 @@
-"""TFRecord by the package tfrecord and torch's DataLoader: in the file's order, not shuffled."""
+"""TFRecord files, read with the package tfrecord and torch's DataLoader. The order is not shuffled."""
 
 import numpy as np
 import torch

@@ -1,4 +1,4 @@
-"""Zarr by its Python package and torch's DataLoader."""
+"""Zarr files, read with the package zarr and torch's DataLoader."""
 
 import zarr
 

@@ -1,4 +1,4 @@
-"""The loader, reading the file itself in any format."""
+"""tundish.Loader, which reads files of any of these formats directly."""
 
 import tundish
 from tundish import transforms as T

@@ -14,14 +14,14 @@ import numpy as np
 
 from ..common.process import Job
 
-RAW_COUNT, RAW_LENGTH = 16384, 3072  # float32: 200 MB in total
-RAW_IMAGE = (3, 64, 64)  # uint8: the same number of bytes
-CHUNK = 16  # samples
+RAW_COUNT, RAW_LENGTH = 16384, 3072  # float32 values: 200 MB in total
+RAW_IMAGE = (3, 64, 64)  # uint8 values: the same number of bytes
+CHUNK = 16  # samples per chunk
 DATUM_HEAD = 9  # bytes before the pixels of a Datum of this shape
 
 
 def arrays() -> np.ndarray:
-    """Returns multiples of 1/255, so that compressors can reduce them."""
+    """Returns arrays of multiples of 1/255, which can be compressed."""
     levels = np.random.default_rng(1).integers(0, 256, (RAW_COUNT, RAW_LENGTH))
     return (levels / 255).astype(np.float32)
 

@@ -1,4 +1,4 @@
-"""How long until something happens? Import, the program's help, the first batch."""
+"""How long does the start take? Times the import, the program's help, and the first batch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ print(time.perf_counter() - begin)
 
 IMPORT_LOADER = IMPORT.replace("import tundish", "from tundish import Loader, transforms")
 
-# Runs in a process that already has torch and the library, like a training script.
+# Runs in a process that has already imported torch and tundish, like a training script.
 FIRST_BATCH = """
 import sys, time, torch, tundish
 from tundish import transforms as T
@@ -36,7 +36,7 @@ print({what})
 
 
 def python(code: str, *words: str) -> float:
-    """Runs code in a fresh interpreter and returns the number it prints."""
+    """Runs code in a new interpreter and returns the number that it prints."""
     done = subprocess.run(
         [sys.executable, "-c", code, *words],
         capture_output=True,
@@ -48,7 +48,7 @@ def python(code: str, *words: str) -> float:
 
 
 def program(*words: str) -> float:
-    """Returns the seconds from starting the program to its end."""
+    """Returns the seconds from the start of the program to its end."""
     begin = time.perf_counter()
     subprocess.run([TUNDISH, *words], stdout=subprocess.DEVNULL, check=True)
     return time.perf_counter() - begin
@@ -83,7 +83,7 @@ def main() -> None:
     rows.set_data(images.about, images.name, images.digest)
     asked = questions(images)
     runs: dict[str, list[float]] = {name: [] for name in asked}
-    for number in range(options.rounds + 1):  # the first warms the page cache and does not count
+    for number in range(options.rounds + 1):  # round 0 warms the page cache and does not count
         for name, ask in asked.items():
             seconds = ask()
             if number > 0:

@@ -1,4 +1,4 @@
-"""The steps that `bench tune` tunes: a model, its optimizer, its loss, a batch on the GPU.
+"""The jobs that `bench tune` tunes: a model, its optimizer, its loss, and a batch on the GPU.
 
 tundish tune bench/tune/models.py:resnet50
 """
@@ -52,7 +52,7 @@ def convnext_tiny() -> Job:
 
 
 def mlp() -> Job:
-    """Returns a job with eight layers of 256, in which launching takes longer than computing."""
+    """Returns a job with eight layers of width 256. Launching its kernels takes longer than running them."""
     layers: list[nn.Module] = []
     for _ in range(8):
         layers += [nn.Linear(256, 256), nn.ReLU()]
@@ -67,7 +67,7 @@ def mlp() -> Job:
     )
 
 
-# Not used while the search was developed.
+# These models were not used while the search was developed.
 
 
 def regnet_y_3_2gf() -> Job:

@@ -1,10 +1,10 @@
-"""How much faster is a training step after `tundish tune`, and than the recipe people use by hand?
+"""How much faster does `tundish tune` make a training step, and how much faster than a human recipe?
 
     ./dev bench tune [--models NAME...] [--quick] [--out FILE]     needs a GPU with its driver
 
-Each model is tuned. Then the plan, the baseline, strict fp32, torch's default flags and the human
-recipe (bf16 autocast + channels_last + torch.compile + the fused optimizer) are timed in one fresh
-run, in turns. Rows describe that run. Losing cases are listed.
+Each model is tuned. Then the plan and four references take turns in a fresh run: the baseline, strict
+fp32, torch's default flags, and the human recipe (bf16 autocast, channels_last, torch.compile and the
+fused optimizer). The rows describe this run. Cases in which a reference is faster are listed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tundish.tuning.tune import tune
 from ..common.result_files import result_text
 from . import models
 
-FILE = os.path.relpath(models.__file__)  # relative: a result must not name a folder of a machine
+FILE = os.path.relpath(models.__file__)  # relative: results must not name a local folder
 
 
 def tuned(name: str, quick: bool, minutes: float | None, folder: Path | None) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def main() -> None:
     rows = []
     for name in asked.models:
         rows.append(tuned(name, asked.quick, asked.minutes, asked.plans))
-        if asked.out:  # after each model: a run may be cut off
+        if asked.out:  # after each model, in case the run is interrupted
             values = {"rows": rows, "summary": summed(rows)}
             asked.out.write_text(result_text(values))
     print(json.dumps(summed(rows), indent=1))

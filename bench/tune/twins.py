@@ -1,9 +1,9 @@
-"""How far apart do two processes of the same step seem? Recorded to test the tuner's judgment.
+"""How much do the measured times of two identical processes differ? Recorded to test `tundish tune`.
 
     python -m bench.tune.twins [--rounds N] [--out FILE]     needs a GPU with its driver
 
-For GPU-bound and host-bound steps, four identical processes take turns as in a tuning run.
-tests/tuning/test_false_alarms.py draws tuning runs from these turns.
+For GPU-bound and for host-bound steps, four identical processes take turns as in a tuning run.
+tests/tuning/test_false_alarms.py simulates tuning runs with these times.
 """
 
 from __future__ import annotations

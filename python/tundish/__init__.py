@@ -3,7 +3,7 @@
     import tundish
     from tundish import transforms as T
 
-    with tundish.doctor() as doctor:  # what limits the step of this loop?
+    with tundish.doctor() as doctor:  # what slows down this loop?
         train(model, dataloader)
     print(doctor.verdict)
 
@@ -19,36 +19,36 @@
         loss = step((images, labels))
 
 Diagnose
-    doctor                  shows what limits the step of a training loop
+    doctor                  shows what limits the speed of a training loop
     layers                  measures every layer of a model against the limits of the machine
     check                   finds lines that make a script slow or wrong, without running it
-    tundish.diagnosis       results of these functions, and the doctor as a callback
+    tundish.diagnosis       the result classes of these functions, and a Lightning callback
 
 Load data
     accelerate              makes an existing torch DataLoader faster
-    Loader                  yields batches of a pack, a folder or another dataset
+    Loader                  yields batches from a pack (a .tnd file), a folder or another dataset
     Dataset                 returns single samples, for torch's DataLoader
-    DataSource              a path with facts that the files do not contain
-    Subset, Weighted, Balanced, Repeated, Mixture    orders of samples, for Loader(order=...)
-    Replayed                a batch of an earlier run, made again by loader.replay()
+    DataSource              a path plus details that the files do not contain, such as the label's name
+    Subset, Weighted, Balanced, Repeated, Mixture    sampling orders for Loader(order=...)
+    Replayed                a batch of an earlier run, recreated by loader.replay()
     tundish.transforms      augmentations with the names and arguments of torchvision v2
 
 Write data
-    pack                    writes a dataset into one file, which loads faster
-    write_manifest          lists packs written by several machines
+    pack                    writes a dataset into one file that loads faster
+    write_manifest          joins packs written by several machines into one dataset
     convert                 writes a dataset in another format
 
 Train
     boost                   makes the changes of a saved boost.json in this process
-    tune                    measures training tricks on a model; returns a Plan of those that pay off
-    load_plan, Plan         apply the tricks of a saved plan
+    tune                    measures training tricks on a model and returns a Plan of the useful ones
+    load_plan, Plan         load a saved plan and apply its tricks
     seed_everything         makes a run repeatable
-    replace_data_parallel   one process per GPU for a script that uses nn.DataParallel
-    tundish.optim           optimizers that take a single pass over memory
-    tundish.tuning          single tricks, memory, batch size and learning rate
+    replace_data_parallel   runs one process per GPU for a script that uses nn.DataParallel
+    tundish.optim           fused optimizers with the arguments of torch's and timm's optimizers
+    tundish.tuning          single tricks; tools for memory, batch size and learning rate
 
 Errors
-    Error                   base class: wrong data, a missing file, an unsupported machine
+    Error                   base class: invalid data, a missing file, an unsupported machine
     SampleError, ArgumentError, MissingError
 
 The command `tundish` does most of this without Python code: see `tundish --help`.

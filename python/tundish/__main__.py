@@ -1,6 +1,7 @@
 """`python -m tundish VERB ...` runs the program `tundish`.
 
-The program is written in C++ and calls this module for the verbs that need PyTorch.
+A verb is a subcommand, such as `pack` or `doctor`. The program is written in C++ and calls this module for the verbs
+that are written in Python.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from .program import find_program
 _VERBS = {
     "boost": ("tundish.boosting.cli.boost_verb", "main"),
     "check": ("tundish.diagnosis.cli.check_verb", "main"),
-    "demo-page": ("tundish.demo", "main"),  # second half of the program's own demo
+    "demo-page": ("tundish.demo", "main"),  # second half of `tundish demo`, whose first half is C++
     "doctor": ("tundish.diagnosis.cli.doctor_verb", "main"),
     "run": ("tundish.launch.run_verb", "main"),
     "tune": ("tundish.tuning.cli.tune_verb", "main"),
@@ -29,7 +30,7 @@ _VERBS = {
 
 
 def main(argv: list[str]) -> int:
-    """Runs a verb and returns its exit code, 130 after Ctrl-C."""
+    """Runs a verb and returns its exit code, which is 130 after Ctrl-C."""
     replace_closed_streams()
     try:
         return _run(argv)
@@ -42,7 +43,7 @@ def _run(argv: list[str]) -> int:
         module, function = _VERBS[argv[0]]
         verb = getattr(_import_or_exit(module), function)
         return int(verb(argv[1:]))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked by the program
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # the C++ program blocked it
     try:
         program = find_program()
     except MissingError as error:
@@ -53,12 +54,13 @@ def _run(argv: list[str]) -> int:
 def _import_or_exit(module: str) -> ModuleType:
     """Imports a verb's module. Ctrl-C during the import ends the process.
 
-    An exception is not enough: Python wraps a KeyboardInterrupt raised in __set_name__ in a RuntimeError.
+    Catching KeyboardInterrupt is not enough, because Python turns it into a RuntimeError if it is raised in
+    __set_name__.
     """
     raises = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if raises:
         signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked by the program
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # the C++ program blocked it
     imported = importlib.import_module(module)
     if raises:
         signal.signal(signal.SIGINT, signal.default_int_handler)

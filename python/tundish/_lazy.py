@@ -1,4 +1,4 @@
-"""Public names of a package that are imported on first use (PEP 562)."""
+"""Imports the public names of a package on first use (PEP 562)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def lazy_names(
 
     modules        the module of each public name, relative to the package
     subpackages    subpackages that are imported on first use
-    without_torch  beginnings of the modules and subpackages that can be imported without PyTorch; if
-                   PyTorch is not installed, `dir()` and `help()` omit the names of all others
+    without_torch  prefixes of the modules and subpackages that can be imported without PyTorch; if PyTorch
+                   is not installed, `dir()` and `help()` omit all other names
     """
 
     def get(name: str) -> Any:
@@ -33,7 +33,7 @@ def lazy_names(
                 obj=sys.modules[package],
             )
         value = getattr(importlib.import_module(modules[name], package), name)
-        setattr(sys.modules[package], name, value)  # later uses do not call get()
+        setattr(sys.modules[package], name, value)  # later uses do not call this function
         return value
 
     def names() -> list[str]:

@@ -1,4 +1,4 @@
-"""`tundish.convert`: the verb `tundish convert` from Python."""
+"""`tundish.convert`: the command `tundish convert` as a Python function."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def convert(
     force: bool = False,
     skip_bad: bool = False,
 ) -> dict[str, Any]:
-    """Writes a dataset in another format, for programs without Tundish. Returns the result as a dict.
+    """Converts a dataset to a format that other programs can read. Returns the result as a dict.
 
-    source    a pack, or any dataset of docs/sources.md, or a tundish.DataSource
+    source    a pack, any other dataset in docs/sources.md, or a tundish.DataSource
     output    the file or folder to write; it appears when it is complete (a folder of files fills file by file)
     to        "folder", "tar", "tfrecord", "lmdb", "hdf5" or "npy" (docs/pack.md)
     progress  as in tundish.pack
-    shards    number of files to divide the samples between, for "tar" and "tfrecord"
+    shards    number of files to divide the samples among, for "tar" and "tfrecord"
     force     replace existing files
-    skip_bad  accept samples that were left out; otherwise raise tundish.Error after writing the others
+    skip_bad  accept that some samples could not be written; otherwise raise tundish.Error after writing the others
 
-    Encoded images keep their bytes; images of a pack become the original files again. Arrays keep their values. The
-    result has the same keys as `tundish convert --json`.
+    Encoded images keep their bytes, and the images of a pack become the original files again. Arrays keep their
+    values. The result has the same keys as `tundish convert --json`.
     """
     terminal = os.isatty(2)
     if progress is None:
@@ -70,7 +70,7 @@ def convert(
 
 
 def _refusal(result: dict[str, Any]) -> Error:
-    """Returns the error for samples that are missing from the target."""
+    """Returns the error for samples that could not be written."""
     refused = result["refused"]
     text = (
         f"{refused[0]['message']}\n  {len(refused):,} such samples were left out of {result['output']}, "

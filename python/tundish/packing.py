@@ -1,4 +1,4 @@
-"""`tundish.pack`: the verb `tundish pack` from Python."""
+"""`tundish.pack` and `tundish.write_manifest`: the command `tundish pack` as Python functions."""
 
 from __future__ import annotations
 
@@ -36,34 +36,33 @@ def pack(
     same_shape: bool | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Packs a folder, a list, an archive, a Python dataset or another pack. Returns the result as a dict.
+    """Writes a dataset into one .tnd file (a pack) that loads faster. Returns the result as a dict.
 
-    source      any dataset of docs/sources.md: a folder (SOURCE/CLASS/NAME.jpg), a list, an archive, a pack; a
-                tundish.DataSource; or samples: a sequence, an iterable, a torch or Hugging Face dataset
+    source      a folder (SOURCE/CLASS/NAME.jpg), a list, an archive, another pack, or any other dataset in
+                docs/sources.md; a tundish.DataSource; or samples from Python: a sequence, an iterable, a torch or
+                Hugging Face dataset
     output      the .tnd file to write; it appears when it is complete
-    progress    None: shown on stderr if that is a terminal or a notebook; True: always, in a log one line every
-                ten seconds; False: never; a function: called about ten times a second and at the end, with
-                {"samples", "samples_total", "bytes", "bytes_total", "refused"} (a total of 0 is unknown); an
-                exception in it ends the packing
-    shard_size  "1GiB" or bytes: writes several files of at most that size, OUTPUT-00000.tnd, ..., and
-                OUTPUT.tnds, which opens as one dataset
+    progress    None: show progress on stderr if it is a terminal or notebook; True: always, as one line every ten
+                seconds in a log; False: never; a function: call it about ten times a second and at the end with a
+                dict: samples, samples_total, bytes, bytes_total, refused. A total of 0 means unknown. An exception
+                in the function ends the packing
+    shard_size  maximum file size, "1GiB" or bytes: writes OUTPUT-00000.tnd, ..., and OUTPUT.tnds, which opens them
+                as one dataset
     shard       (3, 12): pack only part 3 of 12, as OUTPUT-00003-of-00012.tnd; write_manifest() joins the parts
-    resume      continue an interrupted pack of this output; False: start over
-    options     options of `tundish pack --help`: force=True, skip_bad=True, dry_run=True, codec="keep",
-                lanes_tables="builtin", max_growth=1.1, strip_metadata=True, threads=4;
+    resume      True: continue an interrupted pack of this output; False: start over
+    options     options of `tundish pack --help` (docs/pack.md): force=True, skip_bad=True, dry_run=True,
+                codec="keep", lanes_tables="builtin", max_growth=1.1, strip_metadata=True, threads=4;
                 filter="label=cat and width>=64" (or a list), subset="10%", seed=1, samples=1000,
-                duplicates="drop" (docs/pack.md);
-                resize="shortest=256", center_crop=224, reencode="jpeg:q90", prove=True (docs/pack.md)
+                duplicates="drop"; resize="shortest=256", center_crop=224, reencode="jpeg:q90", prove=True
 
-    For Python samples (docs/sources.md), also image="NAME" and label="NAME":
-    processes   number of reading processes; 0: a thread of this process; None: one per CPU if that pays off
-    classes     names of labels 0, 1, ...; None: the dataset's attribute `classes`
-    identity    an interrupted pack continues if this text is unchanged; None: a digest of 16 samples
-    same_shape  for arrays: True: all have the shape of the first; False: any; None: True if 16 samples agree
+    Only for samples from Python, which also accept image="NAME" and label="NAME" (docs/sources.md):
+    processes   number of processes that read; 0: a thread of this process; None: one per CPU if that pays off
+    classes     names of the labels 0, 1, ...; None: the attribute `classes` of the dataset
+    identity    text that must match to continue an interrupted pack; None: a digest of 16 samples
+    same_shape  whether all arrays have the shape of the first array; None: True if 16 samples agree
 
-    The result has the same keys as `tundish pack --json`. An error of the program is raised as
-    tundish.Error with its code. Files that were refused raise it too, after the others have been packed;
-    with skip_bad=True they are only listed in the result.
+    The result has the keys of `tundish pack --json`. Raises tundish.Error if packing fails. If some files cannot be
+    packed, raises it after packing all others; with skip_bad=True, only lists such files in the result.
     """
     if progress is None:
         progress = os.isatty(2) or in_notebook()
@@ -85,7 +84,7 @@ def pack(
 
 
 def _source_argv(source: Path, for_samples: dict[str, Any]) -> list[str]:
-    """Returns the options of a DataSource. Refuses options that only Python samples have."""
+    """Returns the options of a DataSource. Refuses options that only apply to samples from Python."""
     given = [name for name, value in for_samples.items() if value is not None]
     if given:
         raise ArgumentError(f"{given[0]}= is for samples from Python, and the source is a path")
@@ -93,7 +92,7 @@ def _source_argv(source: Path, for_samples: dict[str, Any]) -> list[str]:
 
 
 def _load_saved_dataset(source: Any) -> Any:
-    """Loads a folder that Hugging Face's Dataset.save_to_disk() wrote. Returns any other source."""
+    """Loads a folder written by Hugging Face's Dataset.save_to_disk(). Returns any other source unchanged."""
     names = ("state.json", "dataset_info.json")
     if not isinstance(source, str | os.PathLike):
         return source
@@ -102,7 +101,7 @@ def _load_saved_dataset(source: Any) -> Any:
     try:
         from datasets import load_from_disk
     except ImportError:
-        return source  # the program names the remedy
+        return source  # the program reports the error and its fix
     return load_from_disk(os.fspath(source))
 
 
@@ -114,7 +113,7 @@ def _pack_samples(
     about: dict[str, Any],
     options: dict[str, Any],
 ) -> tuple[dict[str, Any], int]:
-    """Packs a Python dataset. `about` and two of the options go to SampleSet."""
+    """Packs a Python dataset. SampleSet receives `about` and two of the options."""
     from .samples.sample_set import SampleSet
     from .samples.worker_pool import Workers  # both import NumPy, which a path does not need
 
@@ -130,7 +129,7 @@ def _pack_samples(
 def _run_serving(
     argv: list[str], progress: bool | Show, workers: Workers
 ) -> tuple[dict[str, Any], int]:
-    """Runs the program while `workers` serve the samples of a Python dataset. Ends all workers."""
+    """Runs `tundish pack` while `workers` serve the samples of a Python dataset, then ends the workers."""
     try:
         result, code = _run_with_progress(argv, progress, workers.popen_options())
     except Error as error:
@@ -148,7 +147,7 @@ def _run_serving(
 def _run_with_progress(
     argv: list[str], progress: bool | Show, popen: dict[str, Any]
 ) -> tuple[dict[str, Any], int]:
-    """Runs `tundish pack` with arguments. Returns the printed result and the exit code.
+    """Runs `tundish pack` and shows its progress. Returns the printed result and the exit code.
 
     argv   arguments after `tundish pack`
     popen  options for subprocess
@@ -172,10 +171,12 @@ def _run_with_progress(
 def write_manifest(
     manifest: Path, shards: Sequence[Path], *, force: bool = False
 ) -> dict[str, Any]:
-    """Combines packs in one folder into one dataset, such as packs written by `pack(..., shard=(i, n))`.
+    """Joins several packs in one folder into a single dataset.
 
-    manifest  the .tnds file to write, in the folder of the shards; it opens wherever a pack does
-    shards    the packs in order, with the same fields and classes
+    For example, joins the parts written by `pack(..., shard=(i, n))`.
+
+    manifest  the .tnds file to write, in the folder of the packs; it can be opened wherever a pack can
+    shards    the packs in order; they must have the same fields and classes
     force     replace the manifest if it exists
     """
     argv = [find_program(), "pack", "--json", *_flags({"force": force})]
@@ -184,7 +185,7 @@ def write_manifest(
 
 
 def _result(code: int, out: str, messages: str) -> dict[str, Any]:
-    """Returns the printed result. Raises the program's error."""
+    """Returns the result that the program printed, or raises the error that it printed."""
     try:
         result = json.loads(out)
     except ValueError:
@@ -195,9 +196,9 @@ def _result(code: int, out: str, messages: str) -> dict[str, Any]:
 
 
 def _flags(options: dict[str, Any]) -> list[str]:
-    """Converts max_growth=1.1 to --max-growth=1.1 and force=True to --force. Lists repeat the option.
+    """Converts max_growth=1.1 to --max-growth=1.1 and force=True to --force.
 
-    Leaves out False and None.
+    A list repeats its option. False and None are omitted.
     """
     flags = []
     for name, value in options.items():
@@ -210,7 +211,10 @@ def _flags(options: dict[str, Any]) -> list[str]:
 
 
 def _run(argv: list[str], popen: dict[str, Any]) -> tuple[int, str, str]:
-    """Returns exit code, stdout and stderr. On a terminal the program writes messages and progress itself."""
+    """Runs the program and returns its exit code, stdout and stderr.
+
+    On a terminal, the program itself writes messages and progress to stderr.
+    """
     with subprocess.Popen(
         argv,
         stdout=subprocess.PIPE,
@@ -228,7 +232,7 @@ def _run(argv: list[str], popen: dict[str, Any]) -> tuple[int, str, str]:
 
 
 def _run_showing(argv: list[str], show: Show, popen: dict[str, Any]) -> tuple[int, str, str]:
-    """Like _run(). Calls `show` in this thread with the progress that the program prints on stderr."""
+    """Like _run(), but calls `show` in this thread with the progress that the program prints on stderr."""
     argv = [*argv[:2], "--progress=json", *argv[2:]]
     messages, out = [], []
     with subprocess.Popen(
@@ -241,7 +245,7 @@ def _run_showing(argv: list[str], show: Show, popen: dict[str, Any]) -> tuple[in
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
-        # A long result would fill its pipe while this thread waits for the end of stderr.
+        # A long result would fill the stdout pipe while this thread reads stderr to its end.
         reader = threading.Thread(
             target=lambda file: out.append(file.read()), args=[process.stdout]
         )
@@ -256,7 +260,7 @@ def _run_showing(argv: list[str], show: Show, popen: dict[str, Any]) -> tuple[in
             process.wait()
         except (
             BaseException
-        ):  # Ctrl-C, or the function failed: the program tidies up before it ends
+        ):  # Ctrl-C, or `show` raised an exception: the program cleans up before it ends
             process.stderr.close()
             _interrupt(process)
             raise
@@ -269,7 +273,7 @@ def _run_showing(argv: list[str], show: Show, popen: dict[str, Any]) -> tuple[in
 
 
 def _interrupt(process: subprocess.Popen[str]) -> None:
-    """Waits for the program, or interrupts it.
+    """Waits until the program has ended, and interrupts it only if necessary.
 
     Ctrl-C on a terminal reaches the program too, and a second signal would kill it.
     """
@@ -288,7 +292,7 @@ def _progress_of(line: str) -> Amount | None:
 
 
 def _error(error: dict[str, Any]) -> Error:
-    if error["code"] is None:  # an unknown option, or a refused value
+    if error["code"] is None:  # an unknown option, or an invalid value
         return ArgumentError(error["message"])
     return new_error(int(error["code"].removeprefix("TND-")), error["message"])
 
@@ -302,7 +306,7 @@ def _disproof(result: dict[str, Any]) -> Error:
 
 
 def _refusal(result: dict[str, Any]) -> Error:
-    """Returns the error for files that were left out of the pack."""
+    """Returns the error for files that could not be packed."""
     refused = result["refused"]
     text = (
         f"{refused[0]['message']}\n  {len(refused):,} such files were left out of {result['output']}, "

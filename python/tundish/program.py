@@ -22,6 +22,6 @@ def find_program() -> str:
 
 
 def register_program() -> None:
-    """Tells the library where the program is. Formats read by a second process (HDF5) need it."""
-    with contextlib.suppress(MissingError):  # opening such a file raises the error
+    """Tells the C library where the program is. Some formats, such as HDF5, are read by a second process."""
+    with contextlib.suppress(MissingError):  # opening such a file will raise the error
         lib.tundish_set_program(os.fsencode(find_program()))

@@ -1,4 +1,4 @@
-"""Shows the progress of `tundish.pack` and `tundish.convert` in notebooks and logs, without a terminal."""
+"""Shows the progress of `tundish.pack` and `tundish.convert` where there is no terminal: in notebooks and logs."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import TextIO
 
 Amount = dict[
     str, int
-]  # samples, samples_total, bytes, bytes_total, refused; a total of 0: not known
+]  # samples, samples_total, bytes, bytes_total, refused; a total of 0 means unknown
 Show = Callable[[Amount], object]
 
 _LOG_EVERY_S = 10.0
 
 
 def in_notebook() -> bool:
-    """Returns whether stderr belongs to a Jupyter kernel, which shows a redrawn line."""
+    """Returns whether stderr belongs to a Jupyter kernel, which can redraw a line."""
     return type(sys.stderr).__module__.startswith("ipykernel.")
 
 
 class ProgressLine:
-    """A redrawn line in a notebook; in a log, a new line every ten seconds and at the end."""
+    """Shows progress as one redrawn line in a notebook, or as a new line every ten seconds in a log."""
 
     def __init__(self, stream: TextIO, redraw: bool, label: str = "packing") -> None:
         self._stream, self._redraw, self._label = stream, redraw, label
@@ -32,7 +32,7 @@ class ProgressLine:
         now = time.monotonic()
         before, self._last = len(self._last), progress_text(amount, now - self._begin, self._label)
         if self._redraw:
-            self._write("\r" + self._last.ljust(before))  # spaces erase a longer line
+            self._write("\r" + self._last.ljust(before))  # spaces overwrite a longer line
         elif now - self._shown_at >= _LOG_EVERY_S:
             self._shown_at = now
             self._write(self._last + "\n")
@@ -50,7 +50,7 @@ class ProgressLine:
 def progress_text(amount: Amount, seconds: float, label: str = "packing") -> str:
     """Returns a line such as: packing   25 %   50 of 100 images   5.0 images/s   30 s left"""
     done, total = amount["samples"], amount["samples_total"]
-    # Bytes predict the remaining time better than counts of images of unequal size.
+    # Images have different sizes, so bytes predict the remaining time better than image counts.
     by_bytes = amount["bytes_total"] > 0
     part = amount["bytes"] if by_bytes else done
     whole = amount["bytes_total"] if by_bytes else total

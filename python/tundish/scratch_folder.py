@@ -1,4 +1,4 @@
-"""Temporary folders that are removed even if their process was killed: the next process removes them."""
+"""Temporary folders that are always removed: if their process is killed, the next process removes them."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 
-_LOCK = ".in-use"  # locked by the creating process until it ends
+_LOCK = ".in-use"  # file that the creating process locks until it ends
 
 
 @contextlib.contextmanager
 def scratch_folder(prefix: str) -> Iterator[str]:
-    """Makes a folder for a `with` block. First removes abandoned folders with the same prefix."""
+    """Creates a folder for a `with` block. First removes abandoned folders with the same prefix."""
     parent = tempfile.gettempdir()
     _remove_left_behind(parent, prefix)
     folder = tempfile.mkdtemp(prefix=prefix, dir=parent)
@@ -22,14 +22,14 @@ def scratch_folder(prefix: str) -> Iterator[str]:
         path = os.path.join(folder, _LOCK)
         with open(f"{path}.new", "wb") as lock:
             _try_lock(lock.fileno())
-            os.rename(lock.name, path)  # never visible without its lock
+            os.rename(lock.name, path)  # so that the file is always locked when it becomes visible
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _remove_left_behind(parent: str, prefix: str) -> None:
-    """Removes abandoned folders. A folder without a lock file is being made, or is someone else's."""
+    """Removes abandoned folders. Keeps a folder without a lock file: it is new, or not from scratch_folder()."""
     with contextlib.suppress(OSError):
         for name in os.listdir(parent):
             if name.startswith(prefix):

@@ -22,7 +22,7 @@ inline float blend(float own, float partner, float share, float rest) {
 
 // Assignment of mixing partners within a global batch.
 enum class Partners : std::uint8_t {
-  roll,   // the image before, cyclically; `repeats` images before if samples repeat
+  roll,   // the previous image, cyclically; `repeats` images earlier if samples repeat
   pairs,  // 0 with 1, 2 with 3, ...; an odd last image has no partner
 };
 

@@ -67,11 +67,11 @@ std::size_t leading_pixel_steps(std::span<const PlanStep> steps);
 // Whether cuda/augment/pixel_steps.cu supports the step: results must keep the image's size, and
 // kernels must not exceed kMaxGaussianKernel pixels.
 bool runs_on_gpu(const PixelStep& step);
-// Same as runs_on_gpu(), between mix_begin and mix_end. Refuses jpeg, and elastic: it needs the
-// memory that holds the sums. No transform puts elastic there.
+// Same as runs_on_gpu(), between mix_begin and mix_end. False for jpeg, and for elastic, which
+// would need the memory that holds the sums. (No transform puts elastic there.)
 bool runs_on_gpu_in_mix(const PixelStep& step);
 
-// Returns how many of the last steps a GPU can run. A mix is left to a GPU whole or not at all.
+// Returns how many of the last steps a GPU can run. A GPU runs either a whole mix or none of it.
 std::size_t steps_for_gpu(std::span<const PlanStep> steps);
 
 class View {

@@ -62,7 +62,7 @@ Size largest_size(const Transforms& transforms);
 // Returns the element type of the batch and the value of every (channel, level). Applies ToDtype
 // and Normalize in the user's order, each rounded to float32 like torchvision. float16 and
 // bfloat16 values are rounded once, at the end, wherever ToDtype is in the list.
-// Without either transform: uint8. Normalize on uint8 first scales to 0..1 and gives float32.
+// Without either transform: uint8. Normalize first scales uint8 to 0..1 and returns float32.
 PixelTable pixel_table(const Transforms& transforms, ImageMode mode = ImageMode::rgb);
 
 // Returns the values before rounding to the batch's type: always float32.

@@ -24,8 +24,8 @@ constexpr std::array kTable = {
                "An incompatible feature bit is set that this version does not know.",
                "install a newer tundish"},
     ErrorEntry{ErrorCode::incomplete, "is incomplete",
-               "The end of the file is missing: a copy or a download stopped early. (A run of "
-               "tundish pack that is killed leaves no such file; it works on a temporary one.)",
+               "The end of the file is missing: a copy or a download stopped early. (A killed "
+               "tundish pack leaves no such file, because it writes to a temporary one.)",
                "copy the file again from where it was made, or pack it again; to save its intact "
                "records: tundish verify {file} --salvage OUT.tnd"},
     ErrorEntry{
@@ -44,7 +44,7 @@ constexpr std::array kTable = {
                "records: tundish verify {file} --salvage OUT.tnd"},
     ErrorEntry{
         ErrorCode::digest_differs, "differs from its checksum",
-        "The checksum of the whole file is not the one that was stored.",
+        "The checksum of the whole file differs from the stored one.",
         "tundish verify {file} names the damaged parts; copy the file again or pack it again"},
     ErrorEntry{ErrorCode::manifest_damaged, "is a damaged manifest",
                "A manifest is a JSON file that lists the shards of a dataset; this file is not "
@@ -78,11 +78,11 @@ constexpr std::array kTable = {
         "trains without it"},
     ErrorEntry{
         ErrorCode::padding_damaged, "has bytes other than zero between its parts",
-        "The gaps between records must hold zeros. The records themselves are checked separately.",
+        "The gaps between records must be zero. The records themselves are checked separately.",
         "copy the file again from where it was made, or pack it again"},
     ErrorEntry{ErrorCode::name_unsafe, "has a name that is unsafe as a file name",
-               "The name is empty or absolute, has a piece '..', is too long, or leads through a "
-               "file or a link: unpacking it could write outside the folder given.",
+               "The name is empty or absolute, contains '..', is too long, or leads through a file "
+               "or a link. Unpacking it could write outside the target folder.",
                "tundish unpack {file} --record N -o NAME writes a record where you choose"},
 
     ErrorEntry{ErrorCode::source_missing, "does not exist", "No file or folder has this name.",
@@ -94,11 +94,12 @@ constexpr std::array kTable = {
                "if a format is not recognized, name it: --format NAME, in Python "
                "tundish.DataSource({file}, format=...)"},
     ErrorEntry{ErrorCode::source_unreadable, "cannot be read",
-               "The system refused to list or read it.", "check the permissions and the disk"},
+               "The operating system refused to list or read it.",
+               "check the permissions and the disk"},
     ErrorEntry{
         ErrorCode::source_unknown, "is not a source that can be packed",
         "Neither its first bytes nor its name match a supported format.",
-        "give a folder like FOLDER/CLASS/NAME.jpg, a list with a column 'path', a .tar, TFRecord, "
+        "use a folder like FOLDER/CLASS/NAME.jpg, a list with a column 'path', a .tar, TFRecord, "
         "RecordIO (.rec) or LMDB file, arrays in a .npy, .npz, .pth, .safetensors, HDF5, Zarr, N5, "
         "CIFAR or MNIST file, or a pack (docs/sources.md); --format names the format if the bytes "
         "do not show it"},
@@ -122,13 +123,13 @@ constexpr std::array kTable = {
     ErrorEntry{ErrorCode::file_empty, "is empty", "The file has no bytes.",
                "fetch it again or remove it"},
     ErrorEntry{ErrorCode::source_changed, "changed while it was read",
-               "Its size is no longer the one seen when the source was opened.",
+               "Its size is not the same as when the source was opened.",
                "run the command again when no other program writes to it"},
     ErrorEntry{ErrorCode::compression_damaged, "cannot be decompressed",
                "The compressed stream is damaged or ends early.", "fetch the file again"},
     ErrorEntry{
         ErrorCode::label_unreadable, "has a label that cannot be understood",
-        "A label is neither a whole number nor a name, or some samples have one and others none.",
+        "A label is neither a whole number nor a name, or some samples have no label.",
         "correct the list or the archive"},
     ErrorEntry{
         ErrorCode::source_damaged, "is damaged",
@@ -177,12 +178,12 @@ constexpr std::array kTable = {
         ErrorCode::all_refused, "has no sample that can be packed",
         "Every sample was refused. The message has the reason for the first sample. Nothing was "
         "written.",
-        "fix the samples, or give another source; tundish explain CODE explains the code of a "
+        "fix the samples, or use another source; tundish explain CODE explains the code of a "
         "sample"},
 
     ErrorEntry{ErrorCode::not_an_image, "is not an image",
                "Its first bytes belong to no image format (an error page saved as .jpg?).",
-               "look at it; fetch it again or remove it"},
+               "check what it contains; fetch it again or remove it"},
     ErrorEntry{
         ErrorCode::codec_unsupported, "is an image in a format that cannot be decoded",
         "JPEG, PNG, WebP, BMP, GIF and uint8 .npy are decoded; other formats are packed unchanged "
@@ -202,40 +203,39 @@ constexpr std::array kTable = {
                "The data ends before the last row.", "fetch it again or remove it"},
     ErrorEntry{ErrorCode::image_kind, "is not the kind of image that is needed",
                "An array used as an image must be uint8 of shape (H, W), (H, W, 1) or (H, W, 3). "
-               "Loader(mode=\"I;16\") takes PNGs of 16-bit grays.",
-               "store an array in another field, or convert it; leave mode out, or give images of "
-               "that kind"},
+               "Loader(mode=\"I;16\") needs 16-bit grayscale PNGs.",
+               "store an array in another field, or convert it; omit mode=, or use images of that "
+               "kind"},
     ErrorEntry{ErrorCode::over_budget, "needs more memory than the loader may use",
                "The header of an image shows how much memory decoding takes. This memory is "
                "counted against Loader(memory=...) before decoding begins.",
-               "give a larger memory=, smaller batches or a smaller prefetch; or make the image "
-               "smaller (progressive JPEGs and interlaced PNGs are held as a whole)"},
+               "use a larger memory=, smaller batches or a smaller prefetch; or make the image "
+               "smaller (progressive JPEGs and interlaced PNGs are kept in memory as a whole)"},
 
     ErrorEntry{ErrorCode::io_read, "could not be read",
                "The system reported an error while reading.",
                "check the disk and the network file system; try again"},
     ErrorEntry{
         ErrorCode::io_write, "could not be written",
-        "The system reported an error while writing. Nothing half-written is visible under the "
+        "The system reported an error while writing. There is no half-written file under the "
         "target's name.",
         "check the disk; then run the command again"},
     ErrorEntry{
         ErrorCode::disk_full, "does not fit on the disk",
-        "There is not enough space (or quota). Nothing half-written has the name of the target; "
-        "tundish pack keeps what it has packed under a hidden name.",
-        "free some space, or lift the limit that the reason names, and run the same command again; "
-        "or "
+        "There is not enough space (or quota). There is no half-written file under the target's "
+        "name. tundish pack keeps the samples it has packed under a hidden name.",
+        "free some space, or raise the limit that the reason names, and run the command again; or "
         "write to another disk"},
     ErrorEntry{ErrorCode::no_permission, "cannot be accessed", "The permissions do not allow it.",
                "change the permissions, or use another place"},
     ErrorEntry{ErrorCode::no_memory, "needs more memory than there is", "An allocation failed.",
                "close other programs, use fewer threads or smaller batches"},
     ErrorEntry{ErrorCode::output_exists, "exists already", "Nothing was changed.",
-               "give another name, or replace it: --force, in Python force=True"},
+               "use another name, or replace it: --force, in Python force=True"},
     ErrorEntry{
         ErrorCode::interrupted, "was interrupted",
-        "No half-written file has the name of the target, and an older file of that name is as "
-        "it was. pack, split and merge keep the samples they have packed under hidden names.",
+        "There is no half-written file under the target's name, and an older file with that name "
+        "is unchanged. pack, split and merge keep the samples they have packed under hidden names.",
         "run the same command again; it continues with the samples that are kept, and starts over "
         "if none are"},
     ErrorEntry{ErrorCode::thread_stuck, "has a thread that is stuck",
@@ -249,13 +249,13 @@ constexpr std::array kTable = {
                "CUDA 13"},
     ErrorEntry{ErrorCode::output_busy, "is being written by another process",
                "Another tundish pack has the lock of this target; the lock ends with its process.",
-               "wait for it, end it, or give another name"},
+               "wait for it, end it, or use another name"},
 
     ErrorEntry{ErrorCode::argument, "got an invalid argument",
                "The message names the argument and the reason.",
-               "change the argument as the reason says; docs/reference.md lists what each takes"},
+               "change the argument as the reason says; docs/reference.md lists the valid values"},
     ErrorEntry{ErrorCode::unequal_sizes, "gives images of unequal size",
-               "A batch is one array, so all its images must have one size.",
+               "A batch is one array, so all its images must have the same size.",
                "add Resize((H, W)), RandomResizedCrop, or Resize followed by CenterCrop to the "
                "transforms; or use pad_to=(H, W), or images_as=\"list\""},
     ErrorEntry{
@@ -264,8 +264,8 @@ constexpr std::array kTable = {
         "create the loader with the same data and arguments as when the state was saved (the "
         "reason names the difference); or start an epoch from its beginning with set_epoch()"},
     ErrorEntry{ErrorCode::used_after_fork, "was made before a fork",
-               "The loader's threads exist in the parent process only.",
-               "make the loader in the child process"},
+               "The loader's threads exist only in the parent process.",
+               "create the loader in the child process"},
     ErrorEntry{
         ErrorCode::too_many_bad, "has too many bad samples",
         "More of an epoch's samples were bad than max_bad allows; or sixteen replacements for a "
@@ -273,11 +273,11 @@ constexpr std::array kTable = {
         "among the first 100, or in a whole epoch.",
         "loader.bad_samples() lists them; for a pack, so does: tundish verify {file} --pixels"},
     ErrorEntry{ErrorCode::closed, "is closed", "The loader was closed and used afterwards.",
-               "make a new one"},
+               "create a new one"},
     ErrorEntry{ErrorCode::budget_too_small, "does not fit into the memory given",
                "The batches, the index and some memory for every thread must fit into "
                "Loader(memory=...); docs/loader-performance.md explains how memory is counted.",
-               "give a larger memory=, or a smaller batch_size, prefetch or threads"},
+               "use a larger memory=, or a smaller batch_size, prefetch or threads"},
 };
 
 // Returns the remedy with the file's name filled in. A single pass leaves a "{file}" inside the

@@ -132,7 +132,7 @@ class Error : public std::runtime_error {
   std::string reason_;
 };
 
-// One sample is bad, the others are not: a loader applies its error policy to this error.
+// A single sample is bad. A loader applies its error policy to this error.
 class SampleError : public Error {
  public:
   using Error::Error;

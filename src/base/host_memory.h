@@ -14,7 +14,7 @@
 
 namespace tundish {
 
-// Functions that allocate and free memory, such as those for page-locked memory.
+// Functions that allocate and free memory, for example page-locked memory.
 struct HostAllocator {
   void* (*take)(std::size_t bytes);  // nullptr on failure
   void (*give)(void* memory);
@@ -82,7 +82,7 @@ class HostMemory {
   }
   bool is_borrowed() const { return lender_ != nullptr; }
 
-  // Drops a borrowed piece without returning it to the lender; the owner keeps it as it is.
+  // Drops a borrowed piece without returning it to the lender; its owner keeps the contents.
   void part_with() {
     data_ = nullptr;
     bytes_ = 0;

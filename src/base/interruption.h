@@ -1,4 +1,4 @@
-// A stop request for long work that has not returned anything yet, such as opening a source.
+// A stop request for long work that returns nothing until its end, such as opening a source.
 // The program and the C interface set the request of the current thread; loops that open a source
 // poll it. Without a request, nothing is interrupted.
 #pragma once

@@ -1,4 +1,4 @@
-// Randomness as a function: the same key gives the same numbers on any thread, at any time.
+// Randomness as a function: the same key yields the same numbers on any thread, at any time.
 // Counter-based and stateless: number j of a stream is mix(stream + j * odd constant).
 #pragma once
 

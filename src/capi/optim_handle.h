@@ -12,7 +12,7 @@ struct tundish_optimizer {
   std::unique_ptr<tundish::optim::Optimizer> cpu;  // either this or gpu
   std::unique_ptr<tundish::cuda::GpuOptimizer> gpu = nullptr;
   std::vector<tundish::optim::TensorEntry> bound = {};
-  std::vector<void*> gradients = {};  // of the bound tensors, for the following steps
+  std::vector<void*> gradients = {};  // gradients of the bound tensors, for the next steps
   std::vector<tundish::BoundParameter> parameters = {};  // empty: Python checks each tensor itself
 
   void use_gradients() {

@@ -1,4 +1,4 @@
-// The arguments after a verb. CLI11 parses them; the help is ours, as it starts with an example.
+// The arguments after a verb. CLI11 parses them; the help text is ours and starts with an example.
 //
 // A verb may have several modes: `info --list` prints records, `info --stats` decodes images. A
 // mode is a flag or option. Options of a mode are declared after section(mode), and parse() rejects

@@ -24,7 +24,7 @@ struct Sweep {
   std::string why_not_page_locked;  // empty if measured
 
   double best() const;             // highest rate of plain batches, in images per second
-  double automatic_share() const;  // as a fraction of best()
+  double automatic_share() const;  // automatic rate as a fraction of best()
 };
 
 // Returns powers of two below twice the CPU count, the CPU count, and twice the CPU count.
@@ -37,6 +37,6 @@ Sweep sweep_threads(const std::shared_ptr<const Source>& source, const MeasureOp
 Json sweep_json(const Sweep& sweep);
 std::string sweep_table(const Sweep& sweep);  // includes a bar per rate
 
-std::string sweep_svg(const Sweep& sweep);  // as a chart
+std::string sweep_svg(const Sweep& sweep);  // draws a chart
 
 }  // namespace tundish::cli

@@ -12,7 +12,7 @@
 namespace tundish::cli {
 
 struct MeasureOptions {
-  int size = 224;  // of the random resized crop
+  int size = 224;  // side length of the random resized crop
   std::uint32_t batch_size = 64;
   int threads = 1;
   double seconds = 1;                        // per run; a run ends with a complete batch
@@ -27,7 +27,7 @@ struct Measured {
   std::uint64_t skipped = 0;       // unreadable or undecodable
   double seconds = 0;              // from start() to the last batch
   double first_batch_seconds = 0;  // from constructing the engine to receiving the first batch
-  double cpu_seconds = 0;          // of all threads of the process
+  double cpu_seconds = 0;          // CPU time of all threads of the process
   double images_per_second = 0;
   double bytes_per_second = 0;                                 // encoded images
   double read_share = 0, decode_share = 0, augment_share = 0;  // fractions of the threads' time

@@ -29,7 +29,7 @@ class Progress {
   void show(const Amount& amount, std::string_view remark = {});
 
   void wipe();
-  double seconds() const;  // since construction
+  double seconds() const;  // seconds since construction
 
  private:
   const bool active_;

@@ -8,7 +8,7 @@ namespace tundish::cli {
 
 void add_source_arguments(Arguments& arguments, SourceArguments& source) {
   arguments.option(source.options.format, "--format", "F",
-                   "the format, if the bytes do not show it");
+                   "the format, if Tundish does not recognize it");
   arguments.option(source.options.image, "--image", "NAME", "array or feature that is the image");
   arguments.option(source.options.label, "--label", "NAME", "array or feature that is the label");
   arguments.option(source.axis, "--axis", "N", "axis of the arrays that counts the samples (0)");

@@ -101,7 +101,7 @@ TUNDISH_INLINE void clear_gradients(const ChunkTask& task, const Block& block) {
 }
 
 // True if the update makes the only pass over memory. Such a chunk is a single block, because each
-// loop end costs a mispredicted branch, and with the branch the loads issued ahead.
+// loop end costs a mispredicted branch, which also discards the loads issued ahead.
 TUNDISH_INLINE bool is_plain(const ChunkTask& task) {
   const TensorEntry& tensor = *task.tensor;
   return tensor.parameter_type == ElementType::float32 &&

@@ -53,7 +53,7 @@ def test_messages_suggest_a_remedy(three_photos, three_packed, tmp_path):
         assert "TND-101" in err(result)
         assert "on_error" not in err(result)
     result = tundish("pack", tmp_path / "junk", "-o", tmp_path / "a.tnd")
-    assert "give a folder like" in err(result)
+    assert "use a folder like" in err(result)
     for entry in result_json("explain", "--all"):
         assert "{" not in entry["fix"]
 

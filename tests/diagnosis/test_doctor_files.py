@@ -103,7 +103,7 @@ def test_a_file_that_exists_is_replaced_with_force_only(package, capfd, option):
     (package / "old.json").write_text("old")
     words = [option, name, "--", "/no/such/program"]
     assert main(words) == 2
-    error = f"{option} old.json: exists already\n  fix: give another name, or replace it: --force"
+    error = f"{option} old.json: exists already\n  fix: use another name, or replace it: --force"
     assert error in capfd.readouterr().err
     assert main(["--force", *words]) == 127
     assert (package / "old.json").read_text() == "old"

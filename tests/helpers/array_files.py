@@ -32,7 +32,7 @@ def batches(source):
 
 
 def check_same_batches(source, options, folder):
-    """Checks that training from the arrays and from their pack gives the same batches."""
+    """Checks that a loader returns the same batches from the arrays and from their pack."""
     pack = folder / "same.tnd"
     program("pack", source, "-o", pack, "--quiet", *options.argv())
     direct, packed = batches(options), batches(pack)

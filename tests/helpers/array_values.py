@@ -4,7 +4,7 @@ import numpy as np
 
 COUNT = 11
 SHAPE = (COUNT, 6, 5, 3)
-CHUNK = (4, 6, 3, 3)  # partial chunks at two edges
+CHUNK = (4, 6, 3, 3)  # does not divide the shape, so chunks at two edges are partial
 
 
 def images():

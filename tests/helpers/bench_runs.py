@@ -1,4 +1,4 @@
-"""Runs benchmarks, and checks that their rows carry their origin."""
+"""Runs benchmarks, and checks that their rows record their origin."""
 
 import re
 import subprocess
@@ -19,12 +19,12 @@ KEYS = {"bench", "contestant", "metric", "value", "unit", "runs", "spread"}
 KEYS |= {"machine", "versions", "commit", "command"}
 
 
-# These contestants import torch. The others start programs from PYTHONPATH or measure imports.
+# Benchmarks whose contestants import torch. The others start programs from PYTHONPATH or time imports.
 WARM = ("augment", "load")
 
 
 def bench(name, samples, tmp_path, *words):
-    """Runs a benchmark; returns its rows and its output."""
+    """Runs a benchmark. Returns its rows and its output."""
     out = tmp_path / f"{name}.json"
     line = ["-m", f"bench.{name}.run", "--data", samples, "--out", out]
     line += ["--work", tmp_path / "work", *words]
@@ -51,6 +51,6 @@ def check_rows(rows, name):
             assert "/" not in row["command"].removeprefix("./dev")
         assert set(row["versions"]) >= {"tundish", "python", "numpy"}
         assert (row["value"] is None) == (row["runs"] == 0) == ("reason" in row)
-        # A stage is the difference of two times: noise may make a short stage negative.
+        # A stage is the difference of two times, so noise may make a short stage negative.
         stage = row["metric"].startswith("stage: ")
         assert row["value"] is None or row["value"] > 0 or stage, row

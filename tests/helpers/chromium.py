@@ -1,4 +1,4 @@
-"""Loads a page in headless Chromium: console output, a screenshot, and results of a script."""
+"""Loads a page in headless Chromium and returns console output, a screenshot and script results."""
 
 import json
 import os
@@ -21,7 +21,7 @@ document.title = JSON.stringify({
 
 
 def find_chromium():
-    """Returns the browser; TUNDISH_CHROMIUM names a browser that is not on the PATH."""
+    """Returns the path of the browser. TUNDISH_CHROMIUM names a browser that is not on the PATH."""
     given = os.environ.get("TUNDISH_CHROMIUM")
     found = [given] if given else [path for path in map(shutil.which, NAMES) if path]
     if not found:
@@ -30,7 +30,7 @@ def find_chromium():
 
 
 def look_at(text, folder, width, height=2000, dark=False):
-    """Returns the results of the script LOOK, the console lines, and the path of the screenshot."""
+    """Loads a page. Returns the results of the script LOOK, the console lines and the screenshot's path."""
     program = find_chromium()
     (folder / "page.html").write_text(text.replace("</body>", LOOK + "</body>"))
     picture = folder / f"{width}{'-dark' if dark else ''}.png"

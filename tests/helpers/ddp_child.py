@@ -1,6 +1,7 @@
 """One rank of a DDP run over gloo on the CPU: python -m tests.helpers.ddp_child RANK WORLD FOLDER
 
-Every case trains on the rank's share of every batch. Weights and facts go to FOLDER/RANK.pt.
+Every case trains on the rank's share of each batch. The weights and other results are written to
+FOLDER/RANK.pt.
 """
 
 import os
@@ -38,7 +39,7 @@ def batches_of(samples=24, count=3):
 
 
 def count_reductions(model):
-    """Counts gradient reductions: DDP calls its communication hook once per bucket and step."""
+    """Counts gradient reductions with DDP's communication hook, called once per bucket and step."""
     sent = []
 
     def hook(_, bucket):
@@ -82,7 +83,7 @@ def run(case, rank, world):
     for trick in reversed(CASES[case]):
         trick.undo(step)
     facts["undone"] = step.model is model and not step.kept
-    step(batches[2])  # works after undo
+    step(batches[2])  # the step still works after undo
     return model.module.state_dict(), facts
 
 

@@ -18,13 +18,13 @@ SPECIAL = {"__version__", "__doc__", "__all__"}
 
 
 def undeclared(text):
-    """Returns undeclared names of tundish in a text, in order: modules, then their attributes."""
+    """Returns names of tundish in a text that `__all__` does not declare."""
     named = [*imported(text), *DOTTED.findall(text), *attributes_of_aliases(text)]
     return list(dict.fromkeys(name for name in named if not is_declared(name)))
 
 
 def imported(text):
-    """Returns tundish.x.a and tundish.x.b for `from tundish.x import a, b as c`."""
+    """Returns imported names: tundish.x.a and tundish.x.b for `from tundish.x import a, b as c`."""
     for module, names in FROM.findall(text):
         for name in names.strip("()").split(","):
             words = name.split()
@@ -33,7 +33,7 @@ def imported(text):
 
 
 def attributes_of_aliases(text):
-    """Resolves aliases: `T.Resize` is tundish.transforms.Resize if T is tundish.transforms."""
+    """Returns names used through an alias: tundish.transforms.Resize for `T.Resize`."""
     for module, names in FROM.findall(text):
         for name in names.strip("()").split(","):
             words = name.split()
@@ -44,7 +44,7 @@ def attributes_of_aliases(text):
 
 
 def is_declared(name):
-    """Returns whether each part of tundish.a.b is in `__all__` or an attribute of a class."""
+    """Returns whether every part of a name is in `__all__` or is an attribute of a class."""
     owner = importlib.import_module("tundish")
     for part in name.split(".")[1:]:
         if inspect.ismodule(owner):

@@ -1,4 +1,4 @@
-"""Reimplements the loader's random choices: the draws of base/random.h and augment/."""
+"""Reimplements the loader's random choices (base/random.h and augment/) in Python."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 
 class Random:
-    """The generator of base/random.h: one stream per transform of one sample."""
+    """The random generator of base/random.h. Each transform of each sample has its own stream."""
 
     def __init__(self, seed: int, epoch: int, sample: int, transform: str, number: int = 0) -> None:
-        """`number`: index among the transforms of the same name."""
+        """Seeds the stream. `number` is the index among transforms of the same name."""
         self.stream = self.mix(seed)
         name = 0xCBF29CE484222325  # FNV-1a
         for byte in transform.encode():
@@ -40,7 +40,7 @@ class Random:
 def random_resized_window(
     random: Random, width: int, height: int, scale: Sequence[float], ratio: Sequence[float]
 ) -> tuple[int, int, int, int]:
-    """Returns left, top, width, height: torchvision's make_params with our random numbers."""
+    """Returns left, top, width and height, computed like torchvision but with our random numbers."""
     for _ in range(10):
         area = width * height * random.uniform(*scale)
         aspect = math.exp(random.uniform(math.log(ratio[0]), math.log(ratio[1])))
@@ -59,7 +59,7 @@ def random_resized_window(
 def random_crop_corner(
     random: Random, padded: tuple[int, int], crop: tuple[int, int]
 ) -> tuple[int, int]:
-    """Returns left and top of a RandomCrop in a padded image; sizes are (width, height)."""
+    """Returns left and top of a RandomCrop in a padded image. Sizes are (width, height)."""
     room_x, room_y = padded[0] - crop[0], padded[1] - crop[1]
     top = random.below(room_y + 1) if room_y else 0
     return (random.below(room_x + 1) if room_x else 0), top

@@ -60,16 +60,16 @@ def stream_of(gpu):
 
 
 class FakeGpu:
-    """Replaces torch.cuda and the kernels: labels, numbers and arrays arrive, not images."""
+    """Replaces torch.cuda and the engine's kernels. Delivers labels, numbers and arrays, but no images."""
 
     def __init__(self, monkeypatch):
         self.waits = []  # events that the loop's stream waits for
         self.waited_for = []  # events that the host waited for
-        self.keeps_up = True  # whether the GPU has finished all enqueued work
-        self.records = False  # whether the stream records a graph
-        self.decoding = 0  # where images are decoded: 0 CPU, 1 GPU, -1 undecided
-        self.chosen = None  # text of the choice, returned once
-        self.refused = []  # images that failed to decode and are not yet polled
+        self.keeps_up = True  # whether the GPU has finished all queued work
+        self.records = False  # whether the stream is capturing a graph
+        self.decoding = 0  # where images are decoded: 0 CPU, 1 GPU, -1 not chosen yet
+        self.chosen = None  # text that explains the choice, returned once
+        self.refused = []  # images that failed to decode and have not been polled
         Stream, Event = stream_of(self), event_of(self)
         self.stream = Stream()
         empty_strided = torch.empty_strided

@@ -1,4 +1,4 @@
-"""Writes and reads test files; names may be any bytes."""
+"""Writes and reads test files, whose names may contain any bytes."""
 
 import bz2
 import io
@@ -16,7 +16,7 @@ def jpeg(color=(200, 30, 30), size=(32, 24)):
 
 
 def large_jpegs(folder, count=20):
-    """Writes images of one class that take a few tenths of a second to decode."""
+    """Writes images of one class, which together take a few tenths of a second to decode."""
     file = io.BytesIO()
     noise = random.Random(1).randbytes(1500 * 1500)
     Image.frombytes("L", (1500, 1500), noise).convert("RGB").save(file, "JPEG", quality=95)
@@ -40,7 +40,7 @@ def write(path, data):
 
 
 def tar_of(path, files):
-    """Returns an archive of names and contents, in their order."""
+    """Writes a tar archive. `files` maps names to contents, in the order of the archive."""
     with tarfile.open(path, "w") as archive:
         for name, data in files.items():
             member = tarfile.TarInfo(name)
@@ -59,16 +59,16 @@ def endless_tar(path):
 
 
 def has_open(process, path):
-    """Returns whether a process has the file open, and is therefore working on it."""
+    """Returns whether a process has opened the file, which shows that it is working on the file."""
     folder = f"/proc/{process.pid}/fd"
     try:
         return any(os.path.samefile(f"{folder}/{fd}", path) for fd in os.listdir(folder))
-    except FileNotFoundError:  # a descriptor was closed meanwhile
+    except FileNotFoundError:  # the process has just closed a descriptor
         return False
 
 
 def tree(folder):
-    """Returns every file below a folder: name in bytes and contents."""
+    """Returns the contents of every file in a folder and its subfolders, by name in bytes."""
     root = os.fsencode(folder)
     files = {}
     for where, _, names in os.walk(root):

@@ -1,6 +1,7 @@
 """One rank of DDP over gloo on the CPU: python -m tests.helpers.flat_ddp_child RANK WORLD FOLDER
 
-Every case trains with flat parameters and without; the weights of both go to FOLDER/RANK.pt.
+Every case trains with and without flat parameters. The weights of both runs are written to
+FOLDER/RANK.pt.
 """
 
 import os
@@ -12,7 +13,7 @@ import tundish
 
 from tests.helpers.flat_models import SGD, net, values
 
-# Arguments of DistributedDataParallel, and the way the loop clears gradients.
+# (arguments of DistributedDataParallel, how the loop clears gradients) of each case.
 CASES = {
     "copied": ({}, "optimizer"),
     "copied, kept": ({}, "memset"),
@@ -37,7 +38,7 @@ def clear(how, model, optimizer):
 
 
 def train(case, rank, flatten):
-    """Trains with two micro-batches per step. `flatten`: "", or which model to flatten."""
+    """Trains with two micro-batches per step. `flatten` names the model to flatten, or is ""."""
     arguments, how = CASES[case]
     bare = net()
     flat = tundish.optim.flatten(bare) if flatten == "bare" else None

@@ -28,7 +28,7 @@ def loss_of(model, batch):
 
 
 def train(model, optimizer, clear=None, steps=20):
-    """Trains a model. `clear` runs before the forward pass; default: optimizer.zero_grad()."""
+    """Trains a model. `clear` runs before each forward pass; default: optimizer.zero_grad()."""
     for batch in batches(steps):
         (clear or optimizer.zero_grad)()
         loss_of(model, batch).backward()
@@ -51,7 +51,7 @@ def plain(make=net, kind=SGD, **options):
 
 
 def flattened(make=net, kind=SGD, groups=None, **options):
-    """Returns a model, its flat parameters and a watched optimizer for these parameters."""
+    """Returns a model, its flat parameters, and the optimizer that these create with optimizer()."""
     model = make()
     flat = tundish.optim.flatten(model, groups(model) if groups else None)
     return model, flat, flat.optimizer(kind[0], **{**kind[1], **options})

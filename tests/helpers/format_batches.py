@@ -1,6 +1,6 @@
-"""Compares batches of a foreign format with batches of its pack, and checks refusals.
+"""Compares batches from another file format with batches from a pack, and checks broken files.
 
-Broken files must be refused within limits of memory and time.
+A broken file must be refused within limits of memory and time.
 """
 
 import json
@@ -14,11 +14,11 @@ from tundish.data.open_source import as_source
 
 from tests.helpers import program
 
-MEMORY = 1 << 30  # limit of the address space in bytes, many times the need of the small test files
+MEMORY = 1 << 30  # limit of the address space in bytes, far more than the small test files need
 
 
 def batches(path, **options):
-    """Returns all batches of one epoch in order, every field as nested lists or arrays."""
+    """Returns all batches of one epoch in order, with every field as nested lists or arrays."""
     options = {"untransformed": array_fields(as_source(path)), "as_dict": True, **options}
     with tundish.Loader(path, 2, transforms=[T.Resize((8, 8))], **options) as loader:
         return [
@@ -42,7 +42,7 @@ def check_same_batches(path, pack):
 
 
 def refusal(path):
-    """Returns code and message for a file that cannot be opened, with limited memory."""
+    """Returns the error code and message for a file that cannot be opened. Limits the memory."""
     result = program.tundish("info", "--list", path, "--json", preexec_fn=_limit_memory)
     assert result.returncode in (1, 3), (result.returncode, result.stderr.decode())
     error = json.loads(result.stdout)["error"]
@@ -50,7 +50,7 @@ def refusal(path):
 
 
 def check_refused(path, data, code, reason):
-    """Checks that a file of these bytes is refused with this code and part of the message."""
+    """Checks that a file with these bytes is refused with this code, and `reason` in the message."""
     path.write_bytes(data)
     found, message = refusal(path)
     assert (found, reason in message) == (code, True), message

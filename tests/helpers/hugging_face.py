@@ -1,4 +1,4 @@
-"""Creates small datasets of the library `datasets` on disk."""
+"""Creates small Hugging Face datasets on disk."""
 
 import io
 
@@ -9,7 +9,7 @@ from PIL import Image
 from tests.helpers.torch_sets import FIXED  # noqa: F401
 
 COUNT = 23
-TURNED = 5  # number of the image with an EXIF rotation
+TURNED = 5  # number of the image that has an EXIF rotation
 
 
 def encoded(number, kind="JPEG", mode="RGB"):

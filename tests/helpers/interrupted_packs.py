@@ -1,4 +1,4 @@
-"""Interrupts packs at random moments and checks the state after each interruption."""
+"""Interrupts `tundish pack` at random moments and checks the files after each interruption."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from tests.helpers.program import PROGRAM
 
 
 class Job:
-    """One `tundish pack` command and the files of an uninterrupted run."""
+    """A `tundish pack` command, and the files that an uninterrupted run writes."""
 
     def __init__(self, folder, name, source, options):
         self.folder = folder / name
@@ -24,7 +24,7 @@ class Job:
         self.words += ["-o", self.folder / "t.tnd"]
 
     def interrupt(self, choose, signals=(signal.SIGKILL, signal.SIGINT)):
-        """Signals a run at a random moment. Returns true if the signal hit and work is left."""
+        """Sends a signal to a run at a random moment. Returns True if the signal left work to do."""
         finished = contents(self.folder)
         process = subprocess.Popen(self.words, stderr=subprocess.PIPE)
         time.sleep(choose.uniform(0, self.usual))
@@ -38,25 +38,25 @@ class Job:
         return process.returncode != 0 and contents(self.folder) != self.files
 
     def check(self, finished=()):
-        """Checks that visible files are complete and that finished files still exist."""
+        """Checks that all visible files are complete, and that finished files still exist."""
         now = contents(self.folder)
         assert set(finished) <= set(now), "a finished file is gone"
         for name, data in now.items():
             assert data == self.files[name], f"{name} is not as an uninterrupted pack makes it"
 
     def complete(self):
-        """Runs to the end and returns the files, which must equal `self.files`."""
+        """Runs the command to its end if needed. Returns the files, which must equal `self.files`."""
         if contents(self.folder) != self.files:
             subprocess.run(self.words, check=True)
         return contents(self.folder)
 
     def finish(self):
-        """Runs to the end, checks that nothing else is left, and removes the files."""
+        """Completes the work, checks that nothing else is left in the folder, and removes the files."""
         assert self.complete() == self.files
         hidden = [name for name in os.listdir(self.folder) if name.startswith(".")]
         if (
             hidden
-        ):  # killed after the last rename: the next run refuses the existing file and cleans up
+        ):  # killed after the last rename; the next run refuses the existing file and cleans up
             assert [name.endswith(".journal") for name in hidden] == [True]
             assert subprocess.run(self.words, stderr=subprocess.DEVNULL).returncode == 1
             assert not any(name.startswith(".") for name in os.listdir(self.folder))
@@ -66,7 +66,7 @@ class Job:
 
 
 def contents(folder):
-    """Returns the visible files."""
+    """Returns the contents of the visible files by name."""
     return {
         name: (folder / name).read_bytes()
         for name in os.listdir(folder)

@@ -1,4 +1,4 @@
-"""Runs scripts under `tundish run`, tracks their processes, and creates fake machines."""
+"""Runs scripts with `tundish run`, tracks their processes, and creates fake machines."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.conftest import RANK_VARIABLES
 
-# Start of each script: sets RANK and writes a pid file per process, by which the test finds it.
+# The first lines of each script. They set RANK, and write a pid file by which the test finds the process.
 BEGIN = """
 import os, pathlib, signal, subprocess, sys, time
 RANK = int(os.environ["RANK"])
@@ -29,7 +29,7 @@ note(f"pid{RANK}", os.getpid())
 
 
 def line_of(folder, script, *words, options=()):
-    """Writes the script to the folder; returns the command that launches it on two ranks."""
+    """Writes the script to the folder. Returns the command that launches it on two ranks."""
     (folder / "train.py").write_text(BEGIN + script)
     launcher = [sys.executable, "-m", "tundish", "run", "--ranks", "2", *map(str, options)]
     return [*launcher, str(folder / "train.py"), *map(str, words)]
@@ -42,7 +42,7 @@ def environment(**more):
 
 
 def launch(folder, script, *words, options=(), **more):
-    """Runs the script to its end; only a hang reaches the time limit."""
+    """Runs the script to its end. Only a script that hangs reaches the time limit."""
     line = line_of(folder, script, *words, options=options)
     settings = {"capture_output": True, "text": True, "timeout": 120, **more}
     return subprocess.run(line, env=environment(), **settings)
@@ -57,12 +57,12 @@ def start(folder, script, *words, options=()):
 
 
 def _hear_hang_up():
-    """Restores SIGHUP, which processes inherit as ignored if the tests run under nohup."""
+    """Restores the default for SIGHUP, which processes inherit as ignored if tests run under nohup."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def kill_all(folder, run):
-    """Kills the launcher and every process that a script has recorded, after a failed test."""
+    """Kills the launcher and every process with a pid file. Cleans up after a failed test."""
     run.kill()
     run.communicate()
     for pid in pids(folder):
@@ -71,7 +71,7 @@ def kill_all(folder, run):
 
 
 def wait_until(true, seconds=60):
-    """Waits until the condition is true; fails after the time limit."""
+    """Waits until the function `true` returns true. Fails after the time limit."""
     until = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < until
@@ -91,10 +91,10 @@ def pids(folder, pattern="pid*"):
 
 
 def make_sys(root, nodes, threads=2, gpus=()):
-    """Creates a /sys with these numbers of cores per NUMA node. Returns all CPUs.
+    """Creates a fake /sys folder for a machine with these numbers of cores per NUMA node.
 
-    As on most machines, the second hyper-threads are numbered after all cores. `gpus` holds the
-    node of each GPU.
+    Returns all CPUs. As on most machines, the numbers of the second hyper-threads follow the numbers of
+    all cores. `gpus` has the NUMA node of each GPU.
     """
     cores = sum(nodes)
     first = 0

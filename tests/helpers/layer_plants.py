@@ -1,6 +1,6 @@
-"""Models with a planted fault for every layer check, and clean twins.
+"""For every layer check, a model with the problem that it detects, and a similar model without it.
 
-ID: (planted, clean), each (model, batch)
+Maps the id of a check to (planted, clean). Both are (model, batch).
 """
 
 import torch
@@ -8,7 +8,7 @@ from torch import nn
 
 
 class Branches(nn.Module):
-    """Several tiny convolutions of one input, or one convolution with all their channels."""
+    """Several tiny convolutions with the same input, or one convolution with all their channels."""
 
     def __init__(self, count):
         super().__init__()
@@ -20,14 +20,14 @@ class Branches(nn.Module):
 
 
 class Plain(nn.Module):
-    """Converts any input to NCHW."""
+    """A module that converts its input to the NCHW layout."""
 
     def forward(self, x):
         return x.contiguous()
 
 
 class Attention(nn.Module):
-    """Attention over all positions of an image, unfused or with torch's fused attention."""
+    """Attention over all positions of an image, with torch's fused attention or with single operations."""
 
     def __init__(self, width, fused=True):
         super().__init__()
@@ -44,7 +44,7 @@ class Attention(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention and convolution layers in a given order."""
+    """A block with attention and convolution layers in a given order."""
 
     def __init__(self, width, *kinds):
         super().__init__()

@@ -1,6 +1,6 @@
-"""Checks that must hold bit for bit for any list of transforms.
+"""Checks that must pass, bit for bit, for any list of transforms.
 
-tests/loader/test_random_lists.py and `./dev siege augment` run the checks.
+tests/loader/test_random_lists.py and `./dev siege augment` run these checks.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BATCH = 4  # global batch size over all ranks
 
 
 class Difference(AssertionError):
-    """Two ways to compute a batch gave different bytes; the text has the list and its number."""
+    """Raised if two ways to compute a batch give different bytes. Names the list and its number."""
 
 
 # --- the images ---------------------------------------------------------------------------------
@@ -43,7 +43,7 @@ def picture(number: int, width: int, height: int) -> Image.Image:
 
 
 def make_set(folder: Path) -> Path:
-    """Creates a pack of eleven images: lanes, gray, CMYK, PNG, EXIF rotation, odd sizes."""
+    """Creates a pack of eleven images: normal, gray, CMYK, PNG, with EXIF rotation, of odd sizes."""
     turned = Image.Exif()
     turned[0x0112] = 6
     jpegs: list[tuple[tuple[int, int], str, dict[str, Any]]] = [
@@ -78,7 +78,7 @@ def make_set(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Case:
-    """A list of transforms and the randomly drawn loader options."""
+    """A list of transforms, and loader options that were drawn at random."""
 
     pack: Path
     number: int
@@ -112,7 +112,7 @@ Bytes = list[bytes]  # images, labels and numbers
 
 
 def bytes_of(batch: Any) -> Bytes:
-    """Returns every element in index order; a NaN equals itself."""
+    """Returns the bytes of every element in index order. As bytes, a NaN equals itself."""
     return [
         str((one.dtype, tuple(one.shape))).encode()
         + one.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes()
@@ -126,7 +126,7 @@ def run(loader: tundish.Loader) -> list[Bytes]:
 
 
 def together(steps: list[tuple[Any, ...]]) -> list[Bytes]:
-    """Returns the batches of all ranks in each step, concatenated."""
+    """Concatenates the batches of all ranks in each step."""
     return [bytes_of([torch.cat(parts) for parts in zip(*step)]) for step in steps]
 
 
@@ -159,7 +159,7 @@ def check_resume(case: Case, expected: list[Bytes]) -> None:
 
 
 def as_float32(transforms: list[T.Transform]) -> list[T.Transform]:
-    """Replaces bfloat16, which NumPy lacks, by float32: the values before rounding."""
+    """Replaces bfloat16, which NumPy lacks, by float32. This gives the values before rounding."""
     return [
         replace(one, dtype="float32") if getattr(one, "dtype", "") == "bfloat16" else one
         for one in transforms
@@ -169,7 +169,7 @@ def as_float32(transforms: list[T.Transform]) -> list[T.Transform]:
 def applied(
     case: Case, plan: dict[str, Any], pixels: np.ndarray, dtype: torch.dtype, crop: int
 ) -> Any:
-    """Returns the image of a plan by T.apply in the loader's layout (3, height, width)."""
+    """Applies a plan with T.apply. Returns the image in the loader's layout (3, height, width)."""
     key = {"seed": case.number, "epoch": case.epoch, "sample": plan["sample"]}
     transforms = as_float32(case.transforms) if dtype == torch.bfloat16 else case.transforms
     out = T.apply(transforms, pixels, **key, crop=crop)
@@ -177,7 +177,7 @@ def applied(
 
 
 def check_replay(case: Case, expected: list[Bytes]) -> None:
-    """Checks a replayed batch, its plans, and each of its images by T.apply."""
+    """Checks a replayed batch, the plans of its samples, and each image as computed by T.apply."""
     at = (case.number + 1) % len(expected)
     with case.loader() as loader:
         state = loader.state_dict() | {"position": at * BATCH}
@@ -193,7 +193,7 @@ def check_replay(case: Case, expected: list[Bytes]) -> None:
                 planned = T.plan(case.transforms, pixels.shape[:2], **key, crop=crop)
                 if planned["steps"] != one["steps"]:
                     raise Difference(f"plan of sample {plan['sample']}: {case.text()}")
-                if "mix" in plan:  # tests/loader/test_mixing.py checks mixed images
+                if "mix" in plan:  # mixed images are checked by tests/loader/test_mixing.py
                     continue
                 other = applied(case, plan, pixels, images.dtype, crop)
                 if bytes_of([image[crop] if "views" in plan else image]) != bytes_of([other]):
@@ -204,7 +204,7 @@ CHECKS = (check_threads, check_ranks, check_resume, check_replay)
 
 
 def check_list(pack: Path, number: int) -> int:
-    """Returns the number of batches of the list's epoch. Raises Difference if bytes differ."""
+    """Checks list `number`. Returns the number of batches in an epoch. Raises Difference on failure."""
     case = draw_case(pack, number)
     try:
         expected = run(case.loader())

@@ -8,7 +8,7 @@ from torch.utils._pytree import tree_leaves
 
 
 class LiveMemory(TorchDispatchMode):
-    """Tracks tensors created in its `with` block; `peak` is the maximum of their total bytes."""
+    """Tracks the tensors created in its `with` block. `peak` is the maximum of their total bytes."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Loaders with the defaults that most tests use."""
+"""Opens loaders with the options that most tests use."""
 
 import tundish
 from tundish import transforms as T

@@ -1,4 +1,4 @@
-"""Plans many samples like T.plan() in a loop, but parses the transforms only once."""
+"""Plans many samples. Works like T.plan() in a loop, but parses the transforms only once."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Runs loaders in separate processes: reads runs as JSON lines, prints the memory of each.
+"""Runs loaders in separate processes. Reads runs as JSON lines and prints the memory of each run.
 
-Every run is a fork of this process, which has imported everything and created nothing. The peak is
-the kernel's VmHWM, reset before the loader is created, so no peak is missed. Library pages that the
-fork maps again count against the loader. With --once, this process itself executes one run.
+Every run is a fork of this process, which has imported all modules but created no objects. The peak is
+the kernel's VmHWM. It is reset before the loader is created, so no peak is missed. Library pages that
+the fork maps again are counted as memory of the loader. With --once, this process itself makes one run.
 """
 
 import json
@@ -11,7 +11,7 @@ import resource
 import sys
 import warnings
 
-import numpy as np  # noqa: F401  part of what is there before the loader
+import numpy as np  # noqa: F401  must be in memory before the loader is created
 import tundish
 from tundish import transforms as T
 
@@ -25,7 +25,7 @@ def status(name: str) -> int:
 
 
 def limit_address_space(run: dict) -> None:
-    # A thread has a stack, and malloc reserves 128 MiB of addresses (not memory) per thread. The
+    # Each thread has a stack, and malloc reserves 128 MiB of addresses (not memory) per thread. The
     # cache keeps its addresses after it has freed its memory.
     room = run["memory"] + 256 * MIB + (run["threads"] + 1) * (8 + 128) * MIB
     if run["cache"]:
@@ -67,7 +67,7 @@ def do(run: dict) -> dict:
                 try:
                     for images, _labels in loader:
                         out["images"] += len(images)
-                except tundish.Error as error:  # not a single image fits
+                except tundish.Error as error:  # not even one image fits into the budget
                     out["bad"].append(error.code)
             out["bad"] += [bad["code"] for bad in loader.bad_samples()]
             out["used"] = loader.stats()["data/memory_used"]

@@ -1,6 +1,6 @@
-"""Random loaders checked against their memory budgets.
+"""Checks that random loaders stay within their memory budgets.
 
-tests/loader/test_memory.py and `./dev siege memory` run the checks.
+tests/loader/test_memory.py and `./dev siege memory` run these checks.
 """
 
 import json
@@ -17,8 +17,8 @@ from PIL import Image
 from tests.helpers.program import PROGRAM
 
 MIB = 1 << 20
-SLACK = 64 * MIB  # bytes that the guarantee allows beyond the budget
-# Relative frequency of each kind of data in make_data().
+SLACK = 64 * MIB  # memory that the guarantee allows in addition to the budget
+# How often each kind of data in make_data() is chosen, relative to the others.
 WEIGHTS = {
     "small": 6,
     "large": 2,
@@ -33,7 +33,7 @@ CHILD = Path(__file__).with_name("memory_child.py")
 
 
 def picture(width: int, height: int, seed: int) -> Image.Image:
-    """Enlarges a small noise image, which is fast for any size."""
+    """Returns an image of any size. Enlarges a small image of noise, which is fast."""
     rng = random.Random(seed)
     small = Image.frombytes("RGB", (8, 8), bytes(rng.randrange(256) for _ in range(192)))
     return small.resize((width, height), Image.Resampling.NEAREST)
@@ -68,7 +68,7 @@ def interlaced_png(width: int, height: int) -> bytes:
 
 
 def make_data(root: Path) -> dict[str, Path]:
-    """Creates folders of images by their demand for memory."""
+    """Creates folders of images, one for each kind of memory demand."""
     turned = Image.Exif()
     turned[0x0112] = 6
 
@@ -124,7 +124,7 @@ def random_run(seed: int, data: dict[str, Path]) -> dict:
         ]
     )
     if rng.random() < 0.1:
-        transforms = []  # a batch is one unchanged image
+        transforms = []  # each batch is one unchanged image
     return {
         "kind": kind,
         "path": str(data[kind]),
@@ -142,7 +142,7 @@ def random_run(seed: int, data: dict[str, Path]) -> dict:
 
 
 class Children:
-    """Runs each loader in a fork of a process that has everything imported, which is fast."""
+    """Runs each loader in a fork of a process that has imported all modules, because this is fast."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -150,7 +150,7 @@ class Children:
         )
 
     def execute(self, run: dict) -> dict:
-        """Returns the child's answer, or its exit status as "rc" if there is no answer."""
+        """Returns the child's result. If there is none, returns the exit status as "rc"."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(run) + "\n")
@@ -176,7 +176,7 @@ def execute_alone(run: dict, **options) -> dict:
 
 
 def fault_of(run: dict, result: dict) -> str:
-    """Returns the violation of the guarantee, or "" if there is none."""
+    """Describes how a run violated the guarantee. Returns "" if it did not."""
     if "rc" in result:
         return f"ended with {result['rc']}: {result['text']}"
     over = result["grown"] - run["memory"] - SLACK

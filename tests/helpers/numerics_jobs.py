@@ -1,4 +1,4 @@
-"""Small models for the numerics gate, and faults to plant in their training steps."""
+"""Small models to test the numerics gate with, and faults to plant in their training steps."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from tundish.tuning.tricks.trick import Grade, Trick
 class Block(nn.Module):
     def __init__(self, inside, outside):
         super().__init__()
-        self.conv = nn.Conv2d(inside, outside, 3, padding=1)  # the bias is a no-op before BN
+        self.conv = nn.Conv2d(inside, outside, 3, padding=1)  # BatchNorm cancels the bias
         self.bn = nn.BatchNorm2d(outside)
         self.relu = nn.ReLU()
 
@@ -22,7 +22,7 @@ class Block(nn.Module):
 
 
 class Cnn(nn.Module):
-    """Convolutions, BatchNorm, and dropout on images and on features."""
+    """A model with convolutions, BatchNorm, and dropout on images and on features."""
 
     def __init__(self, drop=0.2):
         super().__init__()
@@ -51,7 +51,7 @@ class TinyVit(nn.Module):
 
 
 class Tokens(nn.Module):
-    """A model with integer inputs, which cannot be perturbed."""
+    """A model with integer inputs, to which no rounding errors can be added."""
 
     def __init__(self):
         super().__init__()
@@ -73,7 +73,7 @@ def adamw(model):
 
 
 def job_maker(model, optimizer=sgd, count=32, seed=0, side=16):
-    """Returns a function like JobSource.make that creates the same job each time."""
+    """Returns a function that, like JobSource.make, creates the same job each time."""
 
     def make():
         torch.manual_seed(seed)
@@ -106,7 +106,7 @@ def mlp():
 
 @dataclass(frozen=True)
 class Planted(Trick):
-    """A trick that claims to change only the order of sums."""
+    """Base class of faulty tricks, which claim to change only the order of sums."""
 
     name = "planted"
     title = "planted"
@@ -118,7 +118,10 @@ class Planted(Trick):
 
 @dataclass(frozen=True)
 class Accumulate(Planted):
-    """Two micro-batches: `scale` 1 is right, 0.5 divides once too often, 2 omits the division."""
+    """Trains with two micro-batches.
+
+    `scale` 1 is correct. With 0.5, the loss is divided once too often; with 2, it is not divided.
+    """
 
     scale: float = 1.0
 
@@ -157,7 +160,7 @@ def half(x):
 
 @dataclass(frozen=True)
 class Checkpointed(Planted):
-    """Recomputes the model in backward; without its random state, dropout masks differ."""
+    """Recomputes the model in backward. Without the random state, dropout masks differ."""
 
     keep_random_state: bool = True
 
@@ -208,7 +211,7 @@ class NanGradient(Planted):
 
 @dataclass(frozen=True)
 class PreviousBatch(Planted):
-    """Trains on the previous batch, like a graph replayed before its batch was copied."""
+    """Trains on the previous batch, like a CUDA graph that is replayed before the batch is copied."""
 
     def apply(self, step):
         real, kept = step.train_on, []

@@ -1,8 +1,8 @@
 """One rank of runs over gloo on the CPU: python -m tests.helpers.optim_ddp_child RANK WORLD FOLDER
 
-FOLDER/RANK.pt gets the weights after training every optimizer under DistributedDataParallel and
-some under FullyShardedDataParallel. It also gets the messages of optimizers that refuse sharded
-parameters.
+Trains with every optimizer under DistributedDataParallel, and with some optimizers under
+FullyShardedDataParallel. Writes the weights to FOLDER/RANK.pt, with the error messages of optimizers
+that refuse sharded parameters.
 """
 
 import os
@@ -31,7 +31,7 @@ def train(rank, make_optimizer, **arguments):
 
 
 def make_sharded():
-    """Shards the model: each rank has a part of the weights as plain one-dimensional tensors."""
+    """Returns a sharded model, in which each rank has a part of the weights as plain 1-D tensors."""
     return FullyShardedDataParallel(mlp(), use_orig_params=True, device_id=torch.device("cpu"))
 
 
@@ -59,7 +59,7 @@ def refused_sharded(rank, name, scaler=None, **more):
 
 
 def refusal(rank):
-    """Returns the error for fully_shard(), which makes every parameter a DTensor."""
+    """Returns the error after fully_shard(), which turns every parameter into a DTensor."""
     model = mlp()
     fully_shard(model, mesh=dist.init_device_mesh("cpu", (2,)))
     optimizer = optim.AdamW(model.named_parameters())

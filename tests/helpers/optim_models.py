@@ -1,8 +1,8 @@
-"""Small models for tests of optimizers, and recorded gradients.
+"""Small models for tests of optimizers, and functions that record and replay gradients.
 
-A run is recorded with one optimizer and replayed with another. Both get the same gradients, so the
-final difference is rounding of the optimizers. Weights of independent runs drift apart, because
-every step feeds the previous step's rounding through the model.
+A run is recorded with one optimizer and replayed with another one. Both get the same gradients, so
+their weights differ only by the rounding of the optimizers. The weights of independent runs would drift
+apart, because rounding errors change the gradients of later steps.
 """
 
 import torch
@@ -42,7 +42,7 @@ MODELS = {"cnn": (cnn, (3, 8, 8)), "mlp": (mlp, (12,))}
 
 
 def batch(name, step):
-    """Returns a learnable batch: the class is given by the signs of two sums of the inputs."""
+    """Returns a batch that can be learned: the signs of two sums of the inputs determine the class."""
     generator = torch.Generator().manual_seed(1000 + step)
     inputs = torch.randn(16, *MODELS[name][1], generator=generator)
     sums = inputs.flatten(1)
@@ -56,7 +56,7 @@ def loss_of(model, name, step):
 
 
 def record(name, make_optimizer, steps=STEPS, each_step=None):
-    """Trains. Returns the gradients of every step, and the weights after the first and last."""
+    """Trains a model. Returns the gradients of all steps, and the weights after the first and last."""
     model = MODELS[name][0]()
     optimizer = make_optimizer(model)
     follow = each_step(optimizer) if each_step else None
@@ -74,7 +74,7 @@ def record(name, make_optimizer, steps=STEPS, each_step=None):
 
 
 def record_with_exact_step(name, make_optimizer):
-    """Records a run like record(), with the weights after the first step in fp64."""
+    """Records a run like record(), but computes the weights after the first step in fp64."""
     recorded = record(name, make_optimizer)
     model = MODELS[name][0]().double()
     optimizer = make_optimizer(model)
@@ -85,7 +85,7 @@ def record_with_exact_step(name, make_optimizer):
 
 
 def replay(name, make_optimizer, recorded, each_step=None):
-    """Replays gradients. Returns the optimizer, and the weights after the first and last step."""
+    """Replays recorded gradients. Returns the optimizer, and the weights after the first and last step."""
     model = MODELS[name][0]()
     optimizer = make_optimizer(model)
     follow = each_step(optimizer) if each_step else None
@@ -105,7 +105,7 @@ def weights(model):
 
 
 def groups_of(model, **of_matrices):
-    """Returns two groups: matrices with `of_matrices`, and the rest without weight decay."""
+    """Returns two parameter groups: matrices with the options `of_matrices`, others without decay."""
     parameters = list(model.parameters())
     return [
         {"params": [p for p in parameters if p.ndim > 1], **of_matrices},

@@ -1,12 +1,12 @@
-"""The peak memory of the program `tundish`."""
+"""Measures the peak memory of the program `tundish`."""
 
 import subprocess
 import sys
 
 from tests.helpers.program import PROGRAM
 
-# The peak of a child includes what its parent had resident when it was started: up to gigabytes of
-# pytest, but only a few MiB of this process.
+# The peak of a child includes the memory that its parent used when it started the child. For pytest,
+# these are up to gigabytes. The small process below uses only a few MiB.
 MEASURE = """
 import resource, subprocess, sys
 if int(sys.argv[1]):

@@ -1,4 +1,4 @@
-"""JPEGs with enough content to fit lanes tables."""
+"""Creates JPEGs with enough content to train lanes tables on."""
 
 import io
 import random

@@ -1,4 +1,7 @@
-"""Training loops with planted bottlenecks for the doctor: few steps, sleeps above the noise."""
+"""Training loops with planted bottlenecks, to test `tundish doctor`.
+
+They have few steps, and sleep long enough to stand out from noise.
+"""
 
 import contextlib
 import io
@@ -14,7 +17,7 @@ from tundish.diagnosis.probe.settings import Settings
 from tundish.diagnosis.verdict.verdict import judge
 
 QUICK = {"warm_up": 2, "steps": 5, "profiled": 4, "cached_batches": 6, "layers": 0, "stop": False}
-MOST = 40  # steps: more than all phases need
+MOST = 40  # maximum number of steps, which is more than all phases need
 
 
 class Slow(torch.nn.Module):
@@ -31,7 +34,7 @@ class Slow(torch.nn.Module):
 
 
 class Samples(Dataset):
-    """Eight features per sample; subclasses are slow in one stage."""
+    """A dataset with eight features per sample. Each subclass is slow in one stage."""
 
     transform = None
     read_s = 0.0
@@ -40,7 +43,7 @@ class Samples(Dataset):
         return 4000
 
     def read(self, index):
-        if self.read_s:  # sleep(0) would yield the CPU
+        if self.read_s:  # even sleep(0) would yield the CPU
             time.sleep(self.read_s)
         return b"0" * 8
 
@@ -104,7 +107,7 @@ def train(batches, model=None, after_step=lambda: None, session=None):
 
 @contextlib.contextmanager
 def watched(**settings):
-    """Yields a session that watches the loop; end() returns the facts afterwards."""
+    """Yields a session that watches the loop. Its end() then returns the facts."""
     session = Session(Settings(**{**QUICK, **settings}), None)
     session.begin()
     try:
@@ -114,7 +117,7 @@ def watched(**settings):
 
 
 def verdict_on(*words, settings=None, **named):
-    """Returns the verdict on train() with these arguments, on a machine with two CPUs."""
+    """Runs train() with these arguments. Returns the verdict, as on a machine with two CPUs."""
     with mock.patch.object(os, "sched_getaffinity", return_value={0, 1}):
         with watched(**(settings or {})) as session:
             train(*words, **named, session=session)

@@ -57,7 +57,7 @@ def result_json(*words, exit_code=0):
 
 
 def error_of(*words, exit_code):
-    """Returns the error as JSON; stderr has the same error as text."""
+    """Returns the error as JSON. Checks that stderr has the same error as text."""
     result = tundish(*words, "--json")
     assert result.returncode == exit_code, (out(result), err(result))
     error = json.loads(result.stdout)["error"]
@@ -69,7 +69,7 @@ def error_of(*words, exit_code):
 
 
 def documented_keys(verb, mode=None):
-    """Returns the keys that a verb's help documents for --json in a mode such as "--stats"."""
+    """Returns the JSON keys that the help of a command documents, for a mode such as "--stats"."""
     text = out(tundish("help", verb))
     words = f"with {mode} --json" if mode else "with --json:\n"
     keys = re.search(rf"{words}.*?\{{(.*?)\}}", text, re.S)[1]

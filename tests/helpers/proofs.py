@@ -1,4 +1,4 @@
-"""Parses tests: lists them, and finds tests that cannot fail or are always skipped."""
+"""Parses test files: lists tests, and finds tests that cannot fail or are always skipped."""
 
 import ast
 import re
@@ -16,7 +16,7 @@ CASE = re.compile(r'^TEST_CASE\("((?:[^"\\]|\\.)*)"(.*)$', re.MULTILINE)
 
 @cache
 def functions(path: Path) -> dict[str, ast.FunctionDef]:
-    """Returns the top-level functions of a file by name, including imported helpers."""
+    """Returns the top-level functions of a file by name, including helpers that it imports."""
     found = {}
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.ImportFrom) and str(node.module).startswith("tests."):
@@ -63,7 +63,7 @@ def known_to(path: Path) -> dict[str, ast.FunctionDef]:
 
 
 def always_skipped(function: ast.FunctionDef) -> bool:
-    """Returns whether a mark without a condition or an unconditional call skips the test."""
+    """Returns whether a test is always skipped, by an unconditional mark or call."""
     marks = [ast.unparse(mark) for mark in function.decorator_list]
     if any(
         re.match(r"pytest\.mark\.(?:skip|xfail)(?:\((?!.*condition)|$)", mark) for mark in marks
@@ -79,12 +79,12 @@ def always_skipped(function: ast.FunctionDef) -> bool:
 
 
 def cases(text: str) -> dict[str, tuple[str, str]]:
-    """Returns the test cases of a file: the text after the name, and the body."""
+    """Returns the test cases of a file by name, as (text after the name, body)."""
     found = {}
     for case in CASE.finditer(text):
         body = text[case.end() :]
         line = case[2]
-        # A case on one line ends there; other cases end with the first brace in column 1.
+        # A one-line case ends at the end of the line. Other cases end at the first brace in column 1.
         found[case[1]] = (line, line if line.endswith("}") else body.split("\n}", 1)[0])
     return found
 

@@ -1,4 +1,4 @@
-"""Python datasets for tests of `tundish.pack(dataset, ...)`, importable without torch."""
+"""Python datasets for tests of `tundish.pack(dataset, ...)`. Importing them does not need torch."""
 
 import io
 import os
@@ -20,7 +20,7 @@ def photo(number, side=24):
 
 
 class Arrays:
-    """Samples (uint8 image, label) of different sizes."""
+    """A dataset of (uint8 image, label) samples with images of different sizes."""
 
     classes = ("cat", "dog")
 
@@ -35,7 +35,7 @@ class Arrays:
 
 
 class WithBadSamples(Arrays):
-    """Sample 41 raises, sample 50 has no label, and sample 61 is not a tuple."""
+    """A dataset with bad samples: 41 raises an error, 50 has no label, and 61 is not a tuple."""
 
     def __getitem__(self, number):
         if number == 41:
@@ -47,7 +47,7 @@ class WithBadSamples(Arrays):
 
 
 class Killed(Arrays):
-    """Exits at sample 110 in every process but the first, as long as the file exists."""
+    """Exits at sample 110 in every process except the first, as long as the file `marker` exists."""
 
     def __init__(self, marker):
         super().__init__(120)
@@ -61,7 +61,7 @@ class Killed(Arrays):
 
 
 class Slow(Arrays):
-    """Writes a file with the process id for every process that reads."""
+    """Writes a file named by the process id for every process that reads samples."""
 
     def __init__(self, folder):
         super().__init__(2000)

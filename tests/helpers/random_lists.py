@@ -1,7 +1,7 @@
-"""Random lists of transforms that a loader takes; each is a function of its number.
+"""Random lists of transforms that a loader accepts. The number of a list determines the list.
 
-The classes come from tundish.transforms, and arguments from the engine's descriptions, so new
-transforms are included automatically. SPECIAL has the arguments that these do not fully describe.
+The classes come from tundish.transforms, and the arguments from the engine's descriptions, so new
+transforms are included automatically. SPECIAL has arguments that the descriptions do not fully specify.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ HOLDERS = {
     name for name, one in REFERENCE.items() if any(f["name"] == "transforms" for f in one["fields"])
 }
 VALUES = ("Normalize", "ToDtype")
-LARGER = ("PadTo",)  # after a transform that fixes the size, because the image must fit
+LARGER = ("PadTo",)  # only after a transform that fixes the size, because the image must fit
 CROPS = ("FiveCrop", "TenCrop")  # at most one per list, and not in containers
-MIXES = ("MixUp", "CutMix", "TimmMixup")  # at the end of a list
+MIXES = ("MixUp", "CutMix", "TimmMixup")  # only at the end of a list
 FLOATS = ("float32", "float16", "bfloat16")
 # Arguments of transforms that change the size of an image.
 SIZE_ARGUMENTS = {"size", "padding", "border_size", "expand", "target_size", "min_size"}
-MOST = 3.0  # upper limit of numbers: images stay small
-DEPTH = 2  # nesting of containers
+MOST = 3.0  # upper limit of numbers, so that images stay small
+DEPTH = 2  # maximum nesting depth of containers
 
 
 @dataclass(frozen=True)
 class Place:
-    """The position in a list at which a transform is drawn."""
+    """The context in which a transform is drawn: its position in the list."""
 
     pick: random.Random
     least: int = 1  # lower bound of each side of the image in pixels
-    elements: bool = False  # after ToDtype or Normalize
+    elements: bool = False  # whether the position is after ToDtype or Normalize
     depth: int = 0
-    sides: tuple[int, ...] = (16, 24, 32, 33, 40, 47, 48)  # sides of results
+    sides: tuple[int, ...] = (16, 24, 32, 33, 40, 47, 48)  # possible sides of resulting images
 
     def side(self) -> int:
         return self.pick.choice(self.sides)
@@ -87,7 +87,7 @@ def ordered(place: Place, low: float, high: float, count: int = 2) -> list[float
 
 
 def from_words(place: Place, wanted: str, default: Any) -> Any:
-    """Draws an argument that the text of the engine's description allows."""
+    """Draws an argument that is valid according to the text of the engine's description."""
     pick = place.pick
     if wanted.endswith(", or none"):
         if pick.random() < 0.3:
@@ -127,13 +127,13 @@ def ratio(place: Place, _: dict[str, Any]) -> list[float]:
 
 
 def kernel(place: Place, _: dict[str, Any]) -> Any:
-    """Odd, with half of the kernel inside the image."""
+    """Draws a kernel size: odd, and small enough that half of the kernel fits into the image."""
     odd = [n for n in (1, 3, 5, 9, 13, 23) if n // 2 < place.least]
     return place.pick.choice([place.pick.choice(odd), [place.pick.choice(odd) for _ in range(2)]])
 
 
 def value(place: Place, _: dict[str, Any]) -> Any:
-    """Draws RandomErasing's value."""
+    """Draws the argument `value` of RandomErasing."""
     if place.elements:
         numbers = [place.pick.uniform(-3, 3) for _ in range(3)]
         return place.pick.choice(["random", 0, numbers[0], numbers])
@@ -158,7 +158,7 @@ def center(place: Place, _: dict[str, Any]) -> Any:
 
 
 def crop_size(place: Place, _: dict[str, Any]) -> Any:
-    """Draws RandomCrop's size. After ToDtype, padding is not possible."""
+    """Draws the size of a RandomCrop. After ToDtype, it cannot pad the image."""
     if not place.elements:
         return size(place)
     return [place.pick.randint(max(1, place.least - 5), place.least) for _ in range(2)]
@@ -171,7 +171,7 @@ def needs_padding(place: Place, drawn: dict[str, Any]) -> bool:
 
 def held(place: Place, name: str) -> list[T.Transform]:
     inside = replace(place, depth=place.depth + 1)
-    if name == "RandomOrder":  # any order must be valid
+    if name == "RandomOrder":  # the list must be valid in any order
         inside = replace(inside, least=1)
     out: list[T.Transform] = []
     for _ in range(place.pick.randint(0 if name == "RandomApply" else 1, 3)):
@@ -193,7 +193,7 @@ SPECIAL: dict[str, Special] = {  # "argument", or "Transform.argument", which ta
     "kernel_size": kernel,
     "sigma": lambda place, _: ordered(place, 0.1, 4.0),
     "ElasticTransform.alpha": lambda place, _: place.pick.uniform(-90, 90),
-    "ElasticTransform.sigma": lambda place, _: ordered(  # four standard deviations inside the image
+    "ElasticTransform.sigma": lambda place, _: ordered(  # 4 standard deviations must fit the image
         place, 0.05, min(4.0, max(0.1, (place.least - 1) / 4 - 0.2))
     ),
     "GaussianNoise.sigma": lambda place, _: place.pick.uniform(0, 0.5),
@@ -201,7 +201,7 @@ SPECIAL: dict[str, Special] = {  # "argument", or "Transform.argument", which ta
     "TimmRandAugment.config": rand_config,
     "TimmAutoAugment.config": auto_config,
     "center": center,
-    "draft": lambda place, _: False,  # only first in a list; see tests/pixels/test_draft.py
+    "draft": lambda place, _: False,  # only valid first in a list; see tests/pixels/test_draft.py
     "quality": lambda place, _: sorted(place.pick.randint(1, 100) for _ in range(2)),
     "bits": lambda place, _: place.pick.randint(0, 8),
     "threshold": lambda place, _: place.pick.choice([0, 255, place.pick.uniform(0, 255)]),
@@ -271,7 +271,7 @@ def draw_one(place: Place, name: str) -> T.Transform:
 
 @functools.cache
 def names(elements: bool) -> list[str]:
-    """Returns the transforms that are valid on levels, or on the elements of a batch."""
+    """Returns the names of transforms that are valid on uint8 levels, or on elements after ToDtype."""
     out = sorted(HOLDERS)
     before = [T.Normalize()] if elements else []
     for name in sorted(set(CLASSES) - set(VALUES + CROPS + MIXES + LARGER) - HOLDERS):
@@ -307,12 +307,12 @@ def draw_transform(place: Place, keeps_size: bool = False) -> T.Transform:
 def sides_of(transform: T.Transform) -> list[int]:
     given = transform.size
     if isinstance(given, T.Schedule):
-        given = given.sizes[0]  # all sizes have the same sides; see scheduled()
+        given = given.sizes[0]  # all sizes have the same two sides; see scheduled()
     return [given] if isinstance(given, int) else list(given)
 
 
 def least_after(transform: T.Transform, least: int) -> int:
-    """Returns the lower bound of the sides after a transform of an image with this lower bound."""
+    """Returns the smallest possible side after a transform, if it was `least` before."""
     name = type(transform).__name__
     if not changes_size(transform) or name == "Pad":
         return least
@@ -329,7 +329,7 @@ FIXED = ("CenterCrop", "CenterCropOrPad", "RandomCropOrPad", "RandomCrop", "Rand
 
 
 def fixed_size(place: Place) -> T.Transform:
-    """Draws a transform with a fixed result size: the images of a batch need one size."""
+    """Draws a transform with a fixed result size, because all images of a batch must have one size."""
     name = place.pick.choice([*FIXED, "Resize"])
     if name == "Resize":
         return T.Resize([place.side(), place.side()], place.pick.choice(["nearest", "bicubic"]))
@@ -337,7 +337,7 @@ def fixed_size(place: Place) -> T.Transform:
 
 
 def scheduled(place: Place, transform: T.Transform) -> T.Transform:
-    """Sometimes swaps the sides from epoch to epoch."""
+    """Sometimes returns a transform whose width and height are swapped from epoch to epoch."""
     sides = sides_of(transform)
     if place.pick.random() > 0.2 or len(sides) == 1:
         return transform
@@ -345,7 +345,7 @@ def scheduled(place: Place, transform: T.Transform) -> T.Transform:
 
 
 def values_of(pick: random.Random) -> list[T.Transform]:
-    """Draws ToDtype and Normalize in the combinations that a loader accepts."""
+    """Draws one of the combinations of ToDtype and Normalize that a loader accepts."""
     place = Place(pick)
     to = T.ToDtype(pick.choice(FLOATS), pick.random() < 0.7)
     choices = [[], [T.ToDtype("uint8", pick.random() < 0.5)], [to], [draw_one(place, "Normalize")]]
@@ -355,7 +355,7 @@ def values_of(pick: random.Random) -> list[T.Transform]:
 
 
 def draw_list(number: int, side: int | None = None) -> list[T.Transform]:
-    """Draws list `number`. With `side`, starts with RandomResizedCrop and keeps similar sizes."""
+    """Draws list `number`. With `side`, it begins with RandomResizedCrop and keeps about this size."""
     pick = random.Random(number)
     place = Place(pick)
     out: list[T.Transform] = []
@@ -387,7 +387,7 @@ def draw_list(number: int, side: int | None = None) -> list[T.Transform]:
         crop = draw_one(
             replace(place, sides=(place.least, place.least // 2 + 1)), pick.choice(CROPS)
         )
-        out.append(crop)  # at the end: later transforms could need a larger image
+        out.append(crop)  # at the end, because later transforms could need a larger image
     return out
 
 

@@ -1,8 +1,8 @@
-"""Random lists of torchvision's transforms, v1 and v2 mixed, compared with the translation.
+"""Draws lists of torchvision's transforms, and compares them with their translation to tundish.
 
-Randomness is excluded (p is 0 or 1, ranges are one number), so both sides must give the same
-pixels. A recipe is text, so a difference can be reproduced in a shell. Only compare_recipe()
-imports torchvision.
+The lists ("recipes") mix v1 and v2 transforms. They contain no random transforms (p is 0 or 1, and
+ranges are one number), so both sides must give the same pixels. A recipe is text, so that a difference
+can be reproduced in a shell. Only compare_recipe() imports torchvision.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 FILTERS = ("NEAREST", "BILINEAR", "BICUBIC")
-HALVES = 1e-3  # share of a blurred image's levels that may differ by one
+HALVES = 1e-3  # share of the levels in a blurred image that may differ by one
 
 
 def _level(pick: random.Random) -> str:
@@ -113,7 +113,7 @@ def _held(pick: random.Random, v: str, depth: int, tensors: bool) -> str:
 
 
 def _of_tensors(pick: random.Random, v: str) -> str:
-    """Returns a transform that gives the same pixels on a tensor."""
+    """Returns a transform that gives the same pixels on a tensor as on an image."""
     return pick.choice(
         [
             f"{v}.CenterCrop({_size(pick)})",
@@ -188,10 +188,11 @@ def _difference(text: str, made: np.ndarray, wanted: np.ndarray) -> str:
         return f"{made.dtype} {made.shape}, torchvision gives {wanted.dtype} {wanted.shape}"
     apart = np.abs(made.astype(np.float64) - wanted.astype(np.float64))
     if made.dtype == np.uint8:
-        if "GaussianBlur" in text:  # later transforms may amplify rounded halves
+        if "GaussianBlur" in text:  # later transforms may amplify halves that round differently
             return f"{(apart > 0).mean():.2%} differ" if (apart > 0).mean() > 20 * HALVES else ""
         return f"levels differ by {apart.max():.0f}" if apart.any() else ""
-    # Normalize amplifies last-bit differences of 1 / 255 and / 255; a level is at least 1 / 255.
+    # Multiplying by 1 / 255 and dividing by 255 differ in the last bit, which Normalize amplifies. A
+    # difference of one level is at least 1 / 255.
     most = 0.002 if made.dtype == np.float16 else 2e-6
     scale = max(1.0, float(np.abs(wanted.astype(np.float64)).max()))
     share = (apart > most * scale).mean()

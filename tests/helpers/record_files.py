@@ -1,4 +1,4 @@
-"""Independent readers for the output of `tundish convert`: TFRecord and LMDB, byte by byte."""
+"""Independent readers for TFRecord and LMDB files, to check the output of `tundish convert`."""
 
 import struct
 
@@ -14,7 +14,7 @@ def _varint(data, at):
 
 
 def message(data):
-    """Returns a protocol buffer's fields in order: (number, value), bytes if it has a length."""
+    """Returns (number, value) for each field of a protocol buffer, in order."""
     at, found = 0, []
     while at < len(data):
         tag, at = _varint(data, at)
@@ -63,7 +63,7 @@ def _feature(data):
 
 
 def tfrecords(data):
-    """Returns records as dicts of their features, and checks both checksums of each record."""
+    """Returns each record as a dict of its features. Checks both checksums of each record."""
     at, found = 0, []
     while at < len(data):
         (length,) = struct.unpack_from("<Q", data, at)
@@ -80,8 +80,8 @@ def tfrecords(data):
 
 
 def lmdb(data, page=4096):
-    """Returns keys and values of an LMDB file in tree order, and checks the counts of the tree."""
-    meta = data[page : 2 * page]  # meta page of the first transaction
+    """Returns the keys and values of an LMDB file in tree order. Checks the counts in the tree."""
+    meta = data[page : 2 * page]  # the meta page of the first transaction
     magic, version = struct.unpack_from("<2I", meta, 16)
     assert (magic, version) == (0xBEEFC0DE, 1)
     depth, branches, leaves, overflows, entries, root, last, transaction = struct.unpack_from(
@@ -124,6 +124,6 @@ def lmdb(data, page=4096):
 
 
 def datum(data):
-    """Returns the fields of Caffe's Datum by name."""
+    """Returns the fields of a Caffe Datum by name."""
     names = {1: "channels", 2: "height", 3: "width", 4: "data", 5: "label", 7: "encoded"}
     return {names[number]: value for number, value in message(data)}

@@ -1,4 +1,4 @@
-"""Applies one list of transforms by torchvision on Pillow images and by the engine."""
+"""Applies a list of transforms with torchvision (on Pillow images) and with the engine."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from tundish import transforms as T
 
 from tests.helpers.torchvision_child import ask_torchvision
 
-SIZES = [(1, 1), (1, 9), (7, 1), (2, 2), (3, 5), (17, 16), (64, 80), (113, 97)]  # height, width
+SIZES = [(1, 1), (1, 9), (7, 1), (2, 2), (3, 5), (17, 16), (64, 80), (113, 97)]  # (height, width)
 
 _CHILD = """
 import numpy as np
@@ -28,12 +28,12 @@ np.savez(sys.argv[2], **results)
 
 
 KINDS = ("noise", "smooth", "narrow", "few", "gray", "one")
-# Enough for operations that move pixels and ignore their levels.
+# Image kinds that are enough for operations that move pixels and ignore their levels.
 MOVED = ("noise", "smooth")
 
 
 def sample_images(seed: int = 0, kinds: tuple[str, ...] = KINDS) -> dict[str, np.ndarray]:
-    """Returns images of noise, smooth colors, few colors and one color, in every size."""
+    """Returns images in every size, with noise, smooth colors, few colors and one color."""
     random = np.random.default_rng(seed)
     out = {}
     for height, width in SIZES:
@@ -53,9 +53,9 @@ def sample_images(seed: int = 0, kinds: tuple[str, ...] = KINDS) -> dict[str, np
 def differences(
     cases: str, folder: Path, seed: int = 0, kinds: tuple[str, ...] = KINDS
 ) -> dict[str, int]:
-    """Returns the largest difference in levels per case and image whose pixels differ.
+    """Returns the largest difference in levels, for each case and image whose pixels differ.
 
-    `cases`: text of a list of lists of transforms without randomness.
+    `cases` is the source of a list of lists of transforms, which must not be random.
     """
     images = sample_images(seed, kinds)
     np.savez(folder / "images.npz", **images)

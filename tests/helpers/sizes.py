@@ -1,4 +1,4 @@
-"""Reads sources as text: lists them, and counts the lines of each function."""
+"""Lists source files, and counts the lines of each function in them."""
 
 import ast
 import re
@@ -14,12 +14,12 @@ NAMES = {"CMakeLists.txt", "dev"}
 
 class Function(NamedTuple):
     name: str
-    line: int  # first line of the signature
-    lines: int  # including the signature
+    line: int  # number of the first line of the signature
+    lines: int  # number of lines, including the signature
 
 
 def sources() -> list[Path]:
-    """Returns the files that git tracks or would track, without build folders and environments."""
+    """Returns the source files that git tracks or would track. Omits build folders and environments."""
     words = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     files = [ROOT / name for name in names.split("\0") if name]
@@ -34,7 +34,7 @@ def functions(path: Path) -> list[Function]:
 
 
 def python_functions(text: str) -> list[Function]:
-    """Returns all functions; a function includes its nested functions."""
+    """Returns all functions. The lines of a function include its nested functions."""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
     found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds)]
     return [Function(f.name, f.lineno, (f.end_lineno or 0) - f.lineno + 1) for f in found]
@@ -42,8 +42,9 @@ def python_functions(text: str) -> list[Function]:
 
 # --- C++ --------------------------------------------------------------------------------------
 
-# Text whose braces do not count. Strings come first, because a string may contain a comment sign,
-# and a comment may contain a quote. A directive may continue after a backslash.
+# Text whose braces do not count: strings, comments and preprocessor directives. Strings come first,
+# because a string may contain "//", and a comment may contain a quote. A directive may continue after
+# a backslash.
 NOT_CODE = re.compile(
     r'R"(?P<mark>[^(\s]*)\(.*?\)(?P=mark)"'
     r'|"(?:[^"\\\n]|\\.)*"'
@@ -52,22 +53,22 @@ NOT_CODE = re.compile(
     r"|^[ \t]*#(?:[^\n\\]|\\.)*",
     re.DOTALL | re.MULTILINE,
 )
-# Text between the parameters of a function and its body.
+# Text that may stand between the parameters of a function and its body.
 BODY_FOLLOWS = re.compile(
     r"(?:\)|\b(?:const|noexcept|override|final|mutable|try)|->\s*[\w:<>,*&\s]+)\s*$"
 )
 TYPE = re.compile(r"^\s*(?:template\s*<.*>\s*)?(?:struct|class|union|enum)\b[^()]*$", re.DOTALL)
-MEMBERS = re.compile(r"\)\s*(?:noexcept\s*)?:(?!:)")  # begin of a constructor's initializers
+MEMBERS = re.compile(r"\)\s*(?:noexcept\s*)?:(?!:)")  # start of a constructor's initializers
 ALIGNED = re.compile(r"\balignas\([^()]*\)|__attribute__\(\(.*?\)\)")
 
 
 def without_text(code: str) -> str:
-    """Removes comments, literals and directives; keeps the lines."""
+    """Removes comments, literals and directives from C++ code. Keeps line breaks."""
     return NOT_CODE.sub(lambda m: "_" + "\n" * m[0].count("\n"), code)
 
 
 def kind_of(head: str) -> str:
-    """Classifies a brace by the text before it: a scope for functions, a function, or neither."""
+    """Returns what a brace opens, by the text before it: a scope for functions, a function, or neither."""
     head = ALIGNED.sub("", head)
     if re.search(r"\bnamespace\b|^\s*extern\b", head) and "(" not in head:
         return "scope"
@@ -86,20 +87,20 @@ def name_of(head: str) -> str:
 
 
 def cpp_functions(text: str) -> list[Function]:
-    """Returns functions: the outermost braces after parameters; lambdas are part of functions.
+    """Returns the functions in C++ code. A lambda is part of the function that contains it.
 
-    Kernels are omitted, because they keep their registers in one function.
+    Omits CUDA kernels, which must be one function to keep their values in registers.
     """
     code = without_text(text)
     found = []
-    scopes: list[str] = []  # kinds of the open braces
+    scopes: list[str] = []  # kinds of the braces that are open
     begin = 0  # start of the text before the next brace
-    opened = 0  # start of the function's head
+    opened = 0  # start of the current function's head
     for match in re.finditer(r"[{};]", code):
         at, inside = match.start(), "function" in scopes
         if match[0] == "{":
             head = code[begin:at]
-            # An initializer such as a_{1} between the parameters of a constructor and its body.
+            # This is an initializer such as a_{1}, between a constructor's parameters and its body.
             member = MEMBERS.search(head) and re.search(r"[\w>]$", head)
             kind = "neither" if inside else "member" if member else kind_of(head)
             scopes.append(kind)

@@ -1,4 +1,4 @@
-"""A tiny dataset and a second reader, for tests of crashes and faults."""
+"""A tiny dataset, and an independent reader of packs, for tests of crashes and faults."""
 
 import gzip
 import io
@@ -47,12 +47,12 @@ def make_tar_gz(path, count, size=8):
 
 
 def left_over(folder):
-    """Returns temporary files in a folder, including hidden files of interrupted packs."""
+    """Returns the temporary files in a folder, including hidden files of an interrupted `tundish pack`."""
     return [name for name in os.listdir(folder) if name.startswith(".")]
 
 
 def count_sound(path):
-    """Counts the records of a pack; the reader in docs/ checks every checksum."""
+    """Counts the records of a pack with the reader in docs/, which checks every checksum."""
     with open(path, "rb") as file:
         pack = read_tnd().Pack(file)
         for number in range(pack.count):

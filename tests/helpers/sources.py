@@ -1,4 +1,4 @@
-"""Sources to pack, and the program's results for them; names may be any bytes."""
+"""Creates sources to pack, and reads the results of `tundish`. File names may contain any bytes."""
 
 import io
 import json
@@ -10,7 +10,7 @@ from PIL import Image
 from tests.helpers import program
 from tests.helpers.files import write
 
-# Names in os.fsencode order: spaces, line ends, quotes, bytes that are not UTF-8.
+# File names in os.fsencode order, with spaces, line ends, quotes, and bytes that are not UTF-8.
 NAMES = [
     b"Zebra/1.jpg",
     b"a b/two words.JPG",
@@ -55,18 +55,18 @@ def packed(source, exit_code=0):
 
 
 def error_of(*words, exit_code):
-    """Returns code and message of a refused command."""
+    """Returns the error code and message of a command that fails."""
     found = json.loads(tundish(*words, "--json", exit_code=exit_code).stdout)["error"]
     return found["code"], found["message"]
 
 
 def exit_code_of(code):
-    """Returns the exit code of `tundish`: 3 for damaged data, 1 for unusable data."""
+    """Returns the exit code of `tundish` for an error code: 3 for damaged data, 1 for unusable data."""
     return 3 if code in ("TND-310", "TND-312", "TND-314") else 1
 
 
 def image(number):
-    """Returns a small image that is unique to the number."""
+    """Returns a small image that is different for each number."""
     file = io.BytesIO()
     color = (number % 256, number // 256, 77)
     Image.new("RGB", (8 + number % 5, 8), color).save(file, "PNG" if number % 2 else "JPEG")

@@ -23,7 +23,7 @@ def train(step, batches, seed=0):
 
 
 def differing(one, other):
-    """Returns the names of parameters, buffers and gradients that are not bitwise equal."""
+    """Returns the names of parameters, buffers and gradients whose bits differ."""
     mine, others = dict(one.named_parameters()), dict(other.named_parameters())
     assert mine.keys() == others.keys()
     out = [
@@ -39,7 +39,7 @@ def differing(one, other):
 
 
 def worst_difference(one, other):
-    """Returns the largest state difference of two models, relative to each tensor's maximum."""
+    """Returns the largest difference between two models' states, relative to each tensor's maximum."""
     states = zip(one.state_dict().values(), other.state_dict().values())
     return max(
         float((a.double() - b.double()).abs().max() / b.double().abs().max().clamp(min=1e-30))

@@ -1,7 +1,7 @@
 """One rank of a DDP run over gloo, watched by the doctor.
 
 python -m tests.helpers.straggler_child RANK WORLD FOLDER
-Rank 1 reads from slow storage. FOLDER/RANK.pt gets the facts of the watch.
+Rank 1 reads from slow storage. The doctor's facts are written to FOLDER/RANK.pt.
 """
 
 import os
@@ -23,7 +23,7 @@ def main(rank, world, folder):
 
 
 def facts_of(data):
-    """Releases the model on return, because the process group must be destroyed last."""
+    """Trains and returns the facts. The model is freed on return, before the process group is destroyed."""
     with watched() as session:
         model = torch.nn.parallel.DistributedDataParallel(Slow())
         train(DataLoader(data, 4), model, session=session)

@@ -6,7 +6,7 @@ import subprocess
 
 
 def on_terminal(words, env=None):
-    """Returns the exit code and the terminal output."""
+    """Returns the exit code of the program, and its output on the terminal."""
     terminal, end = pty.openpty()
     plain = {name: value for name, value in os.environ.items() if "COLOR" not in name}
     environment = {**plain, "TERM": "xterm", "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", **(env or {})}
@@ -18,7 +18,7 @@ def on_terminal(words, env=None):
     while True:
         try:
             piece = os.read(terminal, 65536)
-        except OSError:  # the other end is closed
+        except OSError:  # the program has closed its end
             break
         if not piece:
             break

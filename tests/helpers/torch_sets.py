@@ -1,4 +1,4 @@
-"""Small datasets of torchvision and of users, for tests of tundish.accelerate."""
+"""Small torchvision datasets and user-defined datasets, for tests of tundish.accelerate."""
 
 import itertools
 import zlib
@@ -23,7 +23,7 @@ RANDOM = [v2.RandomResizedCrop(16), v2.RandomHorizontalFlip(), *FIXED[2:]]
 
 
 def write_folder(root, count=22):
-    """Writes JPEGs and PNGs of different sizes in three classes; nested folders, odd names."""
+    """Writes JPEGs and PNGs of different sizes in three classes, with nested folders and odd names."""
     for number in range(count):
         rng = np.random.default_rng(number)
         pixels = rng.integers(0, 256, (20 + number, 40 - number, 3), np.uint8)
@@ -47,7 +47,7 @@ def image_net(root, steps=FIXED):
 
 
 def in_memory(kind, steps, count=19):
-    """Returns CIFAR or MNIST without the files, whose checksums torchvision verifies."""
+    """Returns a CIFAR or MNIST dataset in memory, because torchvision verifies checksums of files."""
     out = kind.__new__(kind)
     gray = issubclass(kind, datasets.MNIST)
     shape = (count, 28, 28) if gray else (count, 32, 32, 3)
@@ -75,7 +75,7 @@ class OwnStream(IterableDataset):
 
 
 class OwnSampler:
-    """Returns indices in an unknown order, the index 2 twice."""
+    """A user-defined sampler, whose order is unknown. It returns the index 2 twice."""
 
     def __init__(self, count):
         self.count = count
@@ -88,14 +88,14 @@ class OwnSampler:
 
 
 def accelerated(loader, **options):
-    """Accelerates a loader; fails unless the engine serves it."""
+    """Accelerates a loader. Fails if the engine does not load its batches."""
     out = tundish.accelerate(loader, threads=2, **options)
     assert out.report.native, str(out.report)
     return out
 
 
 def same_batches(ours, theirs):
-    """Checks that structure, types, shapes and strides are equal, and values up to rounding."""
+    """Checks that batches have equal structure, types, shapes and strides, and nearly equal values."""
     for one, other in itertools.zip_longest(ours, theirs):
         assert type(one) is type(other) is list
         for mine, torchs in zip(one, other, strict=True):

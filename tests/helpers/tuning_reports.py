@@ -1,4 +1,4 @@
-"""Hand-written reports of tuning runs that contain every verdict."""
+"""Hand-written reports of tuning runs. Together they contain every verdict."""
 
 from tundish.tuning.fingerprint import Fingerprint
 from tundish.tuning.plan import Plan
@@ -42,7 +42,7 @@ def _row(label, phase, tricks, verdict, ms, gain=None, more=None, peak_bytes=Non
 
 
 def image_model():
-    """A complete run on a GPU."""
+    """Returns the report of a complete run on a GPU."""
     cells, fine = "precision and layout", "loss band ok (30 steps)"
     fused, bf16 = ["fused_optimizer"], ["fused_optimizer", "bf16"]
     layout = ["channels_last", *bf16]
@@ -103,7 +103,7 @@ def nothing_pays():
 
 
 def interrupted():
-    """A report after Ctrl-C before the confirming run."""
+    """Returns the report of a run that Ctrl-C ended before the confirming run."""
     report = image_model()
     report.rows = report.rows[: next(i for i, r in enumerate(report.rows) if r.phase == "compile")]
     report.gains = {}

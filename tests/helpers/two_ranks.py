@@ -1,4 +1,4 @@
-"""Starts two processes of a module in tests/helpers over gloo: MODULE RANK WORLD FOLDER."""
+"""Runs a module of tests/helpers as two ranks over gloo, with the arguments RANK WORLD FOLDER."""
 
 import torch
 
@@ -7,7 +7,7 @@ from tests.helpers.warm_python import WarmProcess
 
 
 def run_two_ranks(module, folder):
-    """Returns the contents of FOLDER/RANK.pt of each rank."""
+    """Runs both ranks. Returns the contents of each rank's file FOLDER/RANK.pt."""
     world = 2
     processes = [
         WarmProcess(["-m", module, rank, world, folder], cwd=ROOT) for rank in range(world)

@@ -1,4 +1,4 @@
-"""Reads the walks of a page of docs/internals, to compare them with paths.json."""
+"""Reads the walks through the code in a page of docs/internals, to compare them with paths.json."""
 
 import re
 
@@ -8,7 +8,7 @@ def section(page, title):
 
 
 def blocks(text):
-    """Returns the functions and files of the lines below each step, by step."""
+    """Returns [function, file] for each line below a step of the walk, by step."""
     out, step = {}, None
     for line in text.splitlines():
         if named := re.match(r"\*\*([\w ]+)\*\*:", line):
@@ -19,13 +19,13 @@ def blocks(text):
 
 
 def is_part_of(rows, frames):
-    """Returns whether the rows occur in this order, perhaps with gaps, up to the last frame."""
+    """Returns whether the frames contain the rows in this order. The last row must be the last frame."""
     rest = iter(frames)
     return all(row in rest for row in rows) and rows[-1] == frames[-1]
 
 
 def missing_functions(frames, root):
-    """Returns the functions that their files no longer have."""
+    """Returns the functions that no longer exist in their files."""
     wanted = {(re.split(r"::|\.", function)[-1], file) for function, file in frames}
     return [
         f"{name} in {file}"

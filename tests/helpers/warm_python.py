@@ -1,8 +1,8 @@
-"""Runs Python programs as forks of a process that has torch imported, which saves seconds of CPU.
+"""Runs Python programs as forks of a process that has already imported torch, which saves CPU time.
 
-tests/helpers/warm/child.py is the server. With nested=True, the Python processes that a program
-starts are forks too. Tests of a fresh interpreter (imports, threads, memory, exit) need the fixture
-run_python.
+tests/helpers/warm/child.py is the server process. With nested=True, Python processes that a program
+starts are forks too. Tests that need a new interpreter (imports, threads, memory, exit) must use the
+fixture run_python instead.
 """
 
 import atexit
@@ -29,12 +29,12 @@ FRAMEWORKS += ("datasets", "transformers.trainer")
 
 @functools.cache
 def server(imports):
-    """Returns the folder of a server that has imported these modules; it ends with this process."""
+    """Starts a server that imports these modules, and returns its folder. It ends with this process."""
     folder = Path(tempfile.mkdtemp(prefix="warm-"))
     client = (HERE / "warm" / "client.py").read_text()
     (folder / "python").write_text(f"#!{sys.executable} -IS\n{client}")
     (folder / "python").chmod(0o755)
-    # Spinning torch threads waste most of a busy CPU.
+    # Torch threads that spin would use most of a busy CPU.
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
     line = [sys.executable, "-W", "ignore", HERE / "warm" / "child.py", folder, *imports]
     process = subprocess.Popen(line, stdin=subprocess.PIPE, env=environment)
@@ -51,7 +51,7 @@ def server(imports):
 
 
 class WarmProcess:
-    """A fork that runs `python ARGS`; implements part of subprocess.Popen."""
+    """A fork that runs `python ARGS`. Has some of the methods of subprocess.Popen."""
 
     def __init__(self, words, imports=TORCHVISION, env=None, cwd=None, nested=False):
         self.args = list(map(str, words))
@@ -64,7 +64,7 @@ class WarmProcess:
         self._ask(folder, request | {"numbers": [], "session": False}, files)
 
     def _ask(self, folder, request, files, more=()):
-        """Sends the request; sets the pid and the socket that delivers the exit status."""
+        """Sends the request. Sets the process id, and the socket that will deliver the exit status."""
         self._answer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             self._send(folder, request, files, more)
@@ -86,7 +86,7 @@ class WarmProcess:
         if self.returncode is None:
             self._answer.settimeout(timeout)
             try:
-                # Empty if Ctrl-C interrupted the first call after it had received the status.
+                # Empty if Ctrl-C interrupted an earlier call that had already received the status.
                 self.returncode = int(self._answer.recv(32) or -signal.SIGKILL)
             except (TimeoutError, BlockingIOError):
                 raise subprocess.TimeoutExpired(self.args, timeout) from None
@@ -98,7 +98,7 @@ class WarmProcess:
             os.kill(self.pid, signal.SIGKILL)
 
     def communicate(self, timeout=None):
-        """Waits for the program and returns its output."""
+        """Waits until the program ends and returns its output."""
         self.wait(timeout)
         with self._out, self._error:
             for file in (self._out, self._error):
@@ -107,7 +107,7 @@ class WarmProcess:
 
 
 class WarmPopen(WarmProcess):
-    """Replaces subprocess.Popen in tundish/tuning/trials/trial.py: sessions and descriptors."""
+    """Replaces subprocess.Popen in tundish/tuning/trials/trial.py. Supports sessions and descriptors."""
 
     started: ClassVar[list["WarmPopen"]] = []
 
@@ -133,14 +133,14 @@ class WarmPopen(WarmProcess):
 
 
 def use_warm_trials(patch):
-    """Makes trials of tundish.tune() warm processes until the patch is undone."""
+    """Makes tundish.tune() run its trials as warm processes until the patch is undone."""
     from tundish.tuning.trials import trial
 
     patch.setattr(trial, "subprocess", SimpleNamespace(Popen=WarmPopen, DEVNULL=subprocess.DEVNULL))
 
 
 def run_warm(*words, timeout=300, check=True, **options):
-    """Runs like subprocess.run() with captured text; takes the options of WarmProcess."""
+    """Works like subprocess.run() with captured text. Accepts the options of WarmProcess."""
     process = WarmProcess(words, **options)
     try:
         out, error = process.communicate(timeout)

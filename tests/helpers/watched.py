@@ -1,8 +1,8 @@
-"""Runs a program and records its loaders' batches: PROGRAM=... LOG=... watched.py ARGUMENT...
+"""Runs a program and records the batches of its loaders: PROGRAM=... LOG=... watched.py ARGUMENT...
 
-Every rank appends to LOG.RANK: a JSON line per batch (epoch, sample numbers, digest of the values),
-and a last line with a digest of the weights of the program's `model`. STOP_AFTER=N kills the
-process when it requests batch N + 1. The settings are environment variables, so a launcher can
+Every rank appends to the file LOG.RANK. It writes a JSON line per batch (epoch, sample numbers, digest
+of the values), and at the end a digest of the weights of the program's `model`. STOP_AFTER=N kills the
+process when it requests batch N + 1. The settings are environment variables, so that a launcher can
 start more processes with the same command line.
 """
 
@@ -69,7 +69,7 @@ def watch_accelerated(batches, loader):
         yield batch
 
 
-groups = []  # destroyed groups, kept alive
+groups = []  # references to process groups that have been destroyed
 end_group = torch.distributed.destroy_process_group
 
 
@@ -83,16 +83,16 @@ iterate = OrderedLoader.__iter__
 OrderedLoader.__iter__ = lambda loader: watch_accelerated(iterate(loader), loader)
 tundish.Loader = Watched
 names = {"__name__": "__main__", "__file__": program}
-with open(program) as file:  # not runpy, which changes the command line that a launcher repeats
+with open(program) as file:  # runpy would change the command line, which a launcher repeats
     exec(compile(file.read(), program, "exec"), names)
 model = names.get("model")
 if model is not None:
     weights = list(model.state_dict().values())
     finite = all(bool(torch.isfinite(tensor).all()) for tensor in weights)
     write(rank_and_world_size(None, None)[0], finite=finite, weights=digest(weights))
-# Release the groups before the interpreter exits: Gloo threads that outlive it request the GIL, and
-# torch aborts the process. The groups are released last and from here, where the GIL is released;
-# DistributedDataParallel would hold it and wait for those threads indefinitely.
+# The groups must be freed before the interpreter exits. Otherwise, Gloo threads request the GIL after the
+# exit, and torch aborts the process. They are freed at the end and from here, where the GIL is released.
+# DistributedDataParallel would hold the GIL and wait for these threads forever.
 model = weights = None
 names.clear()
 gc.collect()

@@ -1,4 +1,4 @@
-"""Facts of a watched process, constructed by hand for tests of the doctor's verdicts."""
+"""Hand-written facts of watched processes, for tests of the doctor's verdicts."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Hand-written records of the doctor: a GPU's allocation history, functions, a timeline."""
+"""Hand-written recordings of the doctor: a GPU's allocation history, functions and a timeline."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def free(address):
 
 
 def recorded_of_gpu():
-    """Two steps with a batch, two activations and a gradient; every step keeps a loss."""
+    """Returns two steps with a batch, two activations and a gradient. Every step keeps a loss."""
     step = [alloc(1, 10_000, 5), alloc(2, 50_000, 6), alloc(3, 30_000, 7), alloc(4, 500, 8)]
     step += [alloc(5, 20_000), free(3), free(2), free(1)]
     trace = [*step, free(5), *step[:3], alloc(9, 500, 8), *step[4:]]
@@ -42,7 +42,7 @@ def recorded_of_gpu():
 
 
 def recorded():
-    """Returns Facts.recorded with all options enabled."""
+    """Returns a value for Facts.recorded, as if all recording options were enabled."""
     predicted = PredictedMemory(1 << 20, "backward", {"batch": 5}, "fake tensors", "")
     row = FunctionRow("<f> & g", "/a/train.py", 3, 2.0, own_s=0.001, all_s=0.002)
     return RecordedFacts(

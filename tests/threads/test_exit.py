@@ -263,7 +263,7 @@ if child == 0:
             use()
         except tundish.Error as error:
             assert error.code == "TND-604", error
-            assert "make the loader in the child process" in str(error)
+            assert "create the loader in the child process" in str(error)
         else:
             os._exit(9)
     assert batch[0].sum() > 0

@@ -1,10 +1,10 @@
-"""A pytest plugin that writes the CPU and wall time of each test file and each test, in seconds.
+"""A pytest plugin that writes the CPU time and wall time of each test file and test, in seconds.
 
     .venv/bin/python -m pytest -q -p tools.dev.cpu_times tests/pixels     # writes build/log/cpu_times.tsv
 
-CPU seconds cover this process, its descendants and the processes that they waited for, so that the
-values are comparable on a busy machine. A fixture is charged to the first test that requested it,
-an import to its file.
+CPU times are comparable even on a busy machine. They include this process, its descendants and the
+processes that they waited for. The time of a fixture counts for the first test that requested it, and
+the time of an import for its file.
 """
 
 import os
@@ -21,13 +21,13 @@ _begin = [0.0, 0.0]
 
 
 def cpu_seconds_below(top: int) -> float:
-    """Returns the CPU seconds of a process and its descendants, including children that ended."""
+    """Returns the CPU seconds of a process and its descendants, including children that have ended."""
     below: dict[int, list[int]] = {}
     ticks: dict[int, int] = {}
     for name in filter(str.isdecimal, os.listdir("/proc")):
         try:
             fields = Path(f"/proc/{name}/stat").read_bytes().rpartition(b")")[2].split()
-        except OSError:  # ended meanwhile
+        except OSError:  # the process has just ended
             continue
         below.setdefault(int(fields[1]), []).append(int(name))
         ticks[int(name)] = sum(map(int, fields[11:15]))
@@ -38,7 +38,7 @@ def cpu_seconds_below(top: int) -> float:
 
 
 def _charge(name: str | None) -> None:
-    """Charges the time since the last call to this test or file; excludes measuring itself."""
+    """Adds the time since the last call to this test or file. Excludes the time of measuring itself."""
     cpu, wall = cpu_seconds_below(os.getpid()), time.monotonic()
     if name:
         with TARGET.open("a") as file:

@@ -1,11 +1,11 @@
-"""Fuzzes targets until each has a number of executions, over as many sessions as needed.
+"""Runs fuzz targets until each has reached a number of executions, over as many sessions as needed.
 
     python3 tools/dev/fuzz_campaign.py --until 10000000 [--minutes 90] [NAME...]   (./dev fuzz --until)
     python3 tools/dev/fuzz_campaign.py                                            (./dev fuzz --counts)
 
-fuzz/executions.json keeps the counts. A count belongs to one state of the code: it restarts when a
-target, a header of fuzz/ that the target includes, or a file of its parser changes. The lines
-"// parser:" at the top of fuzz/NAME.cpp name the files of the parser.
+fuzz/executions.json stores the counts. A count is valid for one state of the code. It restarts at 0 when
+a target, a header in fuzz/ that it includes, or a file of its parser changes. The lines "// parser:" at
+the top of fuzz/NAME.cpp name the files of the parser.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 LEDGER = Path("fuzz/executions.json")
-SLICE = 120  # seconds; a killed campaign loses at most this much
+SLICE = 120  # seconds of a run; a campaign that is killed loses at most this much
 
 Entry = dict[str, Any]
 
 
 def parser_files(root: Path, name: str) -> list[Path]:
-    """Returns the files whose changes restart the count of a target, without tests and notes."""
+    """Returns the files whose changes restart the count of a target. Omits tests and notes."""
     target = root / "fuzz" / f"{name}.cpp"
     text = target.read_text()
     files = {target}
@@ -50,12 +50,12 @@ _NOT_CODE = re.compile(
 
 
 def code_of(text: str) -> str:
-    """Strips comments, includes and layout from C++; no execution can observe them."""
+    """Removes comments, includes and layout from C++ code, because they do not affect executions."""
     return " ".join(_NOT_CODE.sub(lambda match: match[1] or " ", text).split())
 
 
 def state_of(root: Path, name: str) -> str:
-    """Returns a digest of the parser's code; moved files and edited comments don't change it."""
+    """Returns a digest of the parser's code. Moving files or editing comments does not change it."""
     files = [file for file in parser_files(root, name) if file.is_file()]
     digest = hashlib.sha256()
     for code in sorted(f"{file.name}\0{code_of(file.read_text())}\0" for file in files):
@@ -69,7 +69,7 @@ def read_ledger(root: Path) -> dict[str, Entry]:
 
 
 def entry_of(ledger: dict[str, Entry], name: str, state: str) -> Entry:
-    """Returns the entry of a target in this state; a new entry if the code has changed."""
+    """Returns the entry of a target for this state. Returns a new entry if the code has changed."""
     kept = ledger.get(name, {})
     if kept.get("state") == state:
         return kept
@@ -85,9 +85,9 @@ def entry_of(ledger: dict[str, Entry], name: str, state: str) -> Entry:
 
 
 def read_log(text: str) -> tuple[int, int]:
-    """Returns the executions of a libFuzzer run and the number of the last one with a new edge.
+    """Returns the number of executions in a libFuzzer run, and which execution last found a new edge.
 
-    The second number is 0 if no execution found a new edge.
+    The second value is 0 if no execution found a new edge.
     """
     executed = re.findall(r"^stat::number_of_executed_units: *(\d+)", text, re.MULTILINE)
     most, at = None, 0
@@ -111,7 +111,7 @@ def add_run(entry: Entry, log: str, seconds: float, commit: str, options: list[s
 
 
 def save(root: Path, name: str, entry: Entry) -> None:
-    ledger = read_ledger(root) | {name: entry}  # read again: another campaign may run in parallel
+    ledger = read_ledger(root) | {name: entry}  # read again, as another campaign may be running
     path = root / LEDGER
     partial = path.with_suffix(".partial")
     partial.write_text(json.dumps(ledger, indent=1, sort_keys=True) + "\n")
@@ -124,7 +124,7 @@ def commit_of(root: Path) -> str:
 
 
 def run_slice(root: Path, name: str, entry: Entry, until: int, seconds: int) -> bool:
-    """Returns False if the target found something."""
+    """Runs a target for a while. Returns False if it found an error."""
     begin = resource.getrusage(resource.RUSAGE_CHILDREN)
     runs = until - entry["executions"]
     done = subprocess.run(
@@ -158,7 +158,7 @@ def print_counts(root: Path, names: list[str]) -> None:
 
 
 def campaign(root: Path, names: list[str], until: int, minutes: float) -> int:
-    """Fuzzes the targets one by one, in this order. Exit status 1 if a target found something."""
+    """Fuzzes the targets one by one, in this order. Returns exit status 1 if a target found an error."""
     end = time.monotonic() + 60 * minutes
     status = 0
     for name in names:

@@ -1,8 +1,8 @@
-"""Compiles with clang the sources that sanitizer builds omit: the program, the C interface and the
-benchmarks. Warnings are errors, as in every build.
+"""Compiles the sources that sanitizer builds omit with clang, to get its warnings.
 
-The sources are compiled without optimization and the objects are discarded. This takes a tenth
-longer than parsing alone, but ccache caches the objects, so repetitions take no time.
+These are the sources of the program, the C interface and the benchmarks. Warnings are errors, as in
+every build. The sources are compiled without optimization, and the objects are discarded. This takes a
+tenth longer than parsing alone, but ccache stores the objects, so later runs take almost no time.
 
     python3 tools/dev/read_the_rest.py build/asan/compile_commands.json
 """
@@ -19,7 +19,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-# Compiled by ./dev asan and ./dev fuzz: everything that unit_tests links.
+# Targets that ./dev asan and ./dev fuzz compile: everything that unit_tests links.
 COMPILED = {"engine", "convert", "environment", "cli", "fake_nvml", "unit_tests"}
 COMPILED |= {"standard_streams"}
 
@@ -38,7 +38,7 @@ def left_out(entries: list[dict[str, str]]) -> list[dict[str, str]]:
 
 
 def without_precompiled(words: list[str]) -> list[str]:
-    """Removes `-Xclang -include-pch -Xclang FILE`: not every target's header has been precompiled."""
+    """Removes `-Xclang -include-pch -Xclang FILE`, because some precompiled headers do not exist."""
     if "-include-pch" not in words:
         return words
     place = words.index("-include-pch")

@@ -1,6 +1,6 @@
-"""Runs inside gdb: writes the stack at the first call of each function in POINTS.
+"""Runs inside gdb. Writes the stack at the first call of each function in POINTS.
 
-The result goes to STACKS, as JSON lines.
+Appends JSON lines to the file STACKS. POINTS and STACKS are environment variables.
 
 gdb -nx -batch -x tools/paths/gdb_stacks.py --args PROGRAM ...
 """
@@ -12,7 +12,7 @@ import gdb
 
 
 def frames():
-    """Returns function and file of our own frames, from the outermost one to the point."""
+    """Returns [function, file] of our own frames, from the outermost frame to the current one."""
     out = []
     frame = gdb.newest_frame()
     while frame is not None:

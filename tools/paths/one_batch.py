@@ -1,4 +1,4 @@
-"""A training loop of one batch, for tools/paths/record.py: python tools/paths/one_batch.py PACK [--gpu]
+"""Trains on one batch, for tools/paths/record.py: python tools/paths/one_batch.py PACK [--gpu]
 
 Writes the stack of Python functions above each C call to PYTHON_STACKS, as JSON lines.
 """
@@ -26,7 +26,7 @@ def file_of(code: CodeType) -> str:
 
 
 def python_stack() -> list[list[str]]:
-    """Returns function and file of each frame, starting at the loop."""
+    """Returns [function, file] of each frame, beginning with the loop."""
     out: list[list[str]] = []
     frame = sys._getframe(2)
     while frame is not None:

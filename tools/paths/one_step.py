@@ -1,4 +1,4 @@
-"""Optimizer steps, for tools/paths/record.py: python tools/paths/one_step.py
+"""Makes optimizer steps, for tools/paths/record.py: python tools/paths/one_step.py
 
 Writes the stack of Python functions above each C call of the third step to PYTHON_STACKS, as JSON lines.
 """
@@ -20,7 +20,7 @@ stacks: dict[str, list[list[str]]] = {}
 
 def watched(step: str, real: Any) -> Any:
     def call(*arguments: Any) -> Any:
-        code = getattr(real, "__code__", None)  # None: a function of the engine
+        code = getattr(real, "__code__", None)  # None for a function of the engine
         own = [] if code is None else [[real.__qualname__, file_of(code)]]
         stacks.setdefault(step, python_stack() + own)
         return real(*arguments)
@@ -29,7 +29,7 @@ def watched(step: str, real: Any) -> Any:
 
 
 def main() -> None:
-    torch.set_num_threads(1)  # so that the calling thread makes the update
+    torch.set_num_threads(1)  # so that the calling thread does the update
     model = torch.nn.Sequential(torch.nn.Linear(1000, 1000), torch.nn.Linear(1000, 1000))
     optimizer = optim.AdamW(model.parameters())
     for number in range(3):

@@ -1,4 +1,4 @@
-"""Runs `tundish tune` with one trick, for tools/paths/record.py. Records the trials' processes, too."""
+"""Runs `tundish tune` with one trick, for tools/paths/record.py. Also records the trial processes."""
 
 from __future__ import annotations
 

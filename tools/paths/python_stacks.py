@@ -1,8 +1,8 @@
 """Writes the stack of tundish's functions at the first call of each point to STACKS, as JSON lines.
 
-POINTS holds a list of [stage, file, function, caller]: a call counts below `caller` only. An empty
-caller is any. From the first point of a process to its last one, the files whose functions run are
-written, too.
+The environment variable POINTS holds a list of [stage, file, function, caller]. A call counts only if
+`caller` is on the stack; an empty caller allows any stack. The files whose functions run between the
+first and the last point of a process are written too.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 
 
 def own_file(name: str) -> str:
-    """Returns the name below the repository, or "" for a file of another package."""
+    """Returns the path relative to the repository, or "" for a file of another package."""
     at = name.rfind("python/tundish/")
     return name[at:] if at >= 0 else ""
 
 
 def stack(frame: FrameType | None) -> list[list[str]]:
-    """Returns function and file of tundish's own frames, from the outermost one to `frame`."""
+    """Returns [function, file] of tundish's own frames, from the outermost frame to `frame`."""
     out: list[list[str]] = []
     while frame is not None:
         code = frame.f_code
@@ -64,5 +64,5 @@ class Recorder:
 
 
 def record() -> None:
-    """Watches this thread from now on."""
+    """Starts recording in this thread."""
     sys.setprofile(Recorder().on_event)

@@ -1,12 +1,12 @@
-"""Records the functions and files that an image, a verdict and a trial pass: ./dev paths
+"""Records walks through the code: which functions an image, a verdict and a trial pass. ./dev paths
 
 A debugger stops a real run at the points below and records the stack, from our outermost function
-inwards. The result is docs/internals/paths.json. tests/project/test_paths.py compares the walks of
-docs/internals/follow-one-image.md with the result. The walk of a batch that a GPU decodes needs a
-machine with a GPU; on other machines, that part of the file stays unchanged.
+inwards. The result is written to docs/internals/paths.json. tests/project/test_paths.py compares it
+with the walks in docs/internals/follow-one-image.md. The walk of a batch that a GPU decodes needs a
+machine with a GPU. On other machines, that part of the file stays unchanged.
 
-The walks of a verdict of `tundish doctor` and of a trial of `tundish tune` are Python alone: a
-profile function writes their stacks, also in the processes of the trials. They belong to
+The walks of a verdict (`tundish doctor`) and of a trial (`tundish tune`) only pass Python code. A
+profile function writes their stacks, even in the processes of trials. These walks are described in
 docs/internals/follow-one-verdict.md. `--python` records only these.
 """
 
@@ -27,7 +27,7 @@ OUT = ROOT / "docs/internals/paths.json"
 BUILD = ROOT / "build/paths"
 TOOLS = Path(__file__).parent
 
-# Stops of each walk: what happens there, and the function.
+# The stops of each walk: (what happens there, function).
 POINTS = {
     "cpu": [
         ("take", "tundish::Ring::take"),
@@ -61,7 +61,7 @@ POINTS = {
 }
 
 DOCTOR, TUNING = "python/tundish/diagnosis", "python/tundish/tuning"
-# Stops of the walks in Python: what happens there, file and function, and a caller above it.
+# The stops of the walks in Python: (what happens there, file, function, a caller of the function).
 PYTHON_POINTS = {
     "verdict": [
         ("read", f"{DOCTOR}/facts_file.py", "parse_facts", ""),
@@ -88,7 +88,7 @@ PYTHON_POINTS = {
 
 
 def short(name: str) -> str:
-    """Strips namespaces and template arguments: 'Ring::take'."""
+    """Removes namespaces and template arguments, as in 'Ring::take'."""
     name = re.sub(r"<.*", "", name)
     return re.sub(r"^(tundish::|lanes::|cuda::|\(anonymous namespace\)::)+", "", name)
 
@@ -126,11 +126,11 @@ def record(walk: str, command: list[str], environment: dict[str, str]) -> dict[s
     missing = {step for step, _ in POINTS[walk]} - steps.keys()
     if missing:
         sys.exit(f"paths: {walk}: never came to {sorted(missing)}\n{done.stdout}\n{done.stderr}")
-    return {**outer, **steps}  # with steps that do not call the engine, in the order of the walk
+    return {**outer, **steps}  # includes steps that do not call the engine, in the walk's order
 
 
 def record_python(walk: str, script: str, *arguments: str) -> tuple[dict[str, Any], list[str]]:
-    """Returns the stacks by step, and all files whose functions ran."""
+    """Records a walk in Python. Returns the stacks by step, and all files whose functions ran."""
     with tempfile.TemporaryDirectory() as folder:
         stacks = Path(folder, "stacks")
         more = {"STACKS": str(stacks), "POINTS": json.dumps(PYTHON_POINTS[walk])}
@@ -151,7 +151,7 @@ def record_python(walk: str, script: str, *arguments: str) -> tuple[dict[str, An
 
 def record_python_walks(walks: dict[str, Any]) -> None:
     walks["verdict"], ran = record_python("verdict", "one_verdict.py")
-    # A check is one file, and the static checks have their own walk, whatever their number is.
+    # Each check is one file. The static checks are left out, because their number may change.
     outside = (f"{DOCTOR}/rules/", f"{DOCTOR}/lint/")
     walks["verdict files"] = [file for file in ran if not file.startswith(outside)]
     with tempfile.TemporaryDirectory() as folder:

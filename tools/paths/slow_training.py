@@ -1,4 +1,4 @@
-"""A training loop on the CPU that waits for its data: the script of tools/paths/one_verdict.py."""
+"""A training loop on the CPU that waits for its data. tools/paths/one_verdict.py runs this script."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 
 def close_name(name: str, known: Iterable[str]) -> str | None:
-    """Returns the known name with the most similar spelling, ignoring case, or None."""
-    import difflib  # takes 1.5 ms of an import, and only errors need it
+    """Returns the known name with the most similar spelling, ignoring case, or None if none is similar."""
+    import difflib  # imported here because it takes 1.5 ms and only errors need it
 
     small = {candidate.lower(): candidate for candidate in known}
     found = difflib.get_close_matches(name.lower(), small, 1, 0.75)

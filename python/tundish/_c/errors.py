@@ -6,13 +6,13 @@ from .library import lib
 
 
 class Error(RuntimeError):
-    """An error of the data or the machine; `code` is like "TND-203"."""
+    """Base class of Tundish's errors. `code` identifies the error, for example "TND-203"."""
 
     code: str = ""
 
 
 class SampleError(Error):
-    """One bad sample; the loader can continue."""
+    """A sample that cannot be loaded. The loader can continue after this error."""
 
 
 class ArgumentError(Error, ValueError):
@@ -27,11 +27,11 @@ class MissingError(Error, FileNotFoundError):
 
 
 class _MissingSampleError(SampleError, MissingError):
-    """The missing file of a sample."""
+    """A sample whose file is missing."""
 
 
 def last_error() -> Error:
-    """Returns the error of the call that just failed on this thread."""
+    """Returns the error of the library call that just failed on this thread."""
     text = lib.tundish_last_error().decode("utf-8", "backslashreplace")
     return new_error(lib.tundish_last_error_code(), text, bool(lib.tundish_last_error_of_sample()))
 

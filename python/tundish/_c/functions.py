@@ -1,4 +1,4 @@
-"""The functions of include/tundish.h with their types. A test compares the two."""
+"""The functions of include/tundish.h with their types. A test compares this list with the header."""
 
 from __future__ import annotations
 

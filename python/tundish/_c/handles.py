@@ -1,4 +1,4 @@
-"""Handles: what the engine made and Python owns."""
+"""Handles: Python owners of objects that the C library created."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 
 class Handle(c_void_p):
-    """Owns what a library call created, from the moment the call returns.
+    """Owns an object that a library call created, from the moment the call returns.
 
-    Ctrl-C may raise before the next line of Python has run; the object is freed in that case, too.
-    A call keeps the handles that it was given, so nothing that another thread uses is freed.
+    The object is freed even if Ctrl-C raises an exception before the next line of Python runs. A call keeps
+    references to its handles, so an object is never freed while another thread uses it.
     """
 
     free_name = ""
-    free_function: Any = None  # kept here: a handle may outlive this module when Python ends
+    free_function: Any = None  # stored, because a handle may outlive this module at exit
 
     def free(self) -> None:
         value, self.value = self.value, None

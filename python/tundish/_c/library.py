@@ -1,4 +1,4 @@
-"""The C library itself, loaded once. CDLL releases the GIL during a call."""
+"""The C library, loaded once. ctypes.CDLL releases the GIL during a call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The structs of include/tundish.h, which Python and the engine exchange. A test compares them."""
+"""The structs of include/tundish.h, which Python and the engine exchange. A test compares both definitions."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class LoaderLists(ctypes.Structure):
     ]
 
     def put(self, name: str, length: str, array: Any) -> None:
-        """Sets a list to a NumPy array of its type, and keeps the array alive with the struct."""
+        """Sets a list to a NumPy array of the matching type, and keeps the array alive as long as the struct."""
         kind: Any = {"f8": c_double, "f4": c_float, "u8": c_uint64, "i8": c_int64}[
             array.dtype.str[1:]
         ]
-        self.__dict__[name + "_kept"] = array  # a struct keeps only the address
+        self.__dict__[name + "_kept"] = array  # the struct itself only stores the address
         setattr(self, name, array.ctypes.data_as(POINTER(kind)))
         setattr(self, length, len(array))
 
@@ -123,7 +123,7 @@ class TensorInfo(ctypes.Structure):
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """The strides, in elements."""
+        """The strides of the tensor, in elements."""
         return tuple(self.strides[: self.dimensions])
 
 

@@ -1,4 +1,4 @@
-"""Tensors of the engine for torch (DLPack) or NumPy."""
+"""Passes tensors of the engine to torch (through DLPack) or to NumPy."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from .library import lib
 _new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, c_void_p, c_char_p, c_void_p)(
     ("PyCapsule_New", ctypes.pythonapi)
 )
-_KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}  # DLPack's type codes as NumPy's; NumPy has no bfloat16
+_KINDS = {0: "i", 1: "u", 2: "f", 6: "b"}  # NumPy's kinds by DLPack's type codes, without bfloat16
 _destructor = ctypes.cast(lib.tundish_capsule_destructor, c_void_p)
 
 
 class DLManagedTensorVersioned(ctypes.Structure):
-    """DLManagedTensorVersioned of dlpack.h: a tensor with its owner."""
+    """The struct DLManagedTensorVersioned in dlpack.h: a tensor with its owner."""
 
     _fields_ = [
         ("version", c_uint32 * 2),
@@ -48,18 +48,18 @@ class DLManagedTensorVersioned(ctypes.Structure):
 
 
 class Tensor:
-    """A tensor of the library. torch takes it over by DLPack; NumPy shares its memory."""
+    """A tensor of the C library. torch takes ownership of it through DLPack; NumPy shares its memory."""
 
     def __init__(self, handle: TensorHandle) -> None:
         if not handle:
             raise last_error()
-        self._handle = handle  # empty once the tensor is taken
+        self._handle = handle  # empty once torch has taken the tensor
 
     def __dlpack__(self, *, max_version: tuple[int, int] | None = None, **_: Any) -> Any:
         pointer, self._handle.value = self._handle.value, None
         if max_version is not None and max_version[0] >= 1:
             return _new_capsule(pointer, b"dltensor_versioned", _destructor)
-        pointer = lib.tundish_tensor_unversioned(pointer)  # such as torch before 2.9
+        pointer = lib.tundish_tensor_unversioned(pointer)  # for consumers such as torch before 2.9
         if not pointer:
             raise last_error()
         return _new_capsule(pointer, b"dltensor", _destructor)
@@ -67,7 +67,7 @@ class Tensor:
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
 
-    # NumPy's own protocol: from_dlpack returns read-only arrays before 2.2 and does not exist before 2.1.
+    # NumPy's own protocol. NumPy's from_dlpack returns read-only arrays before version 2.2.
     @property
     def __array_interface__(self) -> dict[str, Any]:
         if not self._handle.value:

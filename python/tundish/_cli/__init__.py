@@ -1,4 +1,4 @@
-"""Command-line support for the verbs written in Python: options, help, errors, colors and JSON.
+"""Command-line support for verbs (subcommands of `tundish`) in Python: options, help, errors, colors and JSON.
 
-A verb is a module with one `Arguments` object and a `main(argv)` that calls `run_verb`.
+The module of a verb has one `Arguments` object and a function `main(argv)` that calls `run_verb`.
 """

@@ -1,4 +1,4 @@
-"""Declares the arguments of a verb. argparse parses the arguments; this module writes the help."""
+"""Declares the arguments of a verb. argparse parses them, and this module writes the help text."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ Options = argparse.Namespace
 
 @dataclass(frozen=True)
 class VerbHelp:
-    """Help text of a verb, apart from the options. Paragraphs are wrapped, indented lines are kept."""
+    """Help text of a verb, apart from its options. Paragraphs are wrapped; indented lines are kept."""
 
-    verb: str  # including the sub-verb: "doctor compare"
-    usage: str  # the text after the verb, one line per way to call the verb
+    verb: str  # name, including the sub-verb if there is one: "doctor compare"
+    usage: str  # the text after the verb, with one line per way to call the verb
     examples: str  # one per line, the simplest first
     text: str  # what the verb does
     json: str  # keys of the object that --json prints
     exit_codes: str
-    after: str = ""  # paragraph after the options
+    after: str = ""  # paragraph that follows the options
     json_about: str = "print JSON on stdout, for programs"
     quiet_about: str = "print errors only"
 
@@ -61,9 +61,9 @@ class Arguments:
                            `run train.py --lr 1`
     neither                options and positionals may be mixed; arguments after `--` are positionals
 
-    `check` receives the options of every successful parse. It raises UsageError if options
-    contradict each other. `sub_verbs` parse their own arguments; their names are listed here to
-    suggest a spelling.
+    `check` is called with the parsed options, and raises UsageError if they contradict each other.
+    `sub_verbs` are names of verbs such as "compare" in "doctor compare". They parse their own
+    arguments; the names are only used to suggest a spelling.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Arguments:
         self._option_rows: list[tuple[str, str]] = []
         self._names: list[str] = []
         self._takes_value: set[str] = set()
-        self._defaults: dict[str, Any] = {}  # kept here because argparse would convert the defaults
+        self._defaults: dict[str, Any] = {}  # not given to argparse, which would convert them
         self._common = [
             ("--json", help.json_about),
             ("-q,--quiet", help.quiet_about),
@@ -98,13 +98,13 @@ class Arguments:
     def positional(self, name: str, target: str, about: str, missing: str = "") -> None:
         """Adds a positional argument.
 
-        `missing`: the error if it is absent; empty makes it optional.
+        `missing` is the error message if the argument is absent; "" makes the argument optional.
         """
         self._positionals.append(_Positional(name, target, missing, many=False))
         self._positional_rows.append((name, about))
 
     def positionals(self, name: str, target: str, about: str) -> None:
-        """Collects all remaining positional arguments, possibly none."""
+        """Adds a positional argument that collects all remaining ones, possibly none."""
         self._positionals.append(_Positional(name, target, "", many=True))
         self._positional_rows.append((name, about))
 
@@ -123,9 +123,9 @@ class Arguments:
     ) -> None:
         """Adds an option.
 
-        `names` has the form "-o,--output"; `value` is the placeholder in the help.
+        `names` has the form "-o,--output"; `value` is the placeholder in the help text.
 
-        Without a `default`, an absent string option is "" and an absent `repeated` option is [].
+        Without a `default`, the value of an absent option is "" for strings and [] for `repeated` options.
         """
         more: dict[str, Any] = {"action": "append"} if repeated else {}
         if default is None and convert is str:
@@ -165,7 +165,7 @@ class Arguments:
         return options
 
     def split(self, argv: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Splits `argv` into the verb's arguments and the arguments after them, without the `--`."""
+        """Splits `argv` into the verb's own arguments and the arguments after them, without the `--`."""
         end = 0
         while end < len(argv) and argv[end] != "--":
             if self._ends_at_positional and not _is_option(argv[end]):
@@ -229,7 +229,7 @@ def _is_option(argument: str) -> bool:
 
 
 def _shown(names: str) -> str:
-    """ "-o,--output" becomes "-o, --output". Indents a long option without a short name."""
+    """Formats "-o,--output" as "-o, --output". Indents a long option that has no short name."""
     return f"    {names}" if names.startswith("--") else names.replace(",", ", ")
 
 

@@ -12,7 +12,7 @@ LARGEST_SEED = 2**63 - 1
 
 
 def add_select_ignore(arguments: Arguments, noun: str, where: str = "") -> None:
-    """Adds --select and --ignore. `noun`: what is selected; `where`: where the names are listed."""
+    """Adds --select and --ignore. `noun` says what is selected, and `where` says where the names are listed."""
     more = f"; {where}" if where else ""
     arguments.option("--select", "A,B", f"only these {noun}s{more}", name_list(noun))
     arguments.option("--ignore", "A,B", f"all {noun}s except these", name_list(noun), [])
@@ -23,9 +23,9 @@ def add_force(arguments: Arguments) -> None:
 
 
 def check_replaceable(option: str, file: str, force: bool) -> None:
-    """Raises ArgumentError if the file exists and --force is not given. Called before the work."""
-    if not force and os.path.isfile(file):  # not for pipes and devices
-        fix = "give another name, or replace it: --force"
+    """Raises ArgumentError if the file exists and --force is not given. Call it before the work starts."""
+    if not force and os.path.isfile(file):  # pipes and devices may be written to
+        fix = "use another name, or replace it: --force"
         raise ArgumentError(f"{option} {file}: exists already\n  fix: {fix}")
 
 

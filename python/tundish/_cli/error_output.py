@@ -10,7 +10,7 @@ from .terminal import RED, StdoutError, paint, printable_lines, use_color, write
 
 
 class UsageError(ArgumentError):
-    """Invalid command line. `run_verb` adds a reference to the verb's help to the message."""
+    """The command line is invalid. `run_verb` adds a reference to the verb's help to the message."""
 
 
 def print_error(text: str, exit_code: int, as_json: bool = False, no_color: bool = False) -> int:
@@ -21,7 +21,7 @@ def print_error(text: str, exit_code: int, as_json: bool = False, no_color: bool
         try:
             print_json({"error": {"code": None, "message": text, "exit": exit_code}})
         except StdoutError:
-            return exit_code  # stderr has the message
+            return exit_code  # the message is already on stderr
     return exit_code
 
 

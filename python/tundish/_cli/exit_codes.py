@@ -1,4 +1,4 @@
-"""Exit codes that every verb shares, as in src/cli/shell.h."""
+"""Exit codes of all verbs. src/cli/shell.h has the same codes."""
 
 from __future__ import annotations
 

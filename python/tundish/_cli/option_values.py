@@ -1,4 +1,4 @@
-"""Converters of option values. Each function returns a converter for `Arguments.option()`."""
+"""Converters for option values. Each function returns a converter for `Arguments.option()`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,10 @@ def seconds() -> Converter[float]:
 
 
 def memory_size(parse: Converter[int]) -> Converter[int]:
-    """Refuses "40", which other programs read as GB. `parse`: raises ValueError."""
+    """Accepts sizes such as "40GiB". Refuses "40", because other programs would interpret it as GB.
+
+    `parse` raises ValueError for a text that is not a size.
+    """
 
     def convert(text: str) -> int:
         try:
@@ -71,7 +74,7 @@ def percentage(most: float = 1000.0) -> Converter[float]:
 
 
 def name_list(noun: str) -> Converter[list[str]]:
-    """Splits a comma-separated list. `noun`: what the list names, used in the error message."""
+    """Splits a comma-separated list of names. The error message uses `noun` for what is named."""
 
     def convert(text: str) -> list[str]:
         names = [name.strip() for name in text.split(",") if name.strip()]

@@ -1,4 +1,4 @@
-"""Renamed options. src/cli/renamed.cpp lists the renamed verbs and the options of C++ verbs."""
+"""Renamed options of Python verbs. src/cli/renamed.cpp lists renamed verbs, and options of C++ verbs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes to stdout and stderr. Decides when to use colors and which characters to print."""
+"""Writes to stdout and stderr, and decides whether to use colors and which characters to print."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ class StdoutError(Exception):
 
 
 class _Closed(io.TextIOBase):
-    """stdout that was closed before Python began: writing fails, as it does in other programs."""
+    """Stand-in for a stdout that was closed before Python started. Writing to it fails, as in other programs."""
 
     def write(self, text: str) -> int:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
 
 
 def replace_closed_streams() -> None:
-    """Replaces streams that the shell closed (`2>&-`), for which Python has None."""
+    """Replaces streams that the shell closed (`2>&-`), which are None in Python."""
     if sys.stdout is None:
         sys.stdout = _Closed()
-    if sys.stderr is None:  # its text is lost, and nothing fails
+    if sys.stderr is None:  # text for it is lost without an error
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def use_color(stream: TextIO, no_color: bool = False) -> bool:
-    """Returns whether to print colors to `stream`. `no_color`: --no-color was given."""
+    """Returns whether to print colors to `stream`. `no_color`: whether --no-color was given."""
     if no_color or os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
@@ -48,7 +48,7 @@ def paint(text: str, color: str, enabled: bool) -> str:
 
 
 def printable(text: str) -> str:
-    """Replaces the characters of a line that move the cursor or change colors.
+    """Replaces characters that move the cursor or change colors in one line of text.
 
     The length does not change, so carets under a line of code stay aligned.
     """
@@ -56,17 +56,17 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """Returns `text` without color codes and with every line made printable."""
+    """Removes color codes from `text` and makes every line printable."""
     return "\n".join(printable(line) for line in _COLORS.sub("", text).splitlines())
 
 
 def has_unicode(stream: TextIO) -> bool:
-    """Returns whether `stream` can show every character."""
+    """Returns whether the encoding of `stream` has every character."""
     return "utf" in (getattr(stream, "encoding", None) or "").lower()
 
 
 def write_stdout(text: str) -> None:
-    """Writes `text` to stdout and flushes. Replaces characters that the encoding lacks.
+    """Writes `text` to stdout and flushes. Replaces characters that the stream's encoding lacks.
 
     Raises StdoutError.
     """

@@ -23,7 +23,7 @@ def run_verb(
 ) -> int:
     """Parses `argv`, calls `run` with the options and returns the exit code.
 
-    `interrupted`: the message after Ctrl-C. `failures`: exceptions printed without a traceback.
+    `interrupted` is the message after Ctrl-C. `failures` are exceptions to print without a traceback.
     """
     own, _ = arguments.split(argv)
     as_json, no_color = "--json" in own, "--no-color" in own

@@ -1,5 +1,5 @@
 """Facts about this process: its rank, its CPUs, the origin of its code, its random states.
 
-The modules import only the standard library, and look torch and NumPy up in sys.modules. The
-doctor's probe loads this folder by path, because the script's Python may lack tundish.
+These modules import only the standard library, and look up torch and NumPy in sys.modules. The doctor loads this
+folder by path inside the user's script, because the script's Python may not have Tundish installed.
 """

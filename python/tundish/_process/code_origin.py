@@ -1,4 +1,4 @@
-"""Distinguishes the user's own files from Python, installed packages and this package."""
+"""Distinguishes the user's own files from Python itself, installed packages and this package."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import sysconfig
 from types import FrameType
 
 _LIBRARIES = tuple({sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")})
-# folders of packages, also of other environments on the path: `pip install --user`, Debian's Python
+# folders of installed packages, including other folders on the path: `pip install --user`, Debian's Python
 _PACKAGES = ("/site-packages/", "/dist-packages/")
 # frameworks that run the training loop themselves
 _FRAMEWORKS = ("lightning", "pytorch_lightning", "accelerate", "transformers", "composer", "fastai")
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _PACKAGE = os.path.dirname(_HERE)
-# folders of the code that runs inside a script: the doctor's probe, the changes of a boost
+# folders of code that runs inside the user's script: the doctor's probe, the changes of a boost
 _OURS = (
     _HERE,
     os.path.join(_PACKAGE, "diagnosis", "probe"),
@@ -32,7 +32,7 @@ def is_own_file(file: str) -> bool:
 
 
 def user_line(frame: FrameType | None) -> tuple[str, int]:
-    """Returns the innermost line of the user's code, or ("", 0)."""
+    """Returns the innermost line of user code as (file, line), or ("", 0) if there is none."""
     while frame is not None:
         if is_user_file(frame.f_code.co_filename):
             return frame.f_code.co_filename, frame.f_lineno
@@ -52,7 +52,7 @@ def user_files(frame: FrameType | None) -> list[str]:
 
 
 def framework_name(file: str) -> str:
-    """Returns the framework that an installed file belongs to, or ""."""
+    """Returns the name of the framework that an installed file belongs to, or ""."""
     for folder in (*(f"{library}{os.sep}" for library in _LIBRARIES), *_PACKAGES):
         package = file.rpartition(folder)[2].partition(os.sep)[0] if folder in file else ""
         if package in _FRAMEWORKS:

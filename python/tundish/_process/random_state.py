@@ -9,7 +9,7 @@ from typing import Any
 
 
 class PythonRandomState:
-    """A snapshot of the generators of Python and NumPy."""
+    """A snapshot of the random generators of Python and NumPy."""
 
     def __init__(self) -> None:
         numpy = sys.modules.get("numpy")
@@ -23,11 +23,11 @@ class PythonRandomState:
 
 
 class RandomState(PythonRandomState):
-    """A snapshot of the generators of Python, NumPy and torch.
+    """A snapshot of the random generators of Python, NumPy and torch.
 
-    generators  further torch.Generator objects
-    gpus        include the generators of GPUs; omitted before the first use of CUDA, because
-                reading them would initialize CUDA
+    generators  further torch.Generator objects to include
+    gpus        whether to include the generators of GPUs. They are always left out before the first
+                use of CUDA, because reading them would initialize CUDA
     """
 
     def __init__(self, generators: Iterable[Any] = (), gpus: bool = True) -> None:
@@ -49,7 +49,7 @@ class RandomState(PythonRandomState):
 
 
 def loader_random_state(loader: Any) -> RandomState:
-    """Returns a snapshot before samples are created. Includes generators of loader and sampler."""
+    """Returns a snapshot that includes the generators of a loader and its samplers, but not of GPUs."""
     batches = getattr(loader, "batch_sampler", None)
     owners = (loader, getattr(loader, "sampler", None), batches, getattr(batches, "sampler", None))
     own = [getattr(owner, "generator", None) for owner in owners]

@@ -7,9 +7,9 @@ import sys
 
 
 def rank_and_world() -> tuple[int, int]:
-    """Returns rank and world size by torch.distributed, else by torchrun or Slurm, else (0, 1).
+    """Returns rank and world size from torch.distributed, torchrun or Slurm, in this order; otherwise (0, 1).
 
-    Ignores variables that are not numbers. data/settings/world.py refuses contradictions.
+    Ignores environment variables that are not numbers. data/settings/world.py refuses contradictions.
     """
     found = torch_rank()
     if found is not None:
@@ -20,8 +20,8 @@ def rank_and_world() -> tuple[int, int]:
 
 
 def torch_rank() -> tuple[int, int] | None:
-    """Returns rank and world size by torch.distributed, or None before its initialization."""
-    torch = sys.modules.get("torch")  # a program that uses torch has imported it
+    """Returns rank and world size from torch.distributed, or None if it is not initialized."""
+    torch = sys.modules.get("torch")  # None if the program has not imported torch
     group = getattr(torch, "distributed", None)
     if group is None or not group.is_available() or not group.is_initialized():
         return None

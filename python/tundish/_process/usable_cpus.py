@@ -1,4 +1,4 @@
-"""Counts the CPUs this process may use, by affinity and cgroup quota."""
+"""Counts the CPUs that this process may use, according to its affinity and its cgroup quota."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _QUOTAS = (
 
 
 def usable_cpus() -> int:
-    """Returns at least 1."""
+    """Returns the number of CPUs that this process may use, at least 1."""
     count = len(os.sched_getaffinity(0))
     for files in _QUOTAS:
         quota = _quota(files)
@@ -22,7 +22,7 @@ def usable_cpus() -> int:
 
 
 def _quota(files: tuple[str, ...]) -> float | None:
-    """Returns the quota in CPUs, or None without a quota."""
+    """Returns the cgroup's quota as a number of CPUs, or None without a quota."""
     values: list[str] = []
     try:
         for file in files:

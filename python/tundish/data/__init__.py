@@ -1,1 +1,1 @@
-"""Data loading: the loader, datasets by sample number, orders."""
+"""Data loading: the Loader, the Dataset of single samples, and sampling orders."""

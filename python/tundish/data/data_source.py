@@ -1,4 +1,4 @@
-"""A path with facts that its data does not contain. Accepted wherever a path is."""
+"""A path plus details that its data does not contain. Accepted wherever a path is."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True)
 class DataSource:
-    """A dataset and facts that cannot be read from its bytes.
+    """The path of a dataset, plus details that cannot be read from the data itself.
 
         source = tundish.DataSource("train.h5", image="photos", label="species")
         loader = tundish.Loader(source, batch_size=64)
 
-    format  the format, if the bytes do not identify it: tfrecord, hdf5, ...
-    image   name of the array, feature or column with the image
-    label   name of the array, feature or column with the label
-    axis    axis of the arrays that indexes the samples; -1 is the last
+    format  the format (tfrecord, hdf5, ...), if the contents of the file do not identify it
+    image   name of the array, feature or column that contains the image
+    label   name of the array, feature or column that contains the label
+    axis    axis of the arrays that indexes the samples; -1 is the last axis
     """
 
     path: str | os.PathLike[str]
@@ -30,13 +30,13 @@ class DataSource:
         return os.fspath(self.path)
 
     def json(self) -> bytes:
-        """Returns the fields as JSON for the library."""
+        """Returns the fields as JSON for the C library."""
         fields = asdict(self)
         del fields["path"]
         return json.dumps(fields).encode()
 
     def argv(self) -> list[str]:
-        """Returns the fields as command-line options for the program."""
+        """Returns the fields as command-line options for the program `tundish`."""
         named = {"format": self.format, "image": self.image, "label": self.label}
         options = [f"--{name}={value}" for name, value in named.items() if value]
         return [*options, f"--axis={self.axis}"] if self.axis else options

@@ -1,4 +1,4 @@
-"""Samples by number, for torch's own DataLoader or a notebook."""
+"""A dataset that returns single samples by index, for torch's own DataLoader or a notebook."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ from .settings import argument_checks as checks
 
 
 class Dataset:
-    """`Dataset("train.tnd")[i]` returns (uint8 array of shape (H, W, 3), label).
+    """A map-style dataset of images and labels, for torch.utils.data.DataLoader or a notebook.
 
-    A map-style dataset: works with torch.utils.data.DataLoader and survives fork and spawn. Pickling
-    saves the path, not the data; unpickling refuses other data at that path (TND-603). `transform` is
-    applied to the array, `target_transform` to the label. `mode` as in the Loader: with "L" an array is
-    (H, W) of uint8, with "I;16" (H, W) of uint16, with "RGBA" (H, W, 4) of uint8.
+    `Dataset("train.tnd")[i]` returns (image, label). The image is a uint8 array of shape (H, W, 3).
+    `transform` is applied to the array, and `target_transform` to the label.
+
+    `mode` selects the image format, as in the Loader. With "L", an image is a uint8 array of shape
+    (H, W); with "I;16", a uint16 array of shape (H, W); with "RGBA", a uint8 array of shape (H, W, 4).
+
+    Worker processes may be forked or spawned. Pickling saves the path, not the data. Unpickling
+    raises an error (TND-603) if the path now holds different data.
     """
 
     def __init__(
@@ -70,7 +74,7 @@ class Dataset:
 
     @property
     def targets(self) -> list[int]:
-        """Labels of all samples, as in torchvision's datasets. Raises ValueError if labels are vectors."""
+        """Labels of all samples, as in torchvision's datasets. Raises ValueError if the labels are vectors."""
         if self._source.label_vectors:
             raise ValueError(f"the labels of {self.path} are vectors: use dataset[i][1]")
         return [int(label) for label in self._labels]

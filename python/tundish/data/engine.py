@@ -1,4 +1,4 @@
-"""The engine of one loader, from its creation to its end."""
+"""The C++ engine of one loader, from its creation to its end."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from .setup import Setup
 
 
 class LoaderEngine:
-    """Owns the engine's handle and serializes the calls that fetch a batch or start an iteration.
+    """Owns the handle of a C++ engine and serializes the calls that fetch a batch or start an iteration.
 
-    The threads end with end(), or when this object is collected.
+    The engine's threads run until end() is called or this object is garbage-collected.
 
-    The lock is fair: a thread waiting for a batch releases it between short polls, and with a plain lock it
-    would win every re-acquire. So each acquire() first passes through a second lock, the queue. The lock is
-    reentrant, because a signal handler may run in the owning thread.
+    The lock is fair. A thread that waits for a batch releases the lock between short polls; with a plain lock, the
+    same thread would always get it back first. Therefore each acquire() first passes through a second lock, the
+    queue. The lock is reentrant, because a signal handler may run in the owning thread.
 
         engine.acquire()
         try: ...
@@ -38,7 +38,7 @@ class LoaderEngine:
     """
 
     def __init__(self, setup: Setup, source: Source, replays: bool) -> None:
-        """`replays`: the engine makes a batch of an earlier run again."""
+        """`replays`: whether the engine recreates a batch of an earlier run."""
         self._reset_lock()
         settled, lists = _engine_arguments(setup, source, replays)
         self._trace = traces.new_trace(setup.options.trace, setup.rank)
@@ -60,7 +60,7 @@ class LoaderEngine:
         self._state: dict[str, Any] = json.loads(text)  # without epoch and position
         if isinstance(source.path, list):
             self._state["run_config"]["given"] = (
-                True  # the program can replay only from a single path
+                True  # the program `tundish` can replay only from a single path
             )
         for text in json.loads(lib.tundish_loader_describe(handle))["warnings"]:
             warnings.warn(text, stacklevel=3)
@@ -69,25 +69,28 @@ class LoaderEngine:
         """Returns the handle. Raises an error if the loader is closed or belongs to another process."""
         if (
             os.getpid() != self._process
-        ):  # after a fork, threads that do not exist here may hold its locks
+        ):  # after a fork, the engine's locks may be held by threads that do not exist here
             raise new_error(
                 604,
                 f"TND-604 the loader of {self._path} was made before a fork\n"
-                "  fix: make the loader in the child process",
+                "  fix: create the loader in the child process",
             )
         handle = self.handle
         if handle is None or not self._end.alive:
             raise new_error(
-                606, f"TND-606 the loader of {self._path} is closed\n  fix: make a new one"
+                606, f"TND-606 the loader of {self._path} is closed\n  fix: create a new one"
             )
         return handle
 
     def end(self) -> None:
-        """Ends the threads. Any thread may call it, repeatedly. May raise Ctrl-C or a warning turned into an error."""
+        """Stops the engine's threads. Any thread may call it, and more than once.
+
+        May raise KeyboardInterrupt, or a warning that is configured as an error.
+        """
         try:
             self._end()
         finally:
-            self.handle = None  # freed when no other thread is in a call with the handle
+            self.handle = None  # freed once no other thread is in a call with the handle
 
     # --- the lock -------------------------------------------------------------------------------
 
@@ -95,11 +98,11 @@ class LoaderEngine:
         self._lock_process = os.getpid()
         self._queue = threading.RLock()
         self._lock = threading.RLock()
-        # Bound C method: a Python function could be interrupted by Ctrl-C before its first line.
+        # A method written in C: Ctrl-C could interrupt a Python function before its first line.
         self.release = self._lock.release
 
     def acquire(self) -> None:
-        """Waits for this thread's turn. Also works for a loader that is closed, or made before a fork."""
+        """Waits for this thread's turn. Also works if the loader is closed, or was created before a fork."""
         if os.getpid() != self._lock_process:  # the owning thread does not exist here
             self._reset_lock()
         lock = self._lock
@@ -118,7 +121,7 @@ class LoaderEngine:
         return {**copy.deepcopy(self._state), "epoch": epoch, "position": position}
 
     def position_of(self, state: Any) -> tuple[int, int]:
-        """Returns epoch and position of a state. Raises an error if this loader cannot continue from it."""
+        """Returns the epoch and position in a state. Raises an error if this loader cannot continue from it."""
         epoch, position = ctypes.c_uint64(), ctypes.c_uint64()
         try:
             text = json.dumps(state).encode()
@@ -140,7 +143,7 @@ class LoaderEngine:
         return stats
 
     def tuning(self) -> tuple[int, list[dict[str, Any]]]:
-        """Returns how often the thread count changed, and the newest changes."""
+        """Returns how often threads="auto" changed its settings, and the newest changes."""
         text = lib.tundish_loader_stats(self.open())
         if text is None:
             raise last_error()
@@ -148,7 +151,7 @@ class LoaderEngine:
         return all_["data/thread_changes"], all_["tuning"]
 
     def new_window(self) -> None:
-        """Restarts the window for the shares and quantiles of stats()."""
+        """Restarts the time window over which stats() computes shares and quantiles."""
         lib.tundish_loader_new_window(self.open())
 
     def unused_memory(self) -> int:
@@ -160,14 +163,14 @@ class LoaderEngine:
         return int(stats.get("data/memory", 0) - stats.get("data/memory_used", 0))
 
     def write_trace(self) -> bytes | None:
-        """Writes the trace recorded so far. Returns the file, or None without a trace."""
+        """Writes the trace recorded so far. Returns its file, or None if no trace is recorded."""
         handle = self._live_handle()
         if self._trace.file is None or handle is None:
             return None
         return self._trace.file if lib.tundish_loader_write_trace(handle) == OK else None
 
     def start_trace(self, file: bytes) -> None:
-        """Records into this file from now on, unless the loader has a trace."""
+        """Records a trace into this file from now on, unless the loader already records one."""
         handle = self._live_handle()
         if self._trace.file is not None or handle is None:
             return
@@ -175,7 +178,7 @@ class LoaderEngine:
             self._trace.file = file
 
     def stop_trace(self) -> None:
-        """Stops the recording of start_trace()."""
+        """Stops the recording that start_trace() started."""
         handle = self._live_handle()
         if not self._trace.is_requested and handle is not None:
             lib.tundish_loader_trace(handle, None)
@@ -224,7 +227,7 @@ def _check_backend(setup: Setup, source: Source) -> None:
 def _end_all(
     handle: LoaderHandle, batches: pinned.PinnedBatches | None, trace: traces.Trace
 ) -> None:
-    """Ends the threads, even if an exception is raised. The last reference to the handle frees the memory."""
+    """Stops the threads, even if an exception is raised. The memory is freed with the last reference to the handle."""
     try:
         if trace.is_wanted_at_the_end() and lib.tundish_loader_write_trace(handle) != OK:
             warnings.warn(str(last_error()), RuntimeWarning, stacklevel=3)

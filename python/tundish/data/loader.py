@@ -33,22 +33,23 @@ _WITHOUT_LABELS = "have no labels"  # part of every such warning in src/data/sou
 
 
 class Loader:
-    """Yields batches of a pack, or of other data that trains directly, for training.
+    """Yields training batches from a pack (a .tnd file), an image folder or another dataset.
 
-    Yields (images, labels), with return_index also the sample numbers, with return_sizes then the sizes
-    of the images. Batches are torch tensors if torch can be imported, otherwise NumPy arrays. Images are
-    uint8 until Normalize or ToDtype; their shape is (N, 3, H, W) in channels_last memory.
+    A batch is (images, labels). With return_index, the sample numbers follow; with return_sizes, the
+    image sizes come last. Batches are torch tensors if torch can be imported, otherwise NumPy arrays.
+    Images have shape (N, 3, H, W) in channels_last memory. They are uint8 unless the transforms
+    include Normalize or ToDtype.
 
     The batches are bit-identical for any number of threads, and for any split of a global batch over
-    ranks. Threads of the program may share a loader and its iterator; each batch goes to one thread.
+    ranks. Several threads may share a loader and its iterator; each batch goes to one thread.
 
     For samples without an image, a batch is (arrays, labels), or a dict if there are several arrays.
 
-    path             a .tnd file, an image folder, or any other dataset of docs/sources.md; a
-                     tundish.DataSource; or a list of datasets with the same classes, concatenated
+    path             a .tnd file, an image folder, or any other dataset in docs/sources.md; a
+                     tundish.DataSource; or a list of datasets with the same classes, to concatenate
     """
 
-    _replays = False  # True in replay.py, which makes one batch again
+    _replays = False  # True in replay.py, which recreates a single batch
 
     def __init__(self, path: Paths, batch_size: int = 1, **options: Any) -> None:
         options_ = make_options({"batch_size": batch_size, **options})
@@ -97,7 +98,7 @@ class Loader:
         self.sampler = Sampler(self)
         memory_budget.reserve(
             self
-        )  # last, so that a loader that could not be made reserves nothing
+        )  # last, so that a loader whose construction failed reserves nothing
 
     # --- iterating --------------------------------------------------------------------------
 
@@ -118,25 +119,30 @@ class Loader:
     def set_epoch(self, epoch: int) -> None:
         """Sets the epoch of the next iteration, or of an iteration that has not returned a batch yet.
 
-        After load_state_dict() with a state of that epoch, the loader still starts at the state's position.
+        If load_state_dict() has loaded a state of the same epoch, the loader still starts at the saved position.
         """
         self._run.set_epoch(checks.whole(epoch, "epoch", least=0, most=2**63 - 1))
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns the position after the batches received so far, as a small JSON dict; the same on every rank."""
+        """Returns the position after the batches received so far.
+
+        The state is a small dict that JSON can store. It is the same on every rank.
+        """
         epoch, position = self._run.place  # read once: another thread may take the next batch
         return self._engine.state(epoch, position)
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continues where the state was saved, with any threads, rank, world size and batch size."""
+        """Continues from a saved state. Threads, rank, world size and batch size may differ from the saved run."""
         self._run.seek(self._engine.position_of(state))
 
     def replay(self, state: dict[str, Any], rank: int | None = None) -> Replayed:
-        """Makes the batch that followed this state again, with the plan of each image.
+        """Recreates the batch that followed a saved state, and lists what was done to each image.
 
-        Batch size, world size, uneven and on_error come from the run that saved the state. `rank` is this
-        loader's by default. Use it as `images, labels = loader.replay(state).batch`. `.plans` has a dict per
-        image: position, sample, repeat, crop, flips. The loader keeps its position.
+            images, labels = loader.replay(state).batch
+
+        `.plans` of the result has one dict per image, with its sample number, crop, flips and more.
+        Batch size, world size, uneven and on_error come from the run that saved the state. `rank`
+        defaults to the rank of this loader. The loader keeps its position.
         """
         self._engine.position_of(state)  # checks the state, which may come from anywhere
         options = {
@@ -149,9 +155,9 @@ class Loader:
     # --- monitoring ---------------------------------------------------------------------------
 
     def stats(self, reset: bool = False) -> dict[str, float]:
-        """Returns statistics for a logger: delivered samples, their cost, the time that the trainer waited.
+        """Returns statistics for a logger, such as delivered samples and the time spent waiting for batches.
 
-        Sums start when the loader is made; shares and quantiles at the last stats(reset=True).
+        Sums start when the loader is created. Shares and quantiles start at the last stats(reset=True).
         """
         stats = self._engine.stats() | self._run.pending.stats(reset)
         stats |= self._run.batch_transform.stats()
@@ -161,23 +167,25 @@ class Loader:
         return stats
 
     def thread_changes(self) -> list[dict[str, Any]]:
-        """Returns the newest 100 changes of threads="auto", oldest first.
+        """Returns the newest 100 changes made by threads="auto", oldest first.
 
-        A change has at_s, threads (from), prefetch (prefetch_from), reason, and the rates samples_per_s
-        (measured before) and predicted_samples_per_s (after).
+        The keys `from` and `threads` are the numbers of threads before and after the change;
+        `prefetch_from` and `prefetch` are the numbers of prefetched batches. `at_s` is the time, in
+        seconds since the threads started. `samples_per_s` was measured before the change, and
+        `predicted_samples_per_s` is expected after it. `reason` is a text.
         """
         return self._engine.tuning()[1]
 
     def bad_samples(self) -> list[dict[str, Any]]:
-        """Returns the first 10,000 draws of samples that could not be loaded.
+        """Returns the first 10,000 samples that could not be loaded, each as a dict.
 
-        An entry has file, record, byte, reason and replacement. A sample that is bad in three epochs is
-        listed three times. Not part of a state.
+        The keys include file, record, key, code and reason (docs/bad-data.md lists all). A sample that
+        fails in three epochs is listed three times. The list is not part of state_dict().
         """
         return self._engine.bad_samples()
 
     def report(self) -> dict[str, Any]:
-        """Returns exact counts and bad_samples(), ready for JSON."""
+        """Returns exact counts and the list of bad_samples(), as a dict for JSON."""
         return monitoring.report(self.path, self._engine.stats(), self.bad_samples())
 
     def write_report(self, path: str | os.PathLike[str]) -> None:
@@ -190,21 +198,21 @@ class Loader:
 
     @property
     def decoding(self) -> str | None:
-        """Where images are decoded: "cpu" or "gpu"; None while decode="auto" has not decided."""
+        """Where images are decoded: "cpu" or "gpu"; None until decode="auto" has decided."""
         return self._run.pending.decoding
 
     @functools.cached_property
     def classes(self) -> list[str]:
         """Names of the labels 0, 1, ...; empty if the labels have no names.
 
-        For label vectors, the names of their columns. With labels=, the names stored with the data if their
-        number fits the given labels, otherwise empty.
+        For label vectors, these are the names of the columns. With labels=, these are the stored names if
+        their number fits the given labels; otherwise the list is empty.
         """
         return checks.fitting_classes(self._source.classes, self._setup.options.labels)
 
     @functools.cached_property
     def dataset(self) -> Dataset:
-        """The same data as a Dataset, by sample number."""
+        """The same data as a Dataset, which returns single samples by number."""
         options = self._setup.options
         upright = bool(options.exif_orientation)
         return Dataset(self.path, exif_orientation=upright, mode=options.mode)
@@ -223,11 +231,11 @@ class Loader:
     # --- ending -----------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Ends the threads. Tensors that you have received stay valid. Any thread may call it at any time."""
+        """Stops the threads. Tensors that you have received stay valid. Any thread may call close() at any time."""
         try:
             self._engine.end()
         finally:
-            # Freed, with its GPU memory, when no other thread is in a call with it.
+            # The old object is freed, with its GPU memory, once no other thread is in a call with it.
             self._run.pending = PendingBatch(self._run.pending.form, self.decoding)
 
     def __enter__(self) -> Loader:
@@ -237,7 +245,7 @@ class Loader:
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A copy with the same trace would overwrite it.
+        # A copy that writes the same trace file would overwrite it.
         return _rebuild, (
             self.path,
             {**given_options(self._setup.options), "trace": None},

@@ -1,4 +1,4 @@
-"""The run of a loader: its position, the next batch, and the iterator that returns it."""
+"""The run of a loader: its position, the next batch, and the iterator over batches."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class LoaderIterator:
 
 
 class Run:
-    """The state of a run. Changed by the thread that holds the engine's lock, and where a batch is delivered."""
+    """The state of a run. Only the thread with the engine's lock changes it, except when next() delivers a batch."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Run:
         self._engine.open()
         self._engine.acquire()
         try:
-            if self._taken:  # the last iteration was left early
+            if self._taken:  # the loop left the last iteration early
                 self._go_to_next_epoch(self._ended)
             self._start()
             self._iteration += 1
@@ -101,23 +101,23 @@ class Run:
                 changed = self.batch_transform.function is not None
                 return self.batch_transform(*taken) if changed else taken[0]
             pending = self.pending
-            # No calls below: Ctrl-C comes either before, and the batch is kept, or after, and the loop has the
-            # batch. Other threads cannot run in between. One may have been faster, or begun an iteration.
+            # There are no calls below, so neither Ctrl-C nor other threads can interrupt: the batch is either
+            # kept or delivered. Before, another thread may have taken the batch or begun an iteration.
             if iteration == self._iteration and pending.out is not None:
                 out, pending.out, pending.delivered = pending.out, None, None
                 epoch, begin = self.place
                 self.place = (epoch, pending.info.next_position)
                 end = self.place[1]
                 self._taken = True
-                # From here on the batch belongs to the loop; errors and Ctrl-C come from the batch transform.
+                # From here on the batch is delivered. Errors and Ctrl-C come from the batch transform.
                 if self.batch_transform.function is None:
                     return out
                 return self.batch_transform(out, epoch, begin, end)
 
     def _take(self, iteration: int) -> tuple[Any, int, int, int] | None:
-        """Takes the batch under the lock, for Python without a GIL.
+        """Takes the batch while holding the lock, for Python without a GIL.
 
-        Returns the batch, its epoch, begin and end, or None if another thread was faster. Ctrl-C at this
+        Returns the batch, its epoch, begin and end, or None if another thread was faster. Ctrl-C at the wrong
         moment can lose a batch.
         """
         self._engine.acquire()
@@ -139,13 +139,13 @@ class Run:
         self._in_progress = True
 
     def _go_to_next_epoch(self, ended: int) -> None:
-        # No calls: Ctrl-C and other threads see either all assignments or none.
+        # There are no calls, so Ctrl-C and other threads see either all assignments or none.
         epoch = self.place[0] + 1 if self._next_epoch is None else self._next_epoch
         self.place, self._next_epoch, self._ended = (epoch, 0), None, ended
         self._in_progress = self._taken = False
 
     def _advance(self, iteration: int) -> bool:
-        """Waits for up to _SLICE_MS. Returns whether a batch is ready; raises StopIteration at the end."""
+        """Waits for up to _SLICE_MS. Returns whether a batch is ready. Raises StopIteration at the end of the epoch."""
         self._engine.open()
         self._engine.acquire()
         try:

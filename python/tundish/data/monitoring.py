@@ -1,4 +1,4 @@
-"""Reports of a loader: warnings and a report of bad samples."""
+"""Warnings of a loader, and its report of bad samples."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def hang_warning(text: bytes) -> str:
 
 
 def report(path: str, stats: dict[str, Any], listed: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns a report for JSON. Counts are exact; the list has the first 10,000 bad samples."""
+    """Returns a report for JSON. Counts are exact; at most the first 10,000 bad samples are listed."""
     return {
         "path": path,
         "delivered": stats["data/samples"],
@@ -87,5 +87,5 @@ def write_report(path: str | os.PathLike[str], report: dict[str, Any]) -> None:
 
 
 def trace_path(path: str | os.PathLike[str], rank: int) -> bytes:
-    """Returns the trace file of a rank: "{rank}" in the name is replaced, as ranks share a command line."""
+    """Returns the trace file of a rank. All ranks share a command line, so "{rank}" in the name is replaced."""
     return os.fsencode(os.fspath(path).replace("{rank}", str(rank)))

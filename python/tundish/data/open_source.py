@@ -1,4 +1,4 @@
-"""Opens datasets with the library, for Loader and Dataset."""
+"""Opens datasets with the C library, for Loader and Dataset."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SLICE_MS = 100  # maximum time of one blocking call
 
 
 def plain_paths(path: Paths) -> Any:
-    """Returns one path as text, several as a list. A DataSource is kept."""
+    """Returns a single path as text, and several paths as a list. A DataSource is returned unchanged."""
     if isinstance(path, Source):
         return path.path
     if isinstance(path, list | tuple):
@@ -41,7 +41,7 @@ def plain_paths(path: Paths) -> Any:
 
 def _open(path: str | DataSource, copy_to: Path | None) -> SourceHandle:
     name = os.fsencode(path)
-    if b"\0" in name:  # C would see only the part before it
+    if b"\0" in name:  # C code would see only the part before the zero byte
         raise ValueError(f"the path {path!r} holds a null byte")
     if copy_to is None:
         return _open_watching(name, path.json() if isinstance(path, DataSource) else None)
@@ -53,7 +53,7 @@ def _open(path: str | DataSource, copy_to: Path | None) -> SourceHandle:
 
 
 def _open_watching(name: bytes, options: bytes | None) -> SourceHandle:
-    """Opens in slices. Python handles Ctrl-C only between calls, and a large archive takes long."""
+    """Opens a source in short calls. A large archive takes long, and Python handles Ctrl-C only between calls."""
     opening = lib.tundish_opening_new(name, options)
     if not opening:
         raise last_error()
@@ -90,7 +90,7 @@ class Source:
             handle = _open(self.path, copy_to)
             self.sizes = []
         self.handle = handle
-        self.on_disk = False  # whether it has a disk cache
+        self.on_disk = False  # whether samples are read through a disk cache
         about = json.loads(lib.tundish_source_describe(handle))
         self.count: int = about["count"]
         self.fingerprint: str = about["fingerprint"]  # the id of a pack
@@ -101,11 +101,11 @@ class Source:
             f["name"]: (f["dtype"], tuple(f["shape"])) for f in about["fields"] if "dtype" in f
         }
         self.classes: list[str] = about["classes"]
-        self.label_vectors: bool = about["label_vectors"]  # one number for each class
+        self.label_vectors: bool = about["label_vectors"]  # whether a label is a vector of numbers
         self.warnings: list[str] = about["warnings"]
 
     def with_handle(self, handle: SourceHandle) -> Source:
-        """Returns the same dataset read through a disk cache."""
+        """Returns the same dataset, read through the disk cache of `handle`."""
         out = copy.copy(self)
         out.handle, out.on_disk = handle, True
         return out
@@ -121,7 +121,7 @@ class Source:
         return out
 
     def labels(self) -> Any:
-        """Returns all labels as an int64 array; -1 if a sample has none."""
+        """Returns all labels as an int64 array, with -1 for a sample without a label."""
         import numpy as np
 
         out = np.empty(self.count, np.int64)

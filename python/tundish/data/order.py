@@ -1,7 +1,7 @@
 """Orders: which samples an epoch visits, and how often, as in `Loader(..., order=tundish.Balanced())`.
 
-Each order is a pure function of seed, epoch and position (docs/internals/order.md has its guarantees). Lists
-of samples are passed to the engine once.
+Each order is a pure function of seed, epoch and position. docs/internals/order.md lists the guarantees.
+Lists of samples are passed to the engine only once.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _MOST_DRAWS = 2**48
 
 
 class Order:
-    """Base class of orders. Without an order, an epoch has every sample once."""
+    """Base class of orders. Without an order, an epoch visits every sample once."""
 
-    shuffles = False  # True: random even with shuffle=False
+    shuffles = False  # whether the order is random even with shuffle=False
 
     def _fill(self, options: dict[str, Any], lists: LoaderLists, sizes: Sequence[int]) -> None:
         """Adds the order to the engine's options. `sizes`: number of samples of each path."""
@@ -26,7 +26,7 @@ class Order:
 
 
 class Subset(Order):
-    """Visits only these samples, each once: Subset([0, 5, 7]), Subset(range(100))."""
+    """Visits only the given samples, each once: Subset([0, 5, 7]) or Subset(range(100))."""
 
     def __init__(self, samples: Any) -> None:
         self.samples = _numbers(samples, "samples")
@@ -39,7 +39,7 @@ class Subset(Order):
 
 
 class Listed(Order):
-    """Visits these samples, each as often as it is listed and augmented differently every time."""
+    """Visits each sample as often as it is listed. Repetitions are augmented differently."""
 
     def __init__(self, samples: Any) -> None:
         self.samples = _numbers(samples, "samples")
@@ -53,7 +53,7 @@ class Listed(Order):
 
 
 class Weighted(Order):
-    """Draws with replacement, by weight, like torch.utils.data.WeightedRandomSampler.
+    """Draws samples with replacement, by weight, like torch.utils.data.WeightedRandomSampler.
 
     weights   one weight per sample, 0 or more
     draws     draws per epoch; default: the number of samples
@@ -75,7 +75,7 @@ class Weighted(Order):
 
 
 class Balanced(Order):
-    """Visits every class equally often. A sample repeats only after all others of its class.
+    """Visits every class equally often. A sample is repeated only after all other samples of its class.
 
     draws     draws per epoch; default: the number of samples
     of        a Subset to draw from; default: all samples
@@ -98,7 +98,7 @@ class Balanced(Order):
 
 
 class Mixture(Order):
-    """Mixes groups of samples in fixed proportions. The samples of each group take turns.
+    """Mixes groups of samples in fixed proportions. Each group cycles through its samples.
 
     weights   one weight per group, above 0: Mixture([0.7, 0.3])
     groups    sample numbers of each group; default: one group per path, Loader(["a.tnd", "b.tnd"], ...)
@@ -132,12 +132,12 @@ class Mixture(Order):
 
 
 class Repeated(Order):
-    """Repeats each draw `times` times in a row, augmented differently (repeated augmentation).
+    """Visits each sample `times` times in a row with different augmentations (repeated augmentation).
 
-    times     repetitions of each draw
-    of        any other order; default: every sample
-    draws     draws per epoch including repetitions; default: the draws of the other order, so that
-              an epoch keeps its length and holds fewer samples (timm's RASampler)
+    times     number of times to visit each sample
+    of        the order to repeat; default: every sample once
+    draws     draws per epoch, including repetitions; default: the number of draws of the other order.
+              An epoch then keeps its length and visits fewer samples, as with timm's RASampler
     """
 
     def __init__(self, times: int, *, of: Order | None = None, draws: int | None = None) -> None:
@@ -165,7 +165,7 @@ class Repeated(Order):
 def add_order(
     order: Any, options: dict[str, Any], lists: LoaderLists, sizes: Sequence[int]
 ) -> None:
-    """Adds an order for the engine: names and numbers to `options`, arrays to `lists`."""
+    """Passes an order to the engine: adds names and numbers to `options`, and arrays to `lists`."""
     if not isinstance(order, Order):
         raise TypeError(
             f"{order!r} is not an order: use tundish.Subset, Weighted, Balanced, Repeated or Mixture"

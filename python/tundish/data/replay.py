@@ -1,4 +1,4 @@
-"""Makes a batch of a run again from its state, with the plan of each image."""
+"""Recreates a batch of a run from its state, with the plan of each image: what was done to it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from .._c.errors import last_error
 from .._c.library import lib
 
-# Options that the next batch of a run depends on and that this loader may not share.
+# Options that determine the next batch of the saved run; this loader's values may differ.
 _AS_SAVED = ("batch_size", "world_size", "uneven", "on_error")
 _ALONE = {
     "prefetch": 1,
@@ -30,11 +30,18 @@ _ALONE = {
 
 @dataclass(frozen=True)
 class Replayed:
-    """A batch as the loader delivered it, and the plan of each image.
+    """A batch recreated by Loader.replay(), and a plan for each image: a dict of what was done to it.
 
-    A plan has: position (global, in the epoch), sample, repeat, key, label, replaces (bad samples that it
-    replaces), image (stored width and height), size (of the result), and steps. Each step cuts `crop`
-    [x, y, width, height], resizes it to `size`, keeps the window `keep`, then mirrors.
+    position       global position in the epoch
+    sample, label  number of the sample, and its label
+    repeat         number of the repetition, if the epoch draws the sample several times
+    key            name of the sample, such as its file name
+    replaces       bad samples that this sample replaces
+    image, size    width and height of the stored image, and of the result
+    steps          operations in order
+
+    A step without `op` cuts out the window `crop` [x, y, width, height], resizes it to `size`, keeps the
+    window `keep`, then mirrors. docs/resume.md describes the other steps.
     """
 
     batch: Any
@@ -42,14 +49,14 @@ class Replayed:
 
 
 def replay(path: Any, options: dict[str, Any], state: dict[str, Any], rank: int | None) -> Replayed:
-    """Replays with a separate loader, built like the one that saved the state.
+    """Recreates the batch with a separate loader, built like the one that saved the state.
 
-    `options`: options of a loader with the same data, order, seed and transforms; its rank is the default.
+    `options` belong to a loader with the same data, order, seed and transforms. Without `rank`, uses its rank.
     """
     from .loader import Loader
 
     config = state["run_config"]
-    # Options that the state leaves out have their default values.
+    # An option that is missing from the state had its default value.
     as_saved = {"batch_size": 1, "world_size": 1}
     as_saved |= {name: config[name] for name in _AS_SAVED if name in config}
     if "uneven" in as_saved:

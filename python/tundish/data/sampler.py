@@ -1,4 +1,4 @@
-"""The sampler of a loader, for frameworks that expect one."""
+"""The attribute `loader.sampler`, for frameworks that expect every loader to have a sampler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resolves the settings that a loader needs before its engine: rank, threads, memory, device, backend."""
+"""Resolves the settings that a loader needs to create its engine: rank, threads, memory, device, backend."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class Setup:
     backend: str  # "torch" or "numpy"
     from_tensor: Callable[[Any], Any]
     from_numpy: Callable[[Any], Any]
-    hang_ms: int  # 0: never
+    hang_ms: int  # time until the warning about a hanging read, in ms; 0: never
     device: Any  # None: host memory
-    threads: int  # initial number if tunes_threads
+    threads: int  # the initial number if tunes_threads
     tunes_threads: bool
-    prefetch: int  # initial number if tunes_prefetch
+    prefetch: int  # the initial number if tunes_prefetch
     tunes_prefetch: bool
     memory: int  # bytes; 0: no limit
-    pin: bool  # the engine page-locks its own memory
-    pinned: pinned.PinnedBatches | None  # batches are made in torch's page-locked memory
+    pin: bool  # whether the engine page-locks its own memory
+    pinned: pinned.PinnedBatches | None  # blocks of torch's page-locked memory for batches, or None
 
 
 def resolve_setup(options: LoaderOptions) -> Setup:
@@ -85,7 +85,7 @@ def prefetch_of(given: Any) -> int:
 def _pinning(
     options: LoaderOptions, backend: str, device: Any
 ) -> tuple[bool, pinned.PinnedBatches | None]:
-    """Returns whether the engine pins memory, and torch's pinned batches. With torch, torch pins the memory."""
+    """Returns whether the engine page-locks memory, and the blocks that torch page-locks instead, if any."""
     pin = bool(options.pin_memory) and device is None
     if pin and options.images_as == "list":
         raise ValueError('images_as="list" does not support pin_memory: leave out pin_memory')

@@ -1,4 +1,4 @@
-"""Traces of loaders' threads, recorded for `tundish doctor --timeline` during its recorded steps."""
+"""Traces of the threads of all loaders, which `tundish doctor --timeline` records for a few steps."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from .monitoring import trace_path
 if TYPE_CHECKING:
     from .engine import LoaderEngine
 
-_folder: str | None = None  # None: only loaders with trace= are traced
+_folder: str | None = None  # folder of recorded traces; None: only loaders with trace= are traced
 _numbers = itertools.count()
 _engines: weakref.WeakSet[LoaderEngine] = weakref.WeakSet()
 
 
 @dataclass
 class Trace:
-    """The trace of one loader. `is_requested`: requested by Loader(trace=...)."""
+    """The trace of one loader. `is_requested`: whether Loader(trace=...) requested it."""
 
     file: bytes | None
     is_requested: bool
 
     def is_wanted_at_the_end(self) -> bool:
-        """Returns whether an ending loader writes its trace. The doctor removes its folder after reading it."""
+        """Returns whether a loader writes its trace when it ends. False if the doctor has already read the traces."""
         return self.file is not None and (
             self.is_requested or os.path.isdir(os.path.dirname(self.file))
         )
@@ -49,7 +49,7 @@ def add(engine: LoaderEngine) -> None:
 
 
 def start(folder: str) -> None:
-    """Records all current and future loaders of this process into this folder."""
+    """Starts to record traces of all current and future loaders of this process into this folder."""
     global _folder
     _folder = folder
     for engine in list(_engines):
@@ -57,7 +57,7 @@ def start(folder: str) -> None:
 
 
 def stop() -> list[str]:
-    """Stops the recording, except for requested traces.
+    """Stops the recording, except for traces requested by Loader(trace=...).
 
     Returns the files of all live loaders, and of loaders that ended since start().
     """

@@ -1,4 +1,4 @@
-"""Logs the choices of threads="auto"."""
+"""Logs the changes that threads="auto" makes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EVERY_S = 1.0  # interval between queries of the engine
 
 
 class TuningLog:
-    """Logs changes. Polled after each batch; returns quickly most of the time."""
+    """Logs changes. poll() is called after each batch and usually returns quickly."""
 
     def __init__(self, engine: LoaderEngine, tunes: bool) -> None:
         self._engine = engine
@@ -34,7 +34,7 @@ class TuningLog:
 
 
 def describe_change(change: dict[str, Any]) -> str:
-    """Returns a readable line about a change."""
+    """Describes a change in one line."""
     rates = ""
     if change["predicted_samples_per_s"]:
         rates = (

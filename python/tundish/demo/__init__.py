@@ -1,15 +1,15 @@
-"""The second half of `tundish demo`: compares the loader with torch's, trains a small network, writes a page.
+"""The second half of `tundish demo`: compares loaders, trains a small network and writes a page.
 
-The program makes, packs and verifies the dataset in a folder and then calls
-`python -m tundish demo-page --work FOLDER`. The folder holds:
+The first half is C++ code. It creates, packs and verifies a dataset in a folder and then calls
+`python -m tundish demo-page --work FOLDER`. FOLDER contains:
 
     demo.json   {"pack": "...", "folder": "...", "steps": [["packing", "what was done"], ...]}
-                "pack" is in FOLDER. "folder" holds the images as loose files: relative to FOLDER if the
-                        demo made them, absolute if the user gave them, null if they came from an archive.
-                        Without this file, the only *.tnd is used.
+                "pack" is a file in FOLDER. "folder" is the folder with the images as loose files: relative to
+                FOLDER if the demo made it, absolute if the user gave it, null if the images came from an archive.
+                Without demo.json, the only .tnd file in FOLDER is used.
 
-It writes `report.html` into FOLDER, which must have the program's marker. Results go to stdout, messages
-to stderr.
+This half writes `report.html` into FOLDER, which must contain the marker file that the first half wrote. Results go
+to stdout, and messages go to stderr.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ from .torch_comparison import OURS, THEIRS, Rates
 from .train import Training
 
 _ENDINGS = (".jpg", ".jpeg", ".png")
-_MARKER = "made-by-tundish-demo.txt"  # src/cli/samples/demo_folder.h
+_MARKER = "made-by-tundish-demo.txt"  # same name as in src/cli/samples/demo_folder.h
 
 
 @dataclass
 class DemoReport:
-    """The data of the summary and the page."""
+    """The data for the summary on the terminal and for the HTML page."""
 
     pack: str
     images: int
     bytes: int
-    steps: list[tuple[str, str]] = field(default_factory=list)  # label and text of each step so far
+    steps: list[tuple[str, str]] = field(default_factory=list)  # (label, text) of each step so far
     rates: Rates = field(default_factory=dict)
     training: Training | None = None
-    doctor: dict[str, Diagnosis] = field(default_factory=dict)  # "before" and "after" the switch
+    doctor: dict[str, Diagnosis] = field(default_factory=dict)  # keys: "before" and "after"
     machine: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
 
@@ -118,10 +118,10 @@ def _run(options: Options) -> int:
         show("doctor", "what limits this training, with torch's DataLoader and with Tundish")
         limits = {"most_seconds": 0.25 * options.steps} if options.steps else {}
         report.doctor = diagnose.diagnose(str(pack), files, **limits)
-    report.machine |= machine() | {"busy": report.machine["busy"]}  # with the GPU, now in use
+    report.machine |= machine() | {"busy": report.machine["busy"]}  # adds the GPU, now in use
     report.versions = versions()
 
-    from . import demo_page as page  # it imports DemoReport
+    from . import demo_page as page  # imported late, because it imports DemoReport
 
     target = work / "report.html"
     target.write_text(page.page(report), encoding="utf-8", errors="replace")
@@ -133,7 +133,7 @@ def _run(options: Options) -> int:
 
 
 def _find(work: Path) -> tuple[Path, Path, list[tuple[str, str]]]:
-    """Returns the pack, the folder of loose files, and the steps so far."""
+    """Returns the pack, the folder with the images as loose files, and the steps so far."""
     if not (work / _MARKER).exists():
         found = f"{work} was not made by tundish demo and must not be overwritten"
         raise Error(f"{found}\n  fix: run tundish demo --work NEW-FOLDER")
@@ -149,7 +149,7 @@ def _find(work: Path) -> tuple[Path, Path, list[tuple[str, str]]]:
 
 
 def _unpack(pack: Path, folder: Path) -> Path:
-    """Unpacks a pack made from an archive or a list. Returns the folder."""
+    """Unpacks a pack that was made from an archive or a list. Returns the folder."""
     argv = [find_program(), "unpack", str(pack), "-o", str(folder), "--force", "--quiet"]
     subprocess.run(argv, stdout=subprocess.DEVNULL, check=False)  # leaves out damaged images
     return folder
@@ -184,7 +184,7 @@ def _as_json(report: DemoReport, page: Path) -> dict[str, Any]:
 
 
 def speedup(rates: Rates) -> dict[str, float]:
-    """Returns the speedup over torch's DataLoader by cores; empty if that was not timed."""
+    """Returns the speedup over torch's DataLoader by number of cores; empty if torch was not timed."""
     if THEIRS not in rates:
         return {}
     return {
@@ -192,4 +192,4 @@ def speedup(rates: Rates) -> dict[str, float]:
     }
 
 
-__all__ = ["Report", "main", "speedup"]
+__all__ = ["DemoReport", "main", "speedup"]

@@ -1,4 +1,4 @@
-"""The demo's results: a screen of text, and a self-contained HTML page."""
+"""Shows the demo's results as one screen of text and as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def page(report: DemoReport) -> str:
 
 
 def _doctor(report: DemoReport) -> list[str]:
-    """Returns the step before and after the switch, on one scale."""
+    """Returns the doctor's section: the training step with torch's DataLoader and with Tundish, on one scale."""
     known = [d for d in report.doctor.values() if d.step_s and d.ceiling_s is not None]
     if not known:
         return []
@@ -149,7 +149,7 @@ def _step(diagnosis: Diagnosis) -> str:
 
 
 def _late(losses: list[float]) -> float:
-    """Returns the mean of the last tenth, because single steps are noisy."""
+    """Returns the mean loss of the last tenth of the steps, because single steps are noisy."""
     last = losses[-max(1, len(losses) // 10) :]
     return sum(last) / len(last)
 

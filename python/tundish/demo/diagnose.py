@@ -1,4 +1,4 @@
-"""Runs the doctor on the demo's training, fed by torch's DataLoader and fed by Tundish."""
+"""Runs the doctor on the demo's training, once with torch's DataLoader and once with Tundish."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tundish import transforms as T
 from .torch_comparison import Crops
 from .train import BATCH, SIDE, network
 
-MOST_SECONDS = 15.0  # for each of the two runs
+MOST_SECONDS = 15.0  # time limit of each of the two runs
 LEAST_STEPS = 5
 STEPS = 10
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The doctor's verdict on one of the two runs, and the JSON of its report."""
+    """The doctor's verdict on one of the two runs, and its report as JSON."""
 
     sentence: str
     step_s: float | None
@@ -31,7 +31,7 @@ class Diagnosis:
 
 
 class Photos(Crops):
-    """The same dataset with float images and labels, for training."""
+    """The same dataset as Crops, with float images and labels, for training."""
 
     def __init__(self, files: Sequence[str]) -> None:
         super().__init__(files, SIDE)

@@ -1,4 +1,4 @@
-"""Compares the loader with torch's DataLoader and Pillow: same files, same transforms, same clock."""
+"""Compares tundish.Loader with torch's DataLoader and Pillow on the same files with the same transforms."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tundish import transforms as T
 SIDE, BATCH = 224, 64
 OURS, THEIRS = "tundish", "torch DataLoader + Pillow"
 
-Rates = dict[str, dict[int, float]]  # contestant, cores: images per second
+Rates = dict[str, dict[int, float]]  # images per second, by loader and number of cores
 Show = Callable[[str], None]
 
 
 class Crops:
-    """A typical map-style dataset: open, convert, RandomResizedCrop, flip, to tensor."""
+    """A typical map-style dataset: opens an image, applies RandomResizedCrop and a flip, returns a tensor."""
 
     def __init__(self, files: Sequence[str], side: int = SIDE) -> None:
         self.files, self.side = files, side
@@ -33,7 +33,7 @@ class Crops:
         return self.crop(index)[0]
 
     def crop(self, index: int) -> tuple[Any, int]:
-        """Returns the pixels and the number of their file."""
+        """Returns the pixels, and the index of the file that they come from."""
         import numpy as np
         import torch
         from PIL import Image
@@ -41,7 +41,7 @@ class Crops:
         try:
             with Image.open(self.files[index]) as file:
                 image = file.convert("RGB")
-        except OSError:  # a damaged file: use the next one
+        except OSError:  # the file is damaged: use the next one
             return self.crop((index + 1) % len(self.files))
         image = image.crop(random_crop(*image.size))
         image = image.resize((self.side, self.side), Image.Resampling.BILINEAR)
@@ -51,7 +51,7 @@ class Crops:
 
 
 def random_crop(width: int, height: int) -> tuple[int, int, int, int]:
-    """Returns torchvision's RandomResizedCrop window: left, top, right, bottom."""
+    """Returns a random window (left, top, right, bottom), as drawn by torchvision's RandomResizedCrop."""
     for _ in range(10):
         area = width * height * random.uniform(0.08, 1.0)
         ratio = math.exp(random.uniform(math.log(3 / 4), math.log(4 / 3)))
@@ -66,7 +66,7 @@ def random_crop(width: int, height: int) -> tuple[int, int, int, int]:
 def compare(
     pack: str, files: Sequence[str], show: Show, seconds: float = 2.5, rounds: int = 3
 ) -> Rates:
-    """Returns images per second on one core and on all cores, as medians of interleaved rounds."""
+    """Returns images per second on one core and on all cores: medians over rounds in which loaders alternate."""
     cpus = sorted(os.sched_getaffinity(0))
     contestants: dict[str, Callable[[int, float], float]] = {OURS: lambda n, s: _ours(pack, n, s)}
     if files and _has_pillow_and_torch():
@@ -107,7 +107,7 @@ def _dataloader(files: Sequence[str], workers: int, seconds: float) -> float:
 
 
 def _rate(batches: Iterable[Any], seconds: float) -> float:
-    """Returns images per second from the second batch on, over `seconds` and at least two batches."""
+    """Returns images per second, measured for `seconds` and at least two batches. The first batch does not count."""
     images, begin = 0, 0.0
     for number, batch in enumerate(batches):
         now = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Trains a small network from a pack for some seconds, to show that it learns."""
+"""Trains a small network on a pack for some seconds, to show that it learns."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from tundish import transforms as T
 
 SIDE, BATCH, STEPS = 64, 64, 120
 MOST_SECONDS = 60  # time limit for slow machines
-HOLD_OUT = 5  # every fifth sample is held out for the test
+HOLD_OUT = 5  # every fifth sample is held out for testing
 
 
 @dataclass(frozen=True)
 class Training:
-    losses: list[float]  # of every step
-    accuracy: float  # on unseen samples
+    losses: list[float]  # loss of every step
+    accuracy: float  # accuracy on the held-out samples
     chance: float
     classes: int
     held_out: int
     seconds: float
-    waited: float  # seconds in which the network waited for data
+    waited: float  # seconds that the network waited for data
     device: str
 
 
 def why_not(count: int, classes: int) -> str:
-    """Returns why such a dataset cannot be learned, or an empty string."""
+    """Returns why a network cannot learn from such a dataset, or an empty string."""
     if classes < 2:
         return "the images do not have several classes"
     if count < max(20 * classes, 2 * BATCH):
@@ -48,7 +48,10 @@ def network(classes: int) -> Any:
 
 
 def train(pack: str, steps: int = STEPS) -> Training:
-    """Trains the network. The same pack and steps give the same batches and, on one machine, the same result."""
+    """Trains the network.
+
+    The batches depend only on the pack and the number of steps. On the same machine, so does the result.
+    """
     import torch
     from torch.nn.functional import cross_entropy
 
@@ -95,7 +98,7 @@ def train(pack: str, steps: int = STEPS) -> Training:
 
 
 def _test(pack: str, model: Any, device: Any) -> tuple[int, int]:
-    """Returns the numbers of correct predictions and of samples, on the held-out samples."""
+    """Returns the number of correct predictions on the held-out samples, and the number of these samples."""
     import torch
 
     transforms = [T.Resize(SIDE * 9 // 8), T.CenterCrop(SIDE), T.Normalize()]

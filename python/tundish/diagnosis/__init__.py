@@ -1,4 +1,4 @@
-"""Results of `tundish.doctor`, `tundish.check` and `tundish.layers`, and a Lightning callback.
+"""Result classes of `tundish.doctor`, `tundish.check` and `tundish.layers`, and a Lightning callback.
 
     from tundish.diagnosis import DoctorCallback
 
@@ -7,17 +7,17 @@
     print(callback.verdict.cause)
 
 DoctorCallback    `tundish.doctor` as a Lightning callback (docs/doctor.md)
-Verdict           what bounds the step: `verdict` of `tundish.doctor` and of the callback
+Verdict           the doctor's result: what limits the speed of a training step (docs/doctor.md)
 Layers            the table returned by `tundish.layers` (docs/doctor.md)
-CheckReport       findings of `tundish.check`, and the files that it could not check (docs/check.md)
-Finding           one line reported by `tundish.check` (docs/check.md)
+CheckReport       the findings of `tundish.check`, and the files it could not check (docs/check.md)
+Finding           one problem found by `tundish.check` (docs/check.md)
 """
 
 from typing import TYPE_CHECKING
 
 from .._lazy import lazy_names
 
-if TYPE_CHECKING:  # "as": type checkers take these names as public
+if TYPE_CHECKING:  # "X as X": tells type checkers that the name is public
     from .lightning_callback import DoctorCallback as DoctorCallback
     from .lint.finding import CheckReport as CheckReport
     from .lint.finding import Finding as Finding

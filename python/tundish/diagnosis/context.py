@@ -1,4 +1,4 @@
-"""`with tundish.doctor() as doctor:` around a training loop, also in notebooks."""
+"""`with tundish.doctor() as doctor:` for a training loop in a script or a notebook."""
 
 from __future__ import annotations
 
@@ -18,26 +18,27 @@ from .verdict.verdict import Verdict, judge
 _active = threading.Lock()
 
 
-class doctor:  # lower case like a verb, as tundish.check and tundish.tune
-    """Determines what bounds the step of the training loop inside the block.
+class doctor:  # lower case because it is used like a function, as tundish.check and tundish.tune are
+    """Context manager that finds out what slows down the training loop inside the `with` block.
 
         with tundish.doctor() as doctor:
             train(model, loader)
         print(doctor.verdict)
 
-    steps           number of steps to measure; 0: at least 20 steps and at least 4 seconds
-    cached_batches  feed cached batches for a few steps, which shows the step if loading were free.
-                    These steps train on the same batches again. With False, the figure is computed
-                    instead
+    steps           number of training steps to measure; 0: at least 20 steps and at least 4 seconds
+    cached_batches  also run a few steps on cached batches, to measure the step time without data
+                    loading. These steps train on the same batches again. If False, this time is
+                    computed instead
     layers          measure every layer of the model in a few more steps
-    timeline        file for a timeline of 5 steps, for ui.perfetto.dev: torch's profiler, the threads
-                    of every tundish.Loader, workers of torch's DataLoader (docs/doctor.md)
-    table           "simple" or "advanced": adds a table of the parts of a step, or also of functions,
-                    to the printed verdict
-    memory_lines    record which lines hold how much memory at the peak of a step
+    timeline        file for a timeline of 5 steps, to open in ui.perfetto.dev. Shows torch's profiler,
+                    the threads of every tundish.Loader and the workers of torch's DataLoader
+                    (docs/doctor.md)
+    table           table to add to the printed verdict: "simple" for the parts of a step, or
+                    "advanced" for Python functions as well
+    memory_lines    record how much memory each line of code holds at the peak of a step
 
-    The loop is found by its calls of torch optimizers. It must run in this process; other processes
-    are not watched.
+    The doctor recognizes a training step by calls of torch optimizers. The loop must run in this
+    process; other processes are not watched.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class doctor:  # lower case like a verb, as tundish.check and tundish.tune
 
     @property
     def is_done(self) -> bool:
-        """Whether everything is measured. The loop then continues unwatched."""
+        """Whether all measurements are done. After that, the loop runs without being watched."""
         return self._session is not None and self._session.watch.phase == "done"
 
     def __enter__(self) -> doctor:

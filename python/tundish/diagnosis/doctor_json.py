@@ -1,15 +1,15 @@
-"""Types of the doctor's JSON. docs/doctor-json.md explains every key."""
+"""Types of the JSON that `tundish doctor` writes. docs/doctor-json.md explains every key."""
 
 from __future__ import annotations
 
 from typing import Any, TypedDict
 
-# Lines of code around a finding: [number, text] each.
+# Lines of code around a finding, each as [number, text].
 Code = list[list[Any]]
 
 
 class FindingJson(TypedDict):
-    """A finding of a check. `file` is "" if no single line is meant."""
+    """A finding of a check. `file` is "" if the finding does not concern a single line."""
 
     file: str
     line: int
@@ -22,7 +22,7 @@ class FindingJson(TypedDict):
 
 
 class AppliedJson(TypedDict):
-    """The change of --apply."""
+    """The change that --apply tried."""
 
     number: int | None
     apply: str
@@ -95,13 +95,13 @@ class LayersJson(TypedDict):
 
 
 class LayersReportJson(LayersJson):
-    """The file of `tundish.layers`."""
+    """The JSON file that `tundish.layers` saves."""
 
     findings: list[FindingJson]
 
 
 class PartJson(TypedDict):
-    """A row of the simple table."""
+    """A row of the table that --table simple shows."""
 
     part: str
     count: int
@@ -123,7 +123,7 @@ class FunctionJson(TypedDict):
 
 
 class FunctionsJson(TypedDict):
-    """The advanced table."""
+    """The table that --table advanced adds."""
 
     steps: int
     rows: list[FunctionJson]
@@ -278,7 +278,7 @@ class EnvironmentJson(TypedDict):
 
 
 class OriginJson(TypedDict, total=False):
-    """What the verb adds to the verdict: the command, and the machine it ran on."""
+    """Values that the command line adds to the verdict: the command, and the machine that it ran on."""
 
     processes: int
     exit: int
@@ -289,7 +289,7 @@ class OriginJson(TypedDict, total=False):
 
 
 class ReportJson(OriginJson):
-    """The whole object."""
+    """The whole JSON report."""
 
     version: int
     sentence: str

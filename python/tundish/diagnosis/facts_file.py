@@ -1,4 +1,4 @@
-"""Reads the files of a process: its facts, and its part of a timeline.
+"""Reads the files that a watched process wrote: its facts, and its part of a timeline.
 
 Checks the version, and the type and size of every field.
 """
@@ -17,14 +17,14 @@ from .probe.facts import VERSION, Facts
 from .probe.profiles import timeline_part
 from .probe.profiles.timeline_part import TimelinePart
 
-MOST_BYTES = 256 << 20  # of a file
-MOST_ITEMS = 1_000_000  # of a list or a dict
-MOST_CHARACTERS = 1 << 20  # of a text
+MOST_BYTES = 256 << 20  # largest file
+MOST_ITEMS = 1_000_000  # most items of a list or a dict
+MOST_CHARACTERS = 1 << 20  # longest string
 _LARGEST = 1 << 63
 
 
 class FactsError(ValueError):
-    """A facts file that cannot be read. The text names the file and the field."""
+    """Raised for an invalid facts file. The message names the file and the field."""
 
 
 def read_facts(path: str) -> Facts:
@@ -33,14 +33,14 @@ def read_facts(path: str) -> Facts:
 
 
 def parse_facts(values: object, path: str) -> Facts:
-    """Returns the facts in JSON values. `path`: the file, for errors. Raises FactsError."""
+    """Converts parsed JSON to Facts. `path` names the file in error messages. Raises FactsError."""
     facts = _parse_file(Facts, VERSION, values, path)
     assert isinstance(facts, Facts)
     return facts
 
 
 def read_timeline_part(path: str) -> TimelinePart:
-    """Reads the part of a timeline that a process wrote. Raises FactsError or OSError."""
+    """Reads one process's part of a timeline. Raises FactsError or OSError."""
     part = _parse_file(TimelinePart, timeline_part.VERSION, _read_json(path), path)
     assert isinstance(part, TimelinePart)
     if len(part.clocks) != 2:
@@ -76,12 +76,12 @@ class _FieldError(ValueError):
 
 @functools.lru_cache(None)
 def _types(kind: type) -> dict[str, Any]:
-    """Returns the types of the fields of a dataclass."""
+    """Returns the field types of a dataclass."""
     return get_type_hints(kind)
 
 
 def _parse(kind: Any, value: Any, field: str) -> Any:
-    """Returns `value` as an object of type `kind`, which a dataclass declares for `field`."""
+    """Converts `value` to the type `kind` that a dataclass declares for `field`."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):  # X | None
         if value is None and NoneType in inner:

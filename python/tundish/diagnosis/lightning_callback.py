@@ -1,4 +1,4 @@
-"""The doctor as a Lightning callback: `Trainer(callbacks=[DoctorCallback()])`."""
+"""`tundish.doctor` as a Lightning callback: `Trainer(callbacks=[DoctorCallback()])`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from .verdict.verdict import Verdict
 
 
 class DoctorCallback(callback_base()):  # type: ignore[misc]
-    """Lightning callback that watches `fit()` and prints the verdict to stderr at the end.
+    """Lightning callback that finds out what slows down the training, and prints it after `fit()`.
 
         Trainer(callbacks=[DoctorCallback()]).fit(model)
 
-    stop   end the training when everything is measured; otherwise it continues unwatched
-    quiet  print nothing
+    The verdict is printed to stderr.
 
-    The other arguments are those of `tundish.doctor`.
+    stop   end the training once everything is measured; if False, the training continues normally
+    quiet  do not print the verdict
+
+    All other arguments have the same meaning as in `tundish.doctor`.
     """
 
     def __init__(

@@ -27,9 +27,9 @@ Loss = Callable[[Any], Any]
 
 @dataclass(repr=False)
 class Layers:
-    """Result of `tundish.layers`. `print(layers)` shows the table and the findings.
+    """The result of `tundish.layers`; `print(layers)` shows a table of all layers, and the findings.
 
-    `rows` are dicts, slowest first, as in the doctor's JSON.
+    `rows` contains one dict per layer, slowest first, with the keys of the doctor's JSON.
     """
 
     values: LayersJson
@@ -72,18 +72,19 @@ class Layers:
 def layers(
     model: torch.nn.Module, batch: Any, *, loss_fn: Loss | None = None, steps: int = 5
 ) -> Layers:
-    """Measures forward and backward of every layer and compares them with this machine's roof.
+    """Measures the forward and backward time of every layer, and how close it is to the machine's limit.
 
         print(tundish.layers(model, images))
 
-    model    measured on its current device and in its current mode. Gradients, buffers and random
-             states are restored
-    batch    a tensor, a tuple or list of arguments, or a dict of named arguments
-    loss_fn  function of the model's output alone; by default the sum of its floating-point tensors
-    steps    number of timed steps, after one for warm-up and one that counts operations
+    The limit of a layer is the shortest time that this machine could need for its FLOPs and bytes.
 
-    An enclosing autocast applies: with torch.autocast("cuda", torch.bfloat16):
-    tundish.layers(model, images).
+    model    the model, measured on its current device and in its current mode. Gradients, buffers and
+             random states are restored
+    batch    a tensor, a tuple or list of positional arguments, or a dict of keyword arguments
+    loss_fn  function of the model's output; default: the sum of all floating-point output tensors
+    steps    number of timed steps, after one warm-up step and one step that counts operations
+
+    To measure under autocast, call it inside `with torch.autocast("cuda", torch.bfloat16):`.
     """
     if not isinstance(model, torch.nn.Module):
         raise ArgumentError(f"layers() needs a torch.nn.Module, not {type(model).__name__}")
@@ -91,7 +92,7 @@ def layers(
         raise ArgumentError(f"steps={steps}: at least one step is needed")
 
     def step() -> None:
-        torch.clear_autocast_cache()  # as in a loop that enters autocast in every step
+        torch.clear_autocast_cache()  # a training loop also enters autocast again in every step
         _scalar((loss_fn or _sum)(_call(model, batch))).backward()
         for parameter in model.parameters():
             parameter.grad = None

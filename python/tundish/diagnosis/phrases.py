@@ -8,12 +8,12 @@ from .doctor_json import AppliedJson
 
 
 def count_text(count: int, noun: str, ending: str = "s") -> str:
-    """Returns a count and its noun: 1 step, 2 steps, 3 worker processes."""
+    """Returns a count with its noun, such as "1 step", "2 steps" or "3 worker processes"."""
     return f"{count} {noun}{'' if count == 1 else ending}"
 
 
 def shown_path(file: str) -> str:
-    """Returns a path relative to the current folder if the file is below it. The folder may be gone."""
+    """Returns a path relative to the current folder if the file is inside. The folder may be deleted."""
     try:
         return file.removeprefix(os.getcwd() + os.sep)
     except OSError:
@@ -21,7 +21,7 @@ def shown_path(file: str) -> str:
 
 
 def real_path(file: str) -> str:
-    """Returns the path without links, or unchanged if it is relative to a folder that was removed."""
+    """Resolves symbolic links in a path. Returns the path unchanged if the current folder is deleted."""
     try:
         return os.path.realpath(file)
     except OSError:
@@ -29,5 +29,5 @@ def real_path(file: str) -> str:
 
 
 def applied_name(applied: AppliedJson) -> str:
-    """Returns the name of the change in the text: its number, or its value if it is not listed."""
+    """Returns how the report names the change: by its number, or by its value if it is not listed."""
     return str(applied["number"] or applied["apply"])

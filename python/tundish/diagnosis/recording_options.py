@@ -12,7 +12,7 @@ TABLES = ("simple", "advanced")
 
 
 def check_recordings(timeline: str, table: str, option: str = "--{} ") -> None:
-    """Raises ArgumentError for invalid values. `option`: how the caller spells an argument."""
+    """Raises ArgumentError for invalid values. `option` is the format of option names in messages."""
     if timeline and not timeline.endswith((".json", ".json.gz")):
         name = option.format("timeline")
         raise ArgumentError(
@@ -23,7 +23,7 @@ def check_recordings(timeline: str, table: str, option: str = "--{} ") -> None:
 
 
 def recorded_phases(*, timeline: Any, table: str, memory: bool) -> list[str]:
-    """Returns the phases of the watch that these options need."""
+    """Returns the names of the recording phases that these options turn on."""
     asked = {"timeline": timeline, "functions": table == "advanced", "memory": memory}
     return [name for name, wanted in asked.items() if wanted]
 

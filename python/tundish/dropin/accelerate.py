@@ -1,4 +1,4 @@
-"""`tundish.accelerate`: examines a DataLoader, chooses what makes its batches, and reports."""
+"""`tundish.accelerate`: examines a DataLoader and returns a faster replacement with a report."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .samplers import Epochs, epochs_of, shares_random_numbers
 from .torch_loader import TorchLoader
 from .translate import described, is_fixed, translate
 
-# Arguments of tundish.Loader that change how batches are made, but not their contents.
+# Arguments of tundish.Loader that change how batches are produced, but not their contents.
 OPTIONS = (
     *("threads", "prefetch", "memory", "cache", "memory_format", "on_error", "max_bad"),
     *("hang_warning", "decode", "resident", "trace", "cache_dir", "cache_dir_limit"),
@@ -57,28 +57,28 @@ def accelerate(
     seed: int | None = None,
     **options: Any,
 ) -> Any:
-    """Returns a replacement for a torch DataLoader that is faster where possible.
+    """Replaces a torch DataLoader with a loader that is faster where possible.
 
         loader = tundish.accelerate(DataLoader(ImageFolder("photos", transform), 256, shuffle=True, num_workers=8))
         print(loader.report)
 
-    The engine reads, decodes and augments datasets and transforms of torchvision, timm and Hugging Face.
-    Everything else keeps its code and torch's worker processes. `loader.report` shows the reasons.
+    Tundish's C++ engine reads, decodes and augments datasets and transforms of torchvision, timm and Hugging
+    Face. Everything else keeps its code and torch's worker processes; `loader.report` explains why.
 
-    dataloader     a torch.utils.data.DataLoader; stays usable. Or an accelerated one: its DataLoader is
-                   accelerated again if it has changed
-    device         "cuda" copies batches to that GPU ahead of the loop
-    pack           None reads the files. "train.tnd" names a pack of the files: used if it exists and holds
-                   these files, otherwise made in the background and used from the next epoch on. "auto"
-                   does the same with the name FOLDER.auto.tnd
-    prove_batches  number of batches to compare with torch's code first; torch's code stays if they differ
-    order_from     "tundish" draws random orders with the engine, resumable anywhere; "sampler" always uses
-                   the indices of the sampler
-    seed           seed of orders and augmentations; None takes the next number of the DataLoader's
-                   generator or of torch's, or the seed of a DistributedSampler
+    dataloader     a torch.utils.data.DataLoader, which stays usable. An accelerated loader is returned
+                   unchanged, or accelerated again if its DataLoader has changed
+    device         "cuda" copies batches to that GPU before the loop requests them
+    pack           None reads the files. "train.tnd" is the path of a pack. It is used if it exists and holds
+                   these files; otherwise it is written in the background and used from the next epoch on.
+                   "auto" uses the path FOLDER.auto.tnd
+    prove_batches  number of batches to compare with torch's code first; if they differ, torch's code is kept
+    order_from     "tundish" draws random orders with the engine, and a run can resume anywhere; "sampler"
+                   always uses the indices of the sampler
+    seed           seed of orders and augmentations. None uses the seed of a DistributedSampler, or the next
+                   number of the DataLoader's generator or torch's default generator
     options        arguments of tundish.Loader: threads, prefetch, memory, cache, memory_format, on_error,
-                   max_bad, hang_warning, decode, resident, trace, cache_dir, cache_dir_limit. Defaults as
-                   in torch: memory_format="contiguous", on_error="fail". No effect if torch's code stays
+                   max_bad, hang_warning, decode, resident, trace, cache_dir, cache_dir_limit. The defaults are
+                   torch's: memory_format="contiguous", on_error="fail". Unused if torch's code is kept
     """
     from torch.utils.data import DataLoader
 
@@ -133,7 +133,7 @@ def _loader(dataloader: Any, request: AccelerateRequest, arguments: dict[str, An
         return _native(dataloader, request, arguments)
     except NotTranslated as kept:
         reasons = list(kept.reasons)
-    # Not inside `except`: otherwise an error of the dataset would be chained to this reason.
+    # Not inside `except`: otherwise an error from the dataset would be chained to this reason.
     return _kept(dataloader, reasons, request, arguments)
 
 
@@ -147,7 +147,7 @@ def _kept(
 
 
 def _native(dataloader: Any, request: AccelerateRequest, arguments: dict[str, Any]) -> NativeLoader:
-    """Returns a loader whose batches the engine makes. Raises NotTranslated if it cannot."""
+    """Returns a loader whose batches the engine makes. Raises NotTranslated if the engine cannot make them."""
     check_arguments(dataloader)
     known = _known(dataloader.dataset)
     transforms = translate(known.transforms)
@@ -193,7 +193,7 @@ def _native(dataloader: Any, request: AccelerateRequest, arguments: dict[str, An
         kind = ListedLoader if epochs.listed else OrderedLoader
         return kind(dataloader, spec, source, packed, report, arguments, pack, seed)
     except (Error, ValueError) as error:
-        is_sample = isinstance(error, SampleError)  # torch may read what the engine does not
+        is_sample = isinstance(error, SampleError)  # torch may read a sample that the engine cannot
         if not is_sample and _is_of_options(arguments, known, epochs, options):
             raise
         reason = Reason(f"the engine refuses: {error}", "follow the message")
@@ -213,7 +213,7 @@ def _known(dataset: Any) -> KnownDataset:
 def _is_of_options(
     arguments: Any, known: KnownDataset, epochs: Epochs, options: dict[str, Any]
 ) -> bool:
-    """Returns whether the options passed to accelerate() caused the error."""
+    """Returns whether the options given to accelerate() caused the error."""
     given = [name for name in OPTIONS if name in arguments]
     if not given:
         return False
@@ -234,7 +234,7 @@ def _pins(dataloader: Any, device: Any) -> bool:
 def _pack_of(
     known: KnownDataset, pack: Any, report: AccelerateReport, prove: Callable[[Source], None]
 ) -> tuple[PackBeside | None, Source | None]:
-    """Returns a pack that is not ready yet, or the source of a ready pack, but never both."""
+    """Returns a pack that is not ready yet, or the source of a pack that is ready, but never both."""
     if pack is None:
         return None, None
     part = known.parts[0]

@@ -1,4 +1,4 @@
-"""The report of accelerate(): what was done with a DataLoader."""
+"""The report of accelerate(): what it did with a DataLoader."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ log = logging.getLogger("tundish")
 
 @dataclass
 class AccelerateReport:
-    """A report to print: `print(loader.report)`. Notes are added while the loader runs."""
+    """A report for users: `print(loader.report)`. Notes are added while the loader runs."""
 
     native: bool  # True if the engine makes the batches; False if torch does
-    workers: str = ""  # worker processes of a dataset that keeps its code
+    workers: str = ""  # description of torch's worker processes, if torch makes the batches
     translated: list[str] = field(default_factory=list)
     differs: list[str] = field(default_factory=list)  # intended differences from torch
     notes: list[str] = field(default_factory=list)
@@ -38,7 +38,7 @@ class AccelerateReport:
         return "\n".join(lines)
 
     def log_report(self) -> None:
-        """Logs the report, as a warning if nothing was gained."""
+        """Logs the report, as a warning if torch still makes the batches."""
         log.log(logging.INFO if self.native else logging.WARNING, "%s", self)
 
     def add_note(self, text: str) -> None:

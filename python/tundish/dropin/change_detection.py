@@ -1,4 +1,4 @@
-"""Detects a dataset or sampler that changed after accelerate() examined it. The engine would miss the change."""
+"""Detects changes to a dataset or sampler after accelerate() examined it. The engine would miss such changes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .loader_arguments import check_arguments
 from .reasons import NotTranslated
 from .translate import translate
 
-# Attributes of a sampler besides its settings.
+# Attributes of a sampler that may change during training.
 _NOT_COMPARED = ("generator", "epoch")
 _OBJECTS = ("data_source", "dataset", "sampler")
 
 
 class Snapshot:
-    """A snapshot of everything that batches depend on, compared by value."""
+    """A snapshot of everything that the batches depend on, compared by value."""
 
     def __init__(self, dataloader: Any, known: KnownDataset, listed: bool) -> None:
         self._dataloader, self._known, self._listed = dataloader, known, listed
@@ -33,7 +33,7 @@ class Snapshot:
         except NotTranslated as kept:
             raise _changed(f"the DataLoader ({kept.reasons[0].what})") from None
         except (AttributeError, TypeError, ValueError) as error:
-            self._compare(now)  # names an object that was replaced by something unknown
+            self._compare(now)  # if an object was replaced, this error names it
             raise _changed(f"the dataset ({error})") from error
         self._compare(now)
         if len(now) != len(self._facts):
@@ -54,7 +54,7 @@ class Snapshot:
         add_facts(out, self._dataloader.dataset)
         batches = self._dataloader.batch_sampler
         _add_settings(out, batches, "batch_sampler")
-        if not self._listed:  # otherwise the sampler is read again
+        if not self._listed:  # a listed sampler is read again in every epoch
             _add_settings(out, batches.sampler, "sampler")
 
 

@@ -1,8 +1,8 @@
-"""Copies batches of torch's DataLoader to a GPU ahead of the loop.
+"""Copies batches of torch's DataLoader to a GPU ahead of the training loop.
 
-One thread takes batches, page-locks pageable tensors and enqueues the copies on a separate stream. The
-loop's stream waits for the copies by an event; the host does not wait. All memory comes from torch, so that
-torch's allocators know which streams still use it.
+A thread takes batches, page-locks pageable tensors and enqueues the copies on a separate CUDA stream. An event
+makes the loop's stream wait for the copies; the host does not wait. All memory comes from torch, so that torch's
+allocators know which streams still use it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any
 
 from .forked_workers import freeze_garbage_in_children
 
-_AHEAD = 2  # batches on the device besides the loop's
+_AHEAD = 2  # number of batches on the device besides the loop's batch
 _ENDED = "close() or a newer iteration over this loader has ended this iteration"
 _SLICE_S = 0.1  # how long a thread waits before it checks whether to end
 
 
 def change_tensors(batch: Any, change: Callable[[Any], Any]) -> Any:
-    """Applies `change` to every tensor, and every object with .to(), in a batch of default_collate."""
+    """Applies `change` to every tensor, and to every object with a method `to`, in a collated batch."""
     if hasattr(batch, "to") and callable(batch.to):
         return change(batch)
     if isinstance(batch, Mapping):
@@ -37,22 +37,22 @@ def change_tensors(batch: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _same_kind(batch: Any, items: Any) -> Any:
-    """Returns the items in a container of the batch's class, or in a dict or list if they do not fit in."""
+    """Returns the items in a container of the batch's class, or in a plain container if that fails."""
     if type(batch) in (dict, list, tuple):
         return type(batch)(items)
     try:
         if isinstance(batch, tuple):
             return type(batch)(items)
-        made: Any = copy.copy(batch)  # keeps attributes, such as the factory of a defaultdict
+        made: Any = copy.copy(batch)  # keeps attributes, such as default_factory of a defaultdict
         for key, item in items.items() if isinstance(items, dict) else enumerate(items):
             made[key] = item
         return made
-    except Exception:  # such as a mapping that cannot be changed, as in torch's own pin_memory
+    except Exception:  # such as an immutable mapping; torch's own pin_memory does the same
         return tuple(items) if isinstance(batch, tuple) else items
 
 
 class GpuCopier:
-    """Copies batches to a GPU. Any thread may call send(); the loop's thread calls receive()."""
+    """Copies batches to a GPU. Any thread may call send(); only the loop's thread calls receive()."""
 
     def __init__(self, device: Any) -> None:
         import torch
@@ -74,7 +74,7 @@ class GpuCopier:
         import torch
 
         if not isinstance(tensor, torch.Tensor):
-            return tensor  # the loop moves containers of tensors, on its own stream
+            return tensor  # receive() moves objects other than tensors, on the loop's stream
         if tensor.device.type == "cpu" and not tensor.is_pinned():
             tensor = tensor.pin_memory()
         return tensor.to(self._device, non_blocking=True)
@@ -96,7 +96,7 @@ class GpuCopier:
 
 
 class SynchronousCopies:
-    """Copies each batch when the loop requests it, without a thread."""
+    """Copies each batch when the loop requests it, in the loop's thread."""
 
     ending = None  # no thread to end
 
@@ -108,9 +108,9 @@ class SynchronousCopies:
 
 
 class PrefetchedCopies:
-    """Copies batches in a thread, a few ahead, in order.
+    """Copies batches in a thread, in order, a few batches ahead of the loop.
 
-    The thread ends with the epoch, with an error, or when this object is collected.
+    The thread stops at the end of the epoch, after an error, or when this object is garbage-collected.
     """
 
     def __init__(self, batches: Iterator[Any], copies: GpuCopier) -> None:
@@ -125,7 +125,7 @@ class PrefetchedCopies:
         )
         thread.start()
         weakref.finalize(self, stop.set)
-        # Waits until the thread has left torch's iterator. Does not refer to this object, which may be gone.
+        # Waits until the thread no longer uses torch's iterator. May be called after this object is gone.
         self.ending: Callable[[], None] | None = partial(
             _end, stop, thread, weakref.ref(self._ready)
         )
@@ -143,13 +143,13 @@ class PrefetchedCopies:
         try:
             raise error
         finally:
-            del error  # breaks the cycle with this frame, which holds batches
+            del error  # breaks a reference cycle through this frame, which keeps batches alive
 
 
 def _end(stop: threading.Event, thread: threading.Thread, waiting: weakref.ref[Any]) -> None:
-    """Ends the thread. A loop that still requests batches gets an error.
+    """Stops the thread. A loop that still requests batches gets an error.
 
-    waiting  the queue, which holds batches: it must not outlive its iteration
+    waiting  weak reference to the queue, because its batches must not outlive their iteration
     """
     stop.set()
     thread.join()
@@ -171,7 +171,7 @@ def _send_all(
         item: tuple[Any, BaseException | None] = (None, None)
         try:
             item = (copies.send(next(batches)), None)
-        except BaseException as raised:  # also StopIteration: the loop receives it in order
+        except BaseException as raised:  # including StopIteration: the loop receives it in order
             error = raised
             item = (None, raised)
         while not stop.is_set():

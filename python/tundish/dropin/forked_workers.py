@@ -1,8 +1,8 @@
 """Protects worker processes that are forked while tensors are on a GPU.
 
-A forked process has a copy of every Python object, including its parent's garbage. If its garbage collector
-frees a tensor that another stream used, torch calls CUDA, which does not work in a forked process, and the
-worker dies. So every forked process keeps its parent's garbage until it exits.
+A forked process has a copy of every Python object, including its parent's uncollected garbage. If its garbage
+collector frees a tensor that was used on another CUDA stream, torch calls CUDA. CUDA does not work in a forked
+process, so the worker dies. Therefore every forked process keeps its parent's garbage until it exits.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _registered = False
 
 
 def freeze_garbage_in_children() -> None:
-    """Freezes the parent's garbage in processes forked from now on. Registers once per process."""
+    """Makes processes that are forked from now on keep their parent's garbage. Registers once per process."""
     global _registered
     if not _registered:
         _registered = True

@@ -6,10 +6,10 @@ from typing import Any
 
 
 def is_forwarded(loader: Any, name: str) -> bool:
-    """Returns whether setting this attribute is forwarded to torch's DataLoader.
+    """Returns whether an assignment to this attribute goes to torch's DataLoader.
 
-    Torch refuses some attributes, such as `batch_size`. Others, such as `collate_fn`, take effect in the
-    next epoch or make the next epoch raise an error.
+    torch refuses to set some attributes, such as `batch_size`. Other attributes, such as `collate_fn`, take effect in
+    the next epoch, or the next epoch raises an error.
     """
     dataloader = loader.__dict__.get("_dataloader")
     if dataloader is None or name.startswith("_") or hasattr(type(loader), name):

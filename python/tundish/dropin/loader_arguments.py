@@ -1,4 +1,4 @@
-"""Checks the arguments of a DataLoader for those that only Python can carry out."""
+"""Checks a DataLoader for arguments and overrides that only Python code can carry out."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _SEED = (
     "lightning_fabric.utilities.seed.pl_worker_init_function",
 )
 
-# What decides which batches a DataLoader gives.
+# Methods that decide which batches a DataLoader yields.
 _ITERATION = ("__iter__", "_get_iterator", "_index_sampler")
 
 
 def check_arguments(dataloader: Any) -> None:
-    """Raises NotTranslated for an argument that the engine cannot carry out.
+    """Raises NotTranslated for an argument that the engine does not support.
 
     Ignores arguments that only concern processes: num_workers, persistent_workers, prefetch_factor,
     multiprocessing_context, timeout, in_order.

@@ -1,7 +1,7 @@
 """Seeds of accelerated DataLoaders, taken from torch's random generators.
 
-A DataLoader of torch draws a seed whenever it is iterated. So two loaders, or a loader recreated in every epoch,
-have different orders and augmentations. The same holds here, with fewer numbers drawn.
+torch's DataLoader draws a seed whenever it is iterated. Therefore two loaders, or a loader that is recreated in every
+epoch, have different orders and augmentations. The same holds for accelerated loaders, which draw fewer numbers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import weakref
 from typing import Any
 
 _STEP = (
-    0x9E3779B97F4A7C15  # distance between the seeds of loaders made from one state of a generator
+    0x9E3779B97F4A7C15  # distance between the seeds of loaders made with the same generator state
 )
 
 _unused: weakref.WeakSet[LoaderSeed] = weakref.WeakSet()
@@ -19,7 +19,7 @@ _unused: weakref.WeakSet[LoaderSeed] = weakref.WeakSet()
 class LoaderSeed:
     """The seed of one loader: the next number of a generator, which use() draws.
 
-    Creating it draws nothing. Loaders that are all created before the first is iterated get different seeds.
+    The constructor draws nothing. Loaders that are created before any of them is iterated get different seeds.
 
     generator  a torch.Generator; None: torch's default generator
     """
@@ -33,9 +33,9 @@ class LoaderSeed:
         _unused.add(self)
 
     def use(self, draws: bool = True) -> None:
-        """Draws the number from the generator, the first time.
+        """Draws the number from the generator. Later calls have no effect.
 
-        draws  False if the number is drawn elsewhere, or was drawn by the run that is resumed
+        draws  False if other code draws the number, or if the resumed run has already drawn it
         """
         if self in _unused:
             _unused.discard(self)
@@ -46,7 +46,7 @@ class LoaderSeed:
 def seed_for(dataloader: Any, sampler: Any, listed: bool) -> LoaderSeed:
     """Returns the seed of a DataLoader, from the generator that torch would draw from.
 
-    listed  the sampler draws its own indices, so the seed is only for augmentations
+    listed  whether the sampler draws its own indices, so that the seed is only for augmentations
     """
     own = None if listed else getattr(sampler, "generator", None)
     return LoaderSeed(dataloader.generator if own is None else own)

@@ -1,4 +1,4 @@
-"""The replacement of a DataLoader whose batches the engine makes."""
+"""Replacements for a DataLoader whose batches the engine can make."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .samplers import Epochs, SamplerGenerator, draw_worker_seed, order_of
 
 
 def as_list(batch: Any) -> Any:
-    """Converts a batch to a list, as default_collate returns it."""
+    """Converts a batch to a list, because default_collate returns lists."""
     return list(batch) if isinstance(batch, tuple) else batch
 
 
 class AsDict:
-    """Converts batches to dicts, as default_collate does for samples that are dicts."""
+    """Converts batches to dicts, because default_collate returns dicts if samples are dicts."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
@@ -37,7 +37,7 @@ class AsDict:
 
 
 class LoaderSpec:
-    """Arguments to make loaders over the samples of a dataset."""
+    """Everything that is needed to create loaders over the samples of a dataset."""
 
     def __init__(self, known: KnownDataset, epochs: Epochs, options: dict[str, Any]) -> None:
         self.known, self.epochs, self._options = known, epochs, options
@@ -55,7 +55,7 @@ class LoaderSpec:
         return LoaderSpec(self.known, epochs, {**self._options, "seed": seed})
 
     def loader(self, source: Source, numbers: Any = None, **others: Any) -> Loader:
-        """Returns a loader over `numbers` in this order; by default over the samples of every epoch."""
+        """Returns a loader over `numbers` in this order, or by default over the samples of an epoch."""
         if numbers is None:
             order = self.epochs.order
             options = {**self._options, **self.epochs.options}
@@ -74,7 +74,7 @@ class LoaderSpec:
 
 
 class NativeLoader:
-    """Replaces a DataLoader. Has its attributes and the engine's: stats(), report."""
+    """Replaces a DataLoader. Has the DataLoader's attributes, plus stats(), report and others."""
 
     def __init__(
         self,
@@ -92,8 +92,8 @@ class NativeLoader:
         self._files = files
         self._source = packed or files  # the source in use
         self._arguments = arguments  # arguments of accelerate(), for pickling
-        self._pack = pack  # None, or a pack that is not ready yet
-        self._seed = seed  # None: not from a generator of torch
+        self._pack = pack  # a pack that is not ready yet, or None
+        self._seed = seed  # None: the seed does not come from a torch generator
         self._snapshot = Snapshot(dataloader, spec.known, spec.epochs.listed)
         self._seen_epoch = 0  # last epoch seen on the sampler
         self.report = report
@@ -125,7 +125,7 @@ class NativeLoader:
     _loader: Loader | None = None
 
     def stats(self, reset: bool = False) -> dict[str, float]:
-        """Returns statistics for a logger (docs/loader-performance.md). Sums start when the newest engine was made."""
+        """Returns statistics for a logger (docs/loader-performance.md). Sums start with the newest engine."""
         return {} if self._loader is None else self._loader.stats(reset)
 
     def bad_samples(self) -> list[dict[str, Any]]:
@@ -133,7 +133,7 @@ class NativeLoader:
         return [] if self._loader is None else self._loader.bad_samples()
 
     def close(self) -> None:
-        """Ends the threads. Tensors that you have received stay valid."""
+        """Stops the threads. Tensors that you have received stay valid."""
         if self._loader is not None:
             self._loader.close()
 
@@ -145,7 +145,7 @@ class NativeLoader:
 
     @property
     def dataloader(self) -> Any:
-        """The DataLoader of torch that this loader replaces."""
+        """torch's DataLoader, which this loader replaces."""
         return self._dataloader
 
     def has_changed(self) -> bool:
@@ -161,7 +161,7 @@ class NativeLoader:
             self._seed.use(draws)
 
     def _switch_to_pack(self) -> bool:
-        """Switches to a pack if it has become ready. Returns whether it did."""
+        """Switches to the pack if it has become ready. Returns whether it switched."""
         source = None if self._pack is None else self._pack.poll()
         if source is None:
             return False
@@ -173,7 +173,7 @@ class NativeLoader:
 
 
 class ListedLoader(NativeLoader):
-    """Takes the indices of the user's sampler in every epoch. Makes a new engine for each epoch."""
+    """A loader that asks the user's sampler for indices in every epoch. Creates a new engine for each epoch."""
 
     _epoch = -1
     _has_iterator = False
@@ -181,7 +181,7 @@ class ListedLoader(NativeLoader):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._generator = SamplerGenerator(self._dataloader)
-        self._drawn_epoch = -1  # of the newest list
+        self._drawn_epoch = -1  # epoch of the newest list of indices
 
     def __iter__(self) -> Any:
         self._snapshot.check()
@@ -189,8 +189,8 @@ class ListedLoader(NativeLoader):
         self._end_last_iteration()
         self._epoch += 1
         makes_iterator = not self._has_iterator
-        self._has_iterator = self._dataloader.persistent_workers  # torch iterates with it again
-        self._use_seed(draws=False)  # the next line draws
+        self._has_iterator = self._dataloader.persistent_workers  # torch would reuse its iterator
+        self._use_seed(draws=False)  # the next line draws the number
         batches = self.draw(makes_iterator)
         follows = self._dataloader.num_workers == 0 and self.sampler_epoch() is not None
         return ListedIterator(self, batches) if follows else batches
@@ -200,13 +200,13 @@ class ListedLoader(NativeLoader):
         return epoch if isinstance(epoch, int) else None
 
     def draw(self, makes_iterator: bool) -> Any:
-        """Returns an iterator over the batches of the sampler's next indices."""
+        """Returns an iterator over batches of the indices that the sampler yields next."""
         epochs = self._spec.epochs
         if makes_iterator:
             draw_worker_seed(self._dataloader)
         numbers = self._generator.draw(self._spec.known, epochs.sampler)
         self.close()
-        self._loader = None  # its disk cache, if any, is complete for the next loader
+        self._loader = None  # its disk cache, if any, is written before the next loader opens it
         if len(numbers) < (epochs.batch_size if epochs.drop_last else 1):
             return iter(())
         self._loader = self._spec.loader(self._source, numbers)
@@ -218,7 +218,7 @@ class ListedLoader(NativeLoader):
         if self._loader is None:
             return
         epoch, position = self._loader._run.place
-        if epoch == self._drawn_epoch:  # otherwise the loop took all batches
+        if epoch == self._drawn_epoch:  # otherwise the loop has taken all batches
             self._generator.end_early(math.ceil(position / self._spec.epochs.batch_size))
 
     def set_epoch(self, epoch: int) -> None:
@@ -228,7 +228,10 @@ class ListedLoader(NativeLoader):
 
 
 class ListedIterator:
-    """Draws again if the sampler's epoch changes before the first batch, as torch without workers does."""
+    """Iterator that draws new indices if the sampler's epoch changes before the first batch.
+
+    torch does the same without workers.
+    """
 
     def __init__(self, loader: ListedLoader, batches: Any) -> None:
         self._loader, self._batches = loader, batches
@@ -252,9 +255,9 @@ def _set_epoch(sampler: Any, epoch: int) -> None:
 
 
 class OrderedLoader(NativeLoader):
-    """Computes every epoch from its number, so that it can be resumed anywhere."""
+    """A loader that computes each epoch from the epoch's number, so that a run can resume anywhere."""
 
-    _files_print: str | None = None  # the fingerprint of a loader that reads the files
+    _files_print: str | None = None  # fingerprint of a loader that reads the files
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -285,7 +288,7 @@ class OrderedLoader(NativeLoader):
         self._engine.set_epoch(epoch)
 
     def follow_sampler(self) -> None:
-        """Adopts the epoch of the sampler: some scripts call sampler.set_epoch(), even after iter()."""
+        """Adopts the epoch of the sampler, because some scripts call sampler.set_epoch(), even after iter()."""
         if self._sees_other_epoch():
             self._engine.set_epoch(self._seen_epoch)
 
@@ -307,9 +310,9 @@ class OrderedLoader(NativeLoader):
         return {**state, _FILES_FINGERPRINT: self._files_print}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Resumes at the saved position with the saved seed. Accepts states of the pack and of the files."""
-        self._use_seed(draws=False)  # the saved run drew the number
-        self._sees_other_epoch()  # an epoch that was set earlier does not move the state's place
+        """Resumes at the saved position with the saved seed, whether the saved run read the pack or the files."""
+        self._use_seed(draws=False)  # the saved run has drawn the number
+        self._sees_other_epoch()  # so that an epoch set earlier does not change the saved position
         seed = state.get("seed") if isinstance(state, dict) else None
         if self._arguments["seed"] is None and isinstance(seed, int) and seed != self._spec.seed:
             self._spec, self._files_print = self._spec.with_seed(seed), None
@@ -330,7 +333,7 @@ class OrderedLoader(NativeLoader):
 
 
 _FILES_FINGERPRINT = (
-    "fingerprint_of_files"  # in a state: another rank may read the files instead of the pack
+    "fingerprint_of_files"  # key in a state, because another rank may read files instead of packs
 )
 
 
@@ -342,7 +345,7 @@ def _state_of_files(state: Any) -> Any:
 
 
 class OrderedIterator:
-    """Checks the sampler's epoch before the first batch."""
+    """Iterator that adopts the sampler's epoch before the first batch."""
 
     def __init__(self, loader: OrderedLoader, batches: Any) -> None:
         self._loader, self._batches = loader, batches

@@ -1,4 +1,4 @@
-"""Compares batches of the engine with batches of torch's code."""
+"""Compares the engine's batches with batches made by torch's code."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .reasons import not_translated
 from .translate import is_fixed
 
 _ROUNDING = 1e-5  # for floats: torch divides by 255, the engine multiplies by 1 / 255
-_MOST_TRIED = 100  # samples, to find a good one
-_COMMON_FACTOR = 50  # 1 / std, up to which _ROUNDING is enough
-# Options of a loader for a comparison: on the CPU, without traces.
+_MOST_TRIED = 100  # maximum number of samples to try until a good one is found
+_COMMON_FACTOR = 50  # maximum 1 / std for which _ROUNDING is enough
+# Options of the loader for a comparison, which runs on the CPU and without traces.
 _HERE: dict[str, Any] = {"return_index": True, "device": None, "pin_memory": False, "trace": None}
 _HERE |= {"resident": False, "decode": "auto", "batch_transform": as_list}
 _HERE |= {"cache_dir": None, "cache_dir_limit": None}
@@ -30,7 +30,7 @@ _HERE |= {"cache_dir": None, "cache_dir_limit": None}
 
 @contextlib.contextmanager
 def untouched_random_numbers() -> Iterator[None]:
-    """Restores the random generators after the block."""
+    """Restores the random generators after the `with` block."""
     state = RandomState(gpus=False)
     try:
         yield
@@ -39,7 +39,7 @@ def untouched_random_numbers() -> Iterator[None]:
 
 
 def allowed_difference(transforms: list[Transform]) -> float | None:
-    """Returns the allowed difference of values, or None for random transforms."""
+    """Returns the allowed difference between values, or None if the transforms are random."""
     import PIL
 
     if not is_fixed(transforms):
@@ -48,22 +48,22 @@ def allowed_difference(transforms: list[Transform]) -> float | None:
     floats = bool({"ToDtype", "Normalize"} & set(by_name))
     rounding, level = (_ROUNDING, 1 / 255) if floats else (0.0, 1.0)
     normalizes: list[Any] = [one for one in transforms if type(one).__name__ == "Normalize"]
-    # Normalize multiplies a difference by 1 / std: by 255, if the values become levels again.
+    # Normalize multiplies a difference by 1 / std. That is 255 if it restores the range 0..255.
     factor: float = math.prod(1 / min(map(abs, transform.std)) for transform in normalizes)
     level *= factor
     rounding *= max(1.0, factor / _COMMON_FACTOR)
     newer = (
         int(PIL.__version__.split(".")[0]) >= 13
-    )  # newer Pillow resizes some images differently, by one level
+    )  # newer Pillow resizes some images differently: a pixel value may differ by 1
     return rounding + newer * level
 
 
 def check_first_sample(
     dataset: Any, spec: LoaderSpec, source: Source, allowed: float | None
 ) -> None:
-    """Compares the first sample: structure, shape, type, label and, with fixed transforms, pixels.
+    """Compares the first sample: structure, shape, type and label; and pixels, unless the transforms are random.
 
-    If bad samples are left out or replaced, compares the first good one.
+    If the loader skips or replaces bad samples, compares the first good sample.
     """
     numbers = spec.known.numbers[: 1 if spec.fails_on_error else _MOST_TRIED]
     single = {
@@ -89,7 +89,7 @@ def prove_batches(
     """Compares the first batches of the first epoch. Returns the result for the report."""
     known, epochs = spec.known, spec.epochs
     numbers = None
-    if epochs.listed:  # any samples will do; the sampler is not used before the epoch
+    if epochs.listed:  # compare any samples, because the sampler must not be used before the epoch
         numbers = known.numbers[: batches * epochs.batch_size]
     with spec.loader(source, numbers, **_HERE) as loader:
         count, values, largest = _compare_all(dataset, known, loader, allowed, batches)
@@ -107,9 +107,9 @@ def prove_batches(
 def _compare_all(
     dataset: Any, known: KnownDataset, loader: Loader, allowed: float | None, batches: int
 ) -> tuple[int, int, float]:
-    """Returns the number of samples and values and the largest difference.
+    """Returns the number of compared samples and values, and the largest difference.
 
-    Raises NotTranslated if a difference exceeds rounding.
+    Raises NotTranslated if a difference exceeds `allowed`.
     """
     import numpy as np
 

@@ -17,7 +17,7 @@ def notes_about_ranks(dataloader: Any) -> list[str]:
     if type(dataloader).__iter__ is not DataLoader.__iter__:
         return [
             _decided_by(dataloader, ranks)
-        ]  # such as the loader returned by Accelerate's prepare()
+        ]  # for example, the loader that Hugging Face Accelerate's prepare() returns
     if isinstance(dataloader.dataset, IterableDataset):
         return [_decided_by(dataloader.dataset, ranks)]
     batches = dataloader.batch_sampler

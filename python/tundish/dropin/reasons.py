@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Reason:
-    """A reason why the engine cannot be used."""
+    """A reason why the engine cannot make the batches."""
 
     what: str
-    instead: str  # advice, as a clause
-    where: str = ""  # "train.py:12", the user's code in question
+    instead: str  # advice as a clause, such as "leave it out"
+    where: str = ""  # the user's code in question, such as "train.py:12"
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
@@ -19,7 +19,7 @@ class Reason:
 
 
 class NotTranslated(Exception):
-    """The DataLoader cannot be translated and keeps torch's code."""
+    """Raised if a DataLoader cannot be translated, so that torch's code is kept."""
 
     def __init__(self, *reasons: Reason) -> None:
         super().__init__("; ".join(map(str, reasons)))

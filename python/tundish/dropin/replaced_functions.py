@@ -11,7 +11,7 @@ from .where_defined import where_defined
 
 
 def is_replaced(function: Any) -> bool:
-    """Returns whether a function of a library is a script's. Hooks of tundish only measure."""
+    """Returns whether a script replaced a library function. Wrappers by Tundish do not count; they only measure."""
     plain = getattr(function, "fget", function)
     return is_foreign(plain) and not is_own_hook(plain)
 
@@ -43,7 +43,7 @@ def _functions() -> list[tuple[type, tuple[str, ...]]]:
 
 
 def _collate_functions() -> dict[Any, Any]:
-    """Returns the functions that default_collate calls for images and labels."""
+    """Returns the functions that default_collate calls for images, labels and their containers."""
     import torch
     from torch.utils.data._utils.collate import default_collate_fn_map
 

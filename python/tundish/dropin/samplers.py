@@ -1,6 +1,6 @@
 """Translates torch's samplers to orders of the engine.
 
-For a sampler without an equivalent order, its own indices are drawn at the start of every epoch.
+If a sampler has no equivalent order, its own indices are drawn at the start of every epoch.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .reasons import not_translated
 from .replaced_functions import is_replaced
 from .where_defined import where_defined
 
-_ENDLESS = 16  # a sampler that yields this many times its length never ends
+_ENDLESS = 16  # a sampler that yields this many times its length counts as endless
 _DIFFERS = "the order of an epoch is drawn by the engine and differs from torch's for the same seed"
 
 Given = tuple[Any, int, bool]  # sampler, batch_size, drop_last
@@ -26,22 +26,22 @@ Given = tuple[Any, int, bool]  # sampler, batch_size, drop_last
 
 @dataclass(frozen=True)
 class Epochs:
-    """The samples of an epoch and their order."""
+    """The samples of an epoch, and their order."""
 
     sampler: Any
     batch_size: int
     drop_last: bool
-    about: str  # for the report
+    about: str  # description for the report
     order: Order | None = None
-    listed: bool = False  # True if the sampler's own indices are drawn in every epoch
+    listed: bool = False  # whether the sampler's own indices are drawn in every epoch
     options: dict[str, Any] = field(default_factory=dict)  # arguments of the Loader
     differs: str = ""
 
 
 def epochs_of(dataloader: Any, known: KnownDataset, own_order: bool) -> Epochs:
-    """Returns the epochs of a DataLoader.
+    """Returns which samples a DataLoader visits in an epoch, and in which order.
 
-    own_order  use the engine's order where it has an equivalent; otherwise the sampler's indices
+    own_order  use an equivalent order of the engine, if there is one; otherwise use the sampler's indices
     """
     from torch.utils.data import (
         BatchSampler,
@@ -94,7 +94,7 @@ def _order_of_all(known: KnownDataset) -> Order | None:
     return None if known.is_whole else order_of(known.numbers)
 
 
-# Each of these returns None if the engine has no equivalent order.
+# Each of the following functions returns None if the engine has no equivalent order.
 
 
 def _random_order(sampler: Any, given: Given, known: KnownDataset) -> Epochs | None:
@@ -106,7 +106,7 @@ def _random_order(sampler: Any, given: Given, known: KnownDataset) -> Epochs | N
         return Epochs(*given, "RandomSampler: draws with replacement", order, differs=_DIFFERS)
     chosen = _order_of_all(known)
     if draws > count:
-        return None  # torch concatenates several permutations
+        return None  # torch concatenates several permutations, which no order of the engine does
     about = "RandomSampler: every sample once, in a new order in every epoch"
     if draws < count:
         chosen = Repeated(1, of=chosen, draws=draws)
@@ -129,7 +129,7 @@ def _subset_order(sampler: Any, given: Given, known: KnownDataset) -> Epochs | N
     if indices.ndim != 1 or len(indices) == 0 or indices.dtype.kind not in "iu":
         return None
     if not fits(indices, len(known.numbers)):
-        return None  # an error of torch, once such an index is drawn
+        return None  # torch raises an error when it reaches such an index
     order = order_of(known.numbers[indices])
     about = "SubsetRandomSampler: its samples once, in a new order in every epoch"
     return Epochs(*given, about, order, options={"shuffle": True}, differs=_DIFFERS)
@@ -149,7 +149,7 @@ def _rank_order(sampler: Any, given: Given, known: KnownDataset) -> Epochs | Non
             return None
         order = order_of(known.numbers[indices])
         return Epochs(*given, f"{about}, the same samples and order", order)
-    # The engine cuts or fills global batches; torch first the samples of a rank, then its batches.
+    # The engine truncates or fills global batches. torch first truncates or fills the samples of a rank.
     if drop:
         fits = sampler.drop_last or count % (ranks * batch) == 0 or math.ceil(count / ranks) % batch
     else:
@@ -167,7 +167,7 @@ def _rank_order(sampler: Any, given: Given, known: KnownDataset) -> Epochs | Non
 
 
 def _expand_weights(weights: Any, draws: int, known: KnownDataset) -> Weighted:
-    """Returns weighted draws by part number. The weights of a repeated index add up."""
+    """Returns an order of weighted draws. If the dataset repeats a sample, the weights of its indices are added."""
     import numpy as np
 
     out = np.zeros(known.total)
@@ -184,14 +184,14 @@ def shares_random_numbers(dataloader: Any, sampler: Any) -> bool:
 
 
 def draw_worker_seed(dataloader: Any) -> None:
-    """Draws the seed of the worker processes, as a new iterator of torch does before it uses the sampler."""
+    """Draws the seed of the worker processes, as a new torch iterator does before it uses the sampler."""
     import torch
 
     torch.empty((), dtype=torch.int64).random_(generator=dataloader.generator)
 
 
 def draw_list(known: KnownDataset, sampler: Any) -> Any:
-    """Returns the samples of one epoch, by part number."""
+    """Returns the samples of one epoch, as positions in the concatenated parts."""
     most = _ENDLESS * (len(known.numbers) + len(sampler))
     indices = list(itertools.islice(sampler, most + 1))
     if len(indices) > most:
@@ -209,10 +209,10 @@ def _whole_numbers(indices: list[Any]) -> Any:
 
 
 class SamplerGenerator:
-    """The generator of a RandomSampler, where torch would have left it after a loop that ended early.
+    """Keeps the generator of a RandomSampler in the state that torch would leave it in.
 
-    draw_list() exhausts the sampler at the start of an epoch. torch takes batch by batch, so the sampler draws
-    fewer random numbers if the loop ends early, and the next epochs have another order.
+    draw_list() exhausts the sampler at the start of an epoch, but torch asks it batch by batch. If a loop ends early,
+    the sampler of torch has therefore drawn fewer random numbers, which changes the order of later epochs.
     """
 
     def __init__(self, dataloader: Any) -> None:
@@ -225,7 +225,7 @@ class SamplerGenerator:
         self._states: tuple[Any, Any] | None = None  # before and after the list was drawn
 
     def draw(self, known: KnownDataset, sampler: Any) -> Any:
-        """Returns draw_list(...)."""
+        """Returns draw_list(known, sampler), and remembers the states of the generator."""
         if self._generator is None:
             return draw_list(known, sampler)
         before = self._generator.get_state()
@@ -234,7 +234,7 @@ class SamplerGenerator:
         return numbers
 
     def end_early(self, batches: int) -> None:
-        """Sets the generator back to its state after so many batches, unless someone else has used it."""
+        """Sets the generator to its state after `batches` batches, unless other code has used it since."""
         import torch
 
         states, self._states = self._states, None

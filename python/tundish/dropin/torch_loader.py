@@ -1,4 +1,4 @@
-"""The replacement of a DataLoader whose dataset keeps its own code."""
+"""The replacement for a DataLoader whose batches torch keeps making."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .waits import Waits
 
 
 class TorchLoader:
-    """Iterates torch's DataLoader and forwards every other attribute to it.
+    """Iterates over torch's DataLoader and forwards all other attributes to it.
 
-    With `device`, batches are copied ahead of the loop. stats() reports how long the loop waited.
+    With `device`, batches are copied ahead of the training loop. stats() reports how long the loop waited.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class TorchLoader:
 
     def __iter__(self) -> TorchIterator:
         if self._dataloader.persistent_workers:
-            self._end_copies()  # torch reuses the iterator of an epoch that was left early
+            self._end_copies()  # torch reuses its iterator, even if the loop left the epoch early
         batches: Any = iter(self._dataloader)
         if self._copies is None:
             return TorchIterator(batches, self._dataloader, self._waits)
@@ -58,7 +58,7 @@ class TorchLoader:
             ending()
 
     def close(self) -> None:
-        """Ends the threads that copy batches to a GPU. A later iteration starts a new one."""
+        """Stops the threads that copy batches to a GPU. A later iteration starts a new thread."""
         for running in list(self._running):
             if running.ending is not None:
                 running.ending()
@@ -92,17 +92,17 @@ class TorchLoader:
         return f"tundish.accelerate({self._dataloader!r}): torch makes the batches"
 
 
-_TAKE_EVERY = 1000  # batches
+_TAKE_EVERY = 1000  # number of batches after which waiting times are added to the sums
 
 
 class TorchIterator:
-    """Measures how long the loop waits. A batch may take only 20 microseconds, so little may happen here."""
+    """Iterator that measures how long the loop waits. It must be fast: a batch may take only 20 microseconds."""
 
     __slots__ = ("__weakref__", "_loader", "_next", "_waited", "_waits")
 
     def __init__(self, batches: Any, loader: Any, waits: Waits) -> None:
         self._next, self._waits, self._waited = batches.__next__, waits, waits.new.append
-        self._loader = loader  # torch's, for the length
+        self._loader = loader  # torch's DataLoader, for the length
         waits.begin()
 
     def __iter__(self) -> TorchIterator:

@@ -1,4 +1,4 @@
-"""Translates the transforms of a dataset, or reports the line of user code that prevents it."""
+"""Translates the transforms of a dataset, or reports the user code that prevents the translation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FIXED |= {"ToDtype", "Normalize", "TrimBorder"}
 
 
 def translate(transforms: list[Any]) -> list[Transform]:
-    """Translates the transforms of concatenated datasets, which must be equal, to one list."""
+    """Translates the transforms of concatenated datasets to one list. All datasets must have equal transforms."""
     made = [_translate(transform) for transform in transforms]
     if any(other != made[0] for other in made):
         raise not_translated(
@@ -47,7 +47,7 @@ def _translate(transform: Any) -> list[Transform]:
 
 
 def is_fixed(transforms: list[Transform]) -> bool:
-    """Returns whether no transform is random, so that both backends must give the same pixels."""
+    """Returns whether no transform is random. In that case, the engine and torch must produce the same pixels."""
     return all(type(transform).__name__ in _FIXED for transform in transforms)
 
 
@@ -58,7 +58,7 @@ def _of_user(step: Any) -> Reason:
 
 
 def leaves(transform: Any) -> list[Any]:
-    """Returns the transforms without the lists that hold them. A user's own list class is one transform."""
+    """Returns a flat list of the transforms in nested lists. A list class of the user counts as one transform."""
     held = transform if isinstance(transform, list | tuple) else None
     if _package(transform) == "torch":  # Sequential, ModuleList
         held = list(transform)
@@ -70,7 +70,7 @@ def leaves(transform: Any) -> list[Any]:
 
 
 def _package(step: Any) -> str:
-    """Returns the library of a transform, or an empty string for user code or code that holds it."""
+    """Returns the library that a transform comes from, or an empty string for user code and Lambda."""
     module = type(step).__module__
     if type(step).__name__ == "Lambda":
         return ""

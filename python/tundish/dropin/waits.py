@@ -1,30 +1,30 @@
-"""Measures how long a loop waits for its batches."""
+"""Measures how long a training loop waits for its batches."""
 
 from __future__ import annotations
 
 from collections import deque
 from time import perf_counter
 
-_KEPT = 1000  # number of waits kept for quantiles
+_KEPT = 1000  # number of waiting times kept for quantiles
 
 
 class Waits:
-    """Statistics of waiting times. One thread adds values, any thread reads.
+    """Statistics of waiting times. One thread adds values, and any thread may read the statistics.
 
-    Each batch costs the loop one append: `new` is added to the sums only occasionally.
+    For each batch, the loop only appends to `new`. The values in `new` are added to the sums occasionally.
     """
 
     def __init__(self) -> None:
-        self.new: deque[float] = deque()  # seconds waited, not added to the sums yet
+        self.new: deque[float] = deque()  # waiting times in seconds, not added to the sums yet
         self._batches = 0
         self._wait_s = 0.0
         self._last: deque[float] = deque(maxlen=_KEPT)
         self._window: tuple[float, float] | None = (
-            None  # begin of the window, and the seconds waited before it
+            None  # start time of the window, and the seconds waited before it
         )
 
     def begin(self) -> None:
-        """Starts the window when a loop requests its first batch."""
+        """Starts the time window of the statistics, when a loop requests its first batch."""
         if self._window is None:
             self._window = (perf_counter(), 0.0)
 
@@ -32,7 +32,7 @@ class Waits:
         for _ in range(len(self.new)):
             try:
                 wait = self.new.popleft()
-            except IndexError:  # another thread takes values too
+            except IndexError:  # another thread has taken the values
                 return
             self._batches += 1
             self._wait_s += wait

@@ -1,4 +1,4 @@
-"""Finds the file and line of user code, for a report."""
+"""Finds the file and line of user code, for the report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _METHODS = ("__getitem__", "__call__", "forward", "__iter__", "__init__")
 
 
 def where_defined(value: Any) -> str:
-    """Returns "FILE:LINE" of a function or of an object's most informative method, or an empty string."""
+    """Returns "FILE:LINE" of a function, or of an object's most informative method, or an empty string."""
     while isinstance(value, functools.partial):
         value = value.func
     value = inspect.unwrap(getattr(value, "__func__", value)) if callable(value) else value
@@ -31,5 +31,5 @@ def _of_class(kind: type) -> str:
     except (
         OSError,
         TypeError,
-    ):  # classes written in C, or typed into a notebook or prompt that is gone
+    ):  # classes written in C, or typed into a notebook or prompt whose source is gone
         return ""

@@ -10,7 +10,7 @@ Core = tuple[int, ...]  # the CPUs (hardware threads) of one core
 
 
 def parse_cpu_list(text: str) -> list[int]:
-    """Parses the kernel's notation: "0-3,8" gives [0, 1, 2, 3, 8]. Raises ValueError."""
+    """Parses a CPU list in the kernel's notation: "0-3,8" becomes [0, 1, 2, 3, 8]. May raise ValueError."""
     cpus: set[int] = set()
     for part in filter(None, text.strip().split(",")):
         first, _, last = part.partition("-")
@@ -19,7 +19,7 @@ def parse_cpu_list(text: str) -> list[int]:
 
 
 def format_cpu_list(cpus: Collection[int]) -> str:
-    """Formats CPUs in the kernel's notation: [0, 1, 2, 3, 8] gives "0-3,8"."""
+    """Formats CPUs in the kernel's notation: [0, 1, 2, 3, 8] becomes "0-3,8"."""
     runs: list[list[int]] = []
     for cpu in sorted(cpus):
         if runs and runs[-1][1] == cpu - 1:
@@ -69,7 +69,7 @@ def share_cores(cores: Sequence[Core], local: Sequence[Collection[int] | None]) 
     free = list(cores)
     shares: list[list[Core]] = [[] for _ in local]
     least, one_more = divmod(len(cores), ranks)  # `one_more` ranks get an extra core
-    # Smallest sets first: a rank that may run anywhere must not take cores another rank needs.
+    # Smallest sets first, because a rank without preferred cores must not take cores near another rank's GPU.
     for group in sorted(set(near), key=lambda cpus: (len(cpus), sorted(cpus))):
         members = [rank for rank in range(ranks) if near[rank] == group]
         candidates = [core for core in free if group.issuperset(core)]
@@ -88,7 +88,7 @@ def share_cores(cores: Sequence[Core], local: Sequence[Collection[int] | None]) 
 
 
 def _even(counts: list[int], more: int) -> list[int]:
-    """Returns `counts` after adding `more` one at a time, each to the smallest count."""
+    """Returns `counts` after adding 1 to the smallest count, `more` times."""
     counts = list(counts)
     for _ in range(more):
         counts[counts.index(min(counts))] += 1

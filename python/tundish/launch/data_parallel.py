@@ -20,7 +20,7 @@ def replace_data_parallel(model: torch.nn.Module, **options: Any) -> torch.nn.Mo
     """Replaces nn.DataParallel so that the model trains with one process per GPU.
 
         model = tundish.replace_data_parallel(model)      # a DataParallel, or a model that contains some
-        optimizer = torch.optim.SGD(model.parameters())   # afterwards, as usual
+        optimizer = torch.optim.SGD(model.parameters())   # create the optimizer afterwards
 
     Under `tundish run` or torchrun, the function removes all DataParallel wrappers and joins the
     process group (NCCL with GPUs, Gloo without; an existing group is used). It moves the model to
@@ -32,8 +32,8 @@ def replace_data_parallel(model: torch.nn.Module, **options: Any) -> torch.nn.Mo
     `model.module` is the model itself, so code that uses `.module` keeps working.
 
     Checkpoints are interchangeable: keys with and without "module." are accepted. A warning
-    explains the main change once: DataParallel splits one batch over the GPUs, whereas every rank
-    here takes its own batch.
+    explains the main change once: DataParallel splits one batch over the GPUs, whereas here every
+    rank loads a batch of its own.
     """
     _check(model)
     plain, removed = _unwrap(model)
@@ -77,9 +77,9 @@ def _check(model: torch.nn.Module) -> None:
 
 
 def _unwrap(model: torch.nn.Module) -> tuple[torch.nn.Module, list[tuple[str, Any]]]:
-    """Returns the model without DataParallel, and a list of (path, wrapper) that were removed.
+    """Returns the model without DataParallel wrappers, and a list of (path, wrapper) of removed wrappers.
 
-    The path of the whole model is "". A module used in two places stays a single module.
+    The path of the whole model is "". A module that is used in two places stays a single module.
     """
     removed: list[tuple[str, Any]] = []
 
@@ -107,7 +107,10 @@ def _unwrap(model: torch.nn.Module) -> tuple[torch.nn.Module, list[tuple[str, An
 
 
 def _has_rank_variables() -> bool:
-    """Returns whether a launcher started this process. Rejects incomplete variables, which hang."""
+    """Returns whether a launcher started this process.
+
+    Raises an error for incomplete variables, with which the process group would hang.
+    """
     names = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
     given = [name for name in names if name in os.environ]
     if "RANK" not in given and "WORLD_SIZE" not in given:
@@ -150,7 +153,10 @@ def _single_process_model(plain: torch.nn.Module, places: list[str]) -> torch.nn
 
 
 def _with_module(plain: torch.nn.Module) -> torch.nn.Module:
-    """Adds `model.module`, as DataParallel has it. Registering it as a submodule would be a cycle."""
+    """Makes `model.module` refer to the model itself, for code that was written for DataParallel.
+
+    The attribute is not a registered submodule, which would form a cycle.
+    """
     if not hasattr(plain, "module"):
         object.__setattr__(plain, "module", plain)
     return plain
@@ -173,7 +179,7 @@ def _warn_about_batch_size(removed: list[tuple[str, Any]]) -> None:
 
 
 def _warn_about_wrappers(wrappers: list[Any]) -> None:
-    """Warns about code and hooks that the user added to a wrapper and that are now lost."""
+    """Warns that the code and the hooks that the user added to a wrapper were removed with it."""
     for wrapper in wrappers:
         if type(wrapper) is not torch.nn.DataParallel:
             _warn_once(f"removed {type(wrapper).__name__}, your subclass, with the code it added")

@@ -1,4 +1,4 @@
-"""Describes which rank failed first: what happened, its last lines and a fix."""
+"""Describes the failure of a run: which rank failed first, its last lines of output, and a fix."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TRACEBACK = "Traceback (most recent call last):"
 # First words of a crash report: C++ terminate, and Python's fault handler.
 _CRASH = ("terminate called ", "Fatal Python error:")
 _SHOWN_LINES = 20
-_SEEN = 0.05  # seconds; smaller differences do not show who was first
+_SEEN = 0.05  # seconds; a smaller difference does not show which rank was first
 
 
 @dataclass
@@ -21,12 +21,12 @@ class Ending:
 
     rank: int
     status: int  # exit code, or minus the signal number
-    seconds: float  # from the start of the run
-    failed_s: float = 0.0  # time of its last traceback, otherwise of its end
-    raised: bool = False  # printed a traceback shortly before it ended
-    by_launcher: bool = False  # stopped by the launcher because of another rank or a signal
-    killed: bool = False  # stopped by SIGKILL because the grace time ran out
-    hung: bool = False  # stopped because other ranks had ended long before
+    seconds: float  # time from the start of the run to the end of the process
+    failed_s: float = 0.0  # time of its last traceback if it raised, otherwise of its end
+    raised: bool = False  # whether it printed a traceback shortly before it ended
+    by_launcher: bool = False  # whether the launcher stopped it, due to another rank or a signal
+    killed: bool = False  # whether it was stopped by SIGKILL after the grace time
+    hung: bool = False  # whether it was stopped because other ranks had ended long before
     tail: list[str] = field(default_factory=list)  # last lines of its stderr
     log: str | None = None
 
@@ -52,16 +52,15 @@ class Ending:
 def first_failure(endings: Sequence[Ending]) -> Ending | None:
     """Returns the rank that failed first, or None.
 
-    A failing rank causes failures in others ("connection closed by peer"), which may even end
-    before it does. The time of the traceback decides, because it is printed before anything is
-    closed.
+    A failing rank causes failures in other ranks ("connection closed by peer"), which may even end before it does.
+    The time of the traceback decides, because a rank prints its traceback before it closes any connection.
     """
     failed = [ending for ending in endings if ending.failed]
     return min(failed, key=lambda ending: ending.failed_s, default=None)
 
 
 def failure_text(endings: Sequence[Ending], oom_kills: int = 0) -> str:
-    """Returns a message without the "tundish: " prefix, or "" if no rank failed."""
+    """Returns a message about the failure, without the prefix "tundish: ". Returns "" if no rank failed."""
     first = first_failure(endings)
     hung = [ending for ending in endings if ending.hung]
     if first is None:
@@ -125,10 +124,10 @@ def _describe_end(ending: Ending) -> str:
 
 
 def last_lines(lines: Sequence[str], raised: bool) -> list[str]:
-    """Returns the lines of a rank's stderr to show.
+    """Returns the last lines of a rank's stderr that the user should see.
 
-    A rank that raised may also crash on exit, because threads of the process group still run. The
-    exception is the cause, so lines printed by the crash are omitted.
+    A rank that raised an exception may also crash on exit, because threads of the process group still run. The
+    exception is the cause, so lines printed by the crash are left out.
     """
     starts = [i for i, line in enumerate(lines) if line.startswith(TRACEBACK)]
     end = len(lines)
@@ -146,7 +145,7 @@ def signal_name(number: int) -> str:
 
 
 def _remedy(ending: Ending, oom_kills: int) -> str:
-    """Returns a fix for a process that ended without an error message, otherwise ""."""
+    """Returns a fix for a process that ended without an error message, or "" if there is none."""
     if ending.status == -signal.SIGKILL:
         who = (
             "the kernel killed it because the job reached its memory limit"

@@ -1,6 +1,6 @@
 """Lists the GPUs that a training script will see, in its order, and the CPUs near each GPU.
 
-Queries the CUDA driver instead of torch: this takes milliseconds, honors CUDA_VISIBLE_DEVICES and
+This module queries the CUDA driver instead of torch. A query takes milliseconds, honors CUDA_VISIBLE_DEVICES and
 CUDA_DEVICE_ORDER, numbers GPUs as torch does, and allocates no GPU memory.
 """
 
@@ -30,7 +30,7 @@ class Gpu:
 
 
 def visible_gpus(driver: Any = None, sys_root: str | Path = "/sys") -> tuple[list[Gpu], str]:
-    """Returns the GPUs, and a note for the user if the driver is installed but fails."""
+    """Returns the GPUs, and a note for the user if the CUDA driver is installed but does not work."""
     try:
         cuda = driver or ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -46,13 +46,13 @@ def visible_gpus(driver: Any = None, sys_root: str | Path = "/sys") -> tuple[lis
 
 
 def near_cpus(pci: str, sys_root: str | Path = "/sys") -> tuple[int | None, list[int] | None]:
-    """Returns the NUMA node of a PCI device and its CPUs; None if unknown."""
+    """Returns the NUMA node of a PCI device and the CPUs of that node; None if unknown."""
     folder = Path(sys_root) / "bus/pci/devices" / pci.lower()
     try:
         node = int((folder / "numa_node").read_text())
     except (OSError, ValueError):
         return None, None
-    if node < 0:  # unknown to the firmware
+    if node < 0:  # the firmware does not know the node
         return None, None
     cpus = read_cpu_list(folder / "local_cpulist")
     return node, cpus or read_cpu_list(Path(sys_root) / f"devices/system/node/node{node}/cpulist")

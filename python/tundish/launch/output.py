@@ -19,17 +19,17 @@ from typing import IO
 
 from .failure import TRACEBACK
 
-KEPT_LINES = 200  # per stream, for the failure report
+KEPT_LINES = 200  # last lines to keep of each stream, for the failure report
 _LONGEST_LINE = 1 << 16  # bytes; longer lines are forwarded in pieces of this size
 _TRACEBACK = TRACEBACK.encode()
 
 
 class Terminal:
-    """The launcher's stdout and stderr. A closed reader stops the output, not the run."""
+    """The launcher's stdout and stderr. If their reader closes them, output stops but the run continues."""
 
     def __init__(self) -> None:
         self._is_screen = {descriptor: os.isatty(descriptor) for descriptor in (1, 2)}
-        self._in_line = False  # rank 0 has written an incomplete line, such as a progress bar
+        self._in_line = False  # whether rank 0 has written part of a line, such as a progress bar
         self._closed: set[int] = set()
 
     def write(self, descriptor: int, data: bytes) -> None:
@@ -61,7 +61,7 @@ class Channel:
     """
 
     def __init__(self, like: int | None) -> None:
-        """`like`: the launcher's descriptor that the stream imitates; None always creates a pipe."""
+        """`like` is the launcher's descriptor to imitate. With None, the channel is always a pipe."""
         if like is not None and os.isatty(like):
             self.read_end, self.write_end = pty.openpty()
             settings = termios.tcgetattr(self.write_end)
@@ -90,7 +90,7 @@ class Channel:
 
 
 class LineSplitter:
-    """Splits bytes into lines. Keeps only the last state of a line that is overwritten (carriage return)."""
+    """Splits bytes into lines. Keeps only the last state of a line that carriage returns overwrite."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -122,9 +122,9 @@ class Stream:
         prefix: bytes | None,
         log: IO[bytes] | None,
     ) -> None:
-        """`direct`: the descriptor that receives the bytes unchanged.
+        """Forwards bytes unchanged to the descriptor `direct`, or lines with `prefix` to stderr.
 
-        `prefix`: prefix of each line on stderr. With neither, nothing reaches the terminal.
+        Without `direct` and `prefix`, nothing is written to the terminal.
         """
         self._torch_prefix = b"[rank%d]: " % rank  # torch puts this before each line of a traceback
         self.channel = Channel(direct)
@@ -150,7 +150,7 @@ class Stream:
     def finish(self) -> None:
         self.pump(
             1024
-        )  # 64 MiB: more than a pipe holds, but bounded if another process still writes
+        )  # 64 MiB: more than a pipe holds, but limited in case another process still writes
         self._keep(self._lines.end())
         self.channel.close()
 
@@ -180,14 +180,14 @@ class Stream:
 
 
 class RankOutput:
-    """Both streams of one rank and its log file."""
+    """stdout and stderr of one rank, and its log file."""
 
     def __init__(
         self, rank: int, first: bool, terminal: Terminal, logs: Path | None, stdout: int
     ) -> None:
-        """`first`: first rank of this machine.
+        """`first`: whether this is the first rank of this machine.
 
-        `stdout`: descriptor of the first rank's stdout; 2 with --json.
+        `stdout`: descriptor for the first rank's stdout, which is 2 with --json.
         """
         self.log_path = None if logs is None else logs / f"rank{rank}.log"
         self._log = None if self.log_path is None else open(self.log_path, "wb", 0)  # noqa: SIM115

@@ -23,13 +23,13 @@ _START = str(Path(__file__).with_name("start_rank.py"))
 
 class RankProcess:
     def __init__(self, rank: Rank, command: list[str], output: RankOutput, stdin: int | None):
-        """`stdin`: None inherits the launcher's stdin, for breakpoint()."""
+        """With `stdin=None`, the rank inherits the launcher's stdin, so that breakpoint() works."""
         cpus = "" if rank.cpus is None else ",".join(map(str, rank.cpus))
         argv = [sys.executable, "-I", "-S", _START, str(os.getpid()), cpus, *command]
         self.rank = rank
         self.output = output
         self.status: int | None = None  # exit code, or minus the signal number; None while it runs
-        self.ended_at = 0.0  # monotonic
+        self.ended_at = 0.0  # time of the end, by time.monotonic()
         self.by_launcher = False
         self.killed = False
         self.hung = False
@@ -86,7 +86,7 @@ class RankProcess:
 
 
 def group_members(group: int, proc: str | Path = "/proc") -> list[int]:
-    """Returns the pids of a process group without zombies."""
+    """Returns the pids of the processes in a group, except zombies."""
     found = []
     for entry in os.listdir(proc):
         if entry.isdigit():

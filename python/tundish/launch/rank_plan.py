@@ -1,4 +1,4 @@
-"""Plans the ranks of this machine: environment, CPUs, threads and GPU of each."""
+"""Plans the ranks of this machine: the environment, CPUs, threads and GPU of each rank."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .._c.errors import ArgumentError, Error
 from .cpus import format_cpu_list, group_by_core, share_cores
 from .gpus import Gpu
 
-DEFAULT_PORT = 29500  # torch's default, used if several machines must agree on a port
+DEFAULT_PORT = 29500  # torch's default, for runs on several machines, which must agree on a port
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Rank:
     rank: int
     local_rank: int
     gpu: Gpu | None
-    cpus: tuple[int, ...] | None  # None if not bound
+    cpus: tuple[int, ...] | None  # None if the rank is not bound to CPUs
     environment: dict[str, str]  # variables added to the launcher's environment
 
     @property
@@ -46,7 +46,7 @@ class Rank:
 class RunTopology:
     """Number of machines and ranks, the number of this machine, and the address of rank 0."""
 
-    ranks: int  # on every machine
+    ranks: int  # number of ranks on every machine
     nodes: int = 1
     node: int = 0
     address: str = "127.0.0.1"
@@ -58,7 +58,7 @@ class RunTopology:
 
 
 def count_ranks(asked: int | None, gpus: Sequence[Gpu], visible: str | None) -> int:
-    """Returns one rank per GPU, or one without a GPU. `visible`: CUDA_VISIBLE_DEVICES."""
+    """Returns the number of ranks: `asked`, or one per GPU, or 1. `visible` is CUDA_VISIBLE_DEVICES."""
     if asked is None:
         return len(gpus) or 1
     if gpus and asked > len(gpus):
@@ -72,7 +72,7 @@ def count_ranks(asked: int | None, gpus: Sequence[Gpu], visible: str | None) -> 
 
 
 def torchrun_environment(topology: RunTopology, local_rank: int) -> dict[str, str]:
-    """Returns the variables that torchrun sets, for torch's env:// rendezvous."""
+    """Returns the environment variables that torchrun sets, for torch's env:// rendezvous."""
     rank = topology.node * topology.ranks + local_rank
     return {
         "RANK": str(rank),
@@ -95,19 +95,19 @@ def torchrun_environment(topology: RunTopology, local_rank: int) -> dict[str, st
 
 
 def default_environment(cpu_count: int, ranks: int, given: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variables that the launcher sets unless the user has set them.
+    """Returns the environment variables that the launcher sets unless the user has set them.
 
-    `cpu_count`: CPUs available by affinity and cgroup quota.
+    `cpu_count`: number of CPUs that are available according to affinity and cgroup quota.
     """
     each = str(max(1, cpu_count // ranks))
     defaults = {
         "OMP_NUM_THREADS": each,
-        "PYTHONUNBUFFERED": "1",  # a pipe would lose buffered output of a rank that dies
+        "PYTHONUNBUFFERED": "1",  # if a rank dies, its buffered output would be lost
         "PYTHONFAULTHANDLER": "1",  # a crash in C or CUDA code shows the Python line
         "TORCH_NCCL_ASYNC_ERROR_HANDLING": "1",
     }
     kept = {name: given.get(name) or value for name, value in defaults.items()}
-    return {**kept, "TUNDISH_CPUS_PER_RANK": each}  # keeps tundish.Loader from dividing again
+    return {**kept, "TUNDISH_CPUS_PER_RANK": each}  # so that tundish.Loader does not divide again
 
 
 def plan_ranks(
@@ -119,7 +119,7 @@ def plan_ranks(
     bind: bool = True,
     sys_root: str | Path = "/sys",
 ) -> list[Rank]:
-    """Returns the ranks of this machine. `given`: the launcher's environment."""
+    """Returns the ranks of this machine. `given` is the launcher's environment."""
     own = [gpus[i] if i < len(gpus) else None for i in range(topology.ranks)]
     cpus: list[tuple[int, ...] | None] = [None] * topology.ranks
     cores = group_by_core(usable, sys_root)
@@ -141,7 +141,7 @@ def plan_ranks(
 
 
 def split_address(text: str) -> tuple[str, int]:
-    """Splits "host", "host:29500" or "[::1]:29500" into host and port; port 0 if none was given."""
+    """Splits "host", "host:29500" or "[::1]:29500" into host and port. The port is 0 if none is given."""
     host, colon, port = text.rpartition(":")
     if not colon or (text.count(":") > 1 and not host.endswith("]")):
         host, port = text, ""
@@ -159,7 +159,7 @@ def free_port() -> int:
 
 
 def check_port(port: int) -> None:
-    """Raises if the port is in use on the machine of rank 0, before all ranks wait for minutes."""
+    """Raises an error if the port is in use on this machine. Otherwise all ranks would wait for minutes."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

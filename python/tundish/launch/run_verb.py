@@ -1,7 +1,6 @@
 """The verb `tundish run`.
 
-The output of the ranks passes through. Messages of the launcher go to stderr and begin with
-"tundish: ".
+The launcher forwards the output of the ranks. Its own messages go to stderr and begin with "tundish: ".
 """
 
 from __future__ import annotations

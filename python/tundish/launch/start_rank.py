@@ -1,8 +1,8 @@
 """Starts a rank's program: python -I -S start_rank.py PARENT CPUS PROGRAM [ARGUMENT...]
 
-Asks the kernel to kill this process when the launcher exits, binds to its CPUs, and executes the
-program. This runs in its own process because code between fork and exec of the multi-threaded
-launcher could deadlock on a lock. It imports nothing from the package.
+Asks the kernel to kill this process when the launcher exits, binds the process to its CPUs, and executes the program.
+A separate program does this, because the launcher has threads: its own code could deadlock between fork and exec.
+This file imports nothing from the package.
 """
 
 import ctypes
@@ -22,7 +22,7 @@ def main(parent: int, cpus: str, program: list[str]) -> None:
             os.sched_setaffinity(0, [int(cpu) for cpu in cpus.split(",")])
         except (
             OSError
-        ) as error:  # a CPU went offline or a container forbids it: slower, but correct
+        ) as error:  # a CPU is offline, or a container forbids it: the run is slower, but correct
             print(f"tundish: cannot bind to the CPUs {cpus}: {error.strerror}", file=sys.stderr)
             sys.stderr.flush()
     os.execv(program[0], program)

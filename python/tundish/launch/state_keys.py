@@ -1,8 +1,7 @@
 """Makes checkpoints of a model with and without DataParallel interchangeable.
 
-DataParallel prefixes the keys of the wrapped module with "module.": for the whole model
-("module.fc.weight") or a part of the model ("features.module.0.weight"). DistributedDataParallel
-prefixes the keys of the whole model.
+DataParallel prefixes the keys of the wrapped module with "module.". It may wrap the whole model ("module.fc.weight")
+or a part of it ("features.module.0.weight"). DistributedDataParallel prefixes the keys of the whole model.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ _WRAPPER = "module."
 
 
 def plain_key(key: str, known: Collection[str], wrapped: Collection[str]) -> str | None:
-    """Returns the key in the plain model, or None if the plain model has no such tensor.
+    """Returns the key without wrapper prefixes, or None if the plain model has no such tensor.
 
-    `known`: keys of the plain model. `wrapped`: paths of the modules that had their own wrapper.
+    `known`: keys of the plain model. `wrapped`: paths of the modules that DataParallel wrapped.
     """
     spellings = [key]
     while spellings[-1].startswith(_WRAPPER):
@@ -43,14 +42,14 @@ def accept_data_parallel_keys(owner: Any, prefix: str, wrapped: Collection[str])
 
 
 class _KeyRenamer:
-    """State-dict hook that renames keys before loading. A class, so that models can be pickled."""
+    """State-dict hook that renames keys before loading. It is a class, so that models can be pickled."""
 
     def __init__(self, prefix: str, wrapped: Collection[str]) -> None:
         self._prefix = prefix
         self._wrapped = tuple(wrapped)
 
     def __call__(self, module: Any, state: dict[str, Any], before: str, *_: Any) -> None:
-        """`before`: prefix of the keys of `module` in a larger model."""
+        """Renames the keys in `state`. `before`: prefix of the keys of `module` in a larger model."""
         known = (module.module if self._prefix else module).state_dict().keys()
         renamed = {}
         for key in [key for key in state if key.startswith(before)]:

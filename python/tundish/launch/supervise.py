@@ -1,6 +1,6 @@
 """Starts the ranks, forwards their output and stops all ranks when one fails.
 
-A single thread runs one loop, which waits for output, signals (including SIGCHLD) and deadlines.
+One loop in a single thread waits for output, signals (including SIGCHLD) and deadlines.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ FORWARDED = (
     signal.SIGUSR1,
     signal.SIGUSR2,
 )  # schedulers use these signals to announce the end of a job
-_SETTLE_S = 0.5  # wait after the first failure: other failures may show the cause
-_FAILING_S = 5.0  # extra wait for ranks that printed a traceback and still run
-_TRACEBACK_S = 30.0  # an older traceback was caught by the program
+_SETTLE_S = 0.5  # wait after the first failure, because other failures may show the cause
+_FAILING_S = 5.0  # extra wait for ranks that have printed a traceback but still run
+_TRACEBACK_S = 30.0  # a rank that runs this long after a traceback has caught the exception
 _LEFTOVER_S = 2.0
 _STILL_RUNNING_S = 30.0
 _FOREVER = float("inf")
@@ -37,7 +37,7 @@ _FOREVER = float("inf")
 @dataclass(frozen=True)
 class SupervisorOptions:
     grace_s: float = 10.0  # seconds between the request to end and SIGKILL
-    exit_timeout_s: float | None = None  # seconds for the other ranks after one succeeded
+    exit_timeout_s: float | None = None  # time limit for other ranks after one has succeeded
     logs: Path | None = None
     stdout: int = 1  # descriptor for the first rank's stdout
 
@@ -136,7 +136,7 @@ class Supervisor:
             for process in self._running:
                 process.send(number)
         elif number in ENDING:
-            if self._asked_to_end:  # a second signal: the user does not want to wait
+            if self._asked_to_end:  # the second signal: the user does not want to wait
                 self._kill_at = time.monotonic()
                 return
             self._interrupted = number
@@ -158,7 +158,7 @@ class Supervisor:
             self._first_good_end = min(self._first_good_end, process.ended_at)
 
     def _next_survivor_check(self) -> float:
-        """Returns when to check for ranks that outlive another rank."""
+        """Returns when to check for ranks that still run long after another rank has succeeded."""
         limit = self._options.exit_timeout_s
         times = [] if self._reported_still_running else [self._first_good_end + _STILL_RUNNING_S]
         if self._asked_to_end:
@@ -174,7 +174,7 @@ class Supervisor:
                 process.killed = process.by_launcher = True
                 process.kill_group()
         if now >= self._end_at and self._running:
-            # A rank that is about to end with a traceback may have failed before all others.
+            # A rank that has printed a traceback but not ended yet may have failed before all others.
             if (
                 any(_is_failing(process, now) for process in self._running)
                 and not self._waited_for_failing
@@ -198,7 +198,7 @@ class Supervisor:
     def _ask_to_end(self, number: int) -> None:
         """Sends `number` to all ranks and starts the grace period.
 
-        Ranks stopped this way do not count as failed. Ranks that have already ended are polled
+        Ranks that are stopped this way do not count as failed. Therefore ranks that have already ended are handled
         first.
         """
         for process in list(self._running):
@@ -212,7 +212,7 @@ class Supervisor:
         self._kill_at = time.monotonic() + self._options.grace_s
 
     def _clean_up(self) -> None:
-        """Ends all processes, also after an exception in the supervisor."""
+        """Ends all processes, even after an exception in the supervisor."""
         for process in self._running:
             process.by_launcher = True
             process.kill_group()
@@ -260,7 +260,7 @@ def _read_numbers(descriptor: int) -> bytes:
 def _signals_as_bytes() -> Iterator[int]:
     """Yields a descriptor from which the numbers of incoming signals can be read.
 
-    Signals that were ignored at the launcher's start (nohup) stay ignored.
+    Signals that were ignored when the launcher started (nohup) stay ignored.
     """
     read_end, write_end = os.pipe()
     os.set_blocking(read_end, False)

@@ -1,8 +1,10 @@
-"""Optimizers of the engine, with the names, arguments and states of torch's and timm's optimizers.
+"""Fused optimizers with the names, arguments and states of torch's and timm's optimizers.
 
-from tundish import optim
+Example:
 
-optimizer = optim.AdamW(model.parameters(), lr=1e-3, max_norm=1.0, ema_decay=0.999)
+    from tundish import optim
+
+    optimizer = optim.AdamW(model.parameters(), lr=1e-3, max_norm=1.0, ema_decay=0.999)
 """
 
 from .adam import Adam

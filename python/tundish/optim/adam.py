@@ -11,7 +11,11 @@ from ._binding.step_options import refuse_variants
 
 
 class Adam(EngineOptimizer):
-    """torch.optim.Adam with the same arguments, numbers and state_dict. More keywords: `Options`."""
+    """Adam in a single pass over memory, a drop-in replacement for torch.optim.Adam.
+
+    Arguments, numerical results and state_dict are the same as torch's. Further keyword arguments, such as max_norm
+    and ema_decay, are in docs/optimizers.md.
+    """
 
     _kind = "adam"
 

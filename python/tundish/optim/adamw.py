@@ -8,7 +8,11 @@ from .adam import Adam
 
 
 class AdamW(Adam):
-    """torch.optim.AdamW with the same arguments, numbers and state_dict. More keywords: `Options`."""
+    """AdamW in a single pass over memory, a drop-in replacement for torch.optim.AdamW.
+
+    Arguments, numerical results and state_dict are the same as torch's. Further keyword arguments, such as max_norm
+    and ema_decay, are in docs/optimizers.md.
+    """
 
     _kind = "adamw"
 

@@ -1,10 +1,10 @@
-"""tundish.optim.flatten: one buffer for parameters and one for gradients per dtype, for any optimizer.
+"""tundish.optim.flatten: puts all parameters of a dtype into one buffer, and their gradients into another.
 
-How gradients get into the buffer. If p.grad is None, autograd keeps the tensor made by the backward operation,
-without an addition. After the backward pass, one multi-tensor copy gathers these tensors in the buffer, and
-p.grad becomes a view of the buffer. If p.grad already is such a view (zero_grad(set_to_none=False), or the
-second micro-batch), autograd adds in place and nothing is gathered. Gathering costs 8 bytes per float32 and a
-few launches; zeroing and adding in place costs 16 bytes and one launch per tensor.
+Gradients reach the buffer in one of two ways. If p.grad is None, autograd stores the tensor made by the backward
+operation. After the backward pass, one multi-tensor copy gathers these tensors in the buffer, and p.grad becomes
+a view of the buffer. If p.grad already is such a view (after zero_grad(set_to_none=False), or in the second
+micro-batch), autograd adds in place and nothing is gathered. Gathering moves 8 bytes per float32 element and
+needs a few launches; zeroing and adding in place moves 16 bytes and needs one launch per tensor.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from ._flat.flat_choice import Choice, choose
 
 _Optimizer = TypeVar("_Optimizer", bound=torch.optim.Optimizer)
 
-# A hook on every 16th parameter detects the end of a backward pass. A hook costs about 1 us of host time
-# per pass, and one hook that fires is enough.
+# Hooks detect the end of a backward pass. A single hook that fires is enough, and each hook costs about
+# 1 us of host time per pass. Therefore only every 16th parameter has a hook.
 _HOOK_EVERY = 16
 
-# By id() of a model's parameter, and of a flat parameter. The value keeps both alive.
+# Keys: id() of a model's parameter, and id() of a flat parameter. The value keeps both parameters alive.
 _OWNERS: weakref.WeakValueDictionary[int, FlatParameters] = weakref.WeakValueDictionary()
 _FLAT: weakref.WeakValueDictionary[int, FlatParameters] = weakref.WeakValueDictionary()
 _SEEN: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
@@ -40,11 +40,11 @@ _queue_callback: Any = torch.autograd.Variable._execution_engine.queue_callback
 
 
 def flatten(model: torch.nn.Module, groups: Iterable[Any] | None = None) -> FlatParameters:
-    """Moves the trainable parameters of a model into one buffer per dtype and device.
+    """Moves the trainable parameters of a model into one buffer per dtype and device, for faster optimizer steps.
 
-    The model keeps its Parameter objects, names, shapes and strides. `groups` is the argument of torch's
-    optimizers (parameters, or dictionaries with "params" and options); by default all trainable parameters form
-    one group. Frozen parameters, and parameters in no group, are not moved.
+    The model keeps its Parameter objects, names, shapes and strides. `groups` has the form of the first argument of
+    torch's optimizers: parameters, or dictionaries with "params" and options. By default, all trainable parameters
+    form one group. Frozen parameters, and parameters in no group, are not moved.
     """
     choice = choose(model, groups)
     moved = [pair for chosen in choice.groups for pair in chosen]
@@ -62,7 +62,7 @@ def flatten(model: torch.nn.Module, groups: Iterable[Any] | None = None) -> Flat
 
 @functools.cache
 def _watch_new_optimizers() -> None:
-    """Watches optimizers over flat.groups() from their first step, if watch() was not called."""
+    """Calls watch() in the first step of every optimizer that has flat parameters, if it was not called before."""
 
     def before_step(optimizer: torch.optim.Optimizer, *_: Any) -> None:
         if optimizer in _SEEN:
@@ -76,10 +76,10 @@ def _watch_new_optimizers() -> None:
 
 
 class FlatParameters:
-    """The result of flatten(). Optimizers get slices of the buffers, one per dtype and group.
+    """The flat parameters of a model, made by flatten(): one long parameter per dtype, device and group.
 
-    Optimizers that use the norm of each tensor (LARS, LAMB) need the tensors: pass them
-    model.parameters(). Their p.grad is in the buffer too.
+    Give them to any optimizer that treats every element alike. Optimizers that use the norm of each tensor, such
+    as LARS and LAMB, need model.parameters() instead. The gradients of these parameters are in the buffers too.
     """
 
     def __init__(self, model: torch.nn.Module, choice: Choice) -> None:
@@ -89,7 +89,7 @@ class FlatParameters:
         self.buffers, self._segments = build(choice)
         self._check = BufferCheck(model, choice, self._segments)
         self._verified = (
-            False  # whether the check at the end of the last backward pass found no fault
+            False  # whether the check at the end of the last backward pass found no problem
         )
         self._watched: weakref.WeakSet[torch.optim.Optimizer] = weakref.WeakSet()
         self._task = -1  # id of the autograd task whose end is awaited
@@ -100,27 +100,27 @@ class FlatParameters:
         self.gather()
 
     def parameters(self, dtype: torch.dtype | None = None) -> list[torch.nn.Parameter]:
-        """Returns the flat parameters, for an optimizer, clip_grad_norm_ or an average. `dtype`: only this one."""
+        """Returns the flat parameters, optionally of one dtype only, for example for clip_grad_norm_."""
         self._gather_missed()
         flat = [self._kept_alive(segment) for segment in self._segments]
         return [parameter for parameter in flat if dtype is None or parameter.dtype == dtype]
 
     def groups(self) -> list[dict[str, Any]]:
-        """Returns the groups of flatten() with their options and flat parameters, for torch.optim.*."""
+        """Returns the parameter groups given to flatten(), with flat parameters, for the constructor of an optimizer."""
         return [
             {**options, "params": [self._kept_alive(s) for s in self._segments if s.group == place]}
             for place, options in enumerate(self._choice.options)
         ]
 
     def optimizer(self, kind: Callable[..., _Optimizer], **options: Any) -> _Optimizer:
-        """Returns a watched kind(flat.groups(), **options): flat.optimizer(torch.optim.AdamW, lr=1e-3)."""
+        """Creates an optimizer for flat.groups() and calls watch(): flat.optimizer(torch.optim.AdamW, lr=1e-3)."""
         refuse_norms(getattr(kind, "__name__", ""), kind)
         return self.watch(kind(self.groups(), **options))
 
     def watch(self, optimizer: _Optimizer) -> _Optimizer:
-        """Extends zero_grad() of an optimizer to the model's gradients, and checks parameters before each step.
+        """Makes zero_grad() of an optimizer clear the model's gradients, and step() check the parameters first.
 
-        flat.optimizer() and the first step of an optimizer over flat.groups() call this automatically.
+        flat.optimizer() calls this method. Otherwise the first step of an optimizer with flat parameters calls it.
         """
         if optimizer in self._watched:
             return optimizer
@@ -159,11 +159,11 @@ class FlatParameters:
         return optimizer
 
     def zero_grad(self, set_to_none: bool = False) -> None:
-        """Clears gradients: one memset per buffer, or with set_to_none=True p.grad becomes None as in torch."""
+        """Fills all gradients with zeros, with one memset per buffer. With set_to_none=True, p.grad becomes None."""
         self._clear(self._segments, set_to_none)
 
     def gradient_norm(self) -> torch.Tensor:
-        """Returns the 2-norm of all gradients as a tensor on the first buffer's device, without waiting."""
+        """Returns the 2-norm of all gradients as a tensor on the first buffer's device, without synchronizing."""
         self._gather_missed()
         parts = [segment.flat.grad for segment in self._segments if segment.flat.grad is not None]
         device = self.buffers[0].device
@@ -173,13 +173,13 @@ class FlatParameters:
         return torch.linalg.vector_norm(torch.stack(norms))
 
     def check(self) -> None:
-        """Raises ArgumentError for a parameter that is missing from the buffers."""
+        """Raises ArgumentError if a parameter is no longer in the buffers."""
         self._refuse_released()
         self._check.explain(self._segments)
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def gather(self) -> None:
-        """Copies gradients that are elsewhere into the buffers. Called automatically after a backward pass."""
+        """Copies gradients into the buffers if they are elsewhere. Called automatically after a backward pass."""
         self._refuse_released()
         self._verified = self._check.is_unchanged()
         if not self._verified:  # before gradients are copied to parameters of another type
@@ -189,7 +189,7 @@ class FlatParameters:
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def unflatten(self) -> None:
-        """Gives every parameter and gradient separate memory again. The flat parameters become unusable."""
+        """Moves every parameter and gradient back to separate memory. The flat parameters become unusable."""
         if self._released:
             return
         for segment in self._segments:
@@ -215,7 +215,7 @@ class FlatParameters:
         )
 
     def _kept_alive(self, segment: Segment) -> torch.nn.Parameter:
-        """Returns the flat parameter, whose holder (an optimizer) keeps this object alive."""
+        """Returns the flat parameter with a reference to this object, so that an optimizer keeps both alive."""
         segment.flat._tundish_owner = self
         return segment.flat
 
@@ -232,7 +232,7 @@ class FlatParameters:
             )
 
     def _add_hooks(self, every: int = _HOOK_EVERY) -> list[Any]:
-        """Registers hooks with a weak reference: a model does not keep its FlatParameters alive."""
+        """Registers hooks that refer to this object weakly, so that the model does not keep it alive."""
         weak = weakref.ref(self)
 
         def on_gradient(_: torch.Tensor) -> None:
@@ -251,8 +251,8 @@ class FlatParameters:
         task = torch._C._current_graph_task_id()
         if task not in (self._task, -1):
             self._task = task
-            # Queued from within a callback, so that it runs after the callback in which DistributedDataParallel
-            # writes the reduced gradients.
+            # A callback queued by a callback runs after the callback in which DistributedDataParallel writes the
+            # reduced gradients.
             _queue_callback(lambda: _queue_callback(self._after_backward))
 
     def _after_backward(self) -> None:
@@ -260,7 +260,7 @@ class FlatParameters:
             self.gather()
 
     def _gather_missed(self) -> None:
-        """Gathers gradients of a backward pass that reached no parameter with a hook."""
+        """Gathers the gradients of a backward pass that reached no parameter with a hook."""
         if not self._released and any(map(_is_missed, self._segments)):
             self.gather()
 
@@ -292,7 +292,7 @@ class FlatParameters:
             self._report_missed()
 
     def _with_checked_closure(self, own: list[Segment], args: Any, keywords: Any) -> Any:
-        """Returns the arguments of step() with a closure after which gradients are gathered."""
+        """Returns the arguments of step(), with a closure that gathers the gradients at its end."""
         closure = args[1] if len(args) > 1 else keywords.get("closure")
         if closure is None:
             return None
@@ -328,7 +328,7 @@ def _norm(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _is_ready(segment: Segment) -> bool:
-    """Returns whether flat.grad has all gradients."""
+    """Returns whether flat.grad holds all gradients."""
     return segment.flat.grad is not None and segment.is_attached()
 
 
@@ -349,7 +349,7 @@ def _gather(segment: Segment) -> None:
             "  fix: create the optimizer with flat.optimizer(), or call flat.watch(optimizer) after creating it"
         )
     if all(gradient is None for gradient in gradients):
-        segment.flat.grad = None  # optimizers skip it
+        segment.flat.grad = None  # optimizers skip a parameter without a gradient
         return
     pairs = list(zip(segment.views, gradients, strict=True))
     missing = [view for view, gradient in pairs if gradient is None]
@@ -371,12 +371,12 @@ def _gather(segment: Segment) -> None:
 
 
 def _is_missed(segment: Segment) -> bool:
-    """Returns whether parameters have gradients and the flat parameter has none."""
+    """Returns whether parameters have gradients but the flat parameter has none."""
     return segment.flat.grad is None and any(p.grad is not None for p in segment.parameters)
 
 
 def _refuse_late(segment: Segment) -> None:
-    """Refuses gradients that would overwrite the effect of a GradScaler or clipping on the flat gradient."""
+    """Refuses late gradients: gathering them would undo what a GradScaler or clipping did to the flat gradient."""
     if segment.flat.grad is None or segment.is_attached():
         return
     for name, parameter, view in zip(segment.names, segment.parameters, segment.views, strict=True):

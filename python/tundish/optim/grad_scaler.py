@@ -1,4 +1,4 @@
-"""A GradScaler for optimizers that check gradients for infinity during their step."""
+"""A GradScaler for optimizers that check for infinite gradients during their step."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ._binding.tensor_checks import fp32_number
 
 
 class GradScaler(torch.amp.GradScaler):  # type: ignore[misc]  # torch is Any to mypy
-    """torch.amp.GradScaler with the same arguments, numbers and state_dict.
+    """A torch.amp.GradScaler that saves a pass over the gradients, with the same arguments and state_dict.
 
-    torch's GradScaler reads and writes every gradient before the optimizer's step to check that it is finite. The
-    optimizers of tundish.optim check during their step. With any other optimizer, and after unscale_(), this class
-    behaves like torch's.
+    torch's GradScaler reads and writes every gradient before the optimizer's step, to check that it is finite. The
+    optimizers of tundish.optim make this check during their step. The results are the same. With any other
+    optimizer, and after unscale_(), this class behaves like torch's.
     """
 
     def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
@@ -29,7 +29,7 @@ class GradScaler(torch.amp.GradScaler):  # type: ignore[misc]  # torch is Any to
             return super().step(optimizer, *args, **kwargs)
         self._check_scale_growth_tracker("step")
         found_inf = fp32_number(0.0, device)
-        # The product of the scales, as in torch, if the caller has set one.
+        # If the caller has set a scale too, use the product of both, as in torch.
         optimizer.grad_scale = self._get_scale_async() * getattr(optimizer, "grad_scale", 1)
         optimizer.found_inf = found_inf
         optimizer._checks_for_inf = True

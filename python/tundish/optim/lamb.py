@@ -12,12 +12,15 @@ from ._binding.step_options import refuse_variants
 
 
 class LAMB(EngineOptimizer):
-    """timm.optim.Lamb with the same arguments, numbers and state_dict. More keywords: `Options`.
+    """LAMB for large batches, a drop-in replacement for timm.optim.Lamb.
 
-    Adam whose step is scaled for each tensor by the ratio of the norms of weights and update (You et al. 2019),
-    for large batches. Steps are counted per parameter, while timm counts them per group. So the bias correction
-    differs for a parameter whose gradient was None in some steps. `max_grad_norm` is timm's name for `max_norm` and
-    has timm's default.
+    LAMB is Adam that scales the step of each tensor by the ratio of weight norm to update norm (You et al. 2019).
+    Arguments, numerical results and state_dict are the same as timm's, with one exception. Steps are counted per
+    parameter, whereas timm counts them per group. The bias correction therefore differs for a parameter whose
+    gradient was None in some steps.
+
+    `max_grad_norm` is timm's name for `max_norm` and has timm's default. Further keyword arguments, such as
+    ema_decay, are in docs/optimizers.md.
     """
 
     _kind = "lamb"
@@ -86,12 +89,9 @@ class LAMB(EngineOptimizer):
 
 
 class NVLAMB(LAMB):
-    """LAMB with a trust ratio for every tensor, even without weight decay.
+    """LAMB that also scales the step of tensors without weight decay, as Apex's FusedLAMB(use_nvlamb=True) does."""
 
-    Equals Apex's FusedLAMB with use_nvlamb=True.
-    """
-
-    _always_adapts = True  # a saved state must not turn it into LAMB
+    _always_adapts = True  # a loaded state must not turn it into LAMB
 
     def __init__(self, params: Any, lr: Any = 1e-3, *arguments: Any, **more: Any) -> None:
         more.setdefault("always_adapt", True)

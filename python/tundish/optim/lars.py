@@ -10,10 +10,13 @@ from ._binding.ranges import check_at_least_0
 
 
 class LARS(EngineOptimizer):
-    """timm.optim.Lars with the same arguments, numbers and state_dict. More keywords: `Options`.
+    """LARS for very large batches, a drop-in replacement for timm.optim.Lars.
 
-    SGD whose learning rate is scaled for each tensor by the ratio of the norms of weights and gradients
-    (You et al. 2017), for batches of many thousand images. trust_clip=True is LARC.
+    LARS is SGD that scales the learning rate of each tensor by the ratio of weight norm to gradient norm (You et
+    al. 2017). It is meant for batches of many thousand images. trust_clip=True selects the variant LARC.
+
+    Arguments, numerical results and state_dict are the same as timm's. Further keyword arguments, such as max_norm
+    and ema_decay, are in docs/optimizers.md.
     """
 
     _kind = "lars"

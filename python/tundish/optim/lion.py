@@ -11,10 +11,13 @@ from ._binding.step_options import refuse_variants
 
 
 class Lion(EngineOptimizer):
-    """timm.optim.Lion with the same arguments, numbers and state_dict. More keywords: `Options`.
+    """Lion in a single pass over memory, a drop-in replacement for timm.optim.Lion.
 
-    The update is the sign of an average of gradients (Chen et al. 2023). Lion keeps one state per weight. It
+    Lion updates by the sign of an average of gradients (Chen et al. 2023) and keeps one state per weight. It
     needs a learning rate 3 to 10 times smaller and a weight decay 3 to 10 times larger than AdamW.
+
+    Arguments, numerical results and state_dict are the same as timm's. Further keyword arguments, such as max_norm
+    and ema_decay, are in docs/optimizers.md.
     """
 
     _kind = "lion"

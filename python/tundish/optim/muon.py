@@ -25,13 +25,14 @@ _ADJUSTMENTS = (None, "original", "match_rms_adamw")
 
 
 class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
-    """torch.optim.Muon with the same arguments and state_dict, and `maximize`.
+    """Muon that updates all matrices of the same shape together, a drop-in replacement for torch.optim.Muon.
 
-    Use it for the matrices of hidden layers. Use another optimizer, such as tundish.optim.AdamW, for
-    embeddings, the last layer, biases, norms and convolutions.
+    Arguments and state_dict are the same as torch's, plus the argument `maximize`. Use Muon for the matrices of
+    hidden layers. Use another optimizer, such as tundish.optim.AdamW, for embeddings, the last layer, biases,
+    norms and convolutions.
     """
 
-    _step_supports_amp_scaling = True  # a GradScaler leaves the division by the scale to step()
+    _step_supports_amp_scaling = True  # step() itself divides by the scale of a GradScaler
 
     _plans: list[StackPlan | None]  # by group; None: the next step makes the plan
 
@@ -92,7 +93,7 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
         self._plans.append(None)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Loads a state of this optimizer or of torch.optim.Muon."""
+        """Loads a state_dict of this optimizer or of torch.optim.Muon."""
         with checked_load(self, state_dict):
             super().load_state_dict(state_dict)
 
@@ -145,7 +146,7 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
 
     def _update_batch(self, batch: list[Stack], group: dict[str, Any]) -> None:
         device = batch[0].momentum.device
-        # Both are None unless a GradScaler calls step(). They stay on the device.
+        # Both are None unless a GradScaler calls step(). The values stay on the device.
         scale, found_inf = (
             None if value is None else value.to(device, torch.float32).reshape(())
             for value in (getattr(self, "grad_scale", None), getattr(self, "found_inf", None))
@@ -184,7 +185,7 @@ class Muon(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
 
 
 def _advance_momentum(stack: Stack, group: dict[str, Any], scale: Any, skip: Any) -> Any:
-    """Updates the momentum. Returns the directions in bfloat16, before they are orthogonalized."""
+    """Updates the momentum. Returns the update directions in bfloat16, not orthogonalized yet."""
     gradients = stack.gradients()
     momentum = stack.momentum
     if scale is not None:
@@ -215,7 +216,7 @@ def _apply(parameters: list[Any], update: Any, rate: Any, group: dict[str, Any])
 
 
 def _multiply(parameters: list[Any], factor: Any) -> None:
-    """Multiplies by a factor near 1. Rounding it to 16 bits would double a weight decay, or drop it."""
+    """Multiplies by a factor near 1. A factor rounded to 16 bits could double the weight decay or drop it."""
     if parameters[0].dtype == torch.float32:
         torch._foreach_mul_(parameters, factor)
         return
@@ -225,7 +226,7 @@ def _multiply(parameters: list[Any], factor: Any) -> None:
 
 
 def _rate_on(device: Any, rate: Any, skip: Any) -> Any:
-    """Returns the rate as a number, or as a tensor if the host must not wait; 0 for a skipped step."""
+    """Returns the rate, which is 0 for a skipped step. It is a tensor if the host must not wait for it."""
     if not is_on_gpu(rate) and skip is None:
         return float(rate)
     if not isinstance(rate, torch.Tensor):

@@ -16,11 +16,13 @@ from ._binding.tensor_checks import fp32_number
 
 
 class NovoGrad(EngineOptimizer):
-    """apex.optimizers.FusedNovoGrad with the same arguments and formulas. More keywords: `Options`.
+    """NovoGrad with the arguments and formulas of apex.optimizers.FusedNovoGrad.
 
-    Adam with one second moment per tensor, an average of the norms of its gradients (Ginsburg et al. 2019). It
-    keeps one state per weight. state[p]["exp_avg_sq"] is that average of norms, not of squares, as in Apex. Apex
-    keeps the norms in its groups; state_dict() writes them there too.
+    NovoGrad is Adam with one second moment per tensor: an average of the norms of the tensor's gradients
+    (Ginsburg et al. 2019). It keeps one state per weight. As in Apex, state[p]["exp_avg_sq"] is an average of
+    norms, not of squares. Apex keeps the norms in its groups; state_dict() writes them there too.
+
+    Further keyword arguments, such as max_norm and ema_decay, are in docs/optimizers.md.
     """
 
     _kind = "novograd"

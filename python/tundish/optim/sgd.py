@@ -11,7 +11,11 @@ from ._binding.step_options import refuse_variants
 
 
 class SGD(EngineOptimizer):
-    """torch.optim.SGD with the same arguments, numbers and state_dict. More keywords: `Options`."""
+    """SGD in a single pass over memory, a drop-in replacement for torch.optim.SGD.
+
+    Arguments, numerical results and state_dict are the same as torch's. Further keyword arguments, such as max_norm
+    and ema_decay, are in docs/optimizers.md.
+    """
 
     _kind = "sgd"
     _counts_steps = False

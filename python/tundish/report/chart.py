@@ -14,7 +14,7 @@ OURS, OTHERS, INK, SOFT = "#c2410c", "#94a3b8", "#1e293b", "#64748b"
 class Bar:
     name: str
     value: float
-    text: str  # shown after the bar
+    text: str  # text to the right of the bar
     ours: bool = False
 
 
@@ -44,7 +44,7 @@ def bar_chart(
 def line_chart(
     values: Sequence[float], label: str, unit: str, width: int = 760, height: int = 180
 ) -> str:
-    """Draws one line over the steps, from zero to the largest value."""
+    """Draws one line over the steps, on an axis from zero to the largest value."""
     left, top, bottom = 48, 14, 28
     most = max(values, default=0) or 1
     inner_w, inner_h = width - left - 12, height - top - bottom

@@ -75,7 +75,7 @@ td:first-child { color: var(--soft); white-space: nowrap; }
 
 
 def page(title: str, parts: Sequence[str]) -> str:
-    """Returns the page. `parts` are HTML: headings, paragraphs, charts from card(), table()."""
+    """Returns the page as HTML. `parts` are HTML too: headings, paragraphs, and results of card() or table()."""
     return (
         "<!doctype html>\n<html lang='en'>\n<head>\n<meta charset='utf-8'>\n"
         "<meta name='viewport' content='width=device-width, initial-scale=1'>\n"
@@ -94,7 +94,7 @@ def card(svg: str, scrolls: bool = False) -> str:
 
 @dataclass(frozen=True)
 class BarRow:
-    """One bar. `begin` and `length` are fractions of the width."""
+    """One bar. `begin` and `length` are fractions of the full width."""
 
     name: str
     begin: float
@@ -140,6 +140,6 @@ def folded(title: str, body: str) -> str:
 
 
 def _cell(text: str) -> str:
-    """Returns a cell. Short texts, such as numbers, do not wrap."""
+    """Returns a table cell. Short texts, such as numbers, do not wrap."""
     short = " style='white-space: nowrap'" if len(text) < 26 else ""
     return f"<td{short}>{escape(text)}</td>"

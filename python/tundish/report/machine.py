@@ -12,9 +12,9 @@ from typing import Any
 
 
 def machine() -> dict[str, Any]:
-    """Returns CPU model, usable cores and memory, and the GPU if torch is loaded and sees one.
+    """Returns CPU model, usable cores and memory, and the GPU if torch is imported and sees one.
 
-    "busy" is the fraction of the CPUs that other processes use now.
+    "busy" is the fraction of CPU time that other processes currently use.
     """
     out: dict[str, Any] = {
         "cpu": _first("/proc/cpuinfo", "model name") or platform.processor() or platform.machine(),
@@ -43,7 +43,7 @@ def versions(*more: str) -> dict[str, str]:
 
 
 def commit(folder: str | os.PathLike[str]) -> str:
-    """Returns the commit of a checkout, with a trailing + if tracked files are modified.
+    """Returns the commit of a Git checkout, with a trailing "+" if tracked files are modified.
 
     Returns "" outside of a checkout.
     """
@@ -63,7 +63,7 @@ def commit(folder: str | os.PathLike[str]) -> str:
 
 
 def describe(about: dict[str, Any]) -> str:
-    """Returns the machine as one human-readable line."""
+    """Describes the machine in one line."""
     cores = f"{about['cores']} core{'s' if about['cores'] != 1 else ''}"
     parts = [about["cpu"], cores, f"{about['memory_gb']} GB", about["system"]]
     if "gpu" in about:
@@ -72,7 +72,7 @@ def describe(about: dict[str, Any]) -> str:
 
 
 def note(about: dict[str, Any]) -> str:
-    """Returns a warning if other processes kept the CPUs busy, otherwise ""."""
+    """Returns a warning if other processes kept the CPUs busy, or "" if they did not."""
     if about["busy"] < 0.15:
         return ""
     return f"other processes used {about['busy']:.0%} of the CPUs at the start: timings are noisy"

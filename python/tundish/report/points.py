@@ -27,7 +27,7 @@ def point_chart(
     width: int = 760,
     height: int = 170,
 ) -> str:
-    """Draws panels below each other with shared axes: x starts at zero, y fits the values."""
+    """Draws panels below each other with shared axes. The x axis starts at zero; the y axis fits the values."""
     left, right, head, foot = 52, 20, 30, 44
     points = [point for _, panel in panels for point in panel]
     across, down = (ticks(0, max(p.x for p in points)), ticks(*_bounds([p.y for p in points])))
@@ -56,7 +56,7 @@ def point_chart(
                 f"<circle cx='{x:.1f}' cy='{top + y:.1f}' r='5.5' fill='{color}' stroke='#fff'/>"
             )
             tx, ty, anchor, box = _place_label(p, x, y, taken, (left, width - right, inner_h))
-            body.append(_label_background(box, top))  # hides grid lines behind the name
+            body.append(_label_background(box, top))  # hides the grid lines behind the label
             body.append(text(tx, top + ty, p.name, INK, 13, anchor, bold=p.ours))
     bottom = len(panels) * (height + 10) - 10
     for value in across:
@@ -75,7 +75,7 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 def _bounds(values: Sequence[float]) -> tuple[float, float]:
-    """Returns the range of `values` with room for a name above and below."""
+    """Returns the range of `values`, extended so that a label fits above and below."""
     room = max(0.25 * (max(values) - min(values)), 0.02)
     return min(values) - room, max(values) + room
 
@@ -83,9 +83,9 @@ def _bounds(values: Sequence[float]) -> tuple[float, float]:
 def _place_label(
     point: ChartPoint, x: float, y: float, taken: list[Box], limits: tuple[float, float, float]
 ) -> tuple[float, float, str, Box]:
-    """Returns the first label position that overlaps nothing, and adds its box to `taken`.
+    """Returns the first label position that overlaps no other box, and adds its box to `taken`.
 
-    Falls back to the first position if all overlap.
+    If all positions overlap, uses the first one.
     """
     length, (left, right, bottom) = 7.4 * len(point.name), limits
     above, below, beside = y - 12, y + 21, y + 4

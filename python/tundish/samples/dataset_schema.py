@@ -1,4 +1,4 @@
-"""Finds the fields of a dataset from some of its samples. The first sample decides."""
+"""Finds the fields of a dataset by examining some of its samples. The first sample decides their types."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .sample_fields import (
 )
 from .sample_values import is_array, is_bytes, is_file, is_pil, looks_like_image, type_text
 
-# In the order of src/data/source/field_names.cpp: most specific first.
+# Same order as in src/data/source/field_names.cpp: the most specific names come first.
 _IMAGE_NAMES = [
     "image",
     "images",
@@ -65,10 +65,10 @@ def describe(
     classes: Sequence[str] = (),
     same_shape: bool | None = None,
 ) -> tuple[Layout, list[str]]:
-    """Returns the layout of all samples and the names of the classes for it.
+    """Returns the layout of all samples, and the class names if the samples have labels.
 
-    same_shape  for arrays that are not images: True: all have the shape of the first; False: each has its own;
-                None: True if the given samples agree
+    same_shape  for arrays other than images: True: all have the shape of the first; False: shapes may differ;
+                None: True if the given samples have the same shape
     """
     shape = shape_of(samples[0])
     names = shape if isinstance(shape, list) else None
@@ -103,7 +103,7 @@ def describe(
 
 
 def _refuse_paths(samples: Sequence[Any]) -> None:
-    """Refuses a list of paths, of which only the texts would be packed."""
+    """Refuses a list of paths, because only the paths themselves would be packed, as texts."""
     if all(isinstance(sample, str) and os.path.exists(sample) for sample in samples):
         raise ArgumentError(
             f"the samples are paths, such as {samples[0]!r}, and only their texts would be packed\n"
@@ -112,7 +112,7 @@ def _refuse_paths(samples: Sequence[Any]) -> None:
 
 
 def _first_values(samples: Sequence[Any], names: list[str] | None) -> list[Any]:
-    """Returns the values of the first sample. Takes the value of a later sample in place of None, an unknown label."""
+    """Returns the values of the first sample. Replaces None, which means unknown, by the value of a later sample."""
     values = values_of(samples[0])
     for sample in samples[1:]:
         if all(value is not None for value in values):
@@ -125,7 +125,7 @@ def _first_values(samples: Sequence[Any], names: list[str] | None) -> list[Any]:
 
 
 def _values_like(sample: Any, names: list[str] | None, count: int) -> list[Any]:
-    """Returns values by these names, or by place. None: the sample lacks the value."""
+    """Returns the values of a sample by name, or by position without names. A missing value is None."""
     found, values = shape_of(sample), values_of(sample)
     if names is None:
         return values if len(values) == count else [None] * count
@@ -134,7 +134,7 @@ def _values_like(sample: Any, names: list[str] | None, count: int) -> list[Any]:
 
 
 def _warn_of_no_label(fields: Sequence[Field], values: Sequence[Any]) -> None:
-    """Warns if a value other than the image could have been meant as the label."""
+    """Warns if the samples have no label but a value that may be intended as the label."""
     for field, value in zip(fields, values, strict=True):
         array = array_of(value) if field.type == ARRAY else None
         is_whole = array is not None and array.data.size == 1 and array.data.dtype.kind in "biu"
@@ -201,7 +201,7 @@ def _image_of(values: list[Any], names: list[str] | None, requested: str) -> int
 
 
 def _label_of(values: list[Any], names: list[str] | None, requested: str, classes: bool) -> int:
-    """Returns the index of the label, or -1 if there is none. Vectors count only if classes are known."""
+    """Returns the index of the label, or -1 if there is none. A vector can be a label only if classes are known."""
     fit = [
         i
         for i, value in enumerate(values)
@@ -219,7 +219,10 @@ def _label_of(values: list[Any], names: list[str] | None, requested: str, classe
 
 
 def _usual(fit: list[int], names: list[str], usual: list[str]) -> int:
-    """Returns the most usual name. Full names count before the part after the last slash, as in the engine."""
+    """Returns the index of the name that comes first in `usual`, or -1.
+
+    Compares full names first, then the parts after the last slash, as the engine does.
+    """
     whole = [names[i].lower() for i in fit]
     for found in (whole, [name.rpartition("/")[2] for name in whole]):
         for word in usual:
@@ -252,11 +255,12 @@ def _other(name: str, value: Any) -> Field:
 
 
 def _with_shapes(layout: Layout, samples: Sequence[Any], same_shape: bool | None) -> Layout:
-    """Removes the shape of arrays that differ between samples, or that the user declares different."""
+    """Removes the shape of an array field if shapes differ between samples, or if the user says that they do."""
     fields = list(layout.fields)
     for i, field in enumerate(fields):
         if field.type == ARRAY and field.shape and 0 in field.shape:
-            # Without elements it has no bytes, which would mean a missing value. A .npy file has a header.
+            # An array without elements has no bytes, which would mean a missing value. Without a fixed shape, it is
+            # stored as a .npy file, which has a header.
             fields[i] = Field(field.name, ARRAY, element=field.element)
         if field.type != ARRAY or same_shape or not field.shape:
             continue

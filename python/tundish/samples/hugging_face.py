@@ -1,4 +1,4 @@
-"""Datasets of the library `datasets`, recognized by their attributes. The library is never imported here."""
+"""Support for Hugging Face's library `datasets`. Recognizes datasets by their attributes, without an import."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from .sample_values import file_bytes, is_file
 
-_ORIENTATION = 0x0112  # tag of EXIF
+_ORIENTATION = 0x0112  # EXIF tag
 
 
 def is_hugging_face(dataset: Any) -> bool:
@@ -19,8 +19,8 @@ def is_hugging_face(dataset: Any) -> bool:
 def without_decoding(dataset: Any) -> Any:
     """Returns the dataset with images as {"bytes", "path"}, so that images keep the bytes of their files.
 
-    A dataset with the user's own format or transform is returned unchanged: it yields what the user wants to pack.
-    A column with a mode, such as Image(mode="L"), stays decoded, unless a loader gives the same pixels.
+    A dataset with a format or transform is returned unchanged, because it yields what the user wants to pack. A
+    column with a mode other than RGB, such as Image(mode="L"), stays decoded.
     """
     features = dataset.features
     if not isinstance(features, Mapping) or _has_format(dataset):
@@ -47,7 +47,7 @@ def class_names(dataset: Any) -> dict[str, list[str]]:
 
 
 def warn_of_turned_images(samples: Iterable[Any]) -> None:
-    """Warns if EXIF data turn an image: `datasets` shows such images upright, but they keep their bytes here."""
+    """Warns if EXIF data rotate an image: `datasets` rotates such images, but a pack keeps their bytes."""
     files = [file for sample in samples if isinstance(sample, Mapping) for file in sample.values()]
     if not any(_orientation(file) in range(2, 9) for file in files if is_file(file)):
         return
@@ -64,5 +64,5 @@ def _orientation(file: dict[str, Any]) -> Any:
     try:
         with Image.open(io.BytesIO(file_bytes(file))) as image:
             return image.getexif().get(_ORIENTATION)
-    except Exception:  # a damaged file: the encoding reports it
+    except Exception:  # the file is damaged; the encoding reports it later
         return None

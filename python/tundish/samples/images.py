@@ -1,4 +1,4 @@
-"""Encodes an image of a sample to bytes that the engine decodes to the same pixels."""
+"""Encodes the image of a sample to bytes that the engine decodes to the same pixels."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from .sample_values import (
     type_text,
 )
 
-# (H, W, C), (C, H, W), (H, W). The last layout also counts as `channels_last`.
+# Allowed numbers of channels in arrays of shape (H, W, C) and (C, H, W).
 _CHANNELS = (1, 3, 4)
-# Formats of Pillow whose files the engine decodes. MPO is a JPEG with more images behind it.
+# Pillow formats whose files the engine decodes. An MPO file is a JPEG followed by more images.
 _DECODED_FORMATS = ("JPEG", "MPO", "PNG", "WEBP", "BMP", "DIB", "GIF")
-# Modes that a PNG stores without loss; L and RGB are stored as arrays.
+# Pillow modes that a PNG stores without loss. L and RGB are not listed, because they are stored as arrays.
 _PNG_MODES = ("1", "P", "LA", "RGBA", "I;16")
 
 
 class WrongValue(Exception):
-    """A sample value does not match its field. The text has the expected type."""
+    """A value does not match its field. The text says which type was expected."""
 
 
 def image_axes(value: Any) -> str:
     """Returns "HW", "HWC" or "CHW" if the array may be an image, otherwise "".
 
-    If both HWC and CHW fit, tensors are CHW and NumPy arrays HWC, as torchvision and Pillow make them.
+    If both HWC and CHW fit, a tensor is CHW, as in torchvision, and a NumPy array is HWC, as with Pillow.
     """
     shape = tuple(value.shape)
     if str(value.dtype).removeprefix("torch.") != "uint8" or 0 in shape:
@@ -51,7 +51,7 @@ def image_axes(value: Any) -> str:
 
 
 def image_bytes(value: Any, axes: str) -> bytes:
-    """Returns the bytes of an image. `axes`: layout of this field's arrays in the first sample."""
+    """Returns the bytes of an image. `axes` is the layout of the field's array in the first sample."""
     if is_bytes(value):
         return bytes(value)
     if is_file(value):
@@ -73,7 +73,7 @@ def image_bytes(value: Any, axes: str) -> bytes:
 
 
 def _pixels(data: Any) -> bytes:
-    """Returns a .npy file, or a PNG for four channels, which .npy images do not support."""
+    """Returns the pixels as a .npy file, or as a PNG with four channels, which .npy images cannot have."""
     if data.ndim == 3 and data.shape[2] == 4:
         from PIL import Image
 
@@ -99,10 +99,10 @@ def _png(image: Any) -> bytes:
 
 
 def unchanged_file(image: Any) -> bytes | None:
-    """Returns the file that the image was opened from, if its pixels were not accessed.
+    """Returns the bytes of the file that the image was opened from, if its pixels have not been accessed.
 
     Pillow reads pixels on first use and keeps the file open until then. Image.draft() and Image.seek() change what
-    will be read; the header of the file shows that.
+    will be read. A comparison with the header of the file shows whether they were called.
     """
     from PIL import Image, ImageFile
 

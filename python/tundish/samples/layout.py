@@ -1,4 +1,4 @@
-"""The common structure of all samples of a dataset, and the encoding of a sample for a message."""
+"""The common structure of all samples of a dataset, and the encoding of a sample as a message."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Layout:
     """The fields, in the order of the values of the first sample."""
 
     fields: tuple[Field, ...]
-    names: tuple[str, ...] | None  # keys of a dict; None for a tuple or single value
+    names: tuple[str, ...] | None  # keys if samples are dicts; None for tuples and single values
     single: bool  # whether a sample is a single value
 
     def encode(self, sample: Any) -> bytes:
-        """Encodes a sample. Raises WrongValue with the expected and the actual type."""
+        """Encodes a sample. Raises WrongValue, with the expected and the actual type, if a value does not match."""
         parts: list[bytes] = []
         for field, value in zip(self.fields, self._values(sample), strict=True):
             try:

@@ -1,4 +1,4 @@
-"""Messages to the program over a socket, as described in src/data/source/formats/python/message.h."""
+"""Messages to the program over a socket. src/data/source/formats/python/message.h describes them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from .sample_values import ELEMENT_NUMBER
 ASK_DESCRIPTION = 2**64 - 1
 MAX_SAMPLES = 50_000_000
 _MAGIC = 0x53444E54
-# AnswerKind
+# Values of AnswerKind in message.h.
 SAMPLE, RAISED, DIFFERS, END, DESCRIPTION, FAILED = range(6)
 
 
 def description(
     fields: Sequence[Field], classes: Sequence[str], count: int | None, identity: str
 ) -> bytes:
-    """Returns the description of a dataset. `count`: None for an iterator, whose samples come in order."""
+    """Returns the message that describes a dataset. `count` is None for an iterator."""
     parts = [struct.pack("<BQ", count is not None, count or 0), _text(identity)]
     parts.append(struct.pack("<I", len(fields)))
     for field in fields:
@@ -38,7 +38,7 @@ def _text(text: str) -> bytes:
 
 
 def receive_request(connection: socket.socket) -> int | None:
-    """Returns the requested number, or None if the program ended or closed the connection."""
+    """Returns the requested sample number, or None if the program ended or closed the connection."""
     data = b""
     while len(data) < 8:
         try:

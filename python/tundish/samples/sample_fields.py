@@ -1,4 +1,4 @@
-"""The fields of a dataset, and the encoding of values to the bytes of a field."""
+"""The fields of a dataset, and the encoding of their values to bytes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .sample_values import (
 # Values of FieldType in src/data/source/source.h.
 IMAGE, LABEL, TEXT, BYTES, NUMBER, ARRAY = range(6)
 MAX_FIELD_BYTES = 256 << 20  # Limits::max_bytes
-MAX_SAMPLE_BYTES = (1 << 30) - 4096  # maximum answer in src/data/source/formats/python/message.h
+MAX_SAMPLE_BYTES = (1 << 30) - 4096  # limit in src/data/source/formats/python/message.h
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Field:
     type: int
     axes: str = ""  # layout of an image whose first value is an array: "HWC", "CHW", "HW"
     element: str = ""  # element type of an array
-    shape: tuple[int, ...] | None = None  # shape of an array; None if every sample has its own
+    shape: tuple[int, ...] | None = None  # shape of all arrays; None if shapes differ
     label_vector: int = (
-        0  # number of classes; the array is a float32 vector with one number per class
+        0  # number of classes if the field is a label: a float32 vector; otherwise 0
     )
 
     def text(self) -> str:
@@ -56,7 +56,7 @@ def encode_value(field: Field, value: Any) -> bytes:
 
 
 def integer_of(value: Any) -> int | None:
-    """Returns a whole number, or None. A bool is not a number here."""
+    """Returns the value as an int if it is a whole number, otherwise None. A bool does not count as a number."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if has_masked_elements(value):
@@ -113,7 +113,7 @@ def _number(field: Field, value: Any) -> bytes:
 
 
 def array_of(value: Any) -> Array | None:
-    """Converts a value to an array. A Pillow image becomes its pixels (in mode P the palette indices)."""
+    """Converts a value to an array. For a Pillow image, returns its pixels: in mode P, the palette indices."""
     if is_bytes(value) or isinstance(value, str) or value is None:
         return None
     if isinstance(value, int) and not isinstance(value, bool):

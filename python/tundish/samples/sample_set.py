@@ -27,7 +27,7 @@ _PROBES = 16
 
 
 class SampleSet:
-    """Wraps a dataset for packing. `count` is None for an iterator."""
+    """Wraps a dataset for packing. `count` is the number of samples, or None for an iterator."""
 
     def __init__(
         self,
@@ -65,14 +65,14 @@ class SampleSet:
         self.has_jpegs = _has_jpegs(self.layout, good)
 
     def answers(self) -> Answers:
-        """Returns the answers served by this process. Call it only once for an iterator."""
+        """Returns the function that answers requests in this process. Call it only once for an iterator."""
         if self.count is None:
             return answers_in_order(self._samples, self.layout)
         return answers_by_number(self.dataset, self.layout)
 
     def _first_samples(self) -> list[tuple[int, Any]]:
         try:
-            # An iterator may yield the same array each time, with new contents.
+            # An iterator may yield the same array object each time, with new contents.
             taken = [snapshot(sample) for sample in itertools.islice(self._samples, _PROBES)]
         except Exception:
             raise _raised(0, exception_text()) from None
@@ -83,7 +83,7 @@ class SampleSet:
 
 
 class _Failed:
-    """The exception raised for a sample that could not be read."""
+    """Placeholder for a sample that could not be read. `text` is the traceback."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -112,7 +112,7 @@ def _count(dataset: Any) -> int | None:
 
 
 def _spread_samples(dataset: Any, count: int) -> list[tuple[int, Any]]:
-    """Returns the first, the last and some samples between. Unreadable samples are refused later."""
+    """Returns the first, the last and some samples in between. Unreadable samples are refused later."""
     numbers = sorted({k * (count - 1) // max(1, _PROBES - 1) for k in range(_PROBES)})
     probes = []
     for number in numbers:
@@ -126,12 +126,12 @@ def _spread_samples(dataset: Any, count: int) -> list[tuple[int, Any]]:
 
 
 def _digest(layout: Layout, probes: list[tuple[int, Any]]) -> str:
-    """Returns a digest that identifies an interrupted pack, besides its sample count and fields."""
+    """Returns a digest of some samples, by which an interrupted pack recognizes its dataset."""
     digest = hashlib.blake2b(digest_size=16)
     for number, sample in probes:
         data = b"?"
         if not isinstance(sample, _Failed):
-            # A Pillow image with a damaged file is refused later.
+            # A Pillow image of a damaged file is refused later.
             with contextlib.suppress(Exception):
                 data = encoded(layout, number, sample)[1]
         digest.update(number.to_bytes(8, "little") + len(data).to_bytes(8, "little") + data)
@@ -154,14 +154,14 @@ def _names_of_label(dataset: Any, layout: Layout) -> list[str]:
 
 
 def _has_jpegs(layout: Layout, samples: Sequence[Any]) -> bool:
-    """Returns whether there are JPEGs. Without JPEGs no sample is read to find good JPEG tables."""
+    """Returns whether any of these samples has a JPEG. If not, no samples are read to choose JPEG tables."""
     place = next((i for i, field in enumerate(layout.fields) if field.type == IMAGE), -1)
     if place < 0:
         return False
     for sample in samples:
         try:
             data = layout.encode(sample)
-        except Exception:  # refused later
+        except Exception:  # the sample is refused later
             continue
         if b"\xff\xd8\xff" in data:
             return True

@@ -1,4 +1,4 @@
-"""Kinds of sample values. Never imports torch or Pillow: their values exist only if they are imported."""
+"""Kinds of sample values. Never imports torch or Pillow, whose objects exist only if they are already imported."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _IMAGE_STARTS = (
 
 
 class Array(NamedTuple):
-    """Elements in C order, little-endian. bfloat16, which NumPy does not have, is stored as uint16."""
+    """Array elements in C order, little-endian. bfloat16, which NumPy lacks, is stored as uint16."""
 
     element: str
     data: Any
@@ -58,7 +58,7 @@ def is_bytes(value: object) -> bool:
 
 
 def is_file(value: object) -> bool:
-    """Returns whether `datasets` has not decoded the value: it holds the bytes or the path of a file."""
+    """Returns whether this is a file that `datasets` has not decoded: a dict with its bytes or its path."""
     return isinstance(value, dict) and value.keys() == {"bytes", "path"}
 
 
@@ -93,7 +93,7 @@ def type_text(value: object) -> str:
 
 
 def has_masked_elements(value: object) -> bool:
-    """Returns whether an array of `numpy.ma`, or a list with one, hides elements behind its mask."""
+    """Returns whether a `numpy.ma` array, or a list that contains one, has masked elements."""
     if isinstance(value, list | tuple):
         kinds = (list, tuple, np.ma.MaskedArray)
         return any(has_masked_elements(each) for each in value if isinstance(each, kinds))
@@ -101,7 +101,7 @@ def has_masked_elements(value: object) -> bool:
 
 
 def is_loaded(image: Any) -> bool:
-    """Returns whether a Pillow image holds pixels. An opened file holds none until its first use."""
+    """Returns whether Pillow has loaded the pixels of an image. It loads them on first use."""
     return vars(image).get("_im", vars(image).get("im", image)) is not None  # older Pillow: "im"
 
 
@@ -114,7 +114,7 @@ def _numpy_of(tensor: Any) -> Any:
 
 
 def to_array(value: Any) -> Array | None:
-    """Converts arrays, tensors, numbers and lists of numbers. Returns None for other values."""
+    """Converts arrays, tensors, numbers and lists of numbers to an Array. Returns None for other values."""
     element = ""
     if has_masked_elements(value):
         return None

@@ -16,9 +16,9 @@ Answers = Callable[[int], Answer]
 
 
 def serve(connection: socket.socket, description: bytes | None, answers: Answers) -> None:
-    """Serves requests. An exception from `answers` is sent as the last answer.
+    """Answers requests with `answers`. If `answers` itself raises an exception, sends it as the last answer.
 
-    Exceptions of datasets are not raised by `answers`.
+    `answers` does not raise the exceptions of datasets, but returns them as answers.
     """
     with connection:
         while (number := messages.receive_request(connection)) is not None:
@@ -34,12 +34,12 @@ def serve(connection: socket.socket, description: bytes | None, answers: Answers
 
 
 def failed(text: str) -> Answer:
-    """Returns the last answer, with the exception that is being handled."""
+    """Returns a last answer that contains the exception that is being handled."""
     return messages.FAILED, (text + exception_text()).encode("utf-8", "backslashreplace")
 
 
 def exception_text() -> str:
-    """Returns Python's traceback of the exception that is being handled, most recent call last."""
+    """Returns the traceback of the exception that is being handled, with the most recent call last."""
     return "\n" + traceback.format_exc(limit=-20).strip()
 
 
@@ -54,7 +54,7 @@ def answers_by_number(dataset: Any, layout: Layout) -> Answers:
 
 
 def answers_in_order(samples: Iterator[Any], layout: Layout) -> Answers:
-    """Returns answers to the requests 0, 1, 2, ... An iterator that raised cannot continue."""
+    """Returns answers to requests for samples 0, 1, 2, ... An iterator that raised an exception cannot continue."""
 
     def answer(number: int) -> Answer:
         try:

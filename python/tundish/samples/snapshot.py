@@ -14,7 +14,7 @@ from .sample_values import is_loaded, is_pil, is_tensor
 
 
 def snapshot(value: Any) -> Any:
-    """Copies what a dataset may overwrite for its next sample: containers, arrays, tensors, buffers, open files."""
+    """Copies values that the next sample may overwrite: containers, arrays, tensors, buffers, open files."""
     if isinstance(value, Mapping):
         return {name: snapshot(each) for name, each in value.items()}
     if isinstance(value, tuple | list):
@@ -34,12 +34,12 @@ def snapshot(value: Any) -> Any:
 def _image_snapshot(image: Any) -> Any:
     """Copies the pixels, or the file if Pillow has not read the pixels yet.
 
-    `with Image.open(path) as image: yield image` closes the file before the next sample.
+    The file may be closed later: `with Image.open(path) as image: yield image` closes it before the next sample.
     """
     from PIL import Image
 
     if not is_loaded(image) and (data := unchanged_file(image)) is not None:
         return Image.open(io.BytesIO(data))
-    with contextlib.suppress(Exception):  # a damaged file: the encoding refuses the image
+    with contextlib.suppress(Exception):  # if the file is damaged, the encoding refuses it
         return image.copy()
     return image

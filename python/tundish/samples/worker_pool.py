@@ -1,4 +1,4 @@
-"""Serves samples with processes, or with a thread of this process."""
+"""Serves samples from worker processes, or from a thread of this process."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from . import worker_process as worker
 from .sample_set import SampleSet
 from .serve import serve
 
-# Read by src/cli/pack/sockets_to_python.cpp.
+# Environment variable that src/cli/pack/sockets_to_python.cpp reads.
 _VARIABLE = "TUNDISH_SAMPLE_SOCKETS"
 _START = "from tundish.samples.worker_process import main; main()"
-# Reading that takes less time in one process is not worth starting others, each of which imports torch.
+# If one process can read all samples in less time, others are not started, because each would import torch.
 _WORTH_SECONDS = 10.0
-# Maximum seconds for all processes, and for the thread, to end.
+# Time limits for all processes, and for the thread, to end.
 _END_SECONDS = 10.0
 _THREAD_END_SECONDS = 1.0
 
 
 class Workers:
-    """Serves samples from its creation on. `sockets` are the program's ends. stop() ends the serving."""
+    """Serves samples from construction until stop(). `sockets` are the program's ends of the connections."""
 
     def __init__(self, samples: SampleSet, processes: int | None) -> None:
         if worker.is_worker:
@@ -60,10 +60,10 @@ class Workers:
         return {"pass_fds": numbers, "env": os.environ | {_VARIABLE: ",".join(map(str, numbers))}}
 
     def stop(self) -> None:
-        """Ends the serving after the program has ended.
+        """Stops serving after the program has ended.
 
-        Returns even if a thread is still making a sample, because Ctrl-C must not wait for it. The thread ends with its
-        sample.
+        Ctrl-C must not wait for a thread that is still making a sample. Therefore this method may return before the
+        thread ends, which happens when its sample is finished.
         """
         for connection in self.sockets:
             connection.close()
@@ -74,15 +74,15 @@ class Workers:
         for process in self._processes:
             try:
                 process.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:  # library code that does not release the GIL
+            except subprocess.TimeoutExpired:  # stuck in library code that does not release the GIL
                 process.kill()
                 process.wait()
         if self._thread is not None:
             self._thread.join(_THREAD_END_SECONDS)
 
     def deaths(self) -> str:
-        """Describes processes that ended unexpectedly. Call it after such an end and before stop()."""
-        deadline = time.monotonic() + 2  # the sockets of a process close before it ends
+        """Describes processes that ended unexpectedly. Call it after a connection was lost and before stop()."""
+        deadline = time.monotonic() + 2  # a process closes its sockets shortly before it ends
         while not any(codes := [process.poll() for process in self._processes]):
             if not codes or time.monotonic() > deadline:
                 return ""
@@ -135,8 +135,8 @@ def _start_one(
     descriptors = [connection.fileno(), lifeline, pickled.file.fileno()]
     argv = child_command(_START)
     argv += [*map(str, descriptors), pickled.script]
-    # One thread each, as in torch's DataLoader; a separate session, so that Ctrl-C reaches only the calling
-    # process.
+    # Each process has one thread, as in torch's DataLoader. It has a separate session, so that Ctrl-C reaches only
+    # the calling process.
     env = {"OMP_NUM_THREADS": "1"} | os.environ
     return subprocess.Popen(
         argv, pass_fds=descriptors, env=env, stdin=subprocess.DEVNULL, start_new_session=True
@@ -144,7 +144,7 @@ def _start_one(
 
 
 def _plan(samples: SampleSet, processes: int | None) -> tuple[int, str, _Pickled | None]:
-    """Returns the number of processes, why there are none, and their input."""
+    """Returns the number of processes, why there are none (or ""), and the pickled dataset for them."""
     if processes is not None and processes < 0:
         raise ArgumentError(f"processes must be 0 or more, not {processes}")
     if samples.count is None:
@@ -173,7 +173,7 @@ def _plan(samples: SampleSet, processes: int | None) -> tuple[int, str, _Pickled
         return 0, f"it cannot be pickled: {error}", None
     script = ""
     if b"__main__" in data:
-        # Importing the script again would repeat its side effects.
+        # Processes would import the script again, which would repeat its side effects.
         script = getattr(sys.modules.get("__main__"), "__file__", None) or ""
         if not chosen:
             return (

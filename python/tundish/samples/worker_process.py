@@ -1,6 +1,6 @@
 """A process that serves samples of a pickled dataset.
 
-It ends when the program closes the connection, and immediately if its parent process ends.
+The process ends when the program closes the connection, and immediately if its parent process ends.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any
 
 from .serve import Answer, Answers, answers_by_number, failed, serve
 
-# True in a worker, whose script was imported again and must not pack.
+# Whether this process is a worker. A worker imports the user's script again, and must not start another pack.
 is_worker = False
 
 
 def main() -> None:
-    """Entry point. argv: socket, lifeline, pickle (descriptors), path of a script to import or ""."""
+    """Entry point. argv: descriptors of the socket, the lifeline and the pickle; path of a script to import, or ""."""
     global is_worker
     is_worker = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -31,7 +31,7 @@ def main() -> None:
     description = None
     try:
         if sys.argv[4]:
-            # multiprocessing's way to define the script's classes in another process
+            # This is how multiprocessing defines the script's classes in another process.
             multiprocessing.spawn.prepare({"init_main_from_path": sys.argv[4]})
         dataset, layout, description = _load(pickled)
         answers = answers_by_number(dataset, layout)
@@ -49,7 +49,7 @@ def _always(answer: Answer) -> Answers:
 
 
 def _load(pickled: int) -> Any:
-    # Not read(): all workers share the descriptor's position.
+    # Do not use read(), because all workers share the descriptor's position.
     with mmap.mmap(pickled, 0, access=mmap.ACCESS_READ) as data:
         return pickle.loads(data)
 

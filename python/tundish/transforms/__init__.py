@@ -1,8 +1,11 @@
-"""Transforms with the names, arguments and defaults of torchvision v2, run by the engine.
+"""Image transforms with the names, arguments and defaults of torchvision v2, run in C++ by the Loader.
 
-from tundish import transforms as T
+Example:
 
-transforms = [T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.Normalize()]
+    from tundish import transforms as T
+
+    transforms = [T.RandomResizedCrop(224), T.RandomHorizontalFlip(), T.Normalize()]
+    loader = tundish.Loader("train.tnd", batch_size=256, transforms=transforms)
 """
 
 from __future__ import annotations
@@ -43,7 +46,7 @@ from .transform import Transform as Transform
 
 Spread = (
     float | Sequence[float] | None
-)  # for a factor: maximum distance from 1 (for a hue: from 0), or its range
+)  # range of a random factor, or its maximum distance from 1 (for a hue: from 0)
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class RandomVerticalFlip(Transform):
 
 @dataclass(frozen=True)
 class RandomRotation(Transform):
-    """Rotates by a random angle, counter-clockwise."""
+    """Rotates the image counterclockwise by a random angle."""
 
     degrees: float | Sequence[float]
     interpolation: Any = "nearest"
@@ -73,7 +76,7 @@ class RandomRotation(Transform):
 
 @dataclass(frozen=True)
 class RandomAffine(Transform):
-    """Rotates, translates, scales and shears by random amounts."""
+    """Rotates, translates, scales and shears the image by random amounts."""
 
     degrees: float | Sequence[float]
     translate: Sequence[float] | None = None
@@ -86,7 +89,7 @@ class RandomAffine(Transform):
 
 @dataclass(frozen=True)
 class RandomPerspective(Transform):
-    """Applies a random perspective with probability p."""
+    """Applies a random perspective distortion with probability p."""
 
     distortion_scale: float = 0.5
     p: float = 0.5
@@ -96,7 +99,7 @@ class RandomPerspective(Transform):
 
 @dataclass(frozen=True)
 class ElasticTransform(Transform):
-    """Displaces pixels at random: alpha sets the distance, sigma the smoothness."""
+    """Displaces pixels at random. `alpha` sets the distance and `sigma` the smoothness."""
 
     alpha: float | Sequence[float] = 50.0
     sigma: float | Sequence[float] = 5.0
@@ -116,21 +119,21 @@ class ColorJitter(Transform):
 
 @dataclass(frozen=True)
 class Grayscale(Transform):
-    """Converts to gray, in three equal channels."""
+    """Converts the image to grayscale, with three equal channels."""
 
     num_output_channels: int = 1
 
 
 @dataclass(frozen=True)
 class RandomGrayscale(Transform):
-    """Converts to gray, in three equal channels, with probability p."""
+    """Converts the image to grayscale, with three equal channels, with probability p."""
 
     p: float = 0.1
 
 
 @dataclass(frozen=True)
 class RandomPhotometricDistort(Transform):
-    """Changes brightness, contrast, saturation, hue and the order of the channels, each with probability p."""
+    """Changes brightness, contrast, saturation, hue and channel order, each with probability p."""
 
     brightness: Sequence[float] = (0.875, 1.125)
     contrast: Sequence[float] = (0.5, 1.5)
@@ -141,12 +144,12 @@ class RandomPhotometricDistort(Transform):
 
 @dataclass(frozen=True)
 class RandomChannelPermutation(Transform):
-    """Permutes red, green and blue at random."""
+    """Permutes the red, green and blue channels at random."""
 
 
 @dataclass(frozen=True)
 class RandomAdjustSharpness(Transform):
-    """Changes the sharpness with probability p."""
+    """Changes the sharpness by a fixed factor with probability p."""
 
     sharpness_factor: float
     p: float = 0.5
@@ -154,7 +157,7 @@ class RandomAdjustSharpness(Transform):
 
 @dataclass(frozen=True)
 class RandomAutocontrast(Transform):
-    """Stretches the levels of each channel to 0..255 with probability p."""
+    """Stretches the values of each channel to the range 0..255 with probability p."""
 
     p: float = 0.5
 
@@ -175,7 +178,7 @@ class RandomInvert(Transform):
 
 @dataclass(frozen=True)
 class RandomPosterize(Transform):
-    """Keeps only the highest bits of each level, with probability p."""
+    """Keeps only the highest `bits` bits of each pixel value with probability p."""
 
     bits: int
     p: float = 0.5
@@ -183,7 +186,7 @@ class RandomPosterize(Transform):
 
 @dataclass(frozen=True)
 class RandomSolarize(Transform):
-    """Inverts levels at or above a threshold, with probability p."""
+    """Inverts pixel values at or above a threshold with probability p."""
 
     threshold: float
     p: float = 0.5
@@ -191,7 +194,7 @@ class RandomSolarize(Transform):
 
 @dataclass(frozen=True)
 class GaussianBlur(Transform):
-    """Blurs with a Gaussian kernel of fixed size and random sigma."""
+    """Blurs the image with a Gaussian kernel of fixed size and random sigma."""
 
     kernel_size: int | Sequence[int]
     sigma: float | Sequence[float] = (0.1, 2.0)
@@ -199,7 +202,7 @@ class GaussianBlur(Transform):
 
 @dataclass(frozen=True)
 class PillowGaussianBlur(Transform):
-    """Applies Pillow's ImageFilter.GaussianBlur with probability p and a random radius, as in timm and DINO."""
+    """Applies Pillow's GaussianBlur with a random radius and with probability p, as timm and DINO do."""
 
     radius: float | Sequence[float] = (0.1, 2.0)
     p: float = 0.5
@@ -207,7 +210,7 @@ class PillowGaussianBlur(Transform):
 
 @dataclass(frozen=True)
 class RandAugment(Transform):
-    """Applies random operations from a list of 14, all with the same magnitude."""
+    """Applies `num_ops` random operations from a list of 14, all with the same magnitude."""
 
     num_ops: int = 2
     magnitude: int = 9
@@ -227,7 +230,7 @@ class TrivialAugmentWide(Transform):
 
 @dataclass(frozen=True)
 class AutoAugment(Transform):
-    """Applies two operations of a policy that was learned on a dataset."""
+    """Applies a random pair of operations from a policy that was learned on a dataset."""
 
     policy: Any = "imagenet"
     interpolation: Any = "nearest"
@@ -236,7 +239,7 @@ class AutoAugment(Transform):
 
 @dataclass(frozen=True)
 class AugMix(Transform):
-    """Mixes the image with the results of several chains of operations."""
+    """Mixes the image with the results of several random chains of operations."""
 
     severity: int = 3
     mixture_width: int = 3
@@ -249,7 +252,7 @@ class AugMix(Transform):
 
 @dataclass(frozen=True)
 class RandomApply(Transform):
-    """Applies all of its transforms with probability p, otherwise none."""
+    """Applies all of its transforms with probability p; otherwise applies none."""
 
     transforms: Sequence[Transform]
     p: float = 0.5
@@ -272,9 +275,10 @@ class RandomOrder(Transform):
 
 @dataclass(frozen=True)
 class RandomErasing(Transform):
-    """Overwrites a random window with a value or with normal numbers ("random"), with probability p.
+    """Overwrites a random rectangle with probability p.
 
-    Works on levels before ToDtype and Normalize, and on the elements of the batch after them.
+    The new content is a constant, or normally distributed noise with value="random". Before ToDtype and Normalize,
+    this transform writes pixel values from 0 to 255; after them, elements of the batch.
     """
 
     p: float = 0.5
@@ -286,7 +290,7 @@ class RandomErasing(Transform):
 
 @dataclass(frozen=True)
 class GaussianNoise(Transform):
-    """Adds normal noise to each level. Mean and sigma are fractions of 255."""
+    """Adds normally distributed noise to each pixel value. `mean` and `sigma` are fractions of 255."""
 
     mean: float = 0.0
     sigma: float = 0.1
@@ -295,14 +299,14 @@ class GaussianNoise(Transform):
 
 @dataclass(frozen=True)
 class JPEG(Transform):
-    """Compresses to JPEG with a random quality and decompresses, as Pillow does."""
+    """Compresses the image to JPEG with a random quality and decompresses it, as Pillow does."""
 
     quality: int | Sequence[int]
 
 
 @dataclass(frozen=True)
 class MixUp(Transform):
-    """Blends each image of the batch with the previous one, and their labels."""
+    """Blends each image of the batch, and its label, with the previous image and label."""
 
     alpha: float = 1.0
     num_classes: int | None = None
@@ -310,7 +314,7 @@ class MixUp(Transform):
 
 @dataclass(frozen=True)
 class CutMix(Transform):
-    """Pastes a random box of the previous image into each image of the batch, and mixes their labels."""
+    """Pastes a random box from the previous image of the batch into each image, and mixes their labels."""
 
     alpha: float = 1.0
     num_classes: int | None = None
@@ -326,7 +330,7 @@ class Normalize(Transform):
 
 @dataclass(frozen=True)
 class ToDtype(Transform):
-    """Converts to float32, float16, bfloat16 or uint8. With scale, levels 0..255 become 0..1."""
+    """Converts images to float32, float16, bfloat16 or uint8. With `scale`, values 0..255 become 0..1."""
 
     dtype: Any
     scale: bool = False
@@ -335,7 +339,7 @@ class ToDtype(Transform):
 def __getattr__(name: str) -> Any:
     """Raises AttributeError for an unknown name, with a suggestion."""
     text = f"module {__name__!r} has no attribute {name!r}"
-    if name[:1].isupper():  # perhaps a transform of torchvision
+    if name[:1].isupper():  # perhaps the name of a torchvision transform
         have = [kind.__name__ for kind in Transform.__subclasses__()]
         advice = meant_or_instead(name, [*have, "Schedule"])
         text = f"tundish has no transform {name}: {advice}"

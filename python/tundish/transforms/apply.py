@@ -1,7 +1,9 @@
-"""Applies transforms to one image in memory, without a loader, to show their effect.
+"""Applies transforms to a single image in memory, without a loader, to show their effect.
 
-picture = np.asarray(Image.open("a.jpg").convert("RGB"))
-T.apply([T.RandomResizedCrop(224), T.RandomSolarize(128)], picture, sample=7)
+Example:
+
+    picture = np.asarray(Image.open("a.jpg").convert("RGB"))
+    T.apply([T.RandomResizedCrop(224), T.RandomSolarize(128)], picture, sample=7)
 """
 
 from __future__ import annotations
@@ -27,18 +29,20 @@ def plan(
     view: int = 0,
     crop: int = 0,
 ) -> dict[str, Any]:
-    """Returns what a loader would do to an image of this (height, width), with all random numbers drawn.
-
-    The dict has: image and size, the (width, height) before and after; dtype, the element type; steps, the
-    operations in order. A loader with this seed, epoch and sample draws the same random numbers.
-
-    repeat  number of the repetition with tundish.Repeated
-    view    number of the list with views=
-    crop    number of the image with FiveCrop and TenCrop
-
-    MixUp and CutMix work on batches and do nothing here.
+    """Lists the operations that a loader would apply to an image, including the random numbers it would draw.
 
         T.plan([T.RandomResizedCrop(224)], (375, 500), sample=7)["steps"]
+
+    Returns a dict. `image` and `size` are the (width, height) before and after, `dtype` is the element type,
+    and `steps` are the operations in order. docs/resume.md describes all keys.
+
+    size                 (height, width) of the image
+    seed, epoch, sample  determine the random numbers, as in a loader
+    repeat               number of the repetition, with tundish.Repeated
+    view                 number of the list of transforms, with Loader(views=...)
+    crop                 number of the crop, with FiveCrop and TenCrop
+
+    MixUp and CutMix work on batches and have no effect here.
     """
     return _plan(_text(transforms), Draw(size[1], size[0], seed, epoch, sample, repeat, view, crop))
 
@@ -54,13 +58,13 @@ def apply(
     view: int = 0,
     crop: int = 0,
 ) -> Any:
-    """Transforms a uint8 array (height, width, 3) and returns a NumPy array (height, width, 3).
-
-    Draws the random numbers of a loader with this seed, epoch and sample; `repeat` is the number of the
-    repetition with tundish.Repeated.
+    """Applies transforms to one image: a uint8 array of shape (height, width, 3). Returns a NumPy array.
 
         picture = np.asarray(Image.open("a.jpg").convert("RGB"))
         T.apply([T.RandomResizedCrop(224), T.RandomSolarize(128)], picture, sample=7)
+
+    A loader with the same seed, epoch and sample number draws the same random numbers. plan() describes
+    `repeat`, `view` and `crop`.
     """
     import numpy as np
 
@@ -91,7 +95,7 @@ def _plan(text: bytes, draw: Draw) -> dict[str, Any]:
 
 
 def _plans(text: bytes, draw: Draw, count: int) -> list[dict[str, Any]]:
-    """Returns the plans of this sample and the following ones."""
+    """Returns the plans of `count` samples, beginning with the sample of `draw`."""
     planned = lib.tundish_plans(text, draw, count)
     if planned is None:
         raise last_error()

@@ -1,7 +1,9 @@
-"""Converts transforms, or the lists of several views, to JSON text and back, to store a recipe in a file.
+"""Converts a list of transforms to JSON text and back, to store a recipe in a file.
 
-open("recipe.json", "w").write(T.to_json(transforms))
-transforms = T.from_json(open("recipe.json").read())
+Example:
+
+    open("recipe.json", "w").write(T.to_json(transforms))
+    transforms = T.from_json(open("recipe.json").read())
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from .transform import Transform, transforms_json, views_json
 def to_json(transforms: Sequence[Transform] | Sequence[Sequence[Transform]]) -> str:
     """Converts a list of transforms to JSON text, for `tundish view --transforms` and T.from_json().
 
-    Accepts the lists of several views too, as in Loader(views=...); `tundish view --view N` shows one.
+    Also accepts several lists of transforms, as in Loader(views=...); `tundish view --view N` shows one of them.
     """
     views = isinstance(transforms, list | tuple) and isinstance(
         next(iter(transforms), None), list | tuple
@@ -30,7 +32,7 @@ def to_json(transforms: Sequence[Transform] | Sequence[Sequence[Transform]]) -> 
 
 
 def from_json(text: str) -> list[Any]:
-    """Converts the text of T.to_json() back to its list or lists. Arguments are checked when they are used."""
+    """Converts text from T.to_json() back to transforms. Their arguments are checked when they are first used."""
     listed = json.loads(text)
     if not isinstance(listed, list):
         raise ValueError(f"a list of transforms is a JSON array, not {type(listed).__name__}")

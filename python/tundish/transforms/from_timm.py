@@ -1,8 +1,8 @@
 """Translates timm's transforms to a list of Tundish's transforms.
 
-transforms = T.from_timm(timm.data.create_transform(224, is_training=True, auto_augment="rand-m9-mstd0.5-inc1"))
+    transforms = T.from_timm(timm.data.create_transform(224, is_training=True, auto_augment="rand-m9-mstd0.5-inc1"))
 
-Does not import timm: timm's transforms are recognized by their classes.
+This module does not import timm. It recognizes timm's transforms by the names of their classes.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _TO_FLOATS = ("ToTensor", "MaybeToTensor")
 _TO_LEVELS = ("PILToTensor", "MaybePILToTensor")
 _FLIPS = ("RandomHorizontalFlip", "RandomVerticalFlip")
 
-# Lists of operations by the digest of their text (_digest): the end of a RandAugment config string, and
-# AutoAugment policies.
+# Known lists of operations, by the digest of their text (_digest). _LISTS has the end of timm's RandAugment
+# config string, _POLICIES the name of the AutoAugment policy.
 _LISTS = {
     "399fd450562a2912": "",
     "72e3925fa9fada98": "-inc1",
@@ -45,9 +45,10 @@ _POLICIES = {
 
 
 def from_timm(transform: Any) -> list[Transform]:
-    """Translates the result of timm.data.create_transform(), for training or evaluation, to a list for a Loader.
+    """Translates the result of timm.data.create_transform() to a list of transforms for a Loader.
 
-    Raises ValueError with the names of all steps that cannot be translated.
+    Accepts transforms for training and for evaluation. Raises ValueError that names every step that cannot be
+    translated.
     """
     if not _is("torchvision", "Compose", transform):
         raise ValueError(
@@ -61,7 +62,7 @@ def from_timm(transform: Any) -> list[Transform]:
     out = _translated(transform.transforms, refused)
     if refused:
         raise ValueError("from_timm cannot translate " + "; ".join(refused))
-    # Normalize includes the scaling.
+    # Normalize scales to 0..1 itself, so a ToDtype before it is dropped.
     scales = T.ToDtype("float32", scale=True)
     follows = [*out[1:], None]
     pairs = zip(out, follows, strict=True)
@@ -73,7 +74,7 @@ def from_timm(transform: Any) -> list[Transform]:
 
 
 def _check_order(steps: Iterable[Any], refused: list[str]) -> None:
-    """Refuses steps that would give other pixels on a tensor, and steps that need a float tensor before ToTensor."""
+    """Refuses steps after ToTensor that give other pixels on a tensor, and steps before it that need a tensor."""
     state = "a PIL image"
     for original in steps:
         name = type(original).__name__
@@ -147,7 +148,7 @@ def _numbers(values: Any) -> tuple[float, ...]:
 
 
 def _pair(value: Any) -> Any:
-    """Converts an argument that torchvision keeps as a list. Numbers and None are unchanged."""
+    """Converts an argument that torchvision stores as a list. Returns numbers and None unchanged."""
     return value if value is None or isinstance(value, int | float) else tuple(value)
 
 
@@ -209,7 +210,7 @@ def _random_erasing(original: Any) -> list[Transform]:
         original.mode == "pixel",
     ):
         raise ValueError("rand_color and per_pixel do not match mode")
-    # timm keeps the logarithms. num_splits applies to whole batches and has no effect in a Compose.
+    # timm stores logarithms of the aspect ratios. num_splits applies to whole batches, not inside a Compose.
     low, high = (round(math.exp(value), 12) for value in original.log_aspect_ratio)
     return [
         T.TimmRandomErasing(
@@ -230,12 +231,12 @@ def _digest(text: str) -> str:
 
 
 def _decimal(value: float) -> str:
-    """Formats a number without an exponent, because its sign would end a section."""
+    """Formats a number without an exponent, whose minus sign would end a section of the config string."""
     return f"{Decimal(repr(float(value))):f}"
 
 
 def _check_operations(ops: list[Any]) -> None:
-    """Refuses operations whose functions were replaced: timm looks them up by name on construction."""
+    """Refuses operations whose functions were replaced. timm looks the functions up by name on construction."""
     for op in ops:
         module = sys.modules[type(op).__module__]
         functions = (module.NAME_TO_OP[op.name], module.LEVEL_TO_ARG[op.name])
@@ -252,7 +253,7 @@ def _without_functions(op: Any) -> Any:
 
 
 def _same(ops: list[Any], name: str) -> Any:
-    """Returns the value that all operations share. Raises ValueError if it differs."""
+    """Returns the value of an attribute that all operations share. Raises ValueError if the values differ."""
     values = [getattr(op, name) for op in ops]
     if any(value != values[0] for value in values):
         raise ValueError(f"operations with different {name}")

@@ -1,7 +1,7 @@
-"""Translates a list of torchvision's transforms to Tundish's, with the same pixels, or explains why it cannot.
+"""Translates a list of torchvision transforms to Tundish transforms with the same pixels, or says why it cannot.
 
-Many operations of torchvision give other pixels on a tensor than on a PIL image, whose pixels Tundish matches.
-The translation tracks the type of the image at each position of the list.
+Many torchvision operations produce different pixels on a tensor than on a PIL image. Tundish matches the PIL
+image. Therefore the translation tracks the type of the image at each position of the list.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _CONTAINERS = {"RandomApply", "RandomChoice", "RandomOrder"}
 _FLIPS = {"RandomHorizontalFlip", "RandomVerticalFlip"}
 _PADDING = {"Pad", "RandomCrop"}
 _MIXES = {"MixUp", "CutMix"}  # work on batches
-# Equal on a tensor of levels and on a PIL image.
+# These give the same result on a uint8 tensor and on a PIL image.
 _SAME_ON_LEVELS = {"RandomInvert", "RandomPosterize", "RandomSolarize", "RandomChannelPermutation"}
 _SAME_ON_LEVELS |= {"GaussianBlur", "GaussianNoise", "RandomErasing", "CenterCrop"}
-# torchvision converts PIL images to tensors for these two.
+# For these two, torchvision itself converts a PIL image to a tensor.
 _SAME_ON_LEVELS |= {"ElasticTransform", "AugMix"}
 _SAME_ON_LEVELS |= _FLIPS | _PADDING
 _FLOATS = ("float32", "float16", "bfloat16")
@@ -52,11 +52,11 @@ _SIZES = ((8192, 8192), (64, 64))  # image sizes to test a translated transform 
 
 
 def from_torchvision(transforms: Any) -> list[Transform]:
-    """Translates torchvision's transforms to transforms with the same effect on PIL images.
+    """Translates torchvision transforms to Tundish transforms that give the same pixels for PIL images.
 
-    transforms  a Compose, a list or one transform, of torchvision.transforms or torchvision.transforms.v2
+    transforms  a Compose, a list or one transform, from torchvision.transforms or torchvision.transforms.v2
 
-    Raises ValueError, with a reason and a fix, for a transform without a translation to the same pixels.
+    Raises ValueError, with a reason and a fix, if a transform cannot be translated to the same pixels.
     """
     walk = _Walk()
     if not isinstance(transforms, list | tuple):
@@ -64,7 +64,7 @@ def from_torchvision(transforms: Any) -> list[Transform]:
     children = transforms if isinstance(transforms, list | tuple) else _children(transforms)
     walk.translate_all([transforms] if children is None else children, "transforms")
     out = walk.before + walk.values + walk.after
-    # A batch transform may be translated alone, to be appended to a list.
+    # A batch transform, such as MixUp, may be translated alone and appended to a list later.
     floats = [_subclass("ToDtype")("float32")] if len(out) == 1 and walk.after else []
     problem = _problem_of([*floats, *out])
     if problem:
@@ -73,14 +73,14 @@ def from_torchvision(transforms: Any) -> list[Transform]:
 
 
 def _unmodified(entry: ListEntry) -> None:
-    """Refuses a transform that does not do what its class and arguments mean."""
+    """Refuses a transform that was modified and no longer does what its class and arguments say."""
     if _name(entry.original) and (found := modification(entry.original)):
         why = f"{found}, and only its class and arguments are translated"
         entry.refuse(why, "construct a new transform and leave it unchanged")
 
 
 def _name(original: Any) -> str:
-    """Returns the class name of a torchvision transform or of torch's module lists; empty for others."""
+    """Returns the class name of a torchvision transform or torch module list; empty for other objects."""
     module = type(original).__module__
     known = module.startswith(("torchvision.transforms.", "torch.nn.modules.container"))
     return type(original).__name__ if known else ""
@@ -93,7 +93,7 @@ def _children(original: Any) -> list[Any] | None:
 
 
 def _problem_of(transforms: list[Transform]) -> str:
-    """Returns why the engine refuses this list; empty if it accepts any test image."""
+    """Returns why the engine refuses this list; empty if it accepts at least one of the test sizes."""
     problem = ""
     for size in _SIZES:
         try:
@@ -111,7 +111,7 @@ class _Walk:
     """Walks through torchvision's list and collects Tundish's transforms."""
 
     image: ImageState = field(default_factory=ImageState)
-    inside: str = ""  # the container of this list
+    inside: str = ""  # description of the container that holds this list, if any
     before: list[Transform] = field(default_factory=list)
     values: list[Transform] = field(default_factory=list)  # ToDtype and Normalize
     after: list[Transform] = field(default_factory=list)  # transforms after RandomErasing on floats
@@ -152,7 +152,7 @@ class _Walk:
             for number, original in enumerate(entry.original.transforms)
         ]
         inside = self.image
-        if target.__name__ == "RandomOrder":  # each may follow any other
+        if target.__name__ == "RandomOrder":  # each transform may follow any other
             for step in steps:
                 after = self.walk_inside(target, inside, step).image.kind
                 inside = replace(inside, kind=united(inside.kind, after))
@@ -209,7 +209,7 @@ class _Walk:
         self.image = replace(self.image, least_side=least_side(target, self.image.least_side))
 
     def allowed_positions(self, target: Transform, entry: ListEntry) -> set[str]:
-        """Returns the allowed positions. Refuses transforms that give other pixels on a tensor."""
+        """Returns the allowed positions. Refuses a transform that gives different pixels on a tensor."""
         name = type(target).__name__
         image = self.image
         if name in _MIXES:
@@ -242,7 +242,7 @@ class _Walk:
         )
 
     def moves_only(self, target: Any, entry: ListEntry) -> bool:
-        """Returns whether the transform can move before ToDtype and Normalize: a crop that adds no pixels."""
+        """Returns whether a crop or padding gives the same result before ToDtype and Normalize as after."""
         name = type(target).__name__
         if name == "CenterCrop":
             side = target.size if isinstance(target.size, int) else max(target.size)
@@ -265,7 +265,7 @@ class _Walk:
         """Accepts a transform that changes no pixel of an RGB image."""
 
     def to_tensor(self, entry: ListEntry) -> None:
-        """Handles ToImage and PILToTensor, which keep the levels."""
+        """Handles ToImage and PILToTensor, which keep the pixel values."""
         name = type(entry.original).__name__
         if self.image.kind is PIL:
             self.image = replace(self.image, kind=TENSOR, made_by=f"{name}()")
@@ -312,7 +312,7 @@ class _Walk:
         before = self.image.dtype
         if dtype is not None:
             self.convert(entry, plain(dtype), getattr(entry.original, "scale", True))
-        if before == "uint8" != self.image.dtype:  # v1 divides
+        if before == "uint8" != self.image.dtype:  # v1 divides, which returns a plain tensor
             self.image = replace(self.image, kind=kind_after(entry.original, self.image.kind))
 
     def convert(self, entry: ListEntry, dtype: str, scale: bool) -> None:
@@ -354,7 +354,7 @@ class _Walk:
         self.image = replace(self.image, kind=kind, dtype="float32", normalized=True)
 
     def preset(self, entry: ListEntry) -> None:
-        """Handles ImageClassification, the transforms of torchvision's weights."""
+        """Handles ImageClassification, the preprocessing of torchvision's pretrained weights."""
         if self.image.kind is not PIL:
             entry.refuse("its resize gives other pixels on a tensor", "leave out what is before it")
         original = entry.original
@@ -395,5 +395,5 @@ def _subclass(name: str) -> Any:
 
 
 def _combine(made: list[Transform]) -> Any:
-    """Combines several transforms, or none, into one, like Compose inside a container."""
+    """Combines any number of transforms into one, as Compose does inside a container."""
     return _subclass("RandomApply")(tuple(made), 1.0)

@@ -1,4 +1,4 @@
-"""Advice on what to use instead of a torchvision transform that Tundish does not have."""
+"""Advice on what to use instead of a torchvision transform that Tundish lacks."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _INSTEAD = {
 
 
 def instead_of(name: str) -> str:
-    """Returns advice as a clause: "leave it out: ..."."""
+    """Returns the advice for a torchvision transform as a clause, such as "leave it out: ..."."""
     return _INSTEAD.get(name, _OTHERS)
 
 
 def meant_or_instead(name: str, known: Iterable[str]) -> str:
-    """Returns a similar known name, for a misspelled name, or the advice of instead_of()."""
+    """Returns "did you mean ...?" for a misspelled name, otherwise the advice of instead_of()."""
     close = None if name in _INSTEAD else close_name(name, known)
     return f"did you mean {close}?" if close else instead_of(name)

@@ -1,4 +1,4 @@
-"""A size that changes during training: small images first, which are faster."""
+"""An image size that changes during training: small images first, because they train faster."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .._c.plain import plain
 
 @dataclass(frozen=True)
 class Schedule:
-    """A size by epoch, for the `size` of a crop or resize.
+    """Sets the `size` of a crop or resize by epoch.
 
-    T.RandomResizedCrop(T.Schedule({0: 128, 10: 160, 18: 192}))
+        T.RandomResizedCrop(T.Schedule({0: 128, 10: 160, 18: 192}))
 
-    This gives 128 from epoch 0, 160 from epoch 10, 192 from epoch 18. One epoch must be 0. A size is a number or
-    (height, width), as without a Schedule. Memory is reserved for the largest size.
+    In this example, the size is 128 from epoch 0, 160 from epoch 10 and 192 from epoch 18. The first epoch must be
+    0. A size is a number or (height, width), as without a Schedule. Memory is reserved for the largest size.
 
-    Put it at the top level of the list: RandomApply, RandomChoice and RandomOrder cannot hold a transform with a
-    changing size. T.Schedule({0: 128}) never changes and is allowed everywhere.
+    A transform with a changing size must be at the top level of the list, not inside RandomApply, RandomChoice or
+    RandomOrder. T.Schedule({0: 128}) never changes and is allowed everywhere.
     """
 
     sizes: Mapping[int, int | Sequence[int]]
@@ -46,7 +46,7 @@ class Schedule:
 
 
 def from_json(value: Any) -> Any:
-    """Converts an argument from JSON: an object becomes a Schedule."""
+    """Converts a `size` argument from JSON. An object becomes a Schedule."""
     if not isinstance(value, dict):
         return value
     try:

@@ -14,7 +14,7 @@ Size = int | Sequence[int] | Schedule
 
 @dataclass(frozen=True)
 class RandomResizedCrop(Transform):
-    """Crops a random window of random aspect ratio and resizes it to a fixed size."""
+    """Crops a random window with a random aspect ratio and resizes it to a fixed size."""
 
     size: Size
     scale: Sequence[float] = (0.08, 1.0)
@@ -25,7 +25,7 @@ class RandomResizedCrop(Transform):
 
 @dataclass(frozen=True)
 class Resize(Transform):
-    """Resizes to (height, width), or the shorter side to a length with the aspect ratio kept."""
+    """Resizes to (height, width). With a single number, resizes the shorter side and keeps the aspect ratio."""
 
     size: Size
     interpolation: Any = "bilinear"
@@ -43,7 +43,7 @@ class CenterCrop(Transform):
 
 @dataclass(frozen=True)
 class Pad(Transform):
-    """Pads the image on its sides."""
+    """Adds padding to the sides of the image."""
 
     padding: int | Sequence[int]
     fill: int | Sequence[int] = 0
@@ -52,7 +52,7 @@ class Pad(Transform):
 
 @dataclass(frozen=True)
 class PadTo(Transform):
-    """Places the image at the top left and fills the rest with a level. Raises an error for a larger image."""
+    """Pads the image to a fixed size, at the right and at the bottom. Raises an error for a larger image."""
 
     size: int | Sequence[int]
     fill: int | Sequence[int] = 0
@@ -60,14 +60,14 @@ class PadTo(Transform):
 
 @dataclass(frozen=True)
 class FiveCrop(Transform):
-    """Crops the four corners and the center: a batch is (N, 5, C, H, W)."""
+    """Crops the four corners and the center. A batch then has the shape (N, 5, C, H, W)."""
 
     size: Size
 
 
 @dataclass(frozen=True)
 class TenCrop(Transform):
-    """Crops the four corners and the center of the image and its mirror image: a batch is (N, 10, C, H, W)."""
+    """Applies FiveCrop to the image and to its mirror image. A batch then has the shape (N, 10, C, H, W)."""
 
     size: Size
     vertical_flip: bool = False
@@ -86,7 +86,7 @@ class RandomCrop(Transform):
 
 @dataclass(frozen=True)
 class ScaleJitter(Transform):
-    """Scales the image to fit a target size (width, height) times a random factor, with the aspect ratio kept."""
+    """Resizes to fit into `target_size` (width, height) times a random factor, keeping the aspect ratio."""
 
     target_size: Sequence[int]
     scale_range: Sequence[float] = (0.1, 2.0)
@@ -96,7 +96,7 @@ class ScaleJitter(Transform):
 
 @dataclass(frozen=True)
 class RandomShortestSize(Transform):
-    """Resizes the shorter side to one of several lengths, with the aspect ratio kept."""
+    """Resizes the shorter side to one of several lengths at random, keeping the aspect ratio."""
 
     min_size: int | Sequence[int]
     max_size: int | None = None
@@ -106,7 +106,7 @@ class RandomShortestSize(Transform):
 
 @dataclass(frozen=True)
 class RandomResize(Transform):
-    """Resizes the shorter side to a random length from min_size to max_size - 1, with the aspect ratio kept."""
+    """Resizes the shorter side to a random length from min_size to max_size - 1, keeping the aspect ratio."""
 
     min_size: int
     max_size: int

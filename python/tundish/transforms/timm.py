@@ -1,4 +1,4 @@
-"""Transforms of timm that torchvision does not have. Names that torchvision also has begin with Timm."""
+"""Transforms of timm that torchvision lacks. Where torchvision has the same name, the name begins with Timm."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .transform import Transform
 
 @dataclass(frozen=True)
 class TimmRandAugment(Transform):
-    """timm's RandAugment, configured by timm's config string.
+    """timm's RandAugment, configured by a timm config string such as "rand-m9-mstd0.5-inc1".
 
-    Sections after "rand": m is the magnitude, n the number of operations, p their probability, mstd the
-    standard deviation of the magnitude (above 100: uniform), mmax its limit. inc1 makes all operations stronger with
-    the magnitude; tweights, t3a and t3aw select other lists.
+    The sections after "rand" are: m, the magnitude; n, the number of operations; p, the probability of each operation;
+    mstd, the standard deviation of the magnitude (above 100, the magnitude is uniform); mmax, the maximum magnitude.
+    inc1 makes every operation stronger at a larger magnitude. tweights, t3a and t3aw select other lists of operations.
     """
 
     config: str = "rand-m9-mstd0.5-inc1"
@@ -36,7 +36,7 @@ class TimmAutoAugment(Transform):
 
 @dataclass(frozen=True)
 class TimmRandomErasing(Transform):
-    """timm's RandomErasing: overwrites random windows of the batch's elements, after Normalize."""
+    """timm's RandomErasing: overwrites random rectangles of the images in a batch, after Normalize."""
 
     probability: float = 0.5
     min_area: float = 0.02
@@ -50,7 +50,7 @@ class TimmRandomErasing(Transform):
 
 @dataclass(frozen=True)
 class ResizeKeepRatio(Transform):
-    """Resizes to cover a size or fit into it, optionally scaled and stretched at random."""
+    """Resizes to cover a size or to fit into it, optionally with a random scale and aspect ratio."""
 
     size: int | Sequence[int]
     longest: float = 0.0
@@ -82,14 +82,14 @@ class RandomCropOrPad(Transform):
 
 @dataclass(frozen=True)
 class TrimBorder(Transform):
-    """Removes a border from the image."""
+    """Removes `border_size` pixels from every side of the image."""
 
     border_size: int
 
 
 @dataclass(frozen=True)
 class TimmMixup(Transform):
-    """timm's Mixup: MixUp or CutMix at random, with label smoothing."""
+    """timm's Mixup: applies MixUp or CutMix at random, with label smoothing."""
 
     mixup_alpha: float = 1.0
     cutmix_alpha: float = 0.0

@@ -1,6 +1,6 @@
-"""Converts the arguments of a torchvision transform for the class of the same name here.
+"""Converts the arguments of a torchvision transform for the Tundish transform of the same name.
 
-Does not import torchvision: its classes are recognized by name, and its objects are only read.
+This module does not import torchvision. It recognizes torchvision's classes by name and only reads their objects.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PILLOW_FILTERS = (
 
 @dataclass(frozen=True)
 class Kind:
-    """The class of the image at a position of torchvision's list."""
+    """The type of the image at one position of torchvision's list."""
 
     package: str
     name: str
@@ -36,7 +36,7 @@ class Kind:
         return f"{self.package}'s {self.name}"
 
     def lookup(self, table: Mapping[Any, Any]) -> tuple[Any, ...]:
-        """Looks a class up in a dict, with "others" as default. Returns (value,), or () without an entry."""
+        """Looks up this type in a dict whose default key is "others". Returns (value,), or () without an entry."""
         if self is EITHER:
             found = IMAGE.lookup(table)
             return found if found == TENSOR.lookup(table) else ()  # the same entry for both
@@ -54,12 +54,12 @@ EITHER = Kind("torchvision or torch", "Image or Tensor")  # decided at random
 
 
 def united(first: Kind, other: Kind) -> Kind:
-    """Returns the kind of an image that is one or the other at random."""
+    """Returns the kind of an image that has one of two kinds at random."""
     return first if first is other else EITHER
 
 
 def kind_after(original: Any, kind: Kind) -> Kind:
-    """Returns the kind after a transform. v1 returns plain tensors, unless it returns its input."""
+    """Returns the kind after a transform. A v1 transform returns its input or a plain tensor."""
     if kind in (PIL, TENSOR) or is_v2(original) or type(original).__name__ == "RandomErasing":
         return kind
     p = getattr(original, "p", 1)
@@ -68,13 +68,13 @@ def kind_after(original: Any, kind: Kind) -> Kind:
 
 @dataclass(frozen=True)
 class ImageState:
-    """The state of the image in torchvision's list so far."""
+    """The state of the image after the transforms so far."""
 
     kind: Kind = PIL
     dtype: str = "uint8"
     normalized: bool = False
-    made_by: str = ""  # transform that made it a tensor
-    least_side: int = 0  # known lower bound of both sides
+    made_by: str = ""  # transform that converted the image to a tensor
+    least_side: int = 0  # known lower bound of width and height
 
 
 @dataclass(frozen=True)
@@ -185,10 +185,10 @@ def is_v2(original: Any) -> bool:
 
 
 def arguments(target: type[Transform], entry: ListEntry, kind: Kind) -> dict[str, Any]:
-    """Returns the arguments of `entry.original` for `target`, the class of the same name, without inner transforms."""
+    """Returns the arguments for `target`, the class with the name of `entry.original`, without inner transforms."""
     out: dict[str, Any] = {}
     for field in fields(target):
-        # Pillow antialiases every resize, and torchvision ignores the argument and has no draft mode.
+        # For PIL images torchvision ignores antialias, because Pillow always antialiases. It has no draft mode.
         if field.name in ("antialias", "draft", "transforms"):
             continue
         if not hasattr(entry.original, field.name):
@@ -213,7 +213,7 @@ def three_numbers(value: Any) -> Any:
 
 
 def least_side(target: Any, before: int) -> int:
-    """Returns a lower bound of both sides after a Tundish transform; 0 if unknown."""
+    """Returns a lower bound of width and height after a Tundish transform; 0 if unknown."""
     size = getattr(target, "size", None)
     if size is None:
         return 0 if {"target_size", "min_size"} & set(vars(target)) else before
@@ -225,7 +225,7 @@ def least_side(target: Any, before: int) -> int:
 def is_fixed_affine(target: Any) -> bool:
     """Returns whether the only random part is a shift by whole pixels, after a fixed rotation, scale or shear.
 
-    Pixels then lie on exact boundaries, where the last bit of a coefficient decides.
+    Pixels then lie exactly on boundaries, where the last bit of a coefficient decides the result.
     """
     degrees, shear, scale = (getattr(target, name) for name in ("degrees", "shear", "scale"))
     ranges = [degrees, scale or (1, 1), *((shear or (0, 0))[i : i + 2] for i in (0, 2))]

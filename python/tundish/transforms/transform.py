@@ -16,9 +16,9 @@ from .schedule import Schedule
 
 @dataclass(frozen=True)
 class Transform:
-    """Base class of transforms: steps from a decoded image to a batch."""
+    """Base class of transforms, which turn a decoded image into an image of the batch."""
 
-    # Used in the reference's picture and the benchmark, if an argument has no default.
+    # Arguments for the picture in docs/reference.md and for the benchmark, if an argument has no default.
     example: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
@@ -27,13 +27,13 @@ class Transform:
             object.__setattr__(self, "transforms", tuple(held))
 
     def _json(self) -> dict[str, Any]:
-        """Returns name and arguments for the engine."""
+        """Returns the name and the arguments of the transform, for the engine."""
         out: dict[str, Any] = {"name": type(self).__name__}
         for field in fields(self):
             value = getattr(self, field.name)
             if (
                 field.name == "antialias"
-            ):  # an argument of torchvision; True is the only way to resize here
+            ):  # torchvision has this argument; Tundish always antialiases, as with True
                 if value is False:
                     raise ValueError(
                         "antialias=False is not supported: every resize is antialiased"

@@ -1,7 +1,7 @@
 """Detects transforms of torchvision and timm that were modified after construction.
 
-A translation reads a transform's class and arguments. Hooks, methods set on the instance or the class, and edited
-derived attributes change the pixels but neither class nor arguments, so such transforms are refused. Replaced
+A translation only reads the class and the arguments of a transform. Hooks, replaced methods and edited derived
+attributes change the pixels without changing class or arguments, so such transforms are refused. Replaced
 functions of torchvision.transforms.functional are not detected.
 """
 
@@ -17,12 +17,12 @@ from typing import Any
 from .._c.plain import plain
 
 _PACKAGES = ("torch", "torchvision", "timm")
-# The second is the name of the doctor's watch inside a script (_process/start/sitecustomize.py).
+# The hooks of the doctor inside a script belong to tundish_doctor_watch (_process/start/sitecustomize.py).
 _OWN = ("tundish", "tundish_doctor_watch")
 
 
 def modification(original: Any) -> str:
-    """Returns the modification of a transform, or an empty string."""
+    """Describes how a transform was modified. Returns an empty string if it was not."""
     for find in (_hooks, _patched_class, _overrides, _derived):
         found = find(original)
         if found:
@@ -48,12 +48,12 @@ def _hooks(original: Any) -> str:
 
 
 def is_own_hook(hook: Any) -> bool:
-    """Returns whether a hook belongs to tundish: the doctor's hooks and wrappers only measure."""
+    """Returns whether a hook belongs to Tundish. The doctor's hooks and wrappers only measure."""
     names = getattr(hook, "__globals__", {})
     return str(names.get("__name__")).partition(".")[0] in _OWN or hook is True
 
 
-# Modules of torch whose hooks for all modules count operations or name the module in progress: FlopCounterMode.
+# torch code whose global module hooks only observe, such as the hooks of FlopCounterMode.
 _OBSERVERS = (
     "torch.utils.module_tracker",
     "torch.distributed._tools.mod_tracker",
@@ -114,7 +114,7 @@ _SPACES = {
 
 
 def _edited_space(name: str, space: Any) -> bool:
-    """Returns whether the operations were edited. v2 keeps them in a dict of the class."""
+    """Returns whether the list of operations was edited. v2 keeps it in a dict of the class."""
     expected = _SPACES.get(name)
     if expected is not None and set(space) != expected:
         return True
@@ -162,7 +162,7 @@ def _near(made: Any, expected: list[float]) -> bool:
 
 
 def _fills(fill: Any) -> Any:
-    """Returns a fill in the format of v2."""
+    """Returns a fill in the format that v2 uses."""
     table = fill if isinstance(fill, Mapping) else {"others": fill}
     out = {}
     for key, value in table.items():
@@ -172,7 +172,7 @@ def _fills(fill: Any) -> Any:
 
 
 def _policies(original: Any) -> str:
-    """Detects edited policies. AutoAugment computes its list of operations from its policy."""
+    """Detects edited sub-policies, which AutoAugment computes from its argument `policy`."""
     made = vars(original).get("policies") or vars(original).get("_policies")
     if type(original).__name__ != "AutoAugment" or made is None:
         return ""

@@ -1,4 +1,4 @@
-"""The parts of `tundish.tune`, for use on their own: training steps, tricks, memory, batch size.
+"""The building blocks of `tundish.tune`: training steps, tricks, memory prediction, batch size search.
 
     from tundish.tuning import Bf16, Step
 
@@ -6,9 +6,9 @@
     Bf16().apply(step)
     loss = step((inputs, targets))
 
-Job, Step                   the model to train, and one training step that tricks change
+Job, Step                   a model with its training data, and one training step
 Trick, Grade                base class for your own tricks, and how exact a trick must be
-Bf16, Compile, TF32, ...    training tricks; docs/tricks.md lists the ones that `tundish.tune` tries
+Bf16, Compile, TF32, ...    tricks: optimizations that change the training step (docs/tricks.md)
 TunePlan, FrameworkPlan     apply a plan in Lightning, Accelerate and other frameworks (docs/tune.md)
 find_batch_size, scale_learning_rate, tune_loader                   docs/tune.md
 predict_memory, measure_peak, find_long_lived, choose_blocks        docs/training-memory.md
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from .._lazy import lazy_names
 
-if TYPE_CHECKING:  # "as": type checkers take these names as public
+if TYPE_CHECKING:  # "X as X": tells type checkers that the name is public
     from .framework_plan import FrameworkPlan as FrameworkPlan
     from .job import Job as Job
     from .learning_rate import scale_learning_rate as scale_learning_rate

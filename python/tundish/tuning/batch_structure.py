@@ -26,12 +26,12 @@ def map_tensors(change: Callable[[torch.Tensor], Any], batch: Any) -> Any:
     parts = parts_of(batch)
     if parts is None:
         return batch
-    out = copy.copy(batch)  # keeps the class and its attributes
+    out = copy.copy(batch)  # keeps the class and all attributes
     for name, value in parts.items():
         if isinstance(batch, MutableMapping):
             out[name] = map_tensors(change, value)
         else:
-            object.__setattr__(out, name, map_tensors(change, value))  # also if it is frozen
+            object.__setattr__(out, name, map_tensors(change, value))  # even if it is frozen
     return out
 
 
@@ -57,9 +57,9 @@ def tensors_of(batch: Any) -> Iterator[torch.Tensor]:
 
 
 def signature(batch: Any) -> Any:
-    """Returns a hashable key of structure, shapes, types, devices, and values that are not tensors.
+    """Returns a hashable key made of structure, shapes, dtypes, devices and non-tensor values.
 
-    Two batches with equal signatures can run through the same captured or compiled step.
+    Two batches with equal signatures can run through the same CUDA graph or compiled step.
     """
     if isinstance(batch, torch.Tensor):
         return (tuple(batch.shape), batch.dtype, batch.device)
@@ -68,14 +68,14 @@ def signature(batch: Any) -> Any:
     if (parts := parts_of(batch)) is not None:
         return (type(batch), *((key, signature(value)) for key, value in parts.items()))
     if isinstance(batch, _PLAIN):
-        return (type(batch), batch)  # 1 and True are equal
-    if all(hasattr(batch, name) for name in ("tobytes", "shape", "dtype")):  # an array of NumPy
+        return (type(batch), batch)  # includes the type, because 1 == True
+    if all(hasattr(batch, name) for name in ("tobytes", "shape", "dtype")):  # a NumPy array
         return (type(batch), tuple(batch.shape), str(batch.dtype), batch.tobytes())
     return _Identity(batch)
 
 
 def only_values_differ(one: Any, other: Any) -> bool:
-    """Returns whether two different signatures have the same tensors."""
+    """Returns whether two different signatures differ in non-tensor values only."""
     return list(_tensors_in(one)) == list(_tensors_in(other))
 
 
@@ -89,7 +89,7 @@ def _tensors_in(key: Any) -> Iterator[Any]:
 
 
 class _Identity:
-    """An object of unknown structure, equal to itself only. Keeps it alive, so that its id is not reused."""
+    """Wraps an object that equals only itself. Holds a reference, so that its id is not reused."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
@@ -102,7 +102,7 @@ class _Identity:
 
 
 def samples_of(batch: Any) -> int:
-    """Returns the length of the first tensor with a dimension, or 0 if there is none."""
+    """Returns the batch size: the length of the first tensor that is not a scalar; 0 if there is none."""
     for tensor in tensors_of(batch):
         if tensor.dim() > 0:
             return int(tensor.shape[0])
@@ -112,7 +112,7 @@ def samples_of(batch: Any) -> int:
 def slice_samples(batch: Any, begin: int, end: int) -> Any:
     """Returns samples `begin` to `end` of a batch.
 
-    Tensors of another length belong to all samples and are not sliced.
+    Tensors of another length apply to all samples and are not sliced.
     """
     count = samples_of(batch)
     return map_tensors(
@@ -124,7 +124,7 @@ def slice_samples(batch: Any, begin: int, end: int) -> Any:
 
 
 def split_samples(batch: Any, parts: int) -> list[tuple[Any, float]]:
-    """Splits a batch into `parts` nearly equal pieces, each with its fraction of the samples."""
+    """Splits a batch into `parts` nearly equal pieces. Returns (piece, fraction of the samples) pairs."""
     count = samples_of(batch)
     if count == 0:
         return [(batch, 1.0)]
@@ -136,7 +136,10 @@ def split_samples(batch: Any, parts: int) -> list[tuple[Any, float]]:
 
 
 def nudged(batch: Any, seed: int) -> Any:
-    """Moves every floating-point number by half a unit in the last place, up or down at random."""
+    """Returns a copy with every floating-point number changed by a random rounding error.
+
+    Each number moves up or down by half a unit in the last place.
+    """
     generator = torch.Generator("cpu").manual_seed(seed)
 
     def nudge(tensor: torch.Tensor) -> torch.Tensor:

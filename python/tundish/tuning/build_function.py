@@ -1,4 +1,4 @@
-"""Locates a build function, so that a trial process can import it by file and name."""
+"""Locates the user's build function, so that a child process can import it by file and name."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _WHY = "every trial runs in its own process, which imports the function from its
 
 
 def locate_function(build: Any) -> tuple[str, str]:
-    """Returns the file and the name of a function at the top level of a .py file.
+    """Returns the file and the name of a function defined at the top level of a .py file.
 
-    Raises ArgumentError for anything else.
+    Raises ArgumentError for any other function or object.
     """
     if not callable(build):
         raise ArgumentError(
@@ -77,7 +77,7 @@ def _obstacle(build: Any) -> tuple[str, str]:
 
 
 def _file_of(build: Any) -> str:
-    """Returns the file of the function, not of a decorator around it."""
+    """Returns the file that defines the function itself, even if a decorator wraps it."""
     try:
         return inspect.getsourcefile(inspect.unwrap(build)) or ""
     except TypeError:

@@ -1,4 +1,4 @@
-"""The Python state that a CUDA graph has recorded. A replay runs no Python and would miss later changes."""
+"""Detects changes of Python state that a CUDA graph, which runs no Python code, would miss."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import torch
 if TYPE_CHECKING:
     from .step import Step
 
-# Functions written in C, for map(), so that no line of Python runs per module or tensor.
+# C functions for map(), so that no Python code runs per module or tensor.
 _TRAINING = attrgetter("training")
 _TRAINABLE = attrgetter("requires_grad")
 _ADDRESS: Any = torch.Tensor.data_ptr
 
 
 class CapturedState:
-    """A snapshot of modules, parameters, buffers and optimizer state, with the memory that a graph uses.
+    """A snapshot of the modules, parameters, buffers and optimizer state that a CUDA graph uses.
 
-    Covers replaced and frozen parameters, modules in evaluation mode, and loaded or cleared optimizer states.
-    Does not cover other attributes, such as the rate of a Dropout.
+    Detects replaced or frozen parameters, switches between training and evaluation mode, and loaded or
+    cleared optimizer states. Does not detect changes of other attributes, such as the rate of a Dropout.
     """
 
     def __init__(self, step: Step, with_optimizer: bool) -> None:
@@ -43,7 +43,7 @@ class CapturedState:
         self._modes = self._read_modes()
 
     def is_current(self) -> bool:
-        """Returns whether nothing changed. Takes about 0.3 us of host time per tensor."""
+        """Returns whether nothing has changed since the snapshot. Takes about 0.3 us per tensor."""
         return (
             self._slots.are_unchanged()
             and self._read_modes() == self._modes
@@ -69,7 +69,7 @@ class CapturedState:
 
 
 class _Slots:
-    """The entries of dictionaries, with every value that is a tensor or a module."""
+    """A snapshot of dictionaries: the number of entries, and the tensors and modules among the values."""
 
     def __init__(self, tables: Iterable[dict[str, Any]]) -> None:
         self.tables = list(tables)

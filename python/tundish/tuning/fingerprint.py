@@ -1,4 +1,4 @@
-"""The job and machine that a plan was made for, to detect a different job or machine."""
+"""Fingerprint of the job and machine that a plan was made for, to detect a different job or machine."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .batch_structure import tensors_of
 
 @dataclass(frozen=True)
 class Fingerprint:
-    model: str  # the class
-    weights: str  # a digest of names, shapes and types
+    model: str  # class of the model
+    weights: str  # digest of the parameters' names, shapes and types
     parameters: int
     optimizer: str
     batch: list[str]
@@ -33,7 +33,7 @@ class Fingerprint:
 @dataclass(frozen=True)
 class FingerprintDifference:
     text: str
-    fatal: bool  # the plan cannot be applied; otherwise it should be remeasured
+    fatal: bool  # True: the plan cannot be applied; False: it should be measured again
 
 
 def fingerprint_of(

@@ -1,8 +1,8 @@
-"""Applies a plan in the training loop of Lightning, Accelerate or another framework.
+"""Applies a tuning plan in the training loop of Lightning, Accelerate or another framework.
 
-Flags, layout, in-place activations and optimizer kernels are set on your objects, and the model is
-compiled in place. Precision and accumulation are arguments that you pass to the framework. A CUDA
-graph of the whole step needs plan.apply().
+A plan is the list of tricks that `tundish.tune` found. Most tricks change the model, the optimizer or
+flags of torch in place. Precision and gradient accumulation are arguments that you pass to the
+framework. A CUDA graph of the whole step needs plan.apply().
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _BY_FRAMEWORK = ("bf16", "fp16", "accumulate", "set_to_none")
 
 
 class FrameworkPlan:
-    """The part of a plan that works in the training loop of Accelerate or another framework.
+    """Applies a tuning plan in the training loop of Accelerate or another framework.
 
-    precision   argument for the framework: "bf16", "fp16" or "no", as Accelerate calls them
-    accumulate  argument for the framework: micro-batches per update
-    applied     titles of the tricks that `apply` set
-    left_out    "title: reason" for each other trick
+    precision   precision to pass to the framework, in Accelerate's notation: "bf16", "fp16" or "no"
+    accumulate  gradient accumulation steps to pass to the framework
+    applied     titles of the tricks that `apply` applied
+    left_out    "title: reason" for each trick that `apply` left out
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -49,9 +49,10 @@ class FrameworkPlan:
         self._compiled: list[torch.nn.Module] = []
 
     def apply(self, model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
-        """Applies flags, layout, compilation and optimizer kernels.
+        """Sets torch flags, memory layout, compilation and optimizer kernels in place.
 
-        Call it when the model is on its device, before or after a checkpoint is loaded.
+        Call this method after the model has been moved to its device. You can load a checkpoint
+        before or after the call.
         """
         step = self._step = Step(model, optimizer, torch.nn.functional.mse_loss)
         try:
@@ -73,7 +74,7 @@ class FrameworkPlan:
         self._compiled, self.applied, self.left_out = [], [], []
 
     def _apply_one(self, trick: Trick, step: Step) -> str:
-        """Applies one trick. Returns why the trick is left out, or an empty string."""
+        """Applies one trick. Returns the reason if the trick is left out, or an empty string."""
         if trick.name in _BY_FRAMEWORK:
             return ""
         if trick.name == "compile":
@@ -90,10 +91,10 @@ class FrameworkPlan:
         return ""
 
     def _compile(self, trick: Any, model: torch.nn.Module) -> None:
-        """Compiles in place, so that names and checkpoints stay the same.
+        """Compiles the model in place, which keeps parameter names and checkpoints unchanged.
 
-        Compiles the parts rather than the whole model, because the framework's module calls the parts
-        from its own training step.
+        A LightningModule calls its submodules from training_step(), so the submodules are compiled
+        instead of the whole module.
         """
         for module in _parts(model):
             module.compile(mode=trick.mode, dynamic=False)
@@ -103,7 +104,7 @@ class FrameworkPlan:
 def _parts(model: torch.nn.Module) -> list[torch.nn.Module]:
     """Returns the outermost modules that a training step calls.
 
-    This is the model itself, or its children if the model has no forward pass.
+    These are the model itself, or its children if the model has no forward() or is a LightningModule.
     """
     if type(model).forward is not torch.nn.Module.forward and not hasattr(model, "training_step"):
         return [model]

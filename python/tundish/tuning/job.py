@@ -1,7 +1,7 @@
-"""The job to tune (model, optimizer, loss and batches) and how a child process rebuilds it.
+"""The training job to tune (model, optimizer, loss and batches), and how a child process rebuilds it.
 
-Every trial runs in its own process and rebuilds the job there, either with your `build()` function,
-imported from its file, or from a pickle.
+Every trial runs in its own process and rebuilds the job there. It imports your `build()` function
+from its file, or loads a pickle.
 """
 
 from __future__ import annotations
@@ -24,29 +24,30 @@ from .build_function import locate_function
 from .step import Step
 
 Build = Callable[[], Any]
-MOST_BATCHES = 8  # batches taken from an iterable: enough to see whether shapes vary
+MOST_BATCHES = 8  # how many batches to take from an iterable: enough to see whether shapes vary
 
 
 @dataclass
 class Job:
     """A training job: a model, its optimizer, its loss function and example batches."""
 
-    model: torch.nn.Module  # on the device of the training
-    optimizer: torch.optim.Optimizer  # an optimizer of the model's parameters
+    model: torch.nn.Module  # the model, on the device to train on
+    optimizer: torch.optim.Optimizer  # optimizer of the model's parameters
     loss_fn: Callable[..., torch.Tensor]  # called as loss_fn(model(batch[0]), *batch[1:])
-    batches: list[Any]  # batches on the same device, such as tuples of tensors
+    batches: list[Any]  # example batches on the same device, such as tuples of tensors
 
     @property
     def shapes_vary(self) -> bool:
-        """Whether the batches differ in structure, shape or type."""
+        """Whether the batches differ in structure, shapes or element types."""
         return len({signature(batch) for batch in self.batches}) > 1
 
 
 @dataclass(frozen=True)
 class JobSource:
-    """How a child process gets its job.
+    """Describes how a child process creates its job.
 
-    Either `function` in `file`, or the file `pickle`, with `file` as the main script.
+    The child calls `function` from `file`, or loads the file `pickle`. For a pickle, `file` is the
+    user's main script, whose classes the pickle may need.
     """
 
     file: str = ""
@@ -83,7 +84,7 @@ def set_seeds(seed: int) -> None:
 
 
 def as_job(made: Any, where: str) -> Job:
-    """Checks the result of a build function. Raises ArgumentError for a wrong part."""
+    """Checks the result of a build function. Raises ArgumentError if a part has the wrong type."""
     names = ("model", "optimizer", "loss_fn", "batch")
     if isinstance(made, dict):
         missing = [name for name in names if name not in made]
@@ -135,7 +136,7 @@ def check_arguments(build: Build, where: str) -> None:
 
 
 def list_batches(batch: Any, where: str) -> list[Any]:
-    """Returns one batch as a list, or the first batches of an iterable (a list of batches, a loader)."""
+    """Returns a list of batches: the only batch, or the first batches of a list or a loader."""
     out = _first_batches(batch, where)
     for i, example in enumerate(out):
         if not any(True for _ in tensors_of(example)):
@@ -195,7 +196,7 @@ def check_devices(job: Job, where: str) -> None:
 
 
 def source_of(build: Build | str) -> JobSource:
-    """Returns the source of `tundish.tune(build)` or of the text "train.py:build"."""
+    """Returns the source for a build function, or for a string such as "train.py:build"."""
     if isinstance(build, str):
         file, _, function = build.rpartition(":")
         if not file or not function.isidentifier():
@@ -213,9 +214,10 @@ def source_of(build: Build | str) -> JobSource:
 
 
 def pickled_source(job: Job, path: str) -> JobSource:
-    """Writes model, optimizer, loss and batches to `path` as one object.
+    """Pickles model, optimizer, loss and batches to `path`, and returns the source for the pickle.
 
-    In one object, the optimizer's parameters stay the same tensors as the model's.
+    All are saved as one object, so that the optimizer and the model still share their parameters
+    after loading.
     """
     try:
         torch.save((job.model, job.optimizer, job.loss_fn, job.batches), path)
@@ -230,7 +232,7 @@ def pickled_source(job: Job, path: str) -> JobSource:
 
 
 def import_file(path: str) -> Any:
-    """Imports the user's file under its own name, so that code guarded by `__main__` does not run."""
+    """Imports the user's file as a module, so that code under `if __name__ == "__main__"` does not run."""
     folder, base = os.path.split(path)
     name = os.path.splitext(base)[0]
     if folder not in sys.path:
@@ -251,7 +253,7 @@ def _described(value: Any) -> str:
 
 
 def step_and_batch(job: Job | Step, batch: Any) -> tuple[Step, Any]:
-    """Returns a step and its batch. A job has batches; a step needs one as argument."""
+    """Returns a step and a batch for it. A Job supplies its first batch; a Step needs `batch`."""
     if isinstance(job, Job):
         step = Step(job.model, job.optimizer, job.loss_fn)
         return step, job.batches[0] if batch is None else batch

@@ -1,9 +1,9 @@
 """Scales the learning rate for a new batch size, as code to paste into a training script.
 
-The rules of thumb hold for models that train well at the old batch size: linear for SGD (Goyal et al.,
-2017), square root for Adam and its relatives, whose steps do not grow with the gradient (Malladi et al.,
-2022). They are a starting point for a search. Beyond some batch size, which depends on the task, no
-learning rate keeps the accuracy per epoch.
+There are two rules of thumb. The linear rule is for SGD (Goyal et al., 2017). The square root rule is
+for Adam and similar optimizers, whose steps do not grow with the gradient (Malladi et al., 2022). Both
+assume that the model trains well at the old batch size, and both are only a starting point for a
+search. Beyond a batch size that depends on the task, no learning rate keeps the accuracy per epoch.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ LINEAR, SQUARE_ROOT = "linear", "square root"
 _LINEAR = ("sgd", "lars", "asgd")
 _SQUARE_ROOT = ("adam", "lamb", "rmsprop", "adagrad", "adafactor", "lion", "adadelta", "novograd")
 WARMUP_EPOCHS = 5
-WARMUP_SAMPLES = 640_000  # if the length of an epoch is unknown: half an epoch of ImageNet
+WARMUP_SAMPLES = 640_000  # used if the length of an epoch is unknown: half an epoch of ImageNet
 
 
 def rule_of(optimizer: torch.optim.Optimizer) -> str:
-    """Returns the rule for this optimizer; for an unknown optimizer the more careful one, square root."""
+    """Returns the scaling rule for this optimizer. An unknown optimizer gets the safer rule, square root."""
     name = type(optimizer).__name__.lower()
     if any(word in name for word in _SQUARE_ROOT):
         return SQUARE_ROOT
@@ -41,7 +41,7 @@ def factor_of(rule: str, old: int, new: int) -> float:
 
 
 def warmup_steps_of(new: int, samples_per_epoch: int | None = None) -> int:
-    """Returns the steps until the new rate is reached: 5 epochs, as in Goyal et al."""
+    """Returns the number of warmup steps: 5 epochs, as in Goyal et al."""
     samples = WARMUP_SAMPLES if samples_per_epoch is None else WARMUP_EPOCHS * samples_per_epoch
     return max(1, -(-samples // new))
 
@@ -55,15 +55,16 @@ def scale_learning_rate(
     warmup_steps: int | None = None,
     samples_per_epoch: int | None = None,
 ) -> list[str]:
-    """Returns lines of Python that scale the learning rates from batches of `old` samples to `new`.
+    """Returns Python code that adapts the learning rate from batch size `old` to batch size `new`.
 
-    Nothing changes until you run the lines. A larger batch gets a warmup from the old rate to the
-    new one.
+    The function does not change the optimizer; paste the returned lines into your script. For a
+    larger batch, they include a warmup from the old learning rate to the new one.
 
     old, new           samples per update, over all ranks and accumulated micro-batches
-    rule               "linear" or "square root"; default: the usual one for the optimizer
-    warmup_steps       length of the warmup; default: 5 epochs, without samples_per_epoch 640,000 samples
-    samples_per_epoch  samples of your dataset
+    rule               "linear" or "square root"; default: the usual rule for the optimizer
+    warmup_steps       length of the warmup; default: 5 epochs, or 640,000 samples if samples_per_epoch
+                       is not given
+    samples_per_epoch  number of samples in your dataset
     """
     _check(old, new, rule, warmup_steps)
     rule = rule or rule_of(optimizer)
@@ -77,7 +78,7 @@ def scale_learning_rate(
         f"for group, rate in zip(optimizer.param_groups, {scaled}):",
         *_assignment(optimizer),
     ]
-    if new <= old:  # a smaller rate is reached at once
+    if new <= old:  # a smaller rate needs no warmup
         return lines
     if warmup_steps is None:
         warmup_steps = warmup_steps_of(new, samples_per_epoch)
@@ -94,7 +95,7 @@ def scale_learning_rate(
 
 
 def _assignment(optimizer: torch.optim.Optimizer) -> list[str]:
-    """Returns lines that set the rate of a group. A tensor keeps its memory, which CUDA graphs read."""
+    """Returns lines that set a group's rate. A tensor is filled in place, because CUDA graphs read it."""
     if not any(isinstance(group["lr"], torch.Tensor) for group in optimizer.param_groups):
         return ['    group["lr"] = group["initial_lr"] = rate']
     return [
@@ -107,7 +108,7 @@ def _assignment(optimizer: torch.optim.Optimizer) -> list[str]:
 
 
 def caveats(optimizer: torch.optim.Optimizer, old: int, new: int) -> list[str]:
-    """Returns the limits of the rule for this optimizer and these batch sizes."""
+    """Returns warnings about the rule for this optimizer and these batch sizes."""
     out = []
     if not is_known(optimizer):
         out.append(

@@ -1,4 +1,4 @@
-"""Lightning callback that applies a plan: `Trainer(callbacks=[TunePlan("plan.json")])`."""
+"""Lightning callback that applies a tuning plan: `Trainer(callbacks=[TunePlan("plan.json")])`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PRECISIONS = {"bf16": "bf16-mixed", "fp16": "16-mixed"}
 
 
 class _WithoutLightning:
-    """Base class used where Lightning is not installed. Raises an error that explains how to install it."""
+    """Base class used if Lightning is not installed. Raises an error that explains how to install it."""
 
     def __init__(self) -> None:
         name = type(self).__name__
@@ -25,7 +25,10 @@ class _WithoutLightning:
 
 
 def callback_base() -> Any:
-    """Returns `Callback` of the imported Lightning package, or of the newer package if none is imported."""
+    """Returns the `Callback` class of the Lightning package that the script has imported.
+
+    If the script has imported neither package, tries `lightning.pytorch` first.
+    """
     for package in sorted(_PACKAGES, key=lambda name: name not in sys.modules):
         try:
             return importlib.import_module(package).Callback
@@ -35,13 +38,16 @@ def callback_base() -> Any:
 
 
 class TunePlan(callback_base()):  # type: ignore[misc]
-    """Lightning callback that applies a plan: `Trainer(callbacks=[TunePlan("plan.json")])`.
+    """Lightning callback that applies a plan saved by `tundish.tune`.
 
-    Sets flags, layout, precision, compilation and optimizer kernels while `fit` runs. `applied` and
-    `left_out` list the tricks; a warning names the tricks that are left out.
+        Trainer(callbacks=[TunePlan("plan.json")])
 
-    The CUDA graph of the whole step is left out, because it needs `step = plan.apply(...)`. Accumulation
-    is an argument of the Trainer: `Trainer(accumulate_grad_batches=N)` with batches of 1/N of the size.
+    Sets torch flags, memory layout, precision, compilation and optimizer kernels while `fit` runs.
+    `applied` and `left_out` list the tricks. A warning names the tricks that are left out.
+
+    The callback cannot capture the whole step as a CUDA graph; that needs `step = plan.apply(...)`.
+    It cannot set gradient accumulation either: pass `Trainer(accumulate_grad_batches=N)` and divide
+    the batch size by N.
     """
 
     def __init__(self, plan: Plan | str | os.PathLike[str]) -> None:
@@ -91,7 +97,7 @@ class TunePlan(callback_base()):  # type: ignore[misc]
         self._more_applied.append(wanted)
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        """Applies the other tricks, once the model is on its device and the checkpoint is loaded."""
+        """Applies the other tricks. The model is on its device and the checkpoint is loaded by now."""
         if len(trainer.optimizers) == 1:
             self._settings.apply(pl_module, trainer.optimizers[0])
         else:

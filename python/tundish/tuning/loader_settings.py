@@ -1,8 +1,8 @@
-"""tune_loader: tries threads, prefetch and the place of decoding on the user's own loader.
+"""tune_loader: measures a loader with other thread counts, prefetch depths and decoding devices.
 
-The settings change speed and memory only; every setting produces the same bytes. The defaults are good
-for most machines, so another setting is recommended only if its gain exceeds the noise. A second loader
-with the default settings, measured in the same rounds, shows the noise.
+These settings only affect speed and memory; every setting produces the same batches. The defaults are
+good for most machines, so another setting is recommended only if its gain exceeds the noise. The noise
+is the difference between two loaders with default settings that are measured in the same rounds.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ MakeLoader = Callable[
     ..., Any
 ]  # make(**settings) -> a tundish.Loader or another iterable of batches
 ROUNDS = 5
-LEAST_GAIN = 0.05  # hosts are noisy
+LEAST_GAIN = 0.05  # smaller gains are never recommended, because hosts are noisy
 
 
 @dataclass(frozen=True)
 class LoaderTrial:
-    """One measured setting of `LoaderReport`, compared with the defaults in the same rounds."""
+    """One loader setting that `tune_loader` measured and compared with the defaults."""
 
     settings: Settings  # arguments of tundish.Loader
-    samples_per_s: float  # rate
-    gain: float  # ratio to the defaults: 1.10 is 10 % faster
-    threshold: float  # gain that noise alone can produce
+    samples_per_s: float  # samples per second
+    gain: float  # speed relative to the defaults: 1.10 is 10 % faster
+    threshold: float  # largest gain that noise alone can produce
 
 
 @dataclass(frozen=True)
 class LoaderReport:
-    """The result of `tune_loader`; `print(report)` shows every setting."""
+    """The result of `tune_loader`; `print(report)` shows every measured setting."""
 
     settings: Settings  # recommended arguments of tundish.Loader; empty if the defaults are best
-    default_samples_per_s: float  # rate with the defaults
-    samples_per_s: float  # rate with `settings`
+    default_samples_per_s: float  # samples per second with the defaults
+    samples_per_s: float  # samples per second with `settings`
     trials: tuple[LoaderTrial, ...]  # every measured setting
 
     def code(self) -> str:
@@ -69,12 +69,15 @@ def tune_loader(
     step: Callable[[Any], Any] | None = None,
     **options: Any,
 ) -> LoaderReport:
-    """Measures a loader alternately with its default settings and with other settings.
+    """Finds the fastest settings of a data loader: threads, prefetch depth and decoding device.
 
-    data     the data of a `tundish.Loader`, whose other arguments follow; or a function
-             `make(**settings)` that returns a loader
-    seconds  approximate time for all measurements
-    step     function that is called with each batch, as in the training loop
+    Measures the loader alternately with the default settings and with others.
+
+    data        the data of a `tundish.Loader`; or a function `make(**settings)` that returns a loader
+    batch_size  batch size of the `tundish.Loader`
+    seconds     approximate time for all measurements
+    step        function to call with each batch, such as your training step
+    options     other arguments of the `tundish.Loader`
     """
     if seconds <= 0:
         raise ArgumentError(f"tune_loader: {seconds} seconds are too few")
@@ -93,12 +96,12 @@ def measure_settings(
     step: Callable[[Any], Any] | None = None,
     clock: Clock = time.perf_counter,
 ) -> LoaderReport:
-    """Measures the settings of each stage. `clock`: function that returns the time in seconds."""
+    """Measures the settings of each stage. `clock` returns the time in seconds."""
     return _Tuner(make, seconds, step, clock).run(all_stages)
 
 
 def stages(options: Settings, cpus: int) -> list[list[Settings]]:
-    """Returns the settings to try, one setting after the other. Leaves out settings fixed by the user."""
+    """Returns the values to try, in one stage per setting. Leaves out settings that the user has fixed."""
     out: list[list[Settings]] = []
     if options.get("threads") in (None, "auto"):
         counts = sorted({max(1, cpus // 2), max(1, cpus - 1), cpus + 2, 2 * cpus} - {cpus})
@@ -128,7 +131,7 @@ def _maker(path: Any, batch_size: int | None, options: Settings) -> MakeLoader:
 
 @dataclass
 class _Lane:
-    """A loader that is measured alternately with others. Between its turns, its batches stay prefetched."""
+    """A loader that takes turns with other loaders. It keeps its prefetched batches between turns."""
 
     settings: Settings
     loader: Any
@@ -136,7 +139,7 @@ class _Lane:
     _batches: Iterator[Any] | None = None
 
     def prefetch(self) -> int:
-        """Returns the number of batches kept ready; prefetch="auto" may have chosen it."""
+        """Returns the number of prefetched batches, including the value chosen by prefetch="auto"."""
         chosen = self.loader.stats()["data/prefetch"] if hasattr(self.loader, "stats") else 0
         return int(chosen or self.settings.get("prefetch", 4))
 
@@ -164,7 +167,7 @@ class _Tuner:
         self._trials: list[LoaderTrial] = []
 
     def run(self, all_stages: Sequence[Sequence[Settings]]) -> LoaderReport:
-        lanes = sum(len(stage) + 2 for stage in all_stages) + 3  # 3: the confirming rounds
+        lanes = sum(len(stage) + 2 for stage in all_stages) + 3  # 3: the final confirmation
         self._turn_s = self._seconds / (ROUNDS * lanes)
         chosen: Settings = {}
         for stage in all_stages:
@@ -173,7 +176,7 @@ class _Tuner:
             paying = [trial for trial in found if trial.gain > trial.threshold]
             if paying:
                 chosen = max(paying, key=lambda trial: trial.gain).settings
-        # The best of several is partly the luckiest, so it must win again in separate rounds.
+        # The best of several settings may have won by luck, so it must win again in separate rounds.
         final = self._compare({}, [chosen])[0]
         if chosen and final.gain <= final.threshold:
             chosen = {}
@@ -182,7 +185,10 @@ class _Tuner:
         return LoaderReport(chosen, default, rate, tuple(self._trials))
 
     def _compare(self, base: Settings, others: list[Settings]) -> list[LoaderTrial]:
-        """Compares each of `others` with `base`, in interleaved turns with a twin of `base`."""
+        """Compares each of `others` with `base`, in interleaved turns.
+
+        A second loader with the settings of `base` takes part, to measure the noise.
+        """
         lanes: list[_Lane] = []
         try:
             for settings in (base, base, *others):
@@ -192,7 +198,7 @@ class _Tuner:
                     if len(lanes) < 2:  # the default settings failed
                         raise
             for i in range(ROUNDS):
-                # Change the order in each round, so that a lane is not always followed by the same lane.
+                # Rotate the order in each round, so that no lane always follows the same lane.
                 for lane in lanes[i % len(lanes) :] + lanes[: i % len(lanes)]:
                     lane.rates.append(self._turn(lane))
         finally:
@@ -211,7 +217,7 @@ class _Tuner:
         ]
 
     def _turn(self, lane: _Lane) -> float:
-        """Returns samples per second. First consumes the batches prefetched while other lanes ran."""
+        """Returns samples per second. First consumes batches that were prefetched during other turns."""
         for _ in range(lane.prefetch() + 2):
             self._use(lane.next_batch())
         begin, samples, end = self._clock(), 0, 0.0
@@ -238,8 +244,9 @@ def log_ratios(rates: Sequence[float], base: Sequence[float]) -> list[float]:
 
 
 def noise(ratios: Sequence[float]) -> float:
-    """Returns how far the median of equal loaders may lie from 1.
+    """Returns how far the speed ratio of two equal loaders may be from 1, as a logarithm.
 
-    This is the larger of the observed distance and the distance expected from the spread of the rounds.
+    Returns the larger of two values: the observed median, and the deviation of the median that is
+    expected from the spread of the rounds.
     """
     return max(abs(median(ratios)), 1.25 * pstdev(ratios) / math.sqrt(len(ratios)))

@@ -1,4 +1,4 @@
-"""Writes a plan as the lines of a plain training loop."""
+"""Writes a plan as a plain training loop, with the tricks in the code."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _WRITTEN = (
 
 
 def patch_text(tricks: Sequence[Trick], optimizer: str, device: str) -> str:
-    """Returns a complete loop with the tricks in place.
+    """Returns the code of a training loop with the tricks in place.
 
-    The loop uses your own model, optimizer, loss_fn and loader.
+    The code uses your model, optimizer, loss_fn and loader.
 
     optimizer  class name of the optimizer
     device     "cuda" or "cpu"
@@ -90,7 +90,7 @@ class _Loop:
         return lines
 
     def loss(self) -> list[str]:
-        """Returns forward pass and loss, the part that autocast and the compiler cover."""
+        """Returns the lines for the forward pass and the loss, inside autocast and compilation."""
         lines = ["def loss_of(inputs, targets):"]
         dtype = "bfloat16" if "bf16" in self.tricks else "float16" if self.scaler else ""
         if dtype:
@@ -154,7 +154,7 @@ class _Loop:
 
 
 def _without_code(trick: Trick) -> list[str]:
-    """Returns a hint for a user's trick without code()."""
+    """Returns a comment for a user-defined trick without code()."""
     where = near(trick.own) if trick.own else type(trick).__name__
     return [
         f"{where} has no code(). Its apply() does the work in plan.apply():",

@@ -1,4 +1,4 @@
-"""A plan: the tricks that paid off for one model, with their measurements, ready to apply."""
+"""A plan: the tricks that made one model train faster, with their measurements, ready to apply."""
 
 from __future__ import annotations
 
@@ -22,7 +22,14 @@ from .tricks import TRICKS, Trick, in_order, trick_from_json
 
 @dataclass
 class Plan:
-    """`step = plan.apply(model, optimizer, loss_fn)`, then `loss = step(batch)` for every batch."""
+    """The result of `tundish.tune`: tricks that speed up your training step, with their measurements.
+
+    Apply the plan to your model and optimizer, then train with the step that it returns:
+
+        step = plan.apply(model, optimizer, loss_fn)
+        for batch in loader:
+            loss = step(batch)
+    """
 
     tricks: list[Trick]
     fingerprint: Fingerprint  # model, optimizer, batch, machine and torch version of the tuning run
@@ -36,10 +43,10 @@ class Plan:
         loss_fn: LossFunction,
         max_norm: float | None = None,
     ) -> Step:
-        """Returns a training step with the plan's tricks; `step(batch)` returns the loss.
+        """Returns a training step with the plan's tricks; `step(batch)` trains and returns the loss.
 
-        The model and the optimizer stay yours: save their state_dict() as before, and step a
-        learning-rate scheduler after each batch as before.
+        The step uses your model and optimizer objects. You save their state_dict() and step your
+        learning rate scheduler as before.
 
         max_norm  maximum gradient norm, clipped inside the step; None disables clipping
         """
@@ -71,7 +78,7 @@ class Plan:
         return step
 
     def undo(self) -> None:
-        """Reverts apply(): flags of torch, the layout of weights, optimizer kernels."""
+        """Reverts everything that apply() changed: torch flags, weight layout, optimizer kernels."""
         while self._applied:
             step, done = self._applied.pop()
             step.reset()
@@ -79,16 +86,16 @@ class Plan:
                 trick.undo(step)
 
     def changes(self, model: torch.nn.Module | None = None, optimizer: Any = None) -> list[str]:
-        """Returns what changed since the plan was made: GPU, torch and, if given, model and optimizer."""
+        """Returns what has changed since the plan was made: GPU, torch, and the given model and optimizer."""
         return [difference.text for difference in differences(self.fingerprint, model, optimizer)]
 
     def patch(self) -> str:
-        """Returns the plan as lines for your own training loop. The CUDA graph needs apply()."""
+        """Returns the plan as code for your own training loop, without the CUDA graph, which needs apply()."""
         device = "cpu" if self.fingerprint.device == "cpu" else "cuda"
         return patch_text(self.tricks, self.fingerprint.optimizer, device)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Saves the plan as JSON, atomically through a temporary file."""
+        """Saves the plan as a JSON file. An existing file is replaced atomically."""
         values = {
             "format": FORMAT,
             "tricks": [trick.as_json() for trick in in_order(self.tricks)],
@@ -116,9 +123,10 @@ class Plan:
 
 
 def load_plan(path: str | os.PathLike[str], custom_tricks: Sequence[str] = ()) -> Plan:
-    """Loads a plan saved by Plan.save(). `plan.changes()` returns what is different here.
+    """Loads a plan saved by Plan.save(). `plan.changes()` then lists what differs on this machine.
 
-    custom_tricks  FILE:CLASS of your own tricks in the plan; a plan file cannot name code to run
+    custom_tricks  FILE:CLASS of your own tricks in the plan. Code is never loaded from a file that
+                   only the plan names
     """
     name = os.fspath(path)
     own = [custom_tricks] if isinstance(custom_tricks, str) else custom_tricks
@@ -139,7 +147,7 @@ def load_plan(path: str | os.PathLike[str], custom_tricks: Sequence[str] = ()) -
 
 
 def read_checked(name: str) -> dict[str, Any]:
-    """Returns the values of a plan file, all checked but the tricks, which may be the user's own."""
+    """Returns the values of a plan file. Checks everything except the tricks, which may be user-defined."""
     values = read_plan(name)
     check_value(list[dict[str, Any]], part(values, "tricks"), "tricks")
     check_object(Fingerprint, part(values, "fingerprint"), "fingerprint")
@@ -148,7 +156,7 @@ def read_checked(name: str) -> dict[str, Any]:
 
 
 def trick_of(values: dict[str, Any], where: str, own: Sequence[str], name: str) -> Trick:
-    """Returns a trick from the values in a plan file, with its options checked."""
+    """Creates a trick from the values in a plan file. Checks its options."""
     check_value(str, part(values, "name", where), f"{where}.name")
     if "own" in values:
         check_value(str, values["own"], f"{where}.own")
@@ -165,16 +173,16 @@ def trick_of(values: dict[str, Any], where: str, own: Sequence[str], name: str) 
 
 
 def check_once(tricks: list[Trick]) -> None:
-    """Refuses a trick listed twice, which could be undone only once."""
+    """Raises an error for a trick that is listed twice, because it could be undone only once."""
     for i, trick in enumerate(tricks):
         if any(type(trick) is type(other) for other in tricks[:i]):
             raise BadField(f"tricks[{i}] is {trick.name}, which the plan has already")
 
 
 def replace_own_file(values: dict[str, Any], own: Sequence[str], name: str) -> dict[str, Any]:
-    """Replaces the file of a user's trick by the file that the caller names.
+    """Replaces the file of a user-defined trick by the file that the caller names.
 
-    The file named in the plan is never imported.
+    The file that the plan names is never imported.
     """
     wanted = values.get("own")
     if wanted is None:

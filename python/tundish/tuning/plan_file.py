@@ -1,4 +1,4 @@
-"""Reads the JSON of a plan and checks it field by field, so that an error names the field."""
+"""Reads a plan's JSON file and checks every field, so that an error names the wrong field."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TYPE_NAMES = {str: "text", int: "a whole number", float: "a number", bool: "tru
 
 
 class BadField(ValueError):
-    """A wrong field of a plan file. The text begins with the name of the field."""
+    """Raised for a wrong field in a plan file. The message begins with the name of the field."""
 
 
 def read_plan(name: str) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def read_plan(name: str) -> dict[str, Any]:
         ) from None
     except UnicodeDecodeError as error:
         raise BadField(f"it is not text in UTF-8: byte {error.start} is wrong") from None
-    except (RecursionError, ValueError) as error:  # ValueError: a number with thousands of digits
+    except (RecursionError, ValueError) as error:  # ValueError: an integer with thousands of digits
         raise BadField(f"it is not JSON: {error}") from None
     check_format(values, name)
     return dict(values)
@@ -70,7 +70,7 @@ def part(values: dict[str, Any], field: str, where: str = "") -> Any:
 
 
 def check_report(values: dict[str, Any]) -> None:
-    """Checks the parts of a report that every reader relies on."""
+    """Checks the fields of a report that all code reading a plan relies on."""
     check_object(TuneReport, values, "report")
     for i, row in enumerate(values.get("rows", ())):
         for k, trick in enumerate(row["tricks"]):

@@ -11,7 +11,7 @@ from .._process.random_state import RandomState
 
 
 def write_values(tensor: torch.Tensor, values: torch.Tensor) -> None:
-    """Like tensor.copy_(values), but also accepts an expanded tensor, whose elements share memory."""
+    """Copies values like tensor.copy_(values), but also into expanded tensors, whose elements share memory."""
     for dimension, (size, stride) in enumerate(zip(tensor.shape, tensor.stride())):
         if stride == 0 and size > 1:
             tensor, values = tensor.narrow(dimension, 0, 1), values.narrow(dimension, 0, 1)
@@ -20,7 +20,7 @@ def write_values(tensor: torch.Tensor, values: torch.Tensor) -> None:
 
 @contextlib.contextmanager
 def unchanged(model: torch.nn.Module) -> Iterator[None]:
-    """Restores buffers, gradients, modes and generators of the model after the block.
+    """Context manager that restores the model's buffers, gradients and modes, and all random generators.
 
     Gradients are None inside the block. Parameters are not saved, so the block must not train.
     """

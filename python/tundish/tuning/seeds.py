@@ -18,15 +18,15 @@ from .._process.random_state import RandomState
 from .._process.ranks import rank_and_world
 
 LARGEST_SEED = 2**32 - 1  # limit of NumPy and PYTHONHASHSEED
-_WORKSPACES = (":4096:8", ":16:8")  # settings with which cuBLAS is deterministic
+_WORKSPACES = (":4096:8", ":16:8")  # settings that make cuBLAS deterministic
 
 
 @dataclass(frozen=True)
 class WorkerSeeds:
-    """`worker_init_fn` for torch's DataLoader. Gives each worker of each rank and epoch its own numbers.
+    """`worker_init_fn` for torch's DataLoader that seeds every worker of every rank and epoch differently.
 
-    torch seeds each worker with the seed of the epoch plus the worker's number, so workers of two ranks get
-    equal seeds. Before torch 1.9, NumPy's generator was the same in all workers.
+    torch seeds each worker with the epoch's seed plus the worker's number, so the workers of two ranks
+    have equal seeds. Before torch 1.9, all workers also shared the state of NumPy's generator.
     """
 
     rank: int = 0
@@ -47,14 +47,17 @@ class Seeds:
 
     seed: int  # the seed
     deterministic: bool | str  # True, False or "warn"
-    generator: Any  # argument of DataLoader: seeds shuffling and the workers
-    worker_init_fn: Callable[[int], None]  # argument of DataLoader: seeds each worker
+    generator: Any  # pass it to DataLoader: seeds shuffling and the workers
+    worker_init_fn: Callable[[int], None]  # pass it to DataLoader: seeds each worker
     _before: RandomState = field(repr=False)
     _flags: dict[str, Any] = field(repr=False)
     _environment: dict[str, str | None] = field(repr=False)
 
     def undo(self, generators: bool = False) -> None:
-        """Restores flags and environment and, with `generators=True`, the random generators."""
+        """Restores torch's flags and the environment variables.
+
+        With `generators=True`, restores the states of the random generators too.
+        """
         _set_flags(self._flags)
         for name, value in self._environment.items():
             if value is None:
@@ -68,8 +71,10 @@ class Seeds:
 def seed_everything(seed: int, deterministic: bool | str = False) -> Seeds:
     """Seeds Python, NumPy, torch (CPU and all GPUs) and the string hashes of child processes.
 
-    deterministic  True selects algorithms that give the same bits in every run and raises for
-                   operations without one; "warn" warns instead. TF32 stays on: it is deterministic.
+    seed           an integer from 0 to 2**32 - 1
+    deterministic  True makes torch use deterministic algorithms and raise an error for operations
+                   that have none; "warn" warns instead of raising. TF32 stays on, because it is
+                   deterministic
     """
     seed = _checked_seed(seed)
     _check_mode(deterministic)
@@ -103,7 +108,7 @@ def seed_everything(seed: int, deterministic: bool | str = False) -> Seeds:
 
 
 def _checked_seed(seed: Any) -> int:
-    """Returns the seed as an int. Accepts integers of NumPy, as torch and NumPy do."""
+    """Returns the seed as an int. Accepts NumPy integers too."""
     is_whole = isinstance(seed, Integral) and not isinstance(seed, bool)
     if not is_whole or not 0 <= seed <= LARGEST_SEED:
         raise ArgumentError(

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import torch
 
-# Code between the user's line and an operation: torch, this package, Python's standard library.
+# Code that may be on the stack between the user's line and an operation: torch, this package and
+# Python's standard library.
 _NOT_THE_USERS = (
     os.path.dirname(torch.__file__) + os.sep,
     os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep,
@@ -20,7 +21,7 @@ _NOT_THE_USERS = (
 _PACKAGES = (
     "site-packages",
     "dist-packages",
-)  # below the standard library's folder, but third-party
+)  # folders of third-party packages, which are inside the standard library's folder
 _FORMATTED = re.compile(r'File "(.+?)", line (\d+)')
 
 
@@ -50,7 +51,7 @@ def is_users(file: str) -> bool:
 
 
 def current_line(stop: types.CodeType | None = None) -> Line:
-    """Returns the innermost line of user code on this thread's stack, above the function `stop`."""
+    """Returns the innermost line of user code on this thread's stack. Stops the search at `stop`."""
     frame = sys._getframe(1)
     while frame is not None and frame.f_code is not stop:
         if is_users(frame.f_code.co_filename):
@@ -60,7 +61,7 @@ def current_line(stop: types.CodeType | None = None) -> Line:
 
 
 def line_of_traceback(formatted: list[str]) -> Line:
-    """Returns the innermost line of user code in a formatted traceback, as autograd keeps it."""
+    """Returns the innermost line of user code in a formatted traceback, which autograd stores."""
     for entry in reversed(formatted):
         found = _FORMATTED.search(entry)
         if found and is_users(found[1]):

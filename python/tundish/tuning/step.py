@@ -1,11 +1,11 @@
-"""The training step that tricks change: forward, loss, backward, clipping, optimizer.
+"""One training step: forward, loss, backward, gradient clipping and optimizer update.
 
-Without tricks it is a plain loop body:
+Without tricks, a step is the body of a plain training loop:
 
     optimizer.zero_grad(); loss = loss_fn(model(inputs), targets); loss.backward(); optimizer.step()
 
-A trick sets attributes of the step and flags of torch. The step trains your own model and optimizer,
-so checkpoints and learning-rate schedulers keep working.
+A trick changes attributes of the step and flags of torch. The step trains your model with your
+optimizer, so checkpoints and learning rate schedulers keep working.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LossFunction = Callable[..., torch.Tensor]
 def takes_model(loss_fn: LossFunction) -> bool:
     """Returns whether the loss is called as loss_fn(model, batch).
 
-    This form is for steps that are more than loss_fn(model(inputs), *targets).
+    This form is for training steps that cannot be written as loss_fn(model(inputs), *targets).
     """
     try:
         names = list(inspect.signature(loss_fn).parameters)
@@ -39,18 +39,18 @@ def takes_model(loss_fn: LossFunction) -> bool:
 def is_mean(loss_fn: LossFunction) -> bool:
     """Returns whether the loss is a mean over samples rather than a sum.
 
-    Reads `reduction` from torch's losses or from a functools.partial; assumes a mean otherwise. The loss of
-    a micro-batch is weighted accordingly.
+    The answer decides how gradient accumulation weights the loss of a micro-batch. Reads `reduction`
+    from torch's losses and from a functools.partial; assumes a mean for any other loss.
     """
     keywords = getattr(loss_fn, "keywords", {})
     return bool(getattr(loss_fn, "reduction", keywords.get("reduction", "mean")) != "sum")
 
 
 class Step:
-    """One training step: `step(batch)` trains on a batch and returns a detached copy of its loss.
+    """One training step: `step(batch)` trains on a batch and returns the detached loss.
 
-    The loss is `loss_fn(model(batch[0]), *batch[1:])`; if the first argument of `loss_fn` is called
-    `model`, the loss is `loss_fn(model, batch)`. A trick changes the step: `Bf16().apply(step)`.
+    The loss is `loss_fn(model(batch[0]), *batch[1:])`. If the first parameter of `loss_fn` is named
+    `model`, the loss is `loss_fn(model, batch)`. Tricks change the step, as in `Bf16().apply(step)`.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Step:
         )
         self.before_update: Callable[[], None] | None = None
         self.kept: dict[str, Any] = {}  # values that tricks need for undo()
-        # Made for the shape of the first batch.
+        # Compiled or captured for the shape of the first batch.
         self.main_signature: Any = None
         self._compiled: Callable[[Any], torch.Tensor] | None = None
         self._graph: Any = None
@@ -104,7 +104,7 @@ class Step:
         return self.train_on(batch, self.compiled_loss_of)
 
     def _warn_about_values(self, shape: Any) -> None:
-        """Warns if only values besides the tensors keep a batch from the graph or the compiled step."""
+        """Warns if a batch cannot use the CUDA graph or compiled code only because of non-tensor values."""
         is_special = self.capture or self.compile_options is not None
         if is_special and only_values_differ(shape, self.main_signature):
             warnings.warn(
@@ -132,7 +132,7 @@ class Step:
             return self.train_on(batch, self.compiled_loss_of)
 
     def reset(self) -> None:
-        """Discards compiled code and the CUDA graph. Call it after changing the step."""
+        """Discards compiled code and the CUDA graph. Call this method after changing the step."""
         self.main_signature = self._compiled = None
         if self._graph is not None:
             self._graph.release()
@@ -162,14 +162,14 @@ class Step:
         return self._compiled(batch)
 
     def train_on(self, batch: Any, loss_of: Callable[[Any], torch.Tensor]) -> torch.Tensor:
-        """Runs one step, launched operation by operation."""
+        """Runs one step without a CUDA graph."""
         self.optimizer.zero_grad(set_to_none=self.set_to_none)
         loss = self.add_gradients(batch, loss_of)
         self.update()
         return loss
 
     def add_gradients(self, batch: Any, loss_of: Callable[[Any], torch.Tensor]) -> torch.Tensor:
-        """Runs forward and backward pass, micro-batch by micro-batch. Returns the detached loss."""
+        """Runs forward and backward pass for each micro-batch. Returns the detached loss of the batch."""
         batch = self.as_channels_last(batch)
         if self.accumulate == 1:
             loss = loss_of(batch)
@@ -182,11 +182,11 @@ class Step:
                 loss = loss_of(piece)
                 loss = loss * share if self.mean_loss else loss
                 self._scaled(loss).backward()
-            total = total + loss.detach()  # keeps the type of the loss
+            total = total + loss.detach()  # not in place, so that a float64 loss stays float64
         return total
 
     def update(self) -> None:
-        """Clips gradients and steps the optimizer."""
+        """Clips the gradients and runs the optimizer's step."""
         if self.before_update is not None:
             self.before_update()
         optimizer = self.optimizer if self.updater is None else self.updater.ours

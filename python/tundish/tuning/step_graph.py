@@ -1,13 +1,13 @@
-"""A whole training step as one CUDA graph, replayed by one launch to remove the host's time.
+"""A whole training step as one CUDA graph, replayed with one launch to save host time.
 
-The first steps run normally on the stream that is captured later. They are real training steps, and they
-warm up what a capture may not do (handles, workspaces, optimizer state). The step is then captured, which
-runs nothing, and replayed from then on.
+The first steps run normally, on the stream that is captured later. They are real training steps. They also
+create what cannot be created during a capture: handles, workspaces and optimizer state. Then the step is
+captured, which executes nothing, and all later steps replay the graph.
 
-The graph reads the learning rate from a tensor, which is filled when a scheduler changes the rate. Any
-other optimizer option is part of the graph, so changing one captures again. So do frozen parameters, modules
-in evaluation mode and everything else in captured_state.py. An optimizer that cannot be captured runs outside
-the graph, which then holds forward and backward pass.
+The graph reads the learning rate from a tensor, so a scheduler can change the rate. All other optimizer
+options are part of the graph; if one changes, the step is captured again. The same holds for the state that
+captured_state.py watches, such as frozen parameters. An optimizer that cannot be captured runs outside the
+graph, which then contains only the forward and backward pass.
 """
 
 from __future__ import annotations
@@ -32,11 +32,14 @@ _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 class CannotCapture(RuntimeError):
-    """The step contains an operation that a CUDA graph cannot hold. The text names it and its line."""
+    """Raised for an operation that cannot be part of a CUDA graph. The message names it and its line."""
 
 
 class StepGraph:
-    """Callable like the step, for batches of one shape. Single-threaded; owns the graph's memory."""
+    """A captured step, called like the step itself, for batches of one shape.
+
+    Single-threaded. Owns the memory of the graph.
+    """
 
     def __init__(self, step: Step) -> None:
         self._step = step
@@ -57,7 +60,7 @@ class StepGraph:
             self.release()
         if self._captured is not None and not self._captured.is_current():
             self.release()
-            self._warm = 0  # the optimizer may have to make its states again
+            self._warm = 0  # the optimizer may have to create its states again
         if self._graph is None:
             if self._warm < WARM_UP_STEPS:
                 self._warm += 1
@@ -67,7 +70,7 @@ class StepGraph:
         for to, tensor in zip(tensors_of(self._batch), tensors_of(batch)):
             to.copy_(tensor, non_blocking=True)
         for parameter, gradient in self._gradients:
-            if parameter.grad is not gradient:  # a step without the graph replaced it
+            if parameter.grad is not gradient:  # a step outside the graph has replaced it
                 parameter.grad = gradient
         self._graph.replay()
         if not self.with_optimizer:
@@ -98,7 +101,7 @@ class StepGraph:
         self._batch = map_tensors(torch.clone, batch)
         step.optimizer.zero_grad(
             set_to_none=True
-        )  # the backward pass allocates gradients in the graph's memory
+        )  # so that the backward pass allocates gradients in the graph's memory
         graph = torch.cuda.CUDAGraph()
         torch.cuda.synchronize(step.device)
         try:
@@ -151,7 +154,7 @@ class StepGraph:
 
 @contextlib.contextmanager
 def _without_collection() -> Iterator[None]:
-    """Keeps the garbage collector from freeing the graph of an earlier step, which would end the capture."""
+    """Disables garbage collection, which could free an earlier step's graph and break the capture."""
     gc.collect()
     was_enabled = gc.isenabled()
     gc.disable()
@@ -165,14 +168,14 @@ def _without_collection() -> Iterator[None]:
 def can_capture(step: Step) -> bool:
     """Returns whether the optimizer's step can be captured.
 
-    torch's fused kernels and `tundish.optim` read the learning rate on the GPU.
+    Such an optimizer reads the learning rate on the GPU: torch's fused kernels and `tundish.optim` do.
     """
     fused = all(group.get("fused") for group in step.optimizer.param_groups)
     return fused or step.updater is not None
 
 
 def options_of(optimizer: torch.optim.Optimizer) -> Any:
-    """Returns the optimizer options that are part of a graph: all but the learning rate."""
+    """Returns the optimizer options that are part of a graph: all except the learning rate."""
     return [
         [(key, value) for key, value in group.items() if key not in ("params", "lr", "initial_lr")]
         + [len(group["params"])]

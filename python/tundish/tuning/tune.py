@@ -1,4 +1,4 @@
-"""tundish.tune: tries training tricks, keeps those that pay off and returns a plan."""
+"""tundish.tune: tries training tricks, keeps the tricks that pay off and returns a plan."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from .trials.trial import TrialFailed, TrialProcess
 from .tricks import TRICKS, Trick, load_own
 
 _FOLDERS = "tundish-tune-"
-OVERTIME_S = 10.0  # for the turns of the fresh run; then every process is ended
-DESCRIBE_S = 600.0  # for runs without a limit
-FIRST_STEPS = 30  # of every trial: warm-up, and losses to compare
+OVERTIME_S = 10.0  # extra time for the fresh run; after that, every process is ended
+DESCRIBE_S = 600.0  # time limit for the description of the job if the run has no limit
+FIRST_STEPS = 30  # steps that every trial runs first, for warm-up and for losses to compare
 
 
 def tune(
@@ -51,22 +51,26 @@ def tune(
     memory: int | str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Plan:
-    """Measures training tricks on a copy of your step and returns a plan with those that pay off.
+    """Finds the training tricks that make your training step faster and returns them as a plan.
 
         plan = tundish.tune("train.py:build")     # build() returns model, optimizer, loss_fn, batch
         step = plan.apply(model, optimizer, loss_fn)
         loss = step(batch)
 
-    build           a function that returns model, optimizer, loss_fn, batch; or FILE:FUNCTION; or the
-                    model itself, followed by optimizer, loss_fn and batch, which are pickled
-    quick           about two minutes instead of six
-    minutes         another time limit
-    select, ignore  names of tricks to try, or to leave out
-    custom_tricks   your own tricks, FILE:CLASS
-    memory          limit of the device's memory, in bytes or as "40GiB"; recomputes activations if
-                    the step does not fit
+    All measurements run on a copy of the step, in child processes.
 
-    Ctrl-C ends the run with the best plan so far.
+    build           a function that returns model, optimizer, loss_fn, batch; or "FILE:FUNCTION"; or the
+                    model itself, followed by optimizer, loss_fn and batch, which are pickled
+    quick           take about two minutes instead of six
+    minutes         time limit in minutes
+    seed            seed of the weights and of all random numbers
+    select, ignore  names of the tricks to try, and of the tricks to leave out
+    custom_tricks   your own tricks, each as "FILE:CLASS"
+    memory          memory limit in bytes, or a string such as "40GiB"; activations are recomputed if
+                    the step does not fit
+    progress        function to call with lines of text about the progress
+
+    Ctrl-C ends the run and returns the best plan so far.
     """
     limit = limit_of(minutes, quick)
     allowed = name_filter(select, ignore)
@@ -90,9 +94,9 @@ def measure_plan(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> TuneReport:
-    """Times a plan again and checks its numerics.
+    """Measures the speed of a plan again and checks its numerics.
 
-    Runs the baseline, its twin and the human recipe for comparison.
+    For comparison, also runs the step without tricks, and with the tricks that people apply by hand.
     """
     with scratch_folder(_FOLDERS) as folder:
         source = make_source(build, None, None, None, folder)
@@ -113,10 +117,10 @@ class TuneRequest:
     target_bytes: int = 0
     command: str = ""
     only: tuple[Trick, ...] | None = None  # skip the search and measure this variant
-    made_for: Fingerprint | None = None  # the job of the plan of that variant
+    made_for: Fingerprint | None = None  # the job that the plan with this variant was made for
 
     def has_limit(self) -> bool:
-        """Returns whether the run has a time limit. Remeasuring a plan has none: its job may be slow."""
+        """Returns whether the run has a time limit. Measuring a plan again has none."""
         return self.only is None
 
 
@@ -125,7 +129,7 @@ def run(
 ) -> Plan:
     began = time.monotonic()
     progress("the job")
-    tick = getattr(progress, "tick", ignore_progress)  # advances the clock while trials work
+    tick = getattr(progress, "tick", ignore_progress)  # updates the shown time while trials run
     pool = TrialPool(
         source,
         folder,
@@ -227,7 +231,7 @@ def make_report(described: dict[str, Any], search: Search, name: str) -> TuneRep
 def describe(
     source: JobSource, request: TuneRequest, on_wait: Callable[[], None]
 ) -> dict[str, Any]:
-    """Builds the job once in a child and returns its description and the obstacles of each trick."""
+    """Builds the job in a child process. Returns its description, and why tricks cannot be used."""
     process = TrialProcess()
     try:
         found = call_and_poll(
@@ -255,7 +259,7 @@ def baseline_error_of(found: TrialOutcome, request: TuneRequest) -> ArgumentErro
 
 
 def baseline_error(text: str, kind: str, details: dict[str, Any]) -> ArgumentError:
-    """Returns the error for a user's step that fails without any trick."""
+    """Returns the error for a user's step that fails even without tricks."""
     last = str(details.get("details", "")).rstrip()
     if kind == "not finite":
         fix = "check the batch for NaN, and the learning rate"

@@ -1,8 +1,8 @@
-// The two passes of a resize, once per instruction set. All instruction sets give the same bytes.
+// The two passes of a resize, once per instruction set. The bytes are the same for all of them.
 //
 // The horizontal pass processes a few rows together and writes them to a slot. The slot layout
 // suits the vertical pass of the same instruction set. Slots form a ring. Sums have 32 bits. An
-// overflow on the way does no harm, because a finished sum stays below 2^31 (a weight is at most
+// intermediate overflow does no harm, because a finished sum is below 2^31 (a weight is at most
 // 2^22).
 //
 // Uses plain pointers and structs only. The sources are compiled for different instruction sets; a

@@ -1,5 +1,5 @@
-// Memory directly from the system, to which it returns as soon as it is freed. malloc keeps
-// freed pieces of up to 32 MiB, which a memory budget cannot count on.
+// Memory that comes directly from the system, and returns to the system as soon as it is freed.
+// malloc keeps freed pieces of up to 32 MiB, which a memory budget cannot reuse.
 #pragma once
 
 #include "base/host_memory.h"

@@ -1,4 +1,4 @@
-// Folders of the system's files. Tests use trees of their own.
+// Folders of the system's files. Tests use other folders.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ namespace tundish {
 struct Span {
   const char* name;  // file and action, such as "decode.jpeg"; static storage
   std::uint64_t begin_ns, duration_ns;
-  std::uint64_t number;  // of the sample, or the position of the batch
+  std::uint64_t number;  // sample number, or position of the batch
 };
 
 // The spans of one thread. One thread adds; any thread may read.

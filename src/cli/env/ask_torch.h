@@ -6,7 +6,7 @@
 
 namespace tundish::cli {
 
-// Asks the first Python that has tundish: the one beside the program, $VIRTUAL_ENV's, then python3.
+// Queries the first Python that has tundish: the one beside the program, $VIRTUAL_ENV's, python3.
 // Returns an empty result if there is none or if it fails.
 TorchVersions ask_torch(const Shell& shell);
 

@@ -34,8 +34,7 @@ void add_choice_options(Arguments& arguments, ChoiceArguments& out) {
   arguments.option(out.subset, "--subset", "N|P%", "N samples or P% of them, by a hash of the key");
   arguments.option(out.seed, "--seed", "N", "changes the hash and thus the subset (0)", 0,
                    ~std::uint64_t{0});
-  arguments.option(out.samples, "--samples", "N", "at most N samples, the first ones", 1,
-                   ~std::uint64_t{0});
+  arguments.option(out.samples, "--samples", "N", "only the first N samples", 1, ~std::uint64_t{0});
 }
 
 Choice choice_of(const ChoiceArguments& arguments) {

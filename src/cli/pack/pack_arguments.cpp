@@ -30,51 +30,55 @@ tundish pack --manifest train.tnds train-*-of-00012.tnd)",
     .text = R"(Packs a dataset into one file that Tundish trains from. SRC is a folder
 (SRC/CLASS/NAME.jpg), a .csv or .tsv list with a column 'path', a .tar (also .gz, .xz,
 .zst, .bz2), records (TFRecord, RecordIO, LMDB), arrays (HDF5, Zarr, N5, .npy, .npz,
-.pth, .safetensors, CIFAR, MNIST), or another pack; it is recognized by its bytes
-(docs/sources.md). The same input gives the same bytes. OUT.tnd appears only when it is
-complete. Files that cannot be read, are empty or are not an image are refused: they are
-listed here and in OUT.tnd.log, are not packed, and the exit code is 3. Broken images
-(an invalid header, a JPEG cut short or damaged) are packed unchanged and also listed;
-the exit code does not change. PNGs, and JPEGs with --codec keep, are not decoded here:
-tundish verify --pixels decodes every image. A file OUT.tnd.log that pack did not write
-is replaced with --force only.
+.pth, .safetensors, CIFAR, MNIST), or another pack. Tundish recognizes it by its bytes
+(docs/sources.md). The same input always results in the same bytes. OUT.tnd appears only
+when it is complete.
+
+Files that cannot be read, are empty or are not images are refused. They are listed here
+and in OUT.tnd.log, are not packed, and the exit code is 3. Broken images (with an
+invalid header, or a JPEG that is cut short or damaged) are packed unchanged and also
+listed, without a change of the exit code. PNGs, and JPEGs with --codec keep, are not
+decoded here; tundish verify --pixels decodes every image. A file OUT.tnd.log that
+tundish pack did not write is replaced only with --force.
 
 A pack that was interrupted (Ctrl-C, a kill, a full disk, a power failure) continues
-where it stopped when the same command is run again, and gives the same bytes. Until
-then, finished work is in hidden files beside OUT.tnd. With a different source or
-different options, it starts over and prints the reason.
+where it stopped when you run the same command again. It then has the same bytes as
+without the interruption. Until then, finished work is in hidden files next to OUT.tnd.
+With a different source or different options, it starts over and prints the reason.
 
---shard-size writes OUT-00000.tnd, OUT-00001.tnd, ... and OUT.tnds, a list of them that
-opens as one dataset. --shard I/N packs part I of N (0 to N-1) as
-OUT-0000I-of-0000N.tnd, so that N machines can pack one source; when all parts exist,
---manifest writes the list.
+--shard-size writes OUT-00000.tnd, OUT-00001.tnd, ..., and OUT.tnds, a manifest that
+opens them as one dataset. --shard I/N packs part I of N (0 to N-1) as
+OUT-0000I-of-0000N.tnd, so that N machines can pack one source. When all parts exist,
+--manifest writes the manifest.
 
---filter, --duplicates, --subset and --samples choose samples, in this order; each works
-on the samples that the previous one kept. A filter compares key, label, width, height,
-bytes, codec, or a text or number field with a value: = != < <= > >=, ~ and !~ with a
-pattern such as *.png; "and" joins comparisons. A subset is drawn by a hash of the keys,
-so the choice stays when data is added. Classes keep their numbers.
+--filter, --duplicates, --subset and --samples choose samples, in this order. Each
+option sees only the samples that the previous one kept. A filter compares key, label,
+width, height, bytes, codec, or a text or number field with a value: = != < <= > >=, or
+~ and !~ with a pattern such as *.png. "and" joins comparisons. A hash of the keys
+decides which samples are in a subset, so chosen samples stay chosen when data is added.
+Classes keep their numbers.
 
-JPEGs are re-coded without loss ("lanes"): smaller, and several times faster to decode.
-Before it is written, each record is proven to restore its JPEG byte for byte; otherwise
-the JPEG is kept and counted by reason.
+JPEGs are re-coded without loss ("lanes"). They become smaller and decode several times
+faster. Each record is checked to restore its JPEG byte for byte before it is written.
+If it does not, the JPEG is kept unchanged and counted by reason.
 
---resize, --center-crop and --reencode do once what training does in every epoch; an
-image that would be enlarged or would take more bytes stays unchanged. --prove compares
-the records with the same work done while loading: exit code 1 if raw or PNG records
-differ.)",
+--resize, --center-crop and --reencode do once what training would do in every epoch. An
+image that would be enlarged or would need more bytes stays unchanged. --prove compares
+the records with the same work done while loading. The exit code is 1 if raw or PNG
+records differ.)",
     .json = R"({output, samples, source_bytes, file_bytes, kept_as_they_came, codecs, refused,
 doubtful, warnings, id, seconds, log, dry_run, lanes, files, resumed_at, chosen,
 preprocess, proof}; refused and doubtful are arrays of {sample, key, code, message},
-sample is the number in SRC, counting refused ones; codecs counts the records of each
-kind; kept_as_they_came: images in a format that cannot be decoded; null with --dry-run:
-file_bytes, id, log; lanes is {images, jpeg_bytes, record_bytes, restore_bytes,
-trained_on, kept}, kept counts by reason the JPEGs that were not re-coded; files lists
-the packs that were written; resumed_at: samples that an interrupted pack had done; id
-is null for several files; chosen is {of, samples, filter, subset, seed, limit,
-duplicates} or null, duplicates an array of {key, duplicate_of, same_label};
-preprocess is {options, changed, kept, kept_smaller, bytes_before, bytes_after} or
-null; proof is null without --prove; docs/pack.md explains both.
+where sample is the number in SRC, including refused files; codecs counts the records of
+each kind; kept_as_they_came counts images in a format that cannot be decoded;
+file_bytes, id and log are null with --dry-run; lanes is {images, jpeg_bytes,
+record_bytes, restore_bytes, trained_on, kept}, where kept counts by reason the JPEGs
+that were not re-coded; files lists the packs that were written; resumed_at is the
+number of samples that an interrupted run had packed; id is null if there are several
+files; chosen is {of, samples, filter, subset, seed, limit, duplicates} or null, where
+duplicates is an array of {key, duplicate_of, same_label}; preprocess is {options,
+changed, kept, kept_smaller, bytes_before, bytes_after} or null; proof is null without
+--prove; docs/pack.md explains both.
 With --manifest: {output, records, shards}, shards of {name, records, bytes, id}.
 --progress json prints lines of {"progress": {samples, samples_total, bytes,
 bytes_total, refused}} on stderr; a total of 0 is unknown)"};
@@ -184,7 +188,7 @@ bool parse(PackArguments& out, const Args& args, Shell& shell) {
   arguments.option(size, "--shard-size", "SIZE", "several files of at most this size: 1GiB, 500MB");
   arguments.option(shard, "--shard", "I/N", "pack part I of N only, counted from 0");
   arguments.option(manifest, "--manifest", "FILE", "write the list of these shards, pack nothing");
-  arguments.flag(out.no_resume, "--no-resume", "start over, also after an interrupted pack");
+  arguments.flag(out.no_resume, "--no-resume", "start over, even after an interruption");
   arguments.option(checkpoint, "--checkpoint", "SECONDS", "seconds between checkpoints (5)");
   add_choice_options(arguments, choice);
   add_preprocess_options(arguments, out.preprocess);

@@ -109,12 +109,12 @@ void add_preprocess_options(Arguments& arguments, PreprocessArguments& into) {
   arguments.option(into.reencode, "--reencode", "E",
                    "images: jpeg:q90[:420|:444], png, raw (default: unchanged)");
   arguments.option(into.interpolation, "--interpolation", "I",
-                   "of --resize: bilinear (default), bicubic, nearest");
+                   "filter of the resize: bilinear (default), bicubic, nearest");
   arguments.flag(into.enlarge, "--enlarge", "also enlarge images below the requested size");
   arguments.option(into.if_larger, "--if-larger", "X",
-                   "if larger: keep the original (default, not raw), replace");
+                   "if the image grows: keep (default, not for raw) or replace");
   arguments.option(into.exif_orientation, "--exif-orientation", "X",
-                   "keep (default): leave turned images; apply: turn");
+                   "keep (default): leave rotated images; apply: rotate");
   arguments.flag(into.prove, "--prove", "compare records with the same work done while loading");
   arguments.option(into.prove_samples, "--prove-samples", "N", "records that are compared (100)", 1,
                    1'000'000'000);

@@ -20,8 +20,8 @@ struct Proof {
   std::uint64_t equal = 0;                          // lossless records, equal in every pixel
   std::vector<std::string> different;               // keys of lossless records that differ
   std::uint64_t lossy = 0;                          // JPEG records
-  std::optional<double> psnr_min, psnr_median;      // of JPEG records, in dB; empty without any
-  std::uint64_t bytes_before = 0, bytes_after = 0;  // of the images of all compared records
+  std::optional<double> psnr_min, psnr_median;      // PSNR of JPEG records in dB; empty without any
+  std::uint64_t bytes_before = 0, bytes_after = 0;  // image bytes of all compared records
   double before_us = 0, after_us = 0;  // per image: read, decode, resize, augment; one thread
 };
 

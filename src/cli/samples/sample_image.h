@@ -1,5 +1,5 @@
 // One synthetic photo: color gradients, texture at every scale, and objects whose shape and color
-// depend on the class. The same seed gives the same bytes on every machine.
+// depend on the class. The same seed produces the same bytes on every machine.
 #pragma once
 
 #include <cstdint>

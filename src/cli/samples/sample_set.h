@@ -12,7 +12,7 @@ namespace tundish {
 struct SampleSetOptions {
   int count = 1000;        // images
   int classes = 10;        // 1 to kMaxSampleClasses
-  std::uint64_t seed = 1;  // the same seed gives the same bytes for any number of threads
+  std::uint64_t seed = 1;  // the same seed produces the same bytes for any number of threads
   int threads = 0;         // 0: all CPUs that the process may use
   std::function<void(int done)> progress = {};  // called occasionally, from the calling thread
   const std::atomic<bool>* stop = nullptr;      // once true: throws Error(interrupted)

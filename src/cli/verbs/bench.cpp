@@ -20,13 +20,13 @@ constexpr VerbHelp kHelp = {
     .examples = R"(tundish bench train.tnd
 tundish bench train.tnd --threads 4 --size 160
 tundish bench load train.tnd)",
-    .text = R"(Times the loader alone: shuffled batches of random resized crops with random
-flips, 8 bits per channel, as a training run takes them. Without --threads it
-does so with one thread and with all cores, in turn, and shows medians. Any
-other source with random access can be timed too.
+    .text = R"(Measures the speed of the loader alone: shuffled batches of random resized crops
+with random flips, 8 bits per channel, as a training run loads them. Without --threads,
+it alternates between one thread and all cores, and shows medians. Any other source with
+random access can be measured, too.
 
-tundish bench load FILE shows instead how the time of one image is divided among the
-stages: see tundish bench load --help.)",
+tundish bench load FILE shows how the time of one image is divided among the stages. See
+tundish bench load --help.)",
     .json = R"({file, records, size, batch_size, cpu, runs, rows}; rows is an array of {threads,
 images_per_second, slowest, fastest, bytes_per_second, first_batch_seconds,
 cpu_seconds_per_1000, images, skipped, seconds})"};

@@ -28,20 +28,21 @@ tundish bench load train.tnd --threads 4 --train-rate 3000
 tundish bench load train.tnd --sweep -o sweep.svg)",
     .text = R"(Loads shuffled batches of random resized crops with random flips, as fast as
 possible, and shows how the time of one image is divided: read, decode, augment, and the
-rest (threads that wait for each other or for a CPU). With --train-rate, the images per
-second that the training step could take, it also shows the share of time that training
+rest (threads that wait for each other or for a CPU). Pass the images per second that
+the training step could process as --train-rate to see the share of time that training
 would wait for data.
 
---sweep loads with 1, 2, 4 and more threads, into plain and into page-locked memory,
-and then with the number that threads="auto" finds (five seconds more), and shows
-beside them what the cost model predicts from the run with one thread.)",
+--sweep loads with 1, 2, 4 and more threads, into plain and into page-locked memory. It
+then loads with the number that threads="auto" finds (five seconds more). For
+comparison, it shows the rates that the cost model predicts from the run with one
+thread.)",
     .json = R"({file, records, size, batch_size, cpu, threads, images_per_second,
 thread_us_per_image, stages, cpu_share, limit, skipped, trainer_images_per_second,
 trainer_wait_share}; stages is an array of {stage, us_per_image, share}; cpu_share is
 the share of a CPU that each thread had. With --sweep {file, records, size, batch_size,
 cpu, cpus, rows, auto, auto_share}; rows is an array of {threads, images_per_second,
-slowest, fastest, page_locked_images_per_second, predicted_images_per_second}, auto one
-such row, auto_share its rate over that of the best row)"};
+slowest, fastest, page_locked_images_per_second, predicted_images_per_second}, auto is
+one such row, and auto_share is its rate divided by the rate of the best row)"};
 
 struct StageTime {
   const char* name;

@@ -25,25 +25,25 @@ tundish convert photos/ -o train.tfrecord --to tfrecord --shards 8
 tundish convert train.tnd -o lmdb/ --to lmdb
 tundish convert train.tnd -o train.h5 --to hdf5
 tundish convert cifar.tnd -o arrays/ --to npy)",
-    .text = R"(Writes a dataset in another format, so that programs without Tundish can read it. SRC
-is a pack or anything that tundish pack takes. Encoded images keep their bytes: JPEGs
-that a pack re-coded ("lanes") become the original files again. Arrays keep their
-values. The same input gives the same bytes. FORMAT is one of
+    .text = R"(Writes a dataset in another format, so that programs without Tundish can read it.
+SRC is a pack or any other source that tundish pack accepts. Encoded images keep their
+bytes: JPEGs that a pack re-coded ("lanes") become the original files again. Arrays keep
+their values. The same input always results in the same bytes. FORMAT is one of
 
   folder    the files, in a folder for each class if every sample has a named
             class, as torchvision's ImageFolder reads them; list.csv has the
-            labels that cannot be derived from the source's own folders
-  tar       NAME.jpg, NAME.cls, NAME.FIELD: as WebDataset reads them
+            labels that cannot be derived from the source's folders
+  tar       NAME.jpg, NAME.cls, NAME.FIELD, as WebDataset reads them
   tfrecord  tf.train.Example: image/encoded, image/class/label, ...
   lmdb      TARGET/data.mdb: Caffe's Datum with the label; without labels, plain images
   hdf5      image, label, key and a dataset for each other field
-  npy       TARGET/image.npy, label.npy, ...: one shape; images are decoded
+  npy       TARGET/image.npy, label.npy, ...: images are decoded and must have one shape
 
-TARGET appears only when it is complete; a folder fills file by file, and an interrupted
-run can be repeated. Existing files are replaced only with --force. --shards N divides a
+TARGET appears only when it is complete. A folder fills file by file, and you can repeat
+an interrupted run. Existing files are replaced only with --force. --shards N divides a
 tar or tfrecord into N files. Samples that cannot be read, or that FORMAT cannot hold,
-are listed and left out: exit code 3, or 0 with --skip-bad. Fields that FORMAT cannot
-hold are left out with a warning.)",
+are listed and left out: the exit code is 3, or 0 with --skip-bad. Fields that FORMAT
+cannot hold are left out with a warning.)",
     .json = R"({output, format, samples, files, bytes, unchanged, list, left_out, warnings,
 refused, seconds}; list is the name of a folder's list or null; left_out: fields;
 refused is an array of {code, message, title, file, record, key, offset, reason}.

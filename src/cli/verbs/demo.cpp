@@ -26,13 +26,13 @@ constexpr VerbHelp kHelp = {
     .usage = "[options]",
     .examples = R"(tundish demo
 tundish demo --data photos/)",
-    .text = R"(Makes a set of labeled sample photos (or takes yours), packs and verifies it, times
-the loader with one thread and with all, then compares it with torch's DataLoader on the
-same images, trains a small network, writes a page with the results, and ends with the
-doctor's verdict on that training, fed by torch's DataLoader and by Tundish. The second
-half needs Python with tundish and torch beside this program; without it the demo ends
-after the timing. Everything is written to --work, a folder that is new, empty or from
-an earlier demo.)",
+    .text = R"(Makes a set of labeled sample photos (or uses yours), packs it and verifies the
+pack. Measures the loader with one thread and with all threads, then compares it with
+torch's DataLoader on the same images. Trains a small network, writes a page with the
+results, and ends with the doctor's verdict on this training, once with torch's
+DataLoader and once with Tundish. The part after the measurement needs a Python with
+tundish and torch next to this program; without it, the demo ends there. Everything is
+written to --work, a folder that is new, empty or from an earlier demo.)",
     .json = R"({work, pack, samples, file_bytes, rows, python}; rows as tundish bench prints them;
 python is null, or what the second half printed as JSON on the next line)"};
 
@@ -158,7 +158,7 @@ int run_demo(const Args& args, Shell& shell) {
   arguments.option(demo.source, "--data", "SRC", "your own folder, list or archive");
   arguments.option(demo.work, "--work", "FOLDER", "where to write (tundish-demo)");
   arguments.option(samples, "--samples", "N", "sample photos to make (1000)", 10, 1'000'000);
-  arguments.option(seconds, "--seconds", "SECONDS", "of each timed run (1; against torch 2.5)",
+  arguments.option(seconds, "--seconds", "SECONDS", "length of a timed run (1; against torch 2.5)",
                    0.001, 3600);
   arguments.option(steps, "--steps", "N", "training steps");
   if (!arguments.parse(args)) return kOk;

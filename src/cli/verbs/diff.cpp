@@ -19,14 +19,16 @@ constexpr VerbHelp kHelp = {
     .usage = "A B [options]",
     .examples = R"(tundish diff old.tnd new.tnd
 tundish diff photos/ train.tnd --json)",
-    .text = R"(Compares two datasets by the keys of their samples. Lists samples only in A (-), only
-in B (+), and in both but changed (~), with the change: the image's bytes, the label,
-other fields. Labels are compared by the names of their classes. Both may be any source
-that tundish pack takes; images of a pack are compared as they were before they were
-packed. A different order of the samples is mentioned, but is not a difference. If two
-packs have the same id, such as a pack and its copy, every byte is checked against the
-checksums. Exit code 0: the same; 1: they differ; 2: wrong use, or one of them cannot be
-opened; 3: one of them is damaged.)",
+    .text = R"(Compares two datasets by the keys of their samples. Lists samples that are only in A
+(-), samples that are only in B (+), and samples that changed (~), with the change: the
+image's bytes, the label, other fields. Labels are compared by the names of their
+classes. A and B may be any source that tundish pack accepts. Images of a pack are
+compared as they were before they were packed. A different order of the samples is
+reported, but is not a difference. If two packs have the same id, such as a pack and its
+copy, every byte is checked against the checksums.
+
+Exit code 0: the datasets are the same; 1: they differ; 2: wrong use, or a dataset
+cannot be opened; 3: a dataset is damaged.)",
     .json = R"({same, unchanged, added, removed, changed, classes_added, classes_removed, fields,
 damage, same_order}; added and removed are arrays of {key, sample}; changed of {key,
 samples, label, fields, unreadable}, label {before, after} or null, unreadable a

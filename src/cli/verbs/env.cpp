@@ -22,14 +22,15 @@ constexpr VerbHelp kHelp = {
     .examples = R"(tundish env
 tundish env train.tnd
 tundish env photos/ --markdown)",
-    .text = R"(Checks the machine for training: driver, CUDA, cuDNN and torch; each GPU's
-throttling, power limit, clocks, PCIe link, ECC and nearest CPUs; the CPU quota against
-threads, governor and NUMA; memory limits and /dev/shm. With DATA also its file system,
-the page cache, and how fast it can be read: in order, and record by record in random
-order, 1 to 64 reads at a time (2 seconds).
+    .text = R"(Checks whether this machine is fit for training: driver, CUDA, cuDNN and torch;
+throttling, power limit, clocks, PCIe link, ECC and nearest CPUs of each GPU; the CPU
+quota compared with the number of threads, the frequency governor and NUMA; memory
+limits and /dev/shm. With DATA, it also checks the file system of the data, the page
+cache, and how fast the data can be read: in order, and record by record in random
+order, with 1 to 64 reads at a time (2 seconds).
 
-Each line is ok, a warning or a problem, with the figure and the command that fixes
-it. Nothing is changed.)",
+Each line is ok, a warning or a problem, with the figure and the command that fixes it.
+The check changes nothing.)",
     .json = R"({version, worst, counts, seconds, findings}; findings is an array of {area, name,
 level, figure, reason, fix, values}; level is ok, warning or problem, values holds the
 figures as numbers with their units in the names)",

@@ -21,16 +21,16 @@ tundish info train.tnd --list --from 1000 --samples 10
 tundish info train.tnd --stats
 tundish info scans.tnd --stats --mode L
 tundish info photos/ --stats --samples 20000)",
-    .text = R"(Shows what a pack holds: records, classes, sizes, kinds of image. DATA may be any
-source that can be packed. Without --stats only the index is read.
+    .text = R"(Shows what a pack contains: records, classes, sizes, kinds of image. DATA may be any
+source that can be packed. Without --stats, only the index is read.
 
 --list prints a line per record: number, codec, pixels, bytes, label, name.
 
 --stats decodes the images and prints the mean and the standard deviation of each
-channel, over all pixels of all images at their stored size, with the line to paste into
-a list of transforms: T.Normalize(mean=..., std=...). It also prints the sizes of the
-images and their codecs, and names the images that cannot be decoded. The number of
-threads does not affect the result, because the sums are whole numbers.)",
+channel, over all pixels of all images at their stored size, as a line for your list of
+transforms: T.Normalize(mean=..., std=...). It also prints the sizes and codecs of the
+images, and names the images that cannot be decoded. The result does not depend on the
+number of threads, because the sums are integers.)",
     .json = R"({file, kind, records, bytes, file_bytes, fields, classes, labels, codecs, lanes,
 preprocess, width, height, id, version, alignment, metadata, warnings}; width and
 height are {min, median, max} or null; null unless it is a pack: file_bytes, id,

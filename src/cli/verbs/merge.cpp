@@ -22,14 +22,14 @@ constexpr VerbHelp kHelp = {
     .usage = "SRC... -o OUT.tnd [options]",
     .examples = R"(tundish merge a.tnd b.tnd -o both.tnd
 tundish merge part-*.tnd -o all.tnd --rename)",
-    .text = R"(Writes one pack from several, in the given order. All must have the same fields.
-Classes are joined by name: classes of the first pack keep their numbers, new classes
-follow, and labels are renumbered. A key in two packs is an error; with --rename, the
-later sample becomes NAME-2.jpg. Records are copied unchanged. Re-coded JPEGs (lanes)
-are copied if their tables are the most common ones; others are coded again, without
-loss, and counted. A record that would grow by more than a tenth becomes the original
-JPEG. Other sources (folders, lists, archives) may be among SRC and are packed as
-tundish pack does.)",
+    .text = R"(Writes one pack from several, in the given order. All sources must have the same
+fields. Classes are joined by name: classes of the first pack keep their numbers, new
+classes follow, and labels are renumbered. If a key occurs twice, that is an error; with
+--rename, the later sample becomes NAME-2.jpg. Records are copied unchanged. Re-coded
+JPEGs (lanes) are copied if they use the most common tables. Other lanes are coded
+again, without loss, and counted. A record that would grow by more than a tenth becomes
+the original JPEG. SRC may also be a folder, list or archive, which is packed as by
+tundish pack.)",
     .json = R"({output, samples, copied, file_bytes, id, refused, doubtful, recoded, kept_as_jpeg,
 classes, relabeled, renamed, log, seconds}; recoded: lanes records whose tables
 differed, and JPEGs of other sources; kept_as_jpeg: those that lanes records would

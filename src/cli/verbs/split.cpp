@@ -27,16 +27,17 @@ constexpr VerbHelp kHelp = {
     .usage = "SRC PARTS -o PREFIX [options]",
     .examples = R"(tundish split photos/ train=0.9,val=0.1 -o data
 tundish split all.tnd train=80%,val=10%,test=10% -o data --seed 7)",
-    .text = R"(Writes one pack per part: PREFIX-train.tnd, PREFIX-val.tnd; for a PREFIX that ends
-with / they are PREFIX/train.tnd, ..., and the folder is made. The part of a sample is a
-function of its key and the seed, so a sample stays in its part when data is added
-(unless its folder is renamed), and the parts of several datasets agree. Shares hold on
-average, not exactly. All parts have all classes. Records of a pack are copied
-unchanged; other images are packed as by tundish pack. After an interruption, the same
-command continues: finished parts are kept.)",
+    .text = R"(Writes one pack per part: PREFIX-train.tnd, PREFIX-val.tnd. If PREFIX ends with /,
+the packs are PREFIX/train.tnd, ..., and the folder is created. The key of a sample and
+the seed decide its part. So a sample stays in its part when data is added (unless its
+folder is renamed), and the parts of several datasets agree. Shares hold on average, not
+exactly. All parts have all classes. Records of a pack are copied unchanged; other
+images are packed as by tundish pack. After an interruption, the same command continues:
+finished parts are kept.)",
     .json = R"({parts, samples, seed, seconds}; parts is an array of {name, share, output, samples,
-copied, file_bytes, id, refused, doubtful, kept, log, classes}; kept: an interrupted
-split had finished it; classes: the samples of each class, by name or number)"};
+copied, file_bytes, id, refused, doubtful, kept, log, classes}; kept is true if an
+interrupted split had finished the part; classes counts the samples of each class, by
+name or number)"};
 
 struct SplitArguments {
   std::string from, parts, prefix, codec = "lanes";

@@ -23,13 +23,13 @@ constexpr VerbHelp kHelp = {
     .examples = R"(tundish top
 tundish top --json --interval 1
 tundish top --serve)",
-    .text = R"(Shows GPUs, CPUs, control group, disks and every loader of Tundish that runs on this
+    .text = R"(Shows GPUs, CPUs, control group, disks and every running loader of Tundish on this
 machine, live: images and bytes per second, how long training waits for batches, what
 the threads do, the cache, the epoch. Loaders need no option for this, and leave no file
 behind. Press q to quit.
 
-Without a terminal, and with --json, one snapshot is printed; with --interval, a
-snapshot at every interval. --serve shows charts in a browser on this machine: the
+Without a terminal, and with --json, it prints one snapshot; with --interval, it prints
+a snapshot at every interval. --serve shows charts in a browser on this machine. The
 server answers only requests from this machine that have the random token of the
 address.)",
     .json = R"({time, seconds, host, group, disks, gpus, loaders}, one line per snapshot; rates

@@ -21,18 +21,19 @@ constexpr VerbHelp kHelp = {
 tundish unpack train.tnd --record 0 -o first.jpg
 tundish unpack train.tnd --record 0 > first.jpg
 tundish unpack train.tnd --record 0 --field label)",
-    .text = R"(Writes the image files below FOLDER, byte for byte, under the names they had in the
-dataset, and never outside FOLDER. Other files of a sample in an archive are written
-too, unless they are empty. Labels (.cls files too) and columns that do not follow from
-the folders are in FOLDER/list.csv, or in list-2.csv if the dataset has a file list.csv.
-Existing files with the same bytes are kept, so an interrupted run can be repeated;
-other files are replaced only with --force. Damaged and unreadable records, and records
-whose names cannot be file names here, are listed and left out. Records whose names are
-damaged are written as record-N. The exit code is 3 in all these cases.
+    .text = R"(Writes the image files below FOLDER and never outside it, byte for byte, with the
+names that they had in the dataset. Other files of a sample in an archive are written
+too, unless they are empty. FOLDER/list.csv contains the labels (also of .cls files) and
+columns that do not follow from the folders. It is called list-2.csv if the dataset has
+a file list.csv. Existing files with the same bytes are kept, so you can repeat an
+interrupted run. Other files are replaced only with --force. Damaged and unreadable
+records, and records whose names cannot be file names here, are listed and left out.
+Records whose names are damaged are written as record-N. The exit code is 3 in all these
+cases.
 
---record N writes the bytes of one record, counted from 0: its image, or the field
-named by --field. They go to stdout, or to the file of -o. Bytes that fail their
-checksum are not written. DATA may be any source that can be packed.)",
+--record N writes the bytes of one record, counted from 0: its image, or the field named
+by --field. The bytes go to stdout, or to the file of -o. Bytes that fail their checksum
+are not written. DATA may be any source that can be packed.)",
     .json = R"({output, files, bytes, unchanged, list, damaged, seconds}; list is the name of
 the list or null; damaged is an array of {code, message, title, file, record,
 key, offset, reason}

@@ -27,33 +27,34 @@ tundish verify train.tnd --pixels
 tundish verify train.tnds
 tundish verify torn.tnd --salvage rest.tnd
 tundish verify torn.tnd --salvage rest.tnd --like other-shard.tnd)",
-    .text = R"(Checks every byte of a pack: each piece, the gaps, the digest of the file. For a
-manifest (.tnds), checks every shard, and that it is the listed one. With --pixels, also
-decodes every image, which finds images that were broken before they were packed. All
-damage is listed.
+    .text = R"(Checks every byte of a pack: each piece, the gaps, and the digest of the file. For a
+manifest (.tnds), checks every shard, and that it is the shard that the manifest lists.
+With --pixels, also decodes every image, which finds images that were broken before they
+were packed. All damage is listed.
 
---salvage writes every intact record of a damaged or cut-off pack to a new pack, and
-lists what is lost. Records are checked and copied unchanged. FILE is not changed. If
-the index is lost, records are found by their checksums. Then labels are lost, except
-for image folders whose names are intact. If the file is cut off before its metadata,
-names, classes and the fields beside the image are lost too. --like takes them from a
+--salvage checks every record of a damaged or cut-off pack, copies the intact records
+unchanged to a new pack, and lists what is lost. FILE is not changed. If the index is
+lost, records are found by their checksums. Labels are then lost, except for image
+folders whose names are intact. If the file is cut off before its metadata, the names,
+the classes and all fields other than the image are lost too. --like takes them from a
 pack with the same fields and the same tables, such as another shard. A file that is cut
-off has lost its tables. By default, tundish pack re-codes JPEGs with tables of the
-pack, and these JPEGs can be restored only with --like.
+off has also lost its tables. By default, tundish pack re-codes JPEGs with tables that
+are stored in the pack, and these JPEGs can be restored only with --like.
 
-FILE may also be the -o of an interrupted tundish pack (with --shard I/N the name of the
-part), or its .TARGET.partial. All records written so far are saved (with --shard-size,
-the records of the unfinished shard); names and labels come from the journal beside it.
-Alternatively, run the pack again: it continues.)",
+FILE may also be the -o of an interrupted tundish pack (with --shard I/N, the name of
+the part), or its .TARGET.partial. All records written so far are saved (with
+--shard-size, the records of the unfinished shard). Names and labels come from the
+journal next to it. Alternatively, run tundish pack again: it continues.)",
     .json = R"({file, ok, records, bytes, images_decoded, not_decodable, seconds, damage};
 damage is an array of {code, message, title, file, record, key, offset, reason}
 
 with --salvage --json:
 {output, samples, copied, file_bytes, id, refused, doubtful, method, records_before,
-lost_records, lost_parts, names_lost, labels_lost, finished_shards, seconds}; method:
-index, scan or journal; records_before: null if unknown; lost_records is an
-array of {first, count, reason}, first counts the records of FILE; lost_parts: damaged
-parts of the file; finished_shards: complete packs of an interrupted pack)",
+lost_records, lost_parts, names_lost, labels_lost, finished_shards, seconds}; method is
+index, scan or journal; records_before is null if unknown; lost_records is an array of
+{first, count, reason}, where first is the number of a record in FILE; lost_parts lists
+the damaged parts of the file; finished_shards lists the finished packs of an
+interrupted run)",
     .exits =
         "0 done, 1 failed, 2 wrong use, 3 data damaged, 130 interrupted;\n"
         "with --salvage: 0 no record, name, label, class or field is lost, 3 something is lost,\n"

@@ -30,17 +30,17 @@ tundish view train.tnd --state state.json --rank 3 --json)",
     .text = R"(Draws a contact sheet of what the network will see, or of a batch that it saw.
 
 --transforms draws a row per sample: first the original, then the images of a loader
-with this seed, epoch by epoch. Write the recipe in Python: open("recipe.json",
-"w").write(T.to_json(transforms)); a saved state of a loader also works. If the recipe
-or the loader has several views, --view N shows one of them. The pictures are shown
-before ToDtype and Normalize, which only change the numbers; later transforms, such as
-RandomErasing, are shown. MixUp and CutMix work on batches and are shown only by
---state. An HTML sheet is one file with the pictures inside.
+with this seed, epoch by epoch. Write the recipe in Python:
+open("recipe.json", "w").write(T.to_json(transforms)). A saved state of a loader also
+works. If the recipe or the loader has several views, --view N chooses one. The pictures
+show the images before ToDtype and Normalize, which only change the numbers, but with
+later transforms such as RandomErasing. MixUp and CutMix work on batches, so only
+--state shows them. An HTML sheet is one file that includes the pictures.
 
 --state repeats the next batch of a training run from the state of its loader:
 json.dump(loader.state_dict(), open("state.json", "w")). It prints the sample, crop and
 flip of each image; -o draws a sheet of the images as they are before Normalize. A state
-does not contain lists (Subset, Weighted, Mixture, labels, several packs): in these
+does not contain lists (Subset, Weighted, Mixture, labels, several packs). In these
 cases, use loader.replay(state) in Python.)",
     .json = R"({file, transforms, view, seed, epoch, sheet, samples, bad}; samples is an array of
 {sample, key, label, draws}, draws of {epoch, image, size, steps, erasures}; bad of
@@ -48,9 +48,9 @@ cases, use loader.replay(state) in Python.)",
 
 with --state --json:
 {file, epoch, position, rank, order, sheet, samples, bad}; samples is an array of
-{position, sample, repeat, key, label, replaces, image, size, steps} (with several
-images of a sample: views, each with image, size, steps; a mixed one has mix), bad of
-{position, sample, code, message}; rank is null with --batch-size)",
+{position, sample, repeat, key, label, replaces, image, size, steps} (or views, each
+with image, size, steps, if a sample has several images; a mixed image also has mix),
+bad of {position, sample, code, message}; rank is null with --batch-size)",
     .exits =
         "0 done, 1 failed, 2 wrong use, 3 data damaged or refused\n"
         "(with --transforms: no sample can be drawn), 130 interrupted"};

@@ -25,7 +25,7 @@ struct DrawnSample {
   std::uint64_t sample = 0;
   std::int64_t label = -1;
   std::string key;
-  Size stored;       // of the image, upright with exif_orientation
+  Size stored;       // size of the image; upright with exif_orientation
   Picture original;  // reduced to fit the sheet
   std::vector<DrawnPicture> draws;
 };

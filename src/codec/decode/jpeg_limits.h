@@ -1,4 +1,4 @@
-// The limits on images, in the form used by the code that takes JPEGs apart and puts them together.
+// The limits on images, in the form used by the code that splits and reassembles JPEG files.
 #pragma once
 
 #include "codec/decode/decode.h"

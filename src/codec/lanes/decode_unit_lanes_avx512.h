@@ -35,7 +35,7 @@ constexpr Register count_up(int first, int step) {
   return out;
 }
 constexpr Register kPlaces = count_up(0, 1);
-constexpr Register kLowestBytes = count_up(0, 4);  // of the words in two registers
+constexpr Register kLowestBytes = count_up(0, 4);  // lowest byte of each word in two registers
 constexpr Register kHighestBytes = count_up(3, 4);
 
 // Looks up entries[at] for 16 lanes with plain loads: faster than the gather instruction where

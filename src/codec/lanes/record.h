@@ -61,7 +61,7 @@ class Record {
   Bytes bytes_;
   RecordHead head_;
   std::uint32_t head_crc_ = 0;
-  std::vector<std::uint32_t> offset_;  // of every unit, and the end of each row's last unit
+  std::vector<std::uint32_t> offset_;  // where units begin and each row's last unit ends
 };
 
 // Writes records; reuses its memory from image to image. Not thread-safe.

@@ -27,7 +27,7 @@ struct UnitValues {
   alignas(64) std::int16_t dc[kMaxBlocks + 32];      // sums of the coded differences
   alignas(64) std::uint16_t start[kMaxBlocks + 32];  // first of block b; start[blocks] = values
   alignas(64) std::int8_t value[kMaxValues + 128];   // AC, in zigzag order; arbitrary for an escape
-  Escape escape[kMaxValues + 16];                    // by position; ends with position 65535
+  Escape escape[kMaxValues + 16];                    // in order of position; ends with 65535
 };
 
 }  // namespace tundish::lanes

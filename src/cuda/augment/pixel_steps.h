@@ -18,7 +18,7 @@ struct PixelStepsTask {
   std::uint8_t* images = nullptr;        // count images of 8-bit RGB (H, W, C), contiguous
   std::uint8_t* other = nullptr;         // same size; contents are overwritten
   const StepRange* ranges = nullptr;     // one per image
-  const std::uint32_t* order = nullptr;  // of the images (step_order.h); null: as they are
+  const std::uint32_t* order = nullptr;  // order of the images (step_order.h); null: unchanged
   const PixelStep* steps = nullptr;
   const float* normal = nullptr;  // normal_table()
   int count = 0;

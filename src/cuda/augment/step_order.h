@@ -1,5 +1,5 @@
-// The order in which a GPU processes the images of a batch: the longest first, so that no long one
-// starts when the others have finished.
+// The order in which a GPU processes the images of a batch: the image with the longest work first,
+// so that no long work starts after all other images have finished.
 #pragma once
 
 #include <algorithm>

@@ -16,13 +16,13 @@ struct SharedTables {
   std::uint32_t symbol[lanes::kTables][257];  // first slot | frequency << 10; 256 is the escape
   std::uint8_t slot[lanes::kTables][lanes::kTableSize];  // symbol of each slot; any for escapes
   TableName start[lanes::kSets][2];                      // luma, chroma
-  TableName mask[lanes::kSets][2][lanes::kOctets][16];   // by context
+  TableName mask[lanes::kSets][2][lanes::kOctets][16];   // indexed by context
 };
 static_assert(sizeof(SharedTables) % 16 == 0);
 
 struct DecodeTables {
   SharedTables shared;
-  std::uint8_t rice[lanes::kSets][2][64][64];  // by number of values in the block, and rank
+  std::uint8_t rice[lanes::kSets][2][64][64];  // index: number of values in the block, rank
 };
 
 void make_decode_tables(DecodeTables& out, const lanes::Tables& tables);

@@ -26,7 +26,7 @@ struct GpuScalars {
 
 // Sums of squares over one chunk.
 struct ChunkSums {
-  double moved;  // of the unscaled gradients, or of LAMB's updates
+  double moved;  // sum over the unscaled gradients, or over LAMB's updates
   double weights;
 };
 

@@ -13,7 +13,7 @@ namespace tundish::cuda {
 // the system refuses. Callable from any thread, even while a graph is recorded.
 extern const HostAllocator kPinnedMemory;
 
-// Returns nullptr if page-locked memory is unavailable; `why` then gives the reason. Creates a CUDA
+// Returns nullptr if page-locked memory is unavailable; `why` then holds the reason. Creates a CUDA
 // context.
 const HostAllocator* pinned_memory(std::string& why);
 

@@ -15,7 +15,8 @@ struct AliasTable {
   std::vector<std::uint32_t> other;  // per index: its replacement
 };
 
-// Weights are finite, above 0 and fewer than 2^32. Equal weights give equal tables everywhere.
+// There are fewer than 2^32 weights, all finite and above 0. Equal weights produce equal tables on
+// every machine.
 AliasTable make_alias_table(std::span<const double> weights);
 
 // Returns an index of `weights`; takes two numbers of the stream.

@@ -27,8 +27,8 @@ class ByteFile {
   virtual std::size_t read_at(std::span<std::byte> out, std::uint64_t offset) const = 0;
 };
 
-// Reading fails if another pack was written into the file after it was opened: its records have
-// valid checksums, but labels and places are from the index of the first pack.
+// Reading fails if another pack was written into the file after it was opened. Its records would
+// have valid checksums, but labels and places would still come from the index of the first pack.
 class DiskBytes : public ByteFile {
  public:
   explicit DiskBytes(File file)
@@ -45,7 +45,7 @@ class DiskBytes : public ByteFile {
   }
 
  private:
-  // The head has the pack's id. So a pack that was touched or cut off stays readable.
+  // Compares the pack's id in the head, so that a pack that was touched or cut off stays readable.
   void check_same_pack() const {
     const WrittenAt now = written_at(file_);
     decltype(head_) head{};

@@ -1,4 +1,4 @@
-// The index: facts about every record that need no read of the record, one column per fact.
+// The index: facts about every record, known without reading the record. One column per fact.
 #pragma once
 
 #include <cstdint>

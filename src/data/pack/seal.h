@@ -1,4 +1,4 @@
-// For tests and fuzzers: gives changed bytes correct checksums, so that tests reach the code
+// For tests and fuzzers: adds correct checksums to changed bytes, so that tests reach the code
 // behind the checksum tests.
 #pragma once
 

@@ -44,7 +44,7 @@ class MemorySource : public Source, public FileTimes {
   struct Item {
     std::string key;
     std::int64_t label = -1;
-    std::vector<std::vector<std::byte>> fields;  // by field number; empty for the label
+    std::vector<std::vector<std::byte>> fields;  // indexed by field number; empty for the label
     ErrorCode fails = ErrorCode::none;           // error thrown when reading
   };
 

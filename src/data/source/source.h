@@ -85,7 +85,7 @@ class Source {
   virtual std::string key(std::uint64_t i)
       const = 0;  // name in the dataset: raw bytes, relative. A pack does I/O for it.
   std::string key_or_nothing(std::uint64_t i) const;  // for messages: empty if key() throws
-  virtual std::string path() const = 0;               // as the user gave it, for messages
+  virtual std::string path() const = 0;               // path as the user gave it, for messages
   virtual Where where(std::uint64_t i) const;         // path with record and key
   // Returns the joined source that holds sample i, and sets i to the sample's number in it.
   virtual const Source& part(std::uint64_t&) const { return *this; }
@@ -94,7 +94,7 @@ class Source {
   // Returns the approximate memory of the source itself, for a loader's budget.
   virtual std::uint64_t memory() const { return 512 * count(); }
   virtual bool sizes_known() const { return true; }   // false: bytes() returns 0 for every sample
-  virtual bool labels_known() const { return true; }  // false: a read gives info() the label
+  virtual bool labels_known() const { return true; }  // false: info() has a label after a read
   virtual bool random_access() const { return true; }
   // Gets the place of field f of sample i if it is a plain part of a file; false: use read.
   virtual bool extent(std::uint64_t i, int field, Extent& out) const;

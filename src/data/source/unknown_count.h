@@ -8,7 +8,7 @@
 
 namespace tundish {
 
-// count() of such a source: more samples than any dataset has.
+// Result of count() for such a source: more samples than any dataset has.
 inline constexpr std::uint64_t kUnknownCount = 1ull << 40;
 
 inline bool count_known(const Source& source) { return source.count() != kUnknownCount; }

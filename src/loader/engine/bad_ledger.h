@@ -47,7 +47,7 @@ class BadLedger {
   std::uint64_t replaced_ = 0, skipped_ = 0, zeros_ = 0, bad_ = 0, delivered_ = 0;
   std::vector<BadSample> first_;
 
-  struct Budget {  // since the start of the epoch, or since max_bad was exceeded
+  struct Budget {  // counts since the epoch's start, or since max_bad was exceeded
     std::uint64_t epoch = 0;
     bool whole = false;  // counted from the start of the epoch, so its end is checked
     std::uint64_t drawn = 0, bad = 0;

@@ -2,9 +2,9 @@
 //
 // A delivered batch has no gaps and keeps the order of the places. Moving every image after a gap
 // at delivery would cost more than the bad sample did. So a sample takes its row late, when it is
-// planned. The row is as far to the front as the places known to be empty allow. With one thread,
-// all of these are known and nothing is moved. With many threads, a place may turn out empty after
-// later places took their rows; close_gaps() moves the images of the later places.
+// planned, and skips the places that are already known to be empty. With one thread, all empty
+// places are known by then, and nothing is moved. With many threads, a place may turn out empty
+// after later places took their rows; close_gaps() then moves the images of the later places.
 #pragma once
 
 #include <cstddef>

@@ -120,19 +120,19 @@ class Engine {
   // Waits up to `timeout` for a batch. Omits a batch whose samples are all bad and skipped, unless
   // there are other ranks. `end`: the epoch is over, until start(). Throws SampleError
   // (OnError::fail) or Error(unequal_sizes, ...). The batch is then lost, and the following call
-  // returns the next one. Error(too_many_bad) by max_bad is thrown after the batch that exceeded
-  // the limit; the next batch is kept.
+  // returns the next one. If a batch exceeds max_bad, the call after it throws Error(too_many_bad);
+  // the next batch is kept.
   Next next(Batch& out, std::chrono::nanoseconds timeout);
 
   // Trainer's thread. Reports that a GPU could not decode a sample of a delivered batch. Its image
   // is zeros, and it counts as a bad sample at its position in `epoch`. Throws `error` with
-  // OnError::fail, and Error(too_many_bad) if no sample was good so far. An error by max_bad comes
-  // from the next call of next(). `wanted`: false if the iteration of the sample was abandoned;
-  // the sample is then counted but not reported.
+  // OnError::fail, and Error(too_many_bad) if no sample was good so far. If the sample exceeds
+  // max_bad, the next call of next() throws the error. `wanted`: false if the iteration of the
+  // sample was abandoned; the sample is then counted but not reported.
   void record_zeros(std::uint64_t sample, std::uint64_t epoch, std::uint64_t position,
                     const SampleError& error, bool wanted);
 
-  std::uint64_t steps_from(std::uint64_t position) const;  // to the end of an epoch
+  std::uint64_t steps_from(std::uint64_t position) const;  // steps to the end of an epoch
   const RunIdentity& identity() const;                     // identity stored in a saved state
   const Recipe& recipe() const;                            // for loader/engine/replay.h
   const LoaderOptions& options() const;

@@ -63,7 +63,7 @@ struct Engine::Shared {
   // The trainer's position.
   bool started = false;
   std::uint64_t epoch = 0, position = 0;
-  std::optional<Error> pending_error;  // on bad samples, for the next call of next()
+  std::optional<Error> pending_error;  // about bad samples; the next call of next() throws it
   std::uint64_t publish_ns = 0;        // time of the next publication
 
   WorkerStatus trainer;

@@ -72,7 +72,7 @@ struct Slot {
   std::vector<Place> places;
   std::size_t foreign_partners = 0;    // last places, with partners of other ranks
   std::vector<PlaceMix> mixes;         // one per own place; empty: no mixing
-  std::vector<std::size_t> needed_by;  // by place: place whose partner it is, or kNoPlace
+  std::vector<std::size_t> needed_by;  // for each place: place whose partner it is, or kNoPlace
   bool single_task = false;            // one worker fills all places: gpu_maker.h
 
   std::mutex mutex;            // guards the rows of places, and the views until they are set

@@ -15,7 +15,7 @@ struct LoaderStats {
 
   std::uint64_t batches = 0, samples = 0, replaced = 0, skipped = 0, zeros = 0, bad = 0, bytes = 0;
   double read_s = 0, decode_s = 0, augment_s = 0, wait_s = 0;
-  double elapsed_s = 0, thread_s = 0;  // since the threads were started
+  double elapsed_s = 0, thread_s = 0;  // seconds since the threads were started
   double wait_p50_s = 0, wait_p99_s = 0, wait_share = 0;
   double read_busy = 0, decode_busy = 0, augment_busy = 0;
   std::uint64_t ready_batches = 0, prefetch = 0, slots = 0, threads = 0, thread_changes = 0;

@@ -9,7 +9,7 @@
 
 namespace tundish {
 
-// Call before the bytes are read, if the source knows their number. Throws like admit().
+// Call before the bytes are read, if their number is known. Throws like admit().
 void admit_read(const Recipe& recipe, const Draw& draw, Scratch& scratch);
 
 // Call after the sample was read and planned. Returns false if it had to wait and released its

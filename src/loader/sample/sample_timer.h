@@ -1,8 +1,8 @@
 // Times the parts of one sample and records the activity of its thread, for the statistics, the
 // watchdog and the trace. Not thread-safe.
 //
-// Decoding and augmenting alternate strip by strip. The share of each is measured on one sample of
-// kMeasured (on all samples with a trace) and assumed for the others.
+// Decoding and augmenting alternate strip by strip. Their shares are measured on one in kMeasured
+// samples (on all samples if there is a trace) and assumed for the other samples.
 #pragma once
 
 #include <cstdint>

@@ -61,7 +61,7 @@ struct LoaderOptions {
   // Fields without description: JSON cannot hold them, or only C++ sets them.
   SamplingOptions order = {};             // sampling, draws and repeats are described below
   std::vector<std::int64_t> labels = {};  // replace the source's unless empty
-  std::vector<float> label_vectors = {};  // likewise; label_width numbers per sample
+  std::vector<float> label_vectors = {};  // replace it too; label_width numbers per sample
   std::uint32_t label_width = 0;
   std::string trace = {};  // file that write_trace() writes; empty: no trace
   std::size_t trace_bytes = std::size_t{8} << 20;  // memory for the newest spans

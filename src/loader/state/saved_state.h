@@ -19,7 +19,7 @@ namespace tundish {
 
 constexpr int kStateFormat = 2;
 constexpr std::size_t kMaxStateBytes = 1 << 20;        // a state has a few hundred bytes
-constexpr std::uint64_t kMaxEpoch = (1ull << 63) - 1;  // as in Python
+constexpr std::uint64_t kMaxEpoch = (1ull << 63) - 1;  // same limit as in Python
 
 // Returns 32 hex digits.
 std::string fingerprint(const Source& source, const Order& order, const LoaderOptions& options);

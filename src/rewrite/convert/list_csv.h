@@ -22,7 +22,7 @@ class ListText {
   // `name`: name of the sample's image in the folder.
   void add(const ConvertSample& sample, const std::string& name);
 
-  // Returns true if reading the folder without the list gives the same labels and classes.
+  // Returns whether the folder has the same labels and classes if it is read without the list.
   bool follows_from_folders() const;
 
   std::string text() const;

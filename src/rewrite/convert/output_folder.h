@@ -1,4 +1,4 @@
-// Writes files below one folder and never outside, whatever their names are.
+// Writes files below one folder and never outside it, even if a name tries to escape.
 //
 // Names are processed part by part: absolute names, empty parts, "." and ".." are refused, and
 // links are not followed. A file appears completely, by renaming a temporary file in the same

@@ -20,7 +20,7 @@ struct PreprocessOptions {
   ResizeTo resize = ResizeTo::none;
   int side = 0;                             // pixels, for shortest and longest
   Size exact = {};                          // for exact
-  Filter interpolation = Filter::bilinear;  // as in T.Resize
+  Filter interpolation = Filter::bilinear;  // same default as T.Resize
   Size center_crop = {};                    // {0, 0}: no crop
   bool enlarge = false;                     // false: keep an image that would be enlarged or padded
 

@@ -17,12 +17,12 @@ struct StorageState {
   std::string shown_path{};  // quoted for a shell
   std::optional<Mount> mount{};
   std::optional<BlockDevice> disk{};
-  std::uint64_t free_bytes = 0, total_bytes = 0;  // of the file system; total 0: unknown
+  std::uint64_t free_bytes = 0, total_bytes = 0;  // space of the file system; total 0: unknown
   DataFiles data{};
   CachedPart cache{};
   std::uint64_t record_bytes = 0;  // size of a random read; 0: whole files
   ReadRate sequential{};
-  std::vector<ReadRate> random{};  // by increasing depth
+  std::vector<ReadRate> random{};  // ordered by increasing queue depth
   bool measured = true;
 };
 

@@ -24,11 +24,11 @@ struct LoaderRate {
   double waiting = 0;                                // share of the time that the trainer waited
   double reading = 0, decoding = 0, augmenting = 0;  // shares of the threads' time
   double hits = 0;                                   // share of samples found in the cache
-  double age_s = 0;                                  // since the loader last published
+  double age_s = 0;                                  // seconds since the loader last published
 };
 
 struct Snapshot {
-  double seconds = 0;  // since the previous snapshot; 0: the first one, which has no rates
+  double seconds = 0;  // time since the previous snapshot; 0: the first, which has no rates
   std::optional<double> cpu_busy, cpu_waiting;  // shares of all CPUs
   std::optional<double> group_cpus;             // CPUs used by the control group
   HostCounters host;

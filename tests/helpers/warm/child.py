@@ -1,9 +1,9 @@
-"""The process behind tests/helpers/warm_python.py: FOLDER MODULE...
+"""The server process for tests/helpers/warm_python.py. Arguments: FOLDER MODULE...
 
-Imports the modules, then forks for every request. A request is a connection to FOLDER/socket: one
-byte with descriptors (standard input, output and error, a file with the request as JSON, and the
-descriptors that the request numbers). The answers are the process id and, later, the exit status. A
-fork leaves serve() and runs its program like `python`, so it also ends like `python`.
+Imports the modules, then forks for every request. A request is a connection to FOLDER/socket that
+sends one byte with file descriptors: standard input, output and error, a file with the request as
+JSON, and the descriptors that the request names. The replies are the process id and, later, the exit
+status. A fork leaves serve() and runs its program like `python` does, so it also ends like `python`.
 """
 
 import contextlib
@@ -22,26 +22,26 @@ import types
 import warnings
 
 MOST_DESCRIPTORS = 32
-HIGH = 900  # above all descriptors that requests use; limits are 1024 or more
+HIGH = 900  # larger than all descriptors that requests use; the limit is at least 1024
 
 
 class Server:
-    """Forks per request; only a fork returns from serve(), with its request."""
+    """Forks for every request. Only a fork returns from serve(), with its request."""
 
     def __init__(self, path):
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.listener.bind(path + ".new")
         self.listener.listen(64)
-        os.rename(path + ".new", path)  # clients that see the file can connect
-        self.running = {}  # by connection and by process descriptor
+        os.rename(path + ".new", path)  # so that clients can connect as soon as they see the file
+        self.running = {}  # running processes, by connection and by process descriptor
         self.poll = select.poll()
         self.poll.register(self.listener, select.POLLIN)
         self.poll.register(0, select.POLLIN)
 
     def serve(self):
         while True:
-            ready = self.poll.poll()[0][0]  # one at a time: an event may close others
-            if ready == 0:  # end of the input: pytest has ended
+            ready = self.poll.poll()[0][0]  # one at a time, because an event may close others
+            if ready == 0:  # the input has ended, because pytest has ended
                 for _, _, pid in set(self.running.values()):
                     os.kill(pid, signal.SIGKILL)
                 os._exit(0)
@@ -53,7 +53,7 @@ class Server:
                 return request
 
     def accept(self):
-        """Returns the request in the fork, and None in the server."""
+        """Accepts a request and forks. Returns the request in the fork, and None in the server."""
         connection, _ = self.listener.accept()
         _, descriptors, _, _ = socket.recv_fds(connection, 1, MOST_DESCRIPTORS)
         if not descriptors:
@@ -63,7 +63,7 @@ class Server:
         if pid == 0:
             self.listener.close()
             for other, process, _ in set(self.running.values()):
-                other.close()  # closes the object, because the program may reuse the number
+                other.close()  # close the object, because the program may reuse the descriptor
                 os.close(process)
             answer = fcntl.fcntl(connection, fcntl.F_DUPFD, HIGH)
             connection.close()
@@ -80,7 +80,7 @@ class Server:
         return None
 
     def look_at(self, ready):
-        """Handles the end of a process, or of its client, which kills the process."""
+        """Handles the end of a process, or the end of its client, after which the process is killed."""
         connection, process, pid = self.running[ready]
         if ready != process:
             os.kill(pid, signal.SIGKILL)
@@ -96,7 +96,7 @@ class Server:
 
 
 def request_of(given, out, error, text, *more):
-    """Reads the request and sets up its files, folder and environment."""
+    """Reads the request, and sets up its files, working folder and environment."""
     with open(text) as file:
         request = json.load(file)
     wanted = (0, 1, 2, *request["numbers"])
@@ -143,5 +143,5 @@ if __name__ == "__main__":
     server = Server(os.path.join(sys.argv[1], "socket"))
     for module in sys.argv[2:]:
         importlib.import_module(module)
-    gc.freeze()  # forks skip imported objects in collections, so the pages stay shared
+    gc.freeze()  # the garbage collector skips imported objects, so forks keep sharing their memory
     run(*server.serve()["words"])

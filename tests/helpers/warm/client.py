@@ -1,7 +1,7 @@
-"""A `python` for programs that start Python themselves.
+"""Stands in for `python` in programs that start Python themselves, and sends requests to child.py.
 
-tests/helpers/warm_python.py installs it as FOLDER/python and writes its first line. The real
-interpreter handles unsupported arguments. Killing this process also ends the program.
+tests/helpers/warm_python.py installs this file as FOLDER/python and writes its first line. Unsupported
+arguments are passed to the real interpreter. Killing this process also ends the program.
 """
 
 import json

@@ -1,15 +1,16 @@
 """Imported by Python before the script's first line if a verb put this folder on the path.
 
-Starts the doctor's probe and the changes of a boost, then imports the environment's sitecustomize,
-if any. An error here must not end the user's script: it is reported, and the script runs on. Ctrl-C here ends the process by
-the signal, because a KeyboardInterrupt would be a fatal Python error with a traceback.
+Starts the doctor's probe and the changes of a boost, then imports the environment's own sitecustomize,
+if there is one. An error here must not end the user's script. It is reported, and the script runs on
+without the probe or the changes. Ctrl-C here ends the process with the signal, because a
+KeyboardInterrupt would be a fatal Python error with a traceback.
 """
 
 import _signal  # type: ignore[import-not-found]
 import os
 import sys
 
-# All three modules are imported already, so no disk access happens before this.
+# Python has already imported all three modules, so this does not access the disk.
 _raises = _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler
 if _raises:
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)

@@ -43,6 +43,15 @@ class ModuleCalls:
             self._undo_search()
             self._undo_search = None
 
+    def _pause_search(self) -> bool:
+        """Restores torch's function during a call that may be compiled. Returns whether it searched.
+
+        A compiled model depends on the function, and would be compiled again after the search.
+        """
+        searched = self._undo_search is not None
+        self.stop_search()
+        return searched
+
     def uninstall(self) -> None:
         self.stop_search()
         for undo in self._classes.values():
@@ -99,10 +108,13 @@ class ModuleCalls:
             if boosted is None:
                 return original(module, *args, **kwargs)
             active.inside = True
+            searched = self._pause_search()
             try:
                 return boosted.call(original, args, kwargs)
             finally:
                 active.inside = False
+                if searched:
+                    self.install()
 
         return call
 

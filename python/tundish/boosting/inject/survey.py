@@ -82,6 +82,7 @@ class Survey:
         self._optimizers: dict[int, Any] = {}
         self._steps = 0
         self._done = False
+        self._undo: list[Callable[[], None]] = []
         self._imports = AfterImport(
             {
                 "torch": self._hook_torch,
@@ -95,7 +96,15 @@ class Survey:
     def _hook_torch(self) -> None:
         self._calls.install()
         optimizers = sys.modules["torch.optim.optimizer"]
-        optimizers.register_optimizer_step_post_hook(self._optimizer_stepped)
+        hook = optimizers.register_optimizer_step_post_hook(self._optimizer_stepped)
+        self._undo.append(hook.remove)
+
+    def uninstall(self) -> None:
+        self._imports.uninstall()
+        self._calls.uninstall()
+        self._loaders.uninstall()
+        while self._undo:
+            self._undo.pop()()
 
     def _model_called(
         self, module: Any, frame: FrameType | None, arguments: Any

@@ -1,4 +1,4 @@
-"""Converts the fields of a batch besides image and label from bytes to Python values."""
+"""Converts the fields of a batch, other than image and label, from bytes to Python values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _bytes_of(batch: BatchHandle, place: int, field: int) -> bytes:
 def stack_arrays(
     raw: list[bytes], dtype: str, shape: tuple[int, ...], from_numpy: Callable[[Any], Any]
 ) -> Any:
-    """Stacks arrays of one shape into one array. Returns a list if a sample has none."""
+    """Stacks arrays of the same shape into one array. Returns a list if some sample has no array."""
     import numpy as np
 
     plain = "uint16" if dtype == "bfloat16" else dtype  # NumPy has no bfloat16
@@ -49,6 +49,6 @@ def decode_field(kind: str, raw: list[bytes], from_numpy: Callable[[Any], Any]) 
     if kind == "number":
         values = [np.frombuffer(v, "<f8")[0] if len(v) == 8 else np.nan for v in raw]
         return from_numpy(np.array(values, np.float64))
-    if kind == "array":  # the engine has checked header and length
+    if kind == "array":  # the engine has already checked header and length
         return [np.load(io.BytesIO(v), allow_pickle=False) if v else None for v in raw]
     return raw

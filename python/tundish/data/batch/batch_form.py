@@ -12,21 +12,21 @@ from .pinned import PinnedBatches
 
 @dataclass(frozen=True)
 class BatchForm:
-    fields: list[tuple[str, str]]  # name and kind
-    arrays: dict[str, tuple[str, tuple[int, ...]]]  # fields of equal arrays: dtype and shape
+    fields: list[tuple[str, str]]  # (name, kind) of each field
+    arrays: dict[str, tuple[str, tuple[int, ...]]]  # dtype and shape of fields with uniform arrays
     from_tensor: Callable[[Tensor], Any]
     from_numpy: Callable[[Any], Any]
     pinned: PinnedBatches | None
     as_dict: bool
     return_index: bool
     return_sizes: bool
-    as_list: bool  # whether images are a list
+    as_list: bool  # whether the images of a batch are a list of tensors
     new_labels: bool
     label_vectors: bool
 
     @property
     def without_image(self) -> list[str]:
-        """The arrays that replace images in a batch, in the order of their tensors."""
+        """Names of the arrays that take the place of images in a batch, in the order of their tensors."""
         if "image" in dict(self.fields).values():
             return []
         vector = "label" if self.label_vectors else None

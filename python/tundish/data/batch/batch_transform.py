@@ -1,4 +1,4 @@
-"""Runs the user's function on each batch: Loader(batch_transform=f)."""
+"""Applies the user's function to each batch: Loader(batch_transform=f)."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 
 
 class BatchTransform:
-    """Calls the user's function on the thread that takes the batch. The batch already counts as delivered."""
+    """Calls the user's function in the thread that receives the batch. The batch already counts as delivered."""
 
     def __init__(self, function: Callable[[Any], Any] | None, path: Any) -> None:
         if function is not None and not callable(function):
             raise TypeError(
                 f"batch_transform must be a function of a batch, or None, not {function!r}"
             )
-        self.function = function  # None: batches are unchanged
+        self.function = function  # None: batches stay unchanged
         self._path = path
-        self._lock = threading.Lock()  # several threads may take batches
+        self._lock = threading.Lock()  # several threads may receive batches
         self._seconds = 0.0
 
     def __call__(self, batch: Any, epoch: int, begin: int, end: int) -> Any:
-        """Calls the function. `begin` and `end`: positions of the global batch in the epoch."""
+        """Calls the function. `begin` and `end` are the positions of the global batch in the epoch."""
         assert self.function is not None
         from_s = time.perf_counter()
         try:
@@ -55,6 +55,6 @@ class BatchTransform:
 def _noted(error: Exception, text: str) -> Exception:
     if hasattr(error, "add_note"):
         error.add_note(text)
-    else:  # Python 3.10 does not show notes; readers find them under the same name
+    else:  # Python 3.10 has no notes; store the text under the name that later versions use
         error.__notes__ = [*getattr(error, "__notes__", []), text]  # type: ignore[attr-defined]
     return error

@@ -1,7 +1,7 @@
-"""The next batch between the engine and the loop.
+"""The next batch on its way from the engine to the training loop.
 
-The batch stays here until it is delivered. An exception in between (Ctrl-C, or a warning turned into an
-error) loses nothing: the next call returns the batch.
+The batch stays here until it is delivered. An exception before that, such as Ctrl-C, therefore loses no batch: the
+next call returns it.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ def tensor_index(name: str, infos: list[TensorInfo]) -> int:
 
 
 class PendingBatch:
-    """Takes the engine's batch and assembles it for the loop."""
+    """Takes a batch from the engine and assembles it for the training loop."""
 
     def __init__(self, form: BatchForm, decoding: str | None = "cpu") -> None:
         self.form = form
         self._decoding = decoding
         self.batch = BatchHandle()  # empty, or the engine's batch
-        self.info = BatchInfo()  # of the current batch
-        self._tensors: list[TensorInfo] = []  # of the current batch
+        self.info = BatchInfo()  # describes the current batch
+        self._tensors: list[TensorInfo] = []  # describe the tensors of the current batch
         self.out: Any = None  # the assembled batch
-        self.delivered: Any = None  # used for batches on a GPU
-        self.on_batch: Callable[[BatchHandle], None] | None = None  # used by replay
+        self.delivered: Any = None  # only used for batches on a GPU
+        self.on_batch: Callable[[BatchHandle], None] | None = None  # only used by replay
 
     @property
     def decoding(self) -> str | None:
@@ -51,20 +51,20 @@ class PendingBatch:
         return False
 
     def stats(self, reset: bool) -> dict[str, float]:
-        """Returns zeros. pending_gpu_batches.py has the statistics of a GPU."""
+        """Returns zeros on the CPU. pending_gpu_batches.py computes the statistics for a GPU."""
         return {"data/gpu_wait_s": 0.0, "data/gpu_wait_share": 0.0, "data/gpu_decoded": 0}
 
     def take_error(self) -> Exception | None:
-        return None  # the engine reports errors with its next batch
+        return None  # the engine reports an error with its next batch
 
     def assemble(self) -> None:
-        """Assembles the batch, if another thread has not taken it. Every step can be interrupted and repeated."""
+        """Assembles the batch, unless another thread has taken it. Every step can be interrupted and repeated."""
         if self.out is None and self.batch:
             lib.tundish_batch_get_info(self.batch, ctypes.byref(self.info))
             self._tensors = tensor_infos(self.batch, self.info)
             try:
                 self.out = self._assembled(self._tensors, self._host_tensor)
-            except Exception:  # it would repeat forever; Ctrl-C is not an Exception
+            except Exception:  # a retry would raise it again; Ctrl-C is not an Exception
                 self.drop()
                 raise
         self._release()

@@ -1,8 +1,8 @@
-"""Batches on their way to a GPU, on a separate stream, ahead of the loop.
+"""Batches on their way to a GPU, on a separate CUDA stream, ahead of the training loop.
 
-Each batch is enqueued before the loop requests it: one copy from page-locked memory, then the kernels, into
-tensors of torch's allocator. The loop's stream waits for a batch by an event. The host does not wait for the
-GPU, unless it is far ahead or an epoch ends.
+Before the loop requests a batch, its work is enqueued: one copy from page-locked memory, then the kernels, which
+write tensors from torch's allocator. An event makes the loop's stream wait for the batch. The host waits for the
+GPU only if it is far ahead or at the end of an epoch.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ log = logging.getLogger("tundish")
 
 @dataclass(frozen=True)
 class EnqueuedBatch:
-    """An enqueued batch."""
+    """A batch whose copy and kernels are enqueued on the loader's stream."""
 
     out: Any  # the assembled batch
     tensors: list[Any]
     info: BatchInfo
-    ready: Any  # an event on the loader's stream
+    ready: Any  # event on the loader's stream after the kernels of the batch
 
 
 class PendingGpuBatches(PendingBatch):
     """A few batches on their way to a GPU, in order.
 
-    Assignments on one line without a call are never half done when Ctrl-C comes.
+    Related attributes are assigned in one statement without a call, which Ctrl-C never leaves half done.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class PendingGpuBatches(PendingBatch):
         device: Any,
         resident: ResidentHandle | None,
     ) -> None:
-        """Call it before the loader starts."""
+        """Must be called before the loader starts."""
         import torch
 
         super().__init__(form)
@@ -62,16 +62,16 @@ class PendingGpuBatches(PendingBatch):
         if not handle:
             raise last_error()
         self._uploader: DeviceHandle = handle
-        self._prefetch_depth = lib.tundish_device_prefetch_depth()  # besides the delivered one
+        self._prefetch_depth = lib.tundish_device_prefetch_depth()  # besides the delivered batch
         self._waiting: tuple[EnqueuedBatch, ...] = ()
-        self._lag = GpuLag()  # of the delivered batches
-        self._decoded = 0  # delivered images decoded by the GPU
+        self._lag = GpuLag()  # tracks the delivered batches
+        self._decoded = 0  # number of delivered images that the GPU decoded
         self._ready: Any = None  # event of the newest batch
         self.delivered: tuple[EnqueuedBatch, Any] | None = (
-            None  # the batch of `out`, and the stream that waits for it
+            None  # the batch in `out`, and the stream that waits for it
         )
         self._refused = RefusedSample()  # an image that could not be decoded; usually none
-        self.error: Exception | None = None  # error of the batch after the waiting ones
+        self.error: Exception | None = None  # raised in place of the batch after `_waiting`
 
     def is_ready(self) -> bool:
         return self.out is not None or bool(self._waiting) or bool(self.batch)
@@ -81,7 +81,7 @@ class PendingGpuBatches(PendingBatch):
         return error
 
     def assemble(self) -> None:
-        """Delivers the oldest batch, unless another thread has taken it. Every step can be interrupted and repeated."""
+        """Delivers the oldest batch, unless a batch is already delivered. Can be interrupted and repeated at any step."""
         import torch
 
         if self.out is not None:
@@ -96,19 +96,19 @@ class PendingGpuBatches(PendingBatch):
             self._deliver_oldest()
             return
         error = self.take_error()
-        if error is not None:  # the only batch failed
+        if error is not None:  # no batch is left before the failed one
             raise error
 
     def finish_epoch(self) -> bool:
-        """Reports images of the last batches that could not be decoded. Returns whether there were any."""
+        """Reports undecodable images of the last batches as bad samples. Returns whether there were any."""
         if self._ready is None:
             return False
-        if not self._ready.query():  # event of the loader's stream, which is ahead of the loop's
+        if not self._ready.query():  # event on the loader's stream, which is ahead of the loop's
             self._ready.synchronize()
         return self._poll_completed()
 
     def drop(self) -> None:
-        """Drops batches of an iteration that is over."""
+        """Drops the batches of an iteration that has ended."""
         lib.tundish_device_abandon_iteration(self._uploader)
         self._refused.wanted = 0
         if isinstance(self.error, SampleError):  # other errors belong to the run
@@ -128,7 +128,7 @@ class PendingGpuBatches(PendingBatch):
             if not self._refused.pending:
                 return found
             found = True
-            # After Ctrl-C in between, the image stays in self._refused until it is reported.
+            # If Ctrl-C interrupts here, the image stays in self._refused until it is reported.
             if lib.tundish_loader_report_undecodable(self._loader, refused) != OK:
                 raise last_error()
 
@@ -150,7 +150,7 @@ class PendingGpuBatches(PendingBatch):
         try:
             sent = self._enqueue_batch()
         except Exception as error:
-            self.batch, self.error = BatchHandle(), error  # raised in order
+            self.batch, self.error = BatchHandle(), error  # raised after the waiting batches
             return
         empty = BatchHandle()
         self._waiting, self.batch = (*self._waiting, sent), empty
@@ -161,7 +161,7 @@ class PendingGpuBatches(PendingBatch):
         info = BatchInfo()
         lib.tundish_batch_get_info(self.batch, ctypes.byref(info))
         self._lag.limit_lead()
-        # On the stream, so that the allocator knows the first writer; outside inference mode.
+        # Allocate on the loader's stream, so that the allocator knows the first writer, and as normal tensors.
         infos = tensor_infos(self.batch, info)
         with torch.inference_mode(False), torch.cuda.stream(self._stream):
             tensors = [self._new_tensor(number, one_info) for number, one_info in enumerate(infos)]
@@ -174,7 +174,7 @@ class PendingGpuBatches(PendingBatch):
         return EnqueuedBatch(out, tensors, info, ready)
 
     def _new_tensor(self, number: int, info: TensorInfo) -> Any:
-        """Returns a GPU tensor for the engine to fill. The few numbers of "sizes" are copied here."""
+        """Returns a GPU tensor for the engine to fill. The tensor "sizes" is small and is copied here."""
         import torch
 
         dtype = getattr(torch, DTYPES[info.dtype])
@@ -184,7 +184,7 @@ class PendingGpuBatches(PendingBatch):
         return tensor
 
     def _deliver_oldest(self) -> None:
-        """Delivers the oldest batch: the loop's stream waits for it, and the allocator records the use."""
+        """Delivers the oldest batch: makes the loop's stream wait for it, and tells the allocator about this use."""
         import torch
 
         sent = self._waiting[0]
@@ -202,7 +202,7 @@ class PendingGpuBatches(PendingBatch):
         self.delivered = delivered
 
     def _move_to_stream(self, stream: Any) -> None:
-        """Moves a delivered but untaken batch to the stream of the thread that takes it."""
+        """Makes `stream` wait for a delivered batch that no thread has taken yet."""
         delivered = self.delivered
         if delivered is None or delivered[1] == stream:
             return

@@ -1,9 +1,9 @@
-"""Page-locked batches for torch, in memory of torch's allocator.
+"""Page-locked batches for torch, in memory from torch's allocator.
 
 A copy with non_blocking=True keeps reading its source after the call returns, but a training loop drops the source
-immediately. torch's allocator tracks which streams read a block of its memory and reuses the block when they are done.
-It does so only for its own memory. Therefore the engine makes batches in blocks lent by torch, and each block goes to
-the loop as a torch tensor.
+immediately. torch's allocator tracks which streams read a block of its memory, and reuses the block when they are
+done. It does so only for its own memory. Therefore the engine writes batches into blocks lent by torch, and the loop
+receives each block as a torch tensor.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from ..._c.structs import DTYPES, TensorInfo
 
 
 def pinning_obstacle(backend: str) -> str:
-    """Returns why memory cannot be page-locked, or an empty string. torch pins its memory, the engine NumPy's."""
+    """Returns why memory cannot be page-locked, or an empty string.
+
+    torch page-locks the memory of tensors; the engine page-locks the memory of NumPy arrays.
+    """
     if backend != "torch":
         return "" if lib.tundish_can_pin() else str(lib.tundish_last_error().decode())
     import torch
@@ -40,9 +43,9 @@ class PinnedBatches:
 
     def __init__(self, batch_size: int, prefetch: int, views: int) -> None:
         self._batch_size = batch_size
-        self._blocks = views * (prefetch + 1)  # for each open batch, and for the next
-        self._bytes = 0  # of a block; known after the first batch
-        self._lent: dict[int, Any] = {}  # by address
+        self._blocks = views * (prefetch + 1)  # blocks for each open batch, and for the next batch
+        self._bytes = 0  # size of a block; known after the first batch
+        self._lent: dict[int, Any] = {}  # lent blocks by address
 
     def lend(self, loader: LoaderHandle) -> None:
         """Lends the engine as many blocks as it can use. Call it before requesting a batch."""
@@ -52,14 +55,14 @@ class PinnedBatches:
         for _ in range(self._blocks - usable):
             block = allocate_pinned(self._bytes)
             self._lent[block.data_ptr()] = (
-                block  # before the call, because Ctrl-C may come after it
+                block  # stored before the call, because Ctrl-C may come right after it
             )
             if lib.tundish_loader_lend(loader, block.data_ptr(), self._bytes) != OK:
                 del self._lent[block.data_ptr()]
                 raise last_error()
 
     def images(self, info: TensorInfo) -> Any:
-        """Returns the images of a batch. Copies images outside a lent block, as in the first batch."""
+        """Returns the images of a batch. Copies them if they are not in a lent block, as in the first batch."""
         import torch
 
         dtype = getattr(torch, DTYPES[info.dtype])
@@ -76,13 +79,13 @@ class PinnedBatches:
         return tensor.set_(block.untyped_storage(), 0, info.sizes, info.steps)
 
     def release(self, infos: list[TensorInfo]) -> None:
-        """Releases the blocks of a batch that the engine is done with."""
+        """Releases the blocks of a batch once the engine is done with it."""
         for info in infos:
             if info.lent:
                 self._lent.pop(info.data, None)
 
     def _grow(self, needed: int) -> None:
-        # At least doubles, so that growing batch sizes leave few blocks that are too small.
+        # The size at least doubles, so that growing batches leave few blocks that are too small.
         if needed > self._bytes:
             self._bytes = max(needed, 2 * self._bytes)
 
@@ -91,7 +94,7 @@ _leaked: list[PinnedBatches] = []
 
 
 def leak_until_exit(pinned: PinnedBatches) -> None:
-    """Keeps the blocks alive until exit: a leftover thread may still write into them."""
+    """Keeps the blocks alive until exit, because a leftover thread may still write into them."""
     _leaked.append(pinned)
 
 

@@ -1,4 +1,4 @@
-"""Refuses array fields beside an image if the image moves and the field would not."""
+"""Refuses array fields, such as masks, that would no longer match their transformed image."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from ..open_source import Source
 from ..settings.loader_options import LoaderOptions
 
-# Transforms that keep every pixel in place. All others move pixels or mix images.
+# Transforms that keep every pixel in place. All other transforms move pixels or mix images.
 _IN_PLACE = frozenset(
     {
         "ColorJitter",
@@ -57,7 +57,7 @@ def check_fields(source: Source, options: LoaderOptions) -> None:
             known = ", ".join(repr(known) for known, _ in source.fields)
             raise ValueError(f"untransformed names {name!r}, which is not a field; fields: {known}")
     if not options.as_dict:
-        return  # a tuple holds only the image and the label
+        return  # a batch that is a tuple has no other fields than image and label
     left = [name for name in array_fields(source) if name not in kept]
     moves = _moves_of(options)
     if left and moves:
@@ -90,7 +90,7 @@ def _moves_of(options: LoaderOptions) -> str:
 
 def _first_move(transforms: Sequence[Any]) -> str:
     if not isinstance(transforms, Iterable):
-        return ""  # refused elsewhere with a better message
+        return ""  # other code refuses these transforms with a better message
     for transform in transforms:
         name = type(transform).__name__
         if name in _LISTS:

@@ -1,1 +1,1 @@
-"""`Loader(device="cuda")`: finishes batches on a GPU."""
+"""`Loader(device="cuda")`: delivers batches that are finished on a GPU."""

@@ -1,4 +1,4 @@
-"""Checks `Loader(device=)`: the GPU, and whether memory can be page-locked for it."""
+"""Checks the argument `Loader(device=...)`, and whether memory can be page-locked for the GPU."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..._c.library import lib
 
 
 def device_of(device: Any, backend: str) -> Any:
-    """Returns a torch.device with its index, or None for no device and for the CPU."""
+    """Returns a torch.device with an index, or None for the CPU or without a device."""
     if device is None or str(device) == "cpu":
         return None
     if backend != "torch":
@@ -32,10 +32,10 @@ def device_of(device: Any, backend: str) -> Any:
 
 
 def can_pin(device: Any) -> bool:
-    """Returns whether memory can be page-locked. Warns if not: copies then take the host's time."""
+    """Returns whether memory can be page-locked. Warns if not, because the host then waits for copies."""
     import torch
 
-    with torch.cuda.device(device):  # locks memory for this GPU without initializing another
+    with torch.cuda.device(device):  # avoids initializing another GPU
         if lib.tundish_can_pin():
             return True
     reason = lib.tundish_last_error().decode()

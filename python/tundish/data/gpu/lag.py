@@ -1,7 +1,7 @@
-"""Tracks batches that the GPU may not have reached yet, and how long its stream waited for them.
+"""Tracks batches that the GPU may not have reached yet, and how long the training loop's stream waited for them.
 
-Tracking does not wait for the GPU: a wait is counted once the loop's stream has passed it. Only the loop's
-thread queries events, and not during a graph capture, which a query would break.
+Tracking itself never waits for the GPU: a wait is counted once the stream has passed it. Only the loop's thread
+queries events, and never during a CUDA graph capture, because a query would break the capture.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ import threading
 import time
 from typing import Any
 
-MOST = 16  # batches; otherwise memory would grow with the loop's lead
+MOST = 16  # maximum number of tracked batches; otherwise memory would grow with the loop's lead over the GPU
 
 
 class GpuLag:
     """Events around the waits of the loop's stream, and the sum of the waits.
 
-    Assignments on one line without a call are never half done when Ctrl-C comes.
+    Related attributes are assigned in one statement without a call, which Ctrl-C never leaves half done.
     """
 
     def __init__(self) -> None:
-        self._events: tuple[tuple[Any, Any], ...] = ()  # on the loop's stream, around each wait
+        self._events: tuple[tuple[Any, Any], ...] = ()  # (before, after) each wait of the stream
         self._wait_s = 0.0
-        self._lock = threading.Lock()  # held while waits are counted: several threads may iterate
+        self._lock = threading.Lock()  # held to count waits, because several threads may iterate
         self._thread = 0  # id of the loop's thread
         self._window: tuple[float, float] | None = (
-            None  # begin of the window, and the seconds waited before it
+            None  # start time of the statistics window, and the seconds waited before it
         )
 
     def wait_for_batch(self, stream: Any, ready: Any) -> None:
@@ -44,7 +44,7 @@ class GpuLag:
         self._events = events
 
     def limit_lead(self) -> None:
-        """Waits for the GPU if it is too many batches behind."""
+        """Waits for the GPU if it is too many batches behind the loop."""
         self._poll_completed()
         events = self._events
         if len(events) > MOST:

@@ -1,4 +1,4 @@
-"""A resident pack: all lanes records of a dataset in GPU memory."""
+"""Keeps a whole dataset in GPU memory, as the records that the lanes codec stored in its pack."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LOAD = 64  # samples loaded per call; Ctrl-C is handled between calls
 
 
 def make_resident(source: SourceHandle, path: str, device: Any) -> ResidentHandle:
-    """Loads the lanes records of the source. Shows progress on a terminal."""
+    """Loads the lanes records of a source into GPU memory. Shows progress on a terminal."""
     import torch
 
     with torch.cuda.device(device):

@@ -1,4 +1,4 @@
-"""Checks and converts arguments."""
+"""Checks and converts the arguments of Loader and Dataset."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from ..._c.close_name import close_name
 
-# Arguments of torch's DataLoader that the Loader does not have, and what to use instead.
+# Arguments of torch's DataLoader that the Loader lacks, and what to use instead.
 _NOT_NEEDED = {
     "num_workers": "the engine uses threads instead of processes: threads=N",
     "collate_fn": "batches are assembled by the engine; as_dict=True gives all fields, batch_transform=f changes each batch",
@@ -24,7 +24,7 @@ _NOT_NEEDED = {
 
 
 def refuse_unknown(name: str, known: Iterable[str]) -> NoReturn:
-    """Raises TypeError for an unknown argument, with a suggestion. `known`: the valid names."""
+    """Raises TypeError for an unknown argument, with a suggestion. `known` are the valid names."""
     close = close_name(name, known)
     why = f"did you mean {close}?" if close else "see help(tundish.Loader)"
     why = _NOT_NEEDED.get(name, why)
@@ -47,7 +47,7 @@ def whole(value: Any, name: str, least: int | None = None, most: int | None = No
 
 
 def mode(value: Any) -> str:
-    """Returns an image mode of a Dataset. The engine checks the mode of a Loader."""
+    """Checks and returns the argument `mode` of a Dataset. For a Loader, the engine checks it."""
     if value not in ("RGB", "L", "I;16", "RGBA"):
         raise ValueError(f"mode must be one of RGB, L, I;16, RGBA, not {value!r}")
     return str(value)
@@ -58,7 +58,7 @@ def positive(value: Any, name: str) -> int:
 
 
 def milliseconds(value: Any, name: str) -> int:
-    """Converts seconds to milliseconds; None becomes 0."""
+    """Converts seconds to milliseconds. None becomes 0."""
     if value is None:
         return 0
     try:
@@ -71,7 +71,7 @@ def milliseconds(value: Any, name: str) -> int:
 
 
 def labels(values: Any, count: int) -> Any:
-    """Returns int64 of shape (count,), or float32 of shape (count, K)."""
+    """Converts the argument `labels` to an array: int64 of shape (count,), or float32 of shape (count, K)."""
     import numpy as np
 
     array = np.ascontiguousarray(np.asarray(values))
@@ -93,7 +93,7 @@ def labels(values: Any, count: int) -> Any:
 
 
 def fitting_classes(names: list[str], labels: Any) -> list[str]:
-    """Returns the class names if they fit the labels that replace the stored ones, else an empty list."""
+    """Returns the stored class names, or an empty list if `labels` replace the stored labels and do not fit."""
     if labels is None or not names:
         return names
     import numpy as np
@@ -104,7 +104,7 @@ def fitting_classes(names: list[str], labels: Any) -> list[str]:
 
 
 def backend(name: str) -> tuple[str, Any, Any]:
-    """Returns the name of the backend and its functions: from a Tensor, and from a NumPy array."""
+    """Returns the backend's name and its functions that convert a Tensor and a NumPy array."""
     if name not in ("auto", "torch", "numpy"):
         raise ValueError(f"backend must be auto, torch or numpy, not {name!r}")
     if name != "numpy":

@@ -1,7 +1,7 @@
-"""Loader(copy_to="/dev/shm"): copies the pack to memory or a fast disk while the loader exists.
+"""Loader(copy_to="/dev/shm"): keeps a copy of the pack in memory or on a fast disk while the loader exists.
 
-The copy has no name: it never appears in the folder, and it is gone when the last process with the open file
-ends, for whatever reason.
+The copy is a file without a name. It never appears in the folder, and it vanishes when the last process that has it
+open ends, for whatever reason.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LOG_EVERY_S = 10.0
 
 
 def open_copy(path: str, folder: str | os.PathLike[str]) -> Any:
-    """Returns an open file with a copy of the pack. Raises OSError if there is not enough room."""
+    """Returns an open file with a copy of the pack. Raises OSError if there is not enough space."""
     if not os.path.isfile(path):
         raise ValueError(f"copy_to copies a pack, one file; {path!r} is not a file")
     with open(path, "rb") as source:

@@ -1,4 +1,4 @@
-"""Loader(cache_dir=...): the engine keeps samples of a slow source on a local disk."""
+"""Loader(cache_dir=...): keeps the samples of a slow source on a local disk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FILES = (".part", ".records")
 
 
 def cached_on_disk(source: Source, folder: Any, limit: Any) -> Source:
-    """Returns a source that keeps its samples in `folder` and reads them from there."""
+    """Returns a source that stores samples in `folder` when they are first read, and then reads them from there."""
     folder = os.fspath(folder)
     most = (
         default_limit(folder)
@@ -43,13 +43,13 @@ def default_limit(folder: str) -> int:
                     used += os.stat(os.path.join(path, name)).st_size
                 except OSError:  # another process removed it
                     continue
-    while not os.path.isdir(folder):  # the folder is created later
+    while not os.path.isdir(folder):  # use a parent if the folder does not exist yet
         folder = os.path.dirname(os.path.abspath(folder))
     return max(1, (shutil.disk_usage(folder).free + used) // 2)
 
 
 def disk_stats(source: Source) -> dict[str, float]:
-    """Returns statistics for Loader.stats(); empty without a cache_dir."""
+    """Returns the disk cache's part of Loader.stats(), which is empty without a cache_dir."""
     if not source.on_disk:
         return {}
     counts = (ctypes.c_uint64 * len(_COUNTS))()

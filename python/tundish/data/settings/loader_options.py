@@ -1,7 +1,7 @@
 """The arguments of tundish.Loader, with their defaults.
 
-The engine checks most options (src/loader/state/loader_options.h has the same names). Options that only Python can
-resolve, such as torch objects, paths and ranks, are resolved here.
+The engine checks most options; src/loader/state/loader_options.h has the same names. This module resolves options
+that only Python can resolve, such as torch objects, paths and ranks.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _engine_option(name: str, default: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class LoaderOptions:
-    """All arguments, everyday ones first."""
+    """All arguments of a Loader, the most common ones first."""
 
     batch_size: int = _engine_option("batch_size", 1)
     transforms: Sequence[Transform] = _engine_option("transforms", ())
@@ -72,7 +72,7 @@ class LoaderOptions:
         "on the loop's thread, with device= on its current stream; not part of a saved state",
     )
     mode: str = _engine_option("mode", "RGB")
-    # Images of different sizes.
+    # --- images of different sizes
     pad_to: Any = _option(
         None,
         "(height, width) or one number: pad images of different sizes to that size, with the "
@@ -83,17 +83,17 @@ class LoaderOptions:
     images_as: str = _engine_option("images_as", "tensor")
     memory_format: str = _engine_option("memory_format", "channels_last")
     exif_orientation: bool = _engine_option("exif_orientation", False)
-    # Ranks.
+    # --- ranks
     rank: int | None = _option(None, "default: from torch.distributed, torchrun or Slurm")
     world_size: int | None = _option(None, "default: from torch.distributed, torchrun or Slurm")
     uneven: str | None = _engine_option("uneven", None)
-    # Bad data.
+    # --- bad data
     on_error: str | None = _engine_option("on_error", None)
     max_bad: float | None = _engine_option("max_bad", None)
     hang_warning: float | None = _option(
         30.0, "seconds after which a warning names a read or decode that has not ended; None: never"
     )
-    # Speed and memory.
+    # --- speed and memory
     threads: int | str | None = _option(
         "auto",
         '"auto": chosen by measurement and adjusted during training, within the CPUs of this '
@@ -131,7 +131,7 @@ class LoaderOptions:
     pin_memory: bool = _engine_option("pin_memory", False)
     decode: str = _engine_option("decode", "auto")
     resident: bool = _engine_option("resident", False)
-    # Monitoring.
+    # --- monitoring
     trace: str | os.PathLike[str] | None = _option(
         None, "file for a trace of every thread, written by close() and at exit"
     )
@@ -151,7 +151,7 @@ class LoaderOptions:
 
 
 def make_options(given: dict[str, Any]) -> LoaderOptions:
-    """Returns the options. Refuses unknown names, with a suggestion."""
+    """Returns LoaderOptions for the given arguments. Refuses an unknown name, with a suggestion."""
     known = {option.name for option in fields(LoaderOptions)}
     for name in given:
         if name not in known:
@@ -163,7 +163,7 @@ def make_options(given: dict[str, Any]) -> LoaderOptions:
 
 
 def _without_iterators(lists: Any) -> Any:
-    """Returns tuples instead of iterators, which would be empty when they are read again."""
+    """Replaces iterators by tuples, because an iterator is empty when it is read again."""
     if isinstance(lists, Iterator):
         lists = tuple(lists)
     if isinstance(lists, list | tuple) and any(isinstance(inner, Iterator) for inner in lists):
@@ -191,7 +191,7 @@ def signature() -> inspect.Signature:
 
 
 def given_options(options: LoaderOptions) -> dict[str, Any]:
-    """Returns the arguments with which make_options() recreates the options."""
+    """Returns arguments from which make_options() would create the same options."""
     return {option.name: getattr(options, option.name) for option in fields(options)}
 
 
@@ -211,7 +211,7 @@ _PASSED_UNCHANGED = (
 
 
 def _mixes(transform: dict[str, Any]) -> bool:
-    """Returns whether a transform works on batches. Such transforms come last."""
+    """Returns whether a transform works on whole batches. Such transforms come last."""
     inside = transform.get("transforms", ())
     return transform["name"] in ("MixUp", "CutMix", "TimmMixup") or any(map(_mixes, inside))
 
@@ -219,12 +219,12 @@ def _mixes(transform: dict[str, Any]) -> bool:
 def engine_options(
     options: LoaderOptions, sizes: Sequence[int], **resolved: Any
 ) -> tuple[dict[str, Any], LoaderLists]:
-    """Returns the arguments of tundish_loader_new(): a dict for JSON, and lists.
+    """Returns the arguments of tundish_loader_new(): a dict for JSON, and arrays.
 
-    sizes    number of samples of each path
-    resolved  values resolved by the loader: rank, world_size, threads, memory, pin_memory, ...
+    sizes     number of samples of each path
+    resolved  values that the loader has resolved: rank, world_size, threads, memory, pin_memory, ...
     """
-    from ...transforms import PadTo  # imported here: it takes half the time of `import tundish`
+    from ...transforms import PadTo  # not at the top: half the time of `import tundish`
     from ...transforms.transform import transforms_json, views_json
 
     out = {name: plain(getattr(options, name)) for name in _PASSED_UNCHANGED}

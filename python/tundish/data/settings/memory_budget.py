@@ -1,4 +1,4 @@
-"""Loader(memory=...): the number of bytes that a loader may use."""
+"""Loader(memory=...): the memory budget of a loader, in bytes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ for _power, _letter in enumerate("KMGT", 1):
 
 
 def budget_of(options: Any) -> int:
-    """Returns the budget in a loader's options. A cache without memory= uses "auto"."""
+    """Returns the budget from a loader's options. With a cache, the default of `memory` is "auto"."""
     automatic = options.memory is None and options.cache is not None
     return budget("auto" if automatic else options.memory)
 
 
 def budget(value: Any) -> int:
-    """Returns bytes for "8GiB", "500MB", a number, "auto" or None; 0 means no limit."""
+    """Converts "8GiB", "500MB", a number, "auto" or None to bytes; 0 means no limit."""
     if value is None:
         return 0
     if value == "auto":
@@ -32,7 +32,7 @@ def budget(value: Any) -> int:
 
 
 def parse_bytes(value: Any, name: str, examples: str) -> int:
-    """Returns bytes for "8GiB", "500MB" or a number."""
+    """Converts "8GiB", "500MB" or a number to bytes."""
     if isinstance(value, str):
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", value, re.IGNORECASE)
         if not found or found[2].upper() not in _UNITS:
@@ -42,9 +42,10 @@ def parse_bytes(value: Any, name: str, examples: str) -> int:
 
 
 def default_budget() -> int:
-    """Returns half of the memory that the process may still use, divided by the local ranks.
+    """Returns half of the memory that the process may still use, divided by the number of local ranks.
 
-    Considers cgroup limits and available memory. The unused budgets of other loaders do not count as free.
+    Takes cgroup limits and available memory into account. Memory that other loaders have reserved does not count
+    as free.
     """
     reserved = sum(loader.unused_memory() for loader in list(_loaders))
     left = int(lib.tundish_memory_left()) // local_world_size()
@@ -61,7 +62,7 @@ _loaders: weakref.WeakSet[Budgeted] = weakref.WeakSet()
 
 
 def reserve(loader: Budgeted) -> None:
-    """Reserves the loader's unused budget in default_budget() while the loader exists."""
+    """Makes default_budget() subtract the loader's unused budget while the loader exists."""
     _loaders.add(loader)
 
 

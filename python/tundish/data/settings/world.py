@@ -28,23 +28,23 @@ def _from_environment(rank: str, world_size: str) -> tuple[int, int] | None:
 
 
 def _from_slurm() -> tuple[int, int] | None:
-    # srun sets both variables. A batch script also has SLURM_PROCID=0 and SLURM_NTASKS, but runs alone.
+    # srun sets both variables. A batch script also sees SLURM_PROCID=0 and SLURM_NTASKS, but is a single process.
     if "SLURM_STEP_NUM_TASKS" not in os.environ:
         return None
     return _from_environment("SLURM_PROCID", "SLURM_STEP_NUM_TASKS")
 
 
 def rank_and_world_size(rank: int | None, world_size: int | None) -> tuple[int, int]:
-    """Returns rank and world size: the arguments, else torch.distributed, torchrun, Slurm or (0, 1).
+    """Returns rank and world size from the arguments, torch.distributed, torchrun or Slurm; otherwise (0, 1).
 
-    Raises ValueError with both values if two sources contradict each other.
+    Raises ValueError that shows both values if two of these sources contradict each other.
     """
     if rank is not None or world_size is not None:
         if rank is None or world_size is None:
             raise ValueError("pass both rank and world_size, or neither")
         return checks.whole(rank, "rank"), checks.whole(world_size, "world_size")
     torch = torch_rank()
-    # Lightning's own launcher sets only WORLD_SIZE; torch.distributed has both.
+    # Lightning's own launcher sets only WORLD_SIZE, but torch.distributed knows both values.
     half = ("RANK" in os.environ) != ("WORLD_SIZE" in os.environ)
     torchrun = None if torch and half else _from_environment("RANK", "WORLD_SIZE")
     slurm = _from_slurm()
@@ -69,7 +69,7 @@ def _refuse(source: str, first: tuple[int, int], other: str, second: tuple[int, 
 
 
 def _started_by(slurm: tuple[int, int], known: tuple[int, int]) -> bool:
-    """Returns whether Slurm tasks may have started the ranks: with torchrun, or several ranks per task."""
+    """Returns whether Slurm tasks may have started these ranks: through torchrun, or several ranks per task."""
     each, rest = divmod(known[1], slurm[1])
     return "TORCHELASTIC_RUN_ID" in os.environ or (rest == 0 and known[0] // each == slurm[0])
 

@@ -1,1 +1,1 @@
-"""The verbs `tundish doctor` and `doctor compare`."""
+"""The commands `tundish doctor`, `tundish doctor compare` and `tundish check`."""

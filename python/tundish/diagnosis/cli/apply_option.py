@@ -1,4 +1,4 @@
-"""Parses the value of --apply: the number of a change in this run's list, or a change."""
+"""Parses the value of `tundish doctor --apply`: a change, or its number in the list of changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ KINDS = "workers=N, accelerate or plan=FILE"
 
 
 def parse_change(text: str) -> int | str:
-    """Returns the number of the change, or a value for Settings.apply. Raises ArgumentError."""
+    """Returns the number of the change, or a value for Settings.apply.
+
+    Raises ArgumentError for an invalid value.
+    """
     if re.fullmatch(r"[+-]?\d+", text):
         if int(text) < 1:
             raise ArgumentError(f"--apply {text}: changes are numbered from 1")
@@ -29,6 +32,6 @@ def parse_change(text: str) -> int | str:
 
 
 def plan_file(apply: int | str) -> str:
-    """Returns the plan file if the change is a plan of `tundish tune`, otherwise ""."""
+    """Returns the name of the plan file if the change is a plan of `tundish tune`, otherwise ""."""
     name, _, value = str(apply).partition("=")
     return value if name == "plan" else ""

@@ -1,4 +1,4 @@
-"""The verb `tundish check`: prints findings to stdout and messages to stderr."""
+"""The command `tundish check`: prints findings to stdout and messages to stderr."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FOUND, NOT_CHECKED = FAILED, 3
 
 
 def main(argv: Sequence[str]) -> int:
-    """Runs the verb with the arguments after its name and returns the exit code."""
+    """Runs the command with the arguments after its name and returns the exit code."""
     return run_verb(ARGUMENTS, argv, _run)
 
 

@@ -1,4 +1,4 @@
-"""The verb `tundish doctor compare`: compares the step of two reports."""
+"""The command `tundish doctor compare`: compares the step times in two reports."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ARGUMENTS = _arguments()
 
 
 def main(argv: Sequence[str]) -> int:
-    """Runs the verb with the arguments after its name and returns the exit code."""
+    """Runs the command with the arguments after its name and returns the exit code."""
     return run_verb(ARGUMENTS, argv, _compare)
 
 
@@ -54,5 +54,5 @@ def _compare(options: Options) -> int:
     if options.json:
         print_json(found.as_json())
     elif not options.quiet:
-        write_stdout(printable_lines(comparison_text(found)) + "\n")  # a file may hold anything
+        write_stdout(printable_lines(comparison_text(found)) + "\n")  # may have control characters
     return FAILED if found.slower else OK

@@ -105,7 +105,7 @@ def _check_options(options: Options) -> None:
 
 
 def _check_change(options: Options) -> None:
-    """Validates --apply and --plan. `--apply plan=FILE` sets both."""
+    """Validates --apply and --plan. `--apply plan=FILE` also sets --plan."""
     if options.apply:
         options.apply = parse_change(options.apply)
     plan = plan_file(options.apply)
@@ -117,14 +117,14 @@ def _check_change(options: Options) -> None:
 
 
 def output_files(options: Options) -> list[str]:
-    """Returns the output files of the verdict. The HTML page comes with a JSON file."""
+    """Returns the files to write the verdict to. An HTML page is accompanied by a JSON file."""
     beside = [os.path.splitext(options.html)[0] + ".json"] if options.html else []
     wanted = [options.output, *beside, options.html]
     return list(dict.fromkeys(name for name in wanted if name))
 
 
 def check_file(option: str, file: str, force: bool) -> None:
-    """Raises ArgumentError if `file` cannot be written or replaced. Called before the script runs."""
+    """Raises ArgumentError if `file` cannot be written or replaced. Must run before the script starts."""
     if not file:
         return
     folder = os.path.dirname(os.path.abspath(file))
@@ -142,7 +142,7 @@ def check_file(option: str, file: str, force: bool) -> None:
 
 
 def _probe_writable(file: str) -> None:
-    """Opens the file without changing it. Permissions do not show a read-only file system."""
+    """Opens the file without changing it, because permissions do not reveal a read-only file system."""
     if not os.path.lexists(file):
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
         os.unlink(file)

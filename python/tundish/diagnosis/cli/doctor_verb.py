@@ -1,7 +1,7 @@
-"""The verb `tundish doctor`.
+"""The command `tundish doctor`.
 
-Passes the script's output and exit code through and prints the verdict to stderr, like `time` and
-`perf`.
+Like `time` and `perf`, it leaves the script's output and exit code unchanged. The verdict goes to
+stderr.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NOT_STARTED = 127
 
 
 def main(argv: Sequence[str]) -> int:
-    """Runs the verb with the arguments after its name and returns the exit code."""
+    """Runs the command with the arguments after its name and returns the exit code."""
     if argv[:1] == ["compare"]:
         return compare_cli.main(argv[1:])
     return run_verb(ARGUMENTS, argv, _diagnose)
@@ -105,7 +105,7 @@ def _run(
 
 
 def command_verdict(ended: CommandResult) -> Verdict:
-    """Returns the verdict of the straggling rank, or of the first rank if none straggles."""
+    """Returns the verdict for the run: for the straggling rank, or for the first rank if none straggles."""
     trained = [facts for facts in ended.facts if facts.steps]
     if not ended.facts:
         text = "No verdict: no Python process imported PyTorch."
@@ -165,7 +165,7 @@ def _write_files(files: list[str], values: ReportJson, page: str) -> tuple[list[
     for name in files:
         text = report_page(values) if name == page else json_text(values)
         try:
-            # A name of a file may be no UTF-8.
+            # The file name may not be valid UTF-8.
             with open(name, "w", encoding="utf-8", errors="replace") as file:
                 file.write(text)
             written.append(name)

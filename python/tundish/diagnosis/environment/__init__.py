@@ -1,1 +1,1 @@
-"""Python part of `tundish env`. The other checks are C++: src/tools/environment."""
+"""The Python part of `tundish env`. Its other checks are written in C++ (src/tools/environment)."""

@@ -1,7 +1,7 @@
-"""Prints versions of torch and NVIDIA's packages as one line of JSON, without importing them.
+"""Prints the versions of torch and of NVIDIA's packages as one line of JSON, without importing them.
 
-The program runs this file alone (src/cli/env/ask_torch.cpp): importing torch takes seconds, and a
-torch that does not match the driver may not be importable.
+Importing torch takes seconds, and may fail if torch does not match the driver. The C++ program runs
+this file as a script (src/cli/env/ask_torch.cpp).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _REQUIREMENT = re.compile(r"(nvidia-[\w-]+)[^;=]*\(?==\s*([\w.+-]+)")
 
 
 def torch_versions() -> dict[str, Any]:
-    """Returns {python, torch, cuda, hip, cudnn, wrong}. Missing packages have empty versions."""
+    """Returns {python, torch, cuda, hip, cudnn, wrong}. The version of a missing package is ""."""
     out: dict[str, Any] = {"python": platform.python_version()}
     out.update({"torch": "", "cuda": "", "hip": "", "cudnn": "", "wrong": []})
     try:
@@ -56,7 +56,7 @@ def built_with(path: str) -> dict[str, str]:
 
 
 def nvidia_packages(requirements: list[str]) -> list[tuple[str, str]]:
-    """Returns name and pinned version of NVIDIA's packages among torch's requirements on Linux."""
+    """Returns (name, pinned version) of each NVIDIA package that torch requires on Linux."""
     out = []
     for requirement in requirements:
         found = _REQUIREMENT.match(requirement)

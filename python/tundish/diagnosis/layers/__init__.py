@@ -1,1 +1,1 @@
-"""Presents the measured layers of a model: roof, text, chart, table, and `tundish.layers`."""
+"""Presents the measured layers of a model as text, table and roofline chart."""

@@ -10,7 +10,7 @@ MOST_ROWS = 200
 
 
 def layers_json(facts: LayersFacts | None) -> LayersJson | None:
-    """Returns the slowest layers and the number of omitted ones, or None."""
+    """Returns the slowest layers and the number of omitted layers. Returns None without facts."""
     if not facts:
         return None
     found = MeasuredLayers(facts)

@@ -1,4 +1,4 @@
-"""Formats layers for a terminal."""
+"""Formats the table of layers for a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CACHE_NOTE = ">100%: the layer's data stay in a cache, which is faster than the 
 
 
 def layers_text(layers: LayersJson, most: int = SHORT) -> list[str]:
-    """Returns lines without indentation. `layers`: the "layers" object of the JSON."""
+    """Formats the "layers" object of the JSON. Returns lines without indentation."""
     lines = [
         f"Layers, slowest first ({count_text(layers['steps'], 'extra step')})",
         f"  {'':<{_NAME}}{'forward':>10}{'backward':>10}{'share':>7}{'GFLOP':>9}{'MB':>9}{'FLOP/B':>8}{'of roof':>9}",
@@ -35,14 +35,17 @@ def layers_text(layers: LayersJson, most: int = SHORT) -> list[str]:
 
 
 def reached_text(of_roof: float | None) -> str:
-    """Returns the share of the roof. A share above 1 is shown as a limit, see CACHE_NOTE."""
+    """Formats the fraction of the machine's limit (roof) that a layer reaches.
+
+    Above 1, the text is ">100%"; CACHE_NOTE explains why.
+    """
     if of_roof is None:
         return ""
     return f"{of_roof:.0%}" if of_roof <= 1 else ">100%"
 
 
 def roof_text(roof: RoofJson) -> str:
-    """Describes the machine's limits: "roof: copies 21 GB/s, products fp32 92 GFLOP/s"."""
+    """Describes the machine's limits, as in "roof: copies 21 GB/s, products fp32 92 GFLOP/s"."""
     parts = []
     if roof["bytes_per_s"]:
         parts.append(f"copies {big(roof['bytes_per_s'])}B/s")
@@ -69,6 +72,6 @@ def ms(seconds: float) -> str:
 
 
 def _short(row: LayerJson) -> str:
-    """Shortens a long name from the left, because its end is more specific."""
+    """Shortens a long layer name at its beginning, because its end is more specific."""
     text = f"{row['name']} {row['type']}" if not row["name"].startswith("(") else row["name"]
     return text if len(text) < _NAME else "..." + text[-(_NAME - 4) :]

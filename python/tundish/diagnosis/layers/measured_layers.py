@@ -1,7 +1,7 @@
-"""Measured layers, and the roof of this machine over each layer.
+"""Measured layers, each with its roof: the shortest time that this machine could need for the layer.
 
-A layer cannot be faster than its FLOPs at the rate of a large matrix product, nor faster than its
-bytes at the rate of a large copy. The larger of the two times is the layer's roof.
+A layer's FLOPs cannot run faster than a large matrix product, and its bytes cannot be moved faster
+than by a large copy. The larger of these two times is the layer's roof.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from ..probe.layers.layer_facts import LayerFacts, LayersFacts
 
-LEAST_SHARE = 0.05  # of the model's time; smaller costs are not reported
+LEAST_SHARE = 0.05  # smallest fraction of the model's time that is reported
 LEAST_S = 200e-6
 
 
@@ -33,7 +33,7 @@ class MeasuredLayers:
         return max(self.compute_s(layer), self.memory_s(layer))
 
     def is_significant(self, seconds: float, share: float = LEAST_SHARE) -> bool:
-        """Returns whether a cost is large enough for a finding."""
+        """Returns whether a cost in seconds is large enough to be reported."""
         return seconds >= max(LEAST_S, share * self.total_s)
 
     def under(self, name: str) -> list[LayerFacts]:

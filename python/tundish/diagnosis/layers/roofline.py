@@ -1,4 +1,4 @@
-"""The roofline chart as SVG: FLOPs per second of each layer over its FLOPs per byte."""
+"""Draws the roofline chart as SVG: each layer's FLOPs per second over its FLOPs per byte."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _axes(across: Any, down: Any, at_x: Any, at_y: Any) -> list[str]:
 
 
 def _roof(name: str, rate: float, copied: float, ends: Any, at_x: Any, at_y: Any) -> list[str]:
-    """Draws a roof: rises with the bandwidth up to the ridge, then is flat."""
+    """Draws a roof: a line that rises with the memory bandwidth, then stays flat at the peak rate."""
     (x_low, x_high), (y_low, _) = ends
     first = max(10.0**x_low, 10.0**y_low / copied)
     corners = [(first, first * copied), (rate / copied, rate), (10.0**x_high, rate)]
@@ -98,7 +98,7 @@ def _point(x: float, y: float, row: LayerJson, most: float, ours: bool) -> str:
 
 
 def _name(x: float, y: float, name: str, placed: list[tuple[float, float]]) -> str:
-    """Draws a name beside its point, on the side with room, without overlapping other names."""
+    """Draws a name on the side of its point that has room, without overlapping other names."""
     end = x > WIDTH * 0.6
     ty = y + 4
     while any(abs(ty - other) < 14 and abs(x - at) < 220 for at, other in placed):

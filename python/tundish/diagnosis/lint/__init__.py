@@ -1,1 +1,1 @@
-"""`tundish check` and `tundish.check`: lints files and reports findings as text, JSON or SARIF."""
+"""The linter behind `tundish check` and `tundish.check`. Reports findings as text, JSON or SARIF."""

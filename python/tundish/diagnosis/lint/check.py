@@ -25,15 +25,15 @@ def check(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
 ) -> CheckReport:
-    """Finds code that makes training scripts slow or wrong, without running it.
+    """Finds code that makes training scripts slow or wrong, without running them.
 
-    paths     a file, a folder (all `.py` and `.ipynb` files below), or several paths
-    select    ids of the checks to run; default: all
-    ignore    ids of checks to skip
+    paths     a file, a folder (for all `.py` and `.ipynb` files inside), or several paths
+    select    ids of the checks to run; default: all checks
+    ignore    ids of the checks to skip
 
-    Unit tests and generated files are checked for errors only, unless `select` names checks.
-    `print(report)` shows the report; `report.findings` have `file`, `line`, `check`, `text`,
-    `fix`.
+    In unit tests and generated files, only checks for wrong results run, unless `select` names
+    checks. `print(report)` shows all findings. Each entry of `report.findings` has the attributes
+    `file`, `line`, `check`, `text` and `fix`.
     """
     began = time.perf_counter()
     chosen = choose(select, ignore)
@@ -66,7 +66,7 @@ def check(
 
 
 def _errors(checks: Sequence[StaticRule]) -> list[StaticRule]:
-    """Returns the checks that find wrong results, for files whose speed does not matter."""
+    """Returns the checks for wrong results. Only they run on files whose speed does not matter."""
     return [check for check in checks if check.level == "error"]
 
 
@@ -85,9 +85,9 @@ def choose(select: Sequence[str], ignore: Sequence[str]) -> list[StaticRule]:
 def check_source(
     source: SourceText, checks: Sequence[StaticRule]
 ) -> tuple[list[Finding], list[UnusedSuppression], int]:
-    """Lints one source.
+    """Lints one source file.
 
-    Returns the findings in order, unused suppression comments, and the number of suppressed
+    Returns the findings in order, the unused suppression comments, and the number of suppressed
     findings.
     """
     script = Script(source)
@@ -141,8 +141,8 @@ def _read(path: str) -> SourceText:
 def _is_suppressed(script: Script, check: str, node: ast.AST, comments: list[Suppression]) -> bool:
     """Returns whether a comment suppresses the finding, and marks the comment as used.
 
-    The comment may be on a line of the finding, on the first line of its statement, or above
-    either.
+    The comment may be on a line of the finding, on the first line of its statement, or on the line
+    above either of them.
     """
     first = start_position(node)[0]
     last = end_position(node)[0] or first
@@ -184,5 +184,5 @@ def _finding(source: SourceText, check: StaticRule, found: Occurrence) -> Findin
 
 
 def _characters(line: str, offset: int) -> int:
-    """Converts a UTF-8 byte offset, as used by the syntax tree, to a character offset."""
+    """Converts a UTF-8 byte offset from the syntax tree to a character offset."""
     return len(line.encode("utf-8", "replace")[:offset].decode("utf-8", "replace"))

@@ -1,6 +1,6 @@
-"""Detects unit tests and generated files, which are checked for errors only.
+"""Detects unit tests and generated files, in which only checks for wrong results run.
 
-The speed of a test's short training loop does not matter. A generated file should not be edited.
+The speed of a short training loop in a test does not matter. A generated file should not be edited.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import ast
 import os
 
 _FOLDERS = {"test", "tests"}
-_LINES = 30  # lines at the top of a file
+_LINES = 30  # number of lines at the top of a file to search for a mark
 _WARNINGS = ("do not edit", "don't edit", "do not modify", "not be edited")
 _RUNNERS = {"pytest", "unittest", "absl.testing.absltest", "absl.testing.parameterized"}
 
 
 def in_tests_folder(path: str, folder: str) -> bool:
-    """Returns whether the file is in a folder named `test` or `tests` below the searched folder."""
+    """Returns whether the file is in a folder named `test` or `tests` inside the searched folder."""
     below = os.path.dirname(os.path.relpath(path, folder))
     return not _FOLDERS.isdisjoint(below.split(os.sep))
 

@@ -8,10 +8,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Finding:
-    """A finding in one line of a file.
+    """A problem that `tundish.check` found in one line of a file.
 
-    Lines and columns count from 1, columns in characters. In a notebook, `cell` counts code cells
-    from 1, and `line` is the line in the cell.
+    Lines and columns count from 1. Columns count characters. In a notebook, `cell` is the number of
+    the code cell, from 1, and `line` is the line in the cell.
     """
 
     file: str
@@ -70,7 +70,7 @@ class NotChecked:
 
 @dataclass(frozen=True)
 class UnusedSuppression:
-    """A suppression comment without a finding."""
+    """A suppression comment that suppressed no finding."""
 
     file: str
     cell: int | None
@@ -83,20 +83,23 @@ class UnusedSuppression:
 
 @dataclass(frozen=True)
 class CheckReport:
-    """Result of `tundish.check`. `print(report)` shows it. True if there are no problems."""
+    """The result of `tundish.check`; `print(report)` shows all findings.
+
+    `bool(report)` is True if there are no problems and every file could be checked.
+    """
 
     files: int  # number of files
-    findings: list[Finding]  # every finding, by file and line
-    not_checked: list[NotChecked]  # `file`, `line`, `reason` and `fix` of each
-    unused_suppressions: list[UnusedSuppression]  # `file`, `cell`, `line` and `ids` of comments
-    suppressed: int  # number of findings suppressed by a comment
-    seconds: float  # time of the check
-    test_files: int = 0  # number of unit test files, checked for errors only
-    generated_files: int = 0  # number of files written by a program, checked for errors only
+    findings: list[Finding]  # all findings, sorted by file and line
+    not_checked: list[NotChecked]  # unchecked files: `file`, `line`, `reason`, `fix`
+    unused_suppressions: list[UnusedSuppression]  # unused comments: `file`, `cell`, `line`, `ids`
+    suppressed: int  # number of findings suppressed by comments
+    seconds: float  # duration of the check
+    test_files: int = 0  # number of unit test files, which are only checked for wrong results
+    generated_files: int = 0  # number of generated files, which are only checked for wrong results
 
     @property
     def problems(self) -> int:
-        """The number of findings other than notes."""
+        """The number of findings, not counting notes."""
         return sum(finding.level != "note" for finding in self.findings)
 
     def __bool__(self) -> bool:

@@ -1,4 +1,4 @@
-"""Formats a report for people: location, finding, code with a caret, reason and fix."""
+"""Formats a report as text: location, finding, code with a caret, reason and fix."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .finding import CheckReport, Finding
 from .suppressions import unknown_check
 
 _COLORS = {"error": RED, "warning": YELLOW, "note": CYAN}
-_WIDTH = 100  # columns of an excerpt
+_WIDTH = 100  # maximum width of an excerpt of code
 
 
 def report_text(report: CheckReport, color: bool = False) -> str:
@@ -21,7 +21,7 @@ def report_text(report: CheckReport, color: bool = False) -> str:
 
 
 def summary(report: CheckReport) -> str:
-    """Returns `4 findings in 2 of 7 files (1 error, 3 warnings); 1 suppressed by a comment`."""
+    """Returns a summary such as `4 findings in 2 of 7 files (1 error, 3 warnings)`."""
     checked = report.files - len(report.not_checked)
     files = f"{checked} {'file' if checked == 1 else 'files'}"
     if not report.findings:
@@ -66,7 +66,7 @@ def excerpt(finding: Finding) -> tuple[str, str]:
     last = finding.end_column - 1 if finding.end_line == finding.line else len(line.rstrip())
     indent = len(line) - len(line.lstrip())
     start = min(indent, first)
-    if first - start > _WIDTH - 30:  # a long line: shows the part around the finding
+    if first - start > _WIDTH - 30:  # show only the part of a long line around the finding
         start = first - 30
     shown = line[start : start + _WIDTH].rstrip()
     width = max(1, min(last - first, len(shown) - (first - start)))

@@ -1,4 +1,4 @@
-"""Finds Python files and notebooks below given paths."""
+"""Finds Python files and notebooks in folders."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from ..._c.errors import ArgumentError
 from .file_kinds import in_tests_folder
 
 EXTENSIONS = (".py", ".ipynb")
-# folders of tools and environments; files of Emacs (.#train.py) and macOS (._train.py) are left out too
+# Folders of tools and environments to skip. Files of Emacs (.#train.py) and macOS (._train.py) are
+# skipped too.
 _SKIPPED = {"__pycache__", "node_modules", "site-packages", "build", "dist", "venv", "env"}
 
 
 def python_files(paths: list[str]) -> Iterator[tuple[str, bool]]:
-    """Yields each file, and whether the file is in a folder of tests.
+    """Yields (file, whether the file is in a folder of tests).
 
-    A file given by name is used whatever its extension; folders are searched. Raises ArgumentError
-    for a path that does not exist or contains no script.
+    Searches folders for scripts and notebooks. A file that is given by name may have any extension.
+    Raises ArgumentError for a path that does not exist or contains no script.
     """
     if not paths:
         raise ArgumentError("FILE or FOLDER is missing\n  fix: tundish check train.py")
@@ -52,8 +53,8 @@ def _files(path: str) -> Iterator[str]:
 
 
 def _has_text(file: str) -> bool:
-    """Returns whether a name in a folder may be a script: a pipe would be read forever."""
+    """Returns whether a folder entry may be a script. Excludes pipes, which would block reading."""
     try:
         return stat.S_ISREG(os.stat(file).st_mode)
     except OSError:
-        return True  # reported as a file that could not be checked
+        return True  # reported later as a file that could not be checked

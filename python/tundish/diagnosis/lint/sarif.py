@@ -1,4 +1,4 @@
-"""Converts a report to SARIF 2.1.0, which code review tools show beside the code."""
+"""Converts a report to SARIF 2.1.0, a format that code review tools show beside the code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def report_sarif(report: CheckReport, version: str) -> dict[str, Any]:
-    """Returns one SARIF run with every check as a rule. Paths are relative where possible."""
+    """Returns one SARIF run that lists every check as a rule. Paths are relative where possible."""
     ids = list(RULES)
     return {
         "$schema": _SCHEMA,
@@ -91,7 +91,7 @@ def _notification(file: str, line: int | None, text: str) -> dict[str, Any]:
 
 
 def _location(file: str) -> dict[str, str]:
-    """Returns a URI relative to the working folder, or an absolute URI outside of the folder."""
+    """Returns a URI relative to the working folder, or an absolute URI for a file outside it."""
     relative = os.path.relpath(file)
     if relative.startswith(".."):
         return {"uri": "file://" + quote(os.fsencode(os.path.abspath(file)))}

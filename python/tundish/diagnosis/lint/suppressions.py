@@ -1,4 +1,4 @@
-"""Suppression comments: `# tundish: ignore[item-in-loop]`."""
+"""Parses suppression comments such as `# tundish: ignore[item-in-loop]`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _COMMENT = re.compile(r"(?:#|\s)\s*tundish:\s*ignore(?:\[([^\]]*)\])?", re.IGNOR
 class Suppression:
     """A suppression comment. `ids` is empty if the comment applies to all checks."""
 
-    line: int  # line of the comment
-    on_own_line: bool  # the comment is alone on its line and applies to the next line
+    line: int  # line number of the comment
+    on_own_line: bool  # whether the comment is alone on its line, so it applies to the next line
     ids: tuple[str, ...]
     used: set[str] = field(default_factory=set)
 
@@ -28,7 +28,7 @@ class Suppression:
         return covers and (not self.ids or check in self.ids)
 
     def unused_ids(self) -> tuple[str, ...] | None:
-        """Returns the ids that suppressed nothing, or None if all were used."""
+        """Returns the ids that suppressed nothing, or None if every id suppressed a finding."""
         if not self.ids:
             return None if self.used else ()
         left = tuple(check_id for check_id in self.ids if check_id not in self.used)
@@ -36,7 +36,7 @@ class Suppression:
 
 
 def suppressions(lines: list[str]) -> list[Suppression]:
-    """Returns every suppression comment. Strings are not searched."""
+    """Returns every suppression comment. Ignores text in strings that looks like a comment."""
     if not any("tundish:" in line for line in lines):
         return []
     found = []

@@ -1,4 +1,4 @@
-"""Finds the line that allocated a tensor: the user's line and the innermost line outside torch."""
+"""Finds the lines that allocated a tensor: the user's line, and the innermost line outside torch."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ NOWHERE = Line()
 
 @dataclass(frozen=True)
 class AllocationSite(Line):
-    """`file` and `number`: the innermost line outside torch, possibly in an installed package.
+    """The place in the code that allocated a tensor.
 
-    `script`: the innermost line in the user's own files.
+    `file` and `number` identify the innermost line outside torch, possibly in an installed package.
+    `script` is the innermost line in the user's own files.
     """
 
     script: Line = NOWHERE
 
     @property
     def inner(self) -> str:
-        """The line in a package ("resnet.py:92"), or "" if the user's line is the innermost one."""
+        """The line in a package ("resnet.py:92"), or "" if the user's line is the innermost line."""
         if not self.number or (self.file, self.number) == (self.script.file, self.script.number):
             return ""
         return f"{self.file.rpartition('/')[2]}:{self.number}"

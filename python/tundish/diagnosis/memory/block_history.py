@@ -1,7 +1,7 @@
-"""Memory blocks of recorded steps, for CPU and GPU alike.
+"""The memory blocks of recorded steps, on a CPU or a GPU.
 
-Positions are operation numbers (CPU) or allocator event numbers (GPU). A block is alive from `made`
-to `freed`, inclusive. A mark at position p lies between p - 1 and p.
+A position is the number of an operation (CPU) or of an allocator event (GPU). A block is alive from
+position `made` to position `freed`, inclusive. A mark at position p lies between p - 1 and p.
 """
 
 from __future__ import annotations
@@ -21,22 +21,25 @@ KINDS = (*PERSISTENT_KINDS, "batch", "activations", "temporary", "other", "round
 class Mark:
     position: int
     part: str  # part of the step that begins here
-    place: AllocationSite = UNKNOWN  # current line of the loop's thread
+    place: AllocationSite = UNKNOWN  # line that the loop's thread is executing
 
 
 @dataclass
 class MemoryRecording:
-    """Blocks and marks of recorded steps. `bounds`: step boundaries, one more than steps."""
+    """The blocks and marks of recorded steps.
+
+    `bounds` has the position at which each step begins, and the position at which the last one ends.
+    """
 
     device: str
     blocks: list[Block]
     marks: list[Mark]
     bounds: list[int]
-    torch_peak: int | None = None  # peak of the last step as counted by torch
+    torch_peak: int | None = None  # peak bytes of the last step, as counted by torch
     notes: list[str] = field(default_factory=list)
 
     def mark_at(self, position: int) -> Mark:
-        """Returns the mark of the part that contains a position."""
+        """Returns the mark at which the part of the step containing this position began."""
         index = bisect_right([mark.position for mark in self.marks], position) - 1
         return self.marks[index] if index >= 0 else Mark(0, "other")
 
@@ -57,14 +60,14 @@ def assign_kinds(seen: MemoryRecording) -> None:
     backward = next((mark.place for mark in seen.marks if mark.part == "backward"), UNKNOWN)
     for block in seen.blocks:
         if block.kind == "gradients" and block.made < seen.bounds[0]:
-            # kept by zero_grad(set_to_none=False); an earlier backward() made them
+            # created by an earlier backward() and kept by zero_grad(set_to_none=False)
             block.line = backward
         index = bisect_right(positions, block.made) - 1
         mark = seen.marks[index] if index >= 0 else Mark(0, "other")
         if not block.line.number and mark.place.number:
             block.line = (
                 mark.place
-            )  # autograd threads have no Python line: use the line of backward()
+            )  # autograd threads have no Python line, so use the line of backward()
         if block.kind in PERSISTENT_KINDS or block.kind in ("batch", "other"):
             continue
         following = bisect_right(backwards, block.made)

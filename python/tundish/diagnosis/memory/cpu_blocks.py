@@ -1,4 +1,4 @@
-"""Records memory blocks of CPU steps with the tracker of `tundish tune`."""
+"""Records the memory blocks of steps on a CPU, with the memory tracker of `tundish tune`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class CpuTracker:
             self._live.name(tensors, kind)
 
     def step_ended(self, batch: list[Any]) -> None:
-        """`batch`: the tensors of the batch."""
+        """Records the end of a step. `batch` contains the tensors of the batch."""
         self._live.name(batch, "batch")
         self._bounds.append(self._position())
 

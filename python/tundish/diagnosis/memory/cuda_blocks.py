@@ -1,4 +1,4 @@
-"""Records memory blocks of GPU steps from the history of torch's allocator."""
+"""Records the memory blocks of steps on a GPU, from the history of torch's allocator."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from ...tuning.source_lines import Line
 from .allocation_sites import AllocationSite, allocation_site
 from .block_history import Mark, MemoryRecording, is_alive
 
-ROUNDED_TO = 512  # bytes; a block that is not split is up to 1 MiB larger
+ROUNDED_TO = 512  # bytes; a block that the allocator does not split is up to 1 MiB larger
 
 
 @dataclass(frozen=True)
 class KindSnapshot:
-    """Kinds of storages by address at one moment, in microseconds of Unix time."""
+    """The kind of each storage, by address, at one moment. Its time is in microseconds of Unix time."""
 
     time_us: float
     kinds: dict[int, str]
 
 
 class CudaTracker:
-    """Tracks GPU allocations. Raises if the script records the allocator's history itself."""
+    """Tracks GPU allocations. Raises an error if the script records the allocator's history itself."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device.index if device.index is not None else torch.cuda.current_device()
@@ -86,7 +86,7 @@ class CudaTracker:
         times = [float(event["time_us"]) for event in trace]
 
         def position(time_us: float) -> int:
-            return bisect_left(times, time_us) + 1  # position 0: blocks that existed before
+            return bisect_left(times, time_us) + 1  # position 0 is for blocks that existed before
 
         blocks = trace_blocks(trace, self._before, after)
         name_blocks(
@@ -125,7 +125,7 @@ def allocated_blocks(snapshot: dict[str, Any], device: int) -> dict[int, int]:
 def trace_blocks(
     trace: list[dict[str, Any]], before: dict[int, int], after: dict[int, int]
 ) -> dict[int, list[Block]]:
-    """Returns blocks by address, oldest first. Event n of the trace has position n + 1."""
+    """Returns the blocks at each address, oldest first. Event n of the trace has position n + 1."""
     found: defaultdict[int, list[Block]] = defaultdict(list)
     for address, size in before.items():
         found[address].append(Block(size, "other", Line(), 0, 0))

@@ -14,12 +14,12 @@ from .block_history import KINDS, PERSISTENT_KINDS, MemoryRecording, assign_kind
 
 MOST_ROWS = 30
 MOST_POINTS = 160
-LEAST_KEPT_SHARE = 0.01  # of the peak; smaller memory kept across steps is not reported
+LEAST_KEPT_SHARE = 0.01  # smallest fraction of the peak that is reported as kept across steps
 
 
 def explain(seen: MemoryRecording) -> MemoryFacts:
     """Explains the last recorded step."""
-    lasting = _long_lived(seen)  # before assign_kinds, which changes temporary blocks
+    lasting = _long_lived(seen)  # must precede assign_kinds, which changes temporary blocks
     assign_kinds(seen)
     begin, end = seen.bounds[-2], seen.bounds[-1]
     curve = _curve(seen.blocks, begin, end)
@@ -85,7 +85,7 @@ def _rows(blocks: list[Block]) -> tuple[list[MemoryRow], int]:
     sizes: Counter[tuple[str, Line]] = Counter()
     counts: Counter[tuple[str, Line]] = Counter()
     for block in blocks:
-        # the line of a block that existed before would only be its first use
+        # for a block that existed before, the known line would only be its first use
         line = Line() if block.kind in ("parameters", "buffers", "optimizer") else block.line
         sizes[block.kind, line] += block.bytes
         counts[block.kind, line] += 1
@@ -107,7 +107,7 @@ def _row(kind: str, line: Line, count: int, size: int) -> MemoryRow:
 
 
 def _thinned(seen: MemoryRecording, curve: list[tuple[int, Counter[str]]]) -> MemoryCurve:
-    """Returns at most MOST_POINTS points: the highest of each interval, so the peak is kept."""
+    """Reduces the curve to at most MOST_POINTS points. Keeps the highest point of each interval."""
     size = max(1, -(-len(curve) // MOST_POINTS))
     pieces = [curve[at : at + size] for at in range(0, len(curve), size)]
     points = [max(piece, key=lambda point: sum(point[1].values())) for piece in pieces]
@@ -119,7 +119,7 @@ def _thinned(seen: MemoryRecording, curve: list[tuple[int, Counter[str]]]) -> Me
 
 
 def _long_lived(seen: MemoryRecording) -> list[LongLived]:
-    """Returns memory that steps leave behind, by the user's line."""
+    """Returns the memory that steps leave behind, grouped by the user's line."""
     if len(seen.bounds) < 3:
         return []
     left = []

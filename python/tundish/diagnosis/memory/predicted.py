@@ -1,4 +1,4 @@
-"""Predicts the memory of the measured step with `tundish tune`, for comparison."""
+"""Predicts the memory of the measured step with `tundish.tuning.predict_memory`, for comparison."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def to_meta_tensors(args: Any, kwargs: Any) -> dict[str, Any]:
 
 
 def autocast_type(device: str) -> torch.dtype | None:
-    """Returns the autocast type if the loop is inside autocast now, otherwise None."""
+    """Returns the autocast dtype if the loop is inside autocast now, otherwise None."""
     if not torch.is_autocast_enabled(device):
         return None
     dtype: torch.dtype = torch.get_autocast_dtype(device)
@@ -61,9 +61,10 @@ def predict(
 
 
 def inner_model(model: Any) -> Any:
-    """Unwraps a model, because a prediction on one rank must not wait for other ranks.
+    """Returns the model inside DistributedDataParallel and similar wrappers.
 
-    Raises ValueError for models that are sharded over several ranks.
+    A wrapper would wait for other ranks during the prediction. Raises ValueError for models that are
+    sharded over several ranks.
     """
     parallel = (torch.nn.parallel.DistributedDataParallel, torch.nn.DataParallel)
     while isinstance(model, parallel):
@@ -76,9 +77,9 @@ def inner_model(model: Any) -> Any:
 
 
 def mean_output_loss(model: Any, batch: Any) -> torch.Tensor:
-    """Returns the mean of all outputs, because the loop's own loss is unknown.
+    """Returns the mean of all outputs. It replaces the loss function of the loop, which is unknown.
 
-    The loss uses little memory compared with the model.
+    A loss uses little memory compared with the model.
     """
     out = model(*batch["args"], **batch["kwargs"])
     values = list(out.values()) if isinstance(out, dict) else out

@@ -1,4 +1,4 @@
-"""The recorder of `--memory-lines`: counts allocations in some steps and explains the last peak."""
+"""The recorder for `--memory-lines`: records allocations in some steps and explains the last peak."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from .cuda_blocks import CudaTracker
 from .explain import explain
 from .predicted import autocast_type, predict, to_meta_tensors
 
-# parts without memory of their own: the doctor
+# Parts of a step for which no mark is recorded: the doctor's own work.
 _UNMARKED_PARTS = ("own",)
 
 
 class MemoryRecorder:
-    """Records memory. All methods run in the loop's thread."""
+    """Records memory in a few steps of the training loop. All methods run in the loop's thread."""
 
     def __init__(self, steps: int) -> None:
         self.steps, self.failed = steps, ""
@@ -41,7 +41,7 @@ class MemoryRecorder:
         self._model = watch.observed.largest_root()
         if self._model is None:
             raise RuntimeError("the loop calls no torch module")
-        gc.collect()  # models that are garbage must not be counted
+        gc.collect()  # models that are no longer used must not be counted
         self._owners = find_owners()
         device = next((p.device for p in self._model.parameters()), torch.device("cpu"))
         if device.type not in ("cpu", "cuda"):
@@ -71,7 +71,7 @@ class MemoryRecorder:
         if tracker is None:
             return
         with tracker.paused():
-            gc.collect()  # cyclic garbage is freed eventually, so it is no leak
+            gc.collect()  # reference cycles are freed eventually, so they are no leak
             tracker.name_owned(owned_tensors(self._owners))
             tracker.step_ended([] if batch is None else list(tensors_of(batch)))
         self._seen += 1

@@ -1,6 +1,6 @@
-"""Code that `tundish doctor` loads into the user's process. It measures but does not judge.
+"""Code that `tundish doctor` loads into the user's process to measure the training loop.
 
-The modules import only the standard library and each other, and torch only if the script has
-imported it. The script's interpreter may lack tundish, and the order of its imports must not
-change. The verdict is computed in verdict/.
+The modules import only the standard library and each other. They use torch only after the script
+has imported it, because the order of the script's imports must not change. They do not need the
+tundish package, which the script's interpreter may lack. The verdict is computed later, in verdict/.
 """

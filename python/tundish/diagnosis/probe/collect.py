@@ -1,4 +1,4 @@
-"""Collects everything observed, and writes it to a file for the doctor."""
+"""Collects all observations of a process and writes them to a file for the doctor."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .loaders.loader_facts import loader_facts
 from .profiles.recorded_facts import RecordedFacts
 from .watch import Watch
 
-_LIMIT_S = 10.0  # time for some samples, plus ten times what they may take
-_FOLDER = ""  # working folder before the script changes it
+_LIMIT_S = 10.0  # time limit for profiling the dataset, in addition to ten times its usual time
+_FOLDER = ""  # working folder at the start, which the script may change
 with contextlib.suppress(OSError):
     _FOLDER = os.getcwd()
 
@@ -32,10 +32,12 @@ def collect_facts(
     cost_s: float | None = None,
     applied: Applied | AppliedPlan | None = None,
 ) -> Facts:
-    """Returns the observations.
+    """Returns the observations of this process.
 
-    `loader`: result of inspect_loader(). `failed`: why the loader could not be inspected. `cost_s`:
-    overhead of measuring per step; None while unknown. `applied`: the change of --apply.
+    loader   result of inspect_loader()
+    failed   why the loader could not be inspected
+    cost_s   overhead of measuring per step; None while it is unknown
+    applied  the change that --apply makes
     """
     torch = _torch()
     return Facts(
@@ -97,12 +99,12 @@ def _recorded(watch: Watch) -> RecordedFacts:
 def inspect_loader(
     watch: Watch, most_s: float, at_end: bool = False
 ) -> tuple[LoaderFacts | None, str]:
-    """Returns the loader's settings, its stages if they can be measured, and an error.
+    """Returns facts about the loader and an error text, which is "" on success. Never raises.
 
-    Never raises.
+    The facts include the times of the loader's stages if these can be measured.
 
-    `at_end`: import nothing new. Otherwise Python would forget that Ctrl-C ended the script and
-    exit with 1.
+    `at_end`: the script is ending, so import no new modules. An import would make Python forget that
+    Ctrl-C ended the script, and exit with code 1.
     """
     loader = watch.loader
     if loader is None:
@@ -139,16 +141,16 @@ def _numbers(values: dict[str, Any]) -> dict[str, float]:
 
 
 def save(folder: str, facts: Facts) -> None:
-    """Writes the file atomically. Does nothing if the folder is gone because the doctor was killed."""
+    """Writes the facts file atomically. Does nothing if a killed doctor has left no folder."""
     path = os.path.join(folder, f"{facts.pid}.json")
     with contextlib.suppress(OSError):
         with open(path + ".new", "w", encoding="utf-8") as file:
-            json.dump(facts, file, default=vars)  # every object inside is a dataclass
+            json.dump(facts, file, default=vars)  # all nested objects are dataclasses
         os.replace(path + ".new", path)
 
 
 def _script() -> str:
-    """Returns the path of the script for another command; "" for python -c and notebooks."""
+    """Returns the path of the script, to use in suggested commands; "" for python -c and notebooks."""
     name = sys.argv[0].removeprefix(_FOLDER + os.sep) if sys.argv else ""
     return name if name.endswith(".py") else ""
 

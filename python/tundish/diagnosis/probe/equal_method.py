@@ -1,8 +1,8 @@
-"""A replacement of a method of torch.Tensor that equals the method.
+"""A wrapper of a torch.Tensor method that compares equal to the method.
 
-torch gives the method itself to `__torch_function__`, and libraries look it up in a set or a dict:
-torchvision keeps the class of bounding boxes for `func in {torch.Tensor.to, ...}`. Such a table may
-be older than the replacement, or newer, so all replacements of a method are equal to it.
+torch passes the method to `__torch_function__`, and libraries look it up in a set or a dict. For
+example, torchvision keeps the class of bounding boxes for `func in {torch.Tensor.to, ...}`. The set
+may have been created before or after the method was replaced, so both must compare equal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from .hidden_frames import hidden
 
 
 class EqualMethod:
-    """Calls `call`. Compares and hashes like `original`, which may be a replacement itself."""
+    """A callable that calls `call`, but compares and hashes like `original`.
+
+    `original` may itself be an EqualMethod.
+    """
 
     def __init__(self, original: Any, call: Callable[..., Any]) -> None:
         self._original = _unwrapped(original)

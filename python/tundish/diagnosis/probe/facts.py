@@ -1,7 +1,7 @@
-"""Facts about one process: what the probe measures and the verdict reads.
+"""Facts about one process: the probe measures them, and the verdict is computed from them.
 
-The probe writes `Facts` as JSON, and facts_file.py reads the file. A new field, or another
-meaning of a field, needs a new VERSION.
+The probe writes `Facts` as JSON, and facts_file.py reads the file. VERSION must change when a field
+is added or its meaning changes.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Kind = Literal["read", "decode", "transform", "other"]  # stage of loading
 
 @dataclass(frozen=True)
 class StepFacts:
-    """One step of the loop. Times are seconds by part; see clocks/step_ledger.py."""
+    """One training step. Times are seconds by part of the step; see clocks/step_ledger.py."""
 
     phase: str
-    boundary: bool  # excluded from the figures; see WatchedStep
+    boundary: bool  # whether the step is excluded from the figures; see WatchedStep
     batches: int
     optimizer_steps: int
     seconds: dict[str, float]
@@ -33,10 +33,13 @@ class StepFacts:
 
 @dataclass(frozen=True)
 class LineFacts:
-    """A line where the loop's thread was sampled. `column` and `end_column`: bytes; 0: unknown."""
+    """A line where the sampler found the loop's thread.
+
+    `column` and `end_column` are byte offsets in the line, or 0 if unknown.
+    """
 
     part: str
-    in_other: bool  # no hook covers this part
+    in_other: bool  # whether the line ran outside all hooks, in the part "other"
     file: str
     line: int
     function: str
@@ -48,7 +51,7 @@ class LineFacts:
 
 @dataclass(frozen=True)
 class PlaceFacts:
-    """A line of the script; `file` is "" if it is unknown."""
+    """A line of the script. `file` is "" if the line is unknown."""
 
     file: str = ""
     line: int = 0
@@ -64,7 +67,7 @@ class TorchFacts:
 
 @dataclass(frozen=True)
 class SampleRow:
-    """A function of the dataset: seconds per sample."""
+    """The time that one function of the dataset takes, in seconds per sample."""
 
     name: str
     kind: Kind
@@ -76,19 +79,19 @@ class SampleRow:
 
 @dataclass(frozen=True)
 class SampleFacts:
-    """Seconds that one process needs for a sample, and for collating a batch."""
+    """The seconds that one process needs to load a sample and to collate a batch."""
 
     samples: int
     sample_s: float
     blocked_s: float
     rows: list[SampleRow]
     collate_s: float
-    batch_size: int = 0  # samples per batch, also of a batch sampler; 0: unknown
+    batch_size: int = 0  # samples per batch, even if a batch sampler sets it; 0: unknown
 
 
 @dataclass(frozen=True)
 class EngineFacts:
-    """The script's batches in Tundish's engine. `batch_s` is None unless `native`."""
+    """How fast Tundish's engine loads the script's batches. `batch_s` is None unless `native` is true."""
 
     native: bool
     text: str
@@ -97,9 +100,9 @@ class EngineFacts:
 
 @dataclass(frozen=True)
 class LoaderFacts:
-    """Settings of the loader that feeds the loop. None: the loader has no such setting."""
+    """Settings of the loader that feeds the loop. A setting that the loader lacks is None."""
 
-    kind: str  # "torch", or the package of its class
+    kind: str  # "torch", or the package of the loader's class
     class_name: str
     batch_size: int | None = None
     num_workers: int | None = None
@@ -107,11 +110,11 @@ class LoaderFacts:
     pin_memory: bool | None = None
     persistent_workers: bool | None = None
     batches: int | None = None
-    dataset: str | None = None  # module and class; torch only
-    auto_threads: bool | None = None  # tundish only
+    dataset: str | None = None  # module and class of the dataset; torch only
+    auto_threads: bool | None = None  # whether threads="auto"; tundish only
     samples: SampleFacts | None = None
     engine: EngineFacts | None = None
-    stats: dict[str, float] | None = None  # tundish only
+    stats: dict[str, float] | None = None  # Loader.stats(); tundish only
 
     def as_json(self) -> dict[str, Any]:
         """Returns the "loader" object of docs/doctor-json.md. Omits settings that the loader lacks."""
@@ -142,7 +145,11 @@ class GpuFacts:
 
 @dataclass(frozen=True)
 class CallFacts:
-    """A line that calls a module. `root`: number of the module; `grad`: gradients were enabled."""
+    """A line that calls a model, with the modes at the call.
+
+    `root` is the number of the module. `grad` is whether gradients were enabled. `backward` is whether
+    a backward pass followed.
+    """
 
     root: int
     training: bool
@@ -155,7 +162,7 @@ class CallFacts:
 
 @dataclass(frozen=True)
 class ObservedFacts:
-    """Models and batches, for the runtime checks."""
+    """Observations of models and batches, for the runtime checks."""
 
     steps: int
     parameters: int
@@ -174,7 +181,7 @@ class ObservedFacts:
 
 @dataclass(frozen=True)
 class AppliedFacts:
-    """The change of --apply: whether it was made, and what was done or why not."""
+    """The outcome of --apply: whether the change was made, and what was done or why it failed."""
 
     done: bool
     text: str
@@ -182,7 +189,7 @@ class AppliedFacts:
 
 @dataclass(frozen=True)
 class Facts:
-    """Observations of one process."""
+    """All observations of one process."""
 
     pid: int
     rank: int
@@ -202,12 +209,12 @@ class Facts:
     python: str = ""
     script: str = ""
     files: list[str] = field(default_factory=list)
-    overhead_s: float | None = None  # cost of measuring per step; None while unknown
+    overhead_s: float | None = None  # overhead of measuring per step; None while it is unknown
     gpu_profile: GpuFacts | None = None
     gpu_profile_missing_reason: str = ""
     recorded: RecordedFacts = field(default_factory=RecordedFacts)
     layers: LayersFacts | None = None
-    layers_missing_reason: str = ""  # reason for missing layers
+    layers_missing_reason: str = ""  # why `layers` is None
     observed: ObservedFacts | None = None
     applied: AppliedFacts | None = None
     proof: ProofFacts | None = None

@@ -1,8 +1,8 @@
-"""Hides frames from warnings.
+"""Hides the frames of hooks from Python's warnings.
 
-`warnings.warn(..., stacklevel=3)` counts callers. A replaced function adds a frame, so the warning
-would name a line of the watch. Python skips frames of importlib, which it recognizes by two parts
-of their file name.
+`warnings.warn(..., stacklevel=3)` counts stack frames. A hook adds a frame, so the warning would
+name a line of the hook instead of the user's line. Python skips frames of importlib, which it
+recognizes by two parts of the file name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _Function = TypeVar("_Function", bound=Callable[..., object])
 
 
 def hidden(function: _Function) -> _Function:
-    """Hides the frame of `function` from warnings, so that they name the same line as without it."""
+    """Hides the frame of `function` from warnings, so that they name the line of its caller."""
     if isinstance(function, FunctionType):
         function.__code__ = function.__code__.replace(co_filename=_FILE)
     return function

@@ -1,8 +1,8 @@
 """Hooks in torch and Tundish that report the loop's activity to a watch.
 
-Functions are replaced on their classes and restored by uninstall(). Each replacement calls the
-original with the same arguments in every thread. Only the loop's thread is measured. An error of
-the watch ends the watch, never the script.
+install() replaces functions on their classes, and uninstall() restores them. Each replacement calls
+the original function with the same arguments. Only calls in the loop's thread are measured. An
+error in the watch ends the watch, never the script.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .loaders.worker_spans import WorkerSpans
 from .settings import Settings
 from .watch import Watch
 
-# functions of torch.distributed that wait for other ranks
+# Functions of torch.distributed that wait for other ranks.
 _COLLECTIVES = (
     *("all_reduce", "all_gather", "all_gather_into_tensor", "all_gather_object", "all_to_all"),
     *("barrier", "broadcast", "broadcast_object_list", "gather", "monitored_barrier", "reduce"),
@@ -42,8 +42,8 @@ def _is_own(function: Any) -> bool:
 class Hooks:
     """Installs and removes the hooks.
 
-    `finish` is called once when everything is measured; may raise SystemExit. `failed` is called with
-    the first error of the watch.
+    `finish` is called once when everything is measured, and may raise SystemExit. `failed` is called
+    with the first error of the watch.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Hooks:
             self._undo.pop()()
 
     def _report(self, function: Callable[..., Any], *words: Any) -> Any:
-        """Calls a function of the watch. Returns None if the call fails: the script then continues unwatched."""
+        """Calls a function of the watch. If it fails, returns None, and the script continues unwatched."""
         try:
             return function(*words)
         except Exception as error:
@@ -101,7 +101,7 @@ class Hooks:
         def undo() -> None:
             now = vars(owner).get(name)
             if now is not replacement and not _is_own(now):
-                return  # the script has replaced it since, and its function calls ours
+                return  # the script has replaced our function since, with one that calls ours
             if own:
                 setattr(owner, name, original)
             else:
@@ -127,7 +127,7 @@ class Hooks:
             if hasattr(torch.distributed, name):
                 self._replace(torch.distributed, name, self._part("communication"))
         self._replace(torch.nn.Module, "__call__", self._module_call)
-        # Not torch.cuda.is_available(): it starts CUDA before the script has chosen a GPU, or forked.
+        # torch.cuda.is_available() would start CUDA before the script has chosen a GPU or forked.
         if torch.version.cuda or torch.version.hip:
             for name in ("to", "cuda"):
                 self._replace(torch.Tensor, name, self._copy)
@@ -146,7 +146,7 @@ class Hooks:
             watch.ledger.enter("optimizer")
 
     def _drop_failed_steps(self) -> None:
-        """Discards optimizers whose step() raised, because torch does not call the post hook then."""
+        """Discards optimizers whose step() raised an exception, after which torch calls no post hook."""
         self._stepping.clear()
         self._watch.ledger.drop("optimizer")
 
@@ -182,9 +182,9 @@ class Hooks:
         return make
 
     def _backward(self, original: Any) -> Any:
-        """Measures the time in which backward() is blocked when several ranks train on CPUs.
+        """Measures how long backward() is blocked, if several ranks train on CPUs.
 
-        The ranks average gradients inside backward(), so blocked time is waiting for other ranks.
+        Ranks average their gradients inside backward(), so blocked time is a wait for other ranks.
         """
         plain, watch = hidden(self._part("backward")(original)), self._watch
 
@@ -208,7 +208,7 @@ class Hooks:
         return call
 
     def _module_call(self, original: Any) -> Any:
-        """Measures outermost calls of a model or a loss. Calls of inner modules only cost a check."""
+        """Measures the outermost calls of models and losses. For calls of inner modules, only checks this."""
         watch, depth, observed = self._watch, self._depth, self._watch.observed
         is_grad_enabled, report = sys.modules["torch"].is_grad_enabled, self._report
         is_compiling = sys.modules["torch"].compiler.is_compiling
@@ -234,7 +234,7 @@ class Hooks:
         return call
 
     def _copy(self, original: Any) -> EqualMethod:
-        """Measures to() and cuda() of CPU tensors in a step, once CUDA is initialized."""
+        """Measures to() and cuda() calls on CPU tensors during a step, once CUDA is initialized."""
         watch, cuda = self._watch, sys.modules["torch"].cuda
 
         def call(tensor: Any, *args: Any, **kwargs: Any) -> Any:
@@ -326,7 +326,7 @@ class Hooks:
     def _after_done(self, iterator: Any, original: Any) -> Any:
         watch = self._watch
         if watch.phase == "done":
-            # Skip batches that were replaced by cached ones, so that epochs keep their length.
+            # Skip batches that cached batches have replaced, so that epochs keep their length.
             for _ in range(self._report(watch.feeding.pop_served_count, iterator) or 0):
                 original(iterator)
         return original(iterator)
@@ -337,7 +337,7 @@ class Hooks:
 
 
 def _changes_to_try(settings: Settings) -> tuple[Applied | AppliedPlan | None, AppliedPlan | None]:
-    """Returns the change of --apply, and again separately if it is a plan."""
+    """Returns (the change of --apply, the same change if it is a plan); None for what does not exist."""
     name, _, value = settings.apply.partition("=")
     if name == "plan":
         plan = AppliedPlan(value)
@@ -348,11 +348,14 @@ def _changes_to_try(settings: Settings) -> tuple[Applied | AppliedPlan | None, A
 
 
 def _with_origin(original: Any) -> Any:
-    """Wraps DataLoader.__iter__. A persistent iterator has the origin of its last epoch."""
+    """Wraps DataLoader.__iter__ to store the loader's origin on the iterator.
+
+    A persistent iterator has the origin of its latest epoch.
+    """
 
     def iterate(loader: Any) -> Any:
         iterator = original(loader)
-        # A DataLoader of the script's may give a generator or another iterator without attributes.
+        # The script's own DataLoader class may return a generator, which cannot have attributes.
         with contextlib.suppress(Exception):
             iterator._tundish_origin = loader_origin(loader, sys._getframe(1))
         return iterator
@@ -361,7 +364,7 @@ def _with_origin(original: Any) -> Any:
 
 
 def _remember(iterator: Any, loader: Any) -> None:
-    """Stores the loader on its iterator, weakly if the loader keeps the iterator."""
+    """Stores the loader on its iterator. The reference is weak if the loader itself holds the iterator."""
     keeps = getattr(loader, "persistent_workers", False)
     iterator._tundish_loader = weakref.ref(loader) if keeps else lambda: loader
 

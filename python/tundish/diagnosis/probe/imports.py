@@ -1,4 +1,4 @@
-"""Calls functions as soon as the script has imported a module, without importing the module."""
+"""Calls functions as soon as the script imports a module. Does not import the module itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class AfterImport:
-    """Import hook in sys.meta_path. Calls each function once, in the importing thread."""
+    """Import hook for sys.meta_path. Calls each function once, in the thread that imports the module."""
 
     def __init__(self, functions: dict[str, Callable[[], None]]) -> None:
         self._pending = dict(functions)
@@ -24,10 +24,10 @@ class AfterImport:
             sys.meta_path.remove(self)
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: Any = None) -> Any:
-        """Returns the module's spec, whose loader then calls the function.
+        """Returns the module's spec, with a loader that calls the function after the import.
 
-        A script may look for a module without importing it (importlib.util.find_spec), so the
-        function stays pending until the module has been executed.
+        A script may look up a module without importing it (importlib.util.find_spec), so the
+        function waits until the module has been executed.
         """
         if name not in self._pending:
             return None
@@ -42,12 +42,12 @@ class AfterImport:
             if function is not None:
                 function()
 
-        # Patches only this object, not its class.
+        # Patch only this loader object, not its class.
         spec.loader.exec_module = execute_and_call
         return spec
 
     def _find_by_others(self, name: str, path: Sequence[str] | None, target: Any) -> Any:
-        """Queries the finders after this one. An editable installation has a separate finder."""
+        """Queries the finders after this one, such as the finder of an editable installation."""
         after = sys.meta_path.index(self) + 1 if self in sys.meta_path else 0
         for finder in sys.meta_path[after:]:
             find = getattr(finder, "find_spec", None)

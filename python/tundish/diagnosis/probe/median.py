@@ -1,7 +1,7 @@
-"""The median, without Python's module `statistics`.
+"""The median, computed without Python's module `statistics`.
 
-The watch is imported before the script. A module that it imports hides a file of the same name in
-the script's folder, so it imports only modules that torch imports too.
+The watch is imported before the script. Every module that it imports would hide a file of the same
+name in the script's folder. It therefore imports only modules that torch imports too.
 """
 
 from __future__ import annotations

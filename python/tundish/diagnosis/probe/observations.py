@@ -1,7 +1,7 @@
 """Observes models and batches for the doctor's runtime checks.
 
-Parameters and module calls are observed in the profiled steps, which do not count in the figures.
-Modes and shapes are always observed, at the cost of a few attribute look-ups per step.
+Parameters and module calls are observed only in the profiled steps, which do not count in the
+figures. Modes and shapes are observed in all steps, which costs a few attribute lookups per step.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from .facts import CallFacts, ObservedFacts
 
 MOST_SHAPES = 50
 MOST_NAMES = 20
-Call = tuple[int, bool, bool, str, int]  # id of the module, training, gradients on, file, line
+Call = tuple[int, bool, bool, str, int]  # id of the module, training mode, grad enabled, file, line
 
 
 class Observations:
-    """Observations of a running script. Used by the loop's thread."""
+    """Observations of a running script. Used only in the loop's thread."""
 
     def __init__(self) -> None:
         self.observes_parameters = False
-        self.called: set[int] = set()  # ids of modules
+        self.called: set[int] = set()  # ids of the modules that were called
         self._roots: dict[int, Any] = {}  # weak references to the modules that the loop calls
         self._without: dict[
             str, bool
-        ] = {}  # parameter name: whether it got no gradient in any step
-        self._unused: dict[str, int] = {}  # elements of parameters whose gradient no optimizer uses
+        ] = {}  # by parameter name: whether the parameter had no gradient in any step
+        self._unused: dict[str, int] = {}  # sizes of parameters whose gradient no optimizer uses
         self._calls: dict[Call, int] = {}  # number of outermost calls of modules
         self._with_backward: set[Call] = set()  # calls followed by a backward pass
         self._recent: set[Call] = set()  # calls since the last batch
@@ -37,7 +37,7 @@ class Observations:
         self._shapes: set[tuple[int, ...]] = set()
         self._types: set[str] = set()
         self._steps = 0
-        self._optimized: set[int] = set()  # ids of parameters
+        self._optimized: set[int] = set()  # ids of the parameters in optimizers
 
     def root_called(self, module: Any, grad_enabled: bool, frame: FrameType | None) -> None:
         """Records an outermost call of a module."""
@@ -50,13 +50,13 @@ class Observations:
         self._latest[number] = call
 
     def batch_requested(self) -> None:
-        """Marks the beginning of a batch: later backward passes do not use earlier outputs."""
+        """Marks the beginning of a batch. Later backward passes do not belong to earlier calls."""
         self._recent.clear()
 
     def backward_called(self) -> None:
-        """Assigns a backward pass to the calls since the last batch.
+        """Assigns a backward pass to all calls since the last batch.
 
-        A loop may fetch batches ahead, so it is also assigned to each module's latest call.
+        The loop may have fetched a batch ahead, so the latest call of each module counts too.
         """
         self._with_backward |= self._recent
         self._with_backward.update(self._latest.values())
@@ -76,7 +76,7 @@ class Observations:
         self._types |= {str(value.dtype) for value in values}
 
     def before_optimizer(self, optimizer: Any) -> None:
-        """Records which parameters have gradients. Called in profiled steps, before the optimizer."""
+        """Records which parameters have gradients. Called before the optimizer, in profiled steps."""
         self._optimized |= {id(p) for group in optimizer.param_groups for p in group["params"]}
         self._steps += 1
         for name, parameter in self._parameters():
@@ -97,7 +97,7 @@ class Observations:
         return [root for root in found if root is not None]
 
     def largest_root(self) -> Any:
-        """Returns the module with the most parameters among those the loop calls, or None."""
+        """Returns the largest module (by parameters) that the loop calls, or None."""
         return max(
             self.live_roots(),
             key=lambda root: sum(p.numel() for _, p in _named_parameters(root)),
@@ -133,9 +133,9 @@ class Observations:
         )
 
     def _module_calls(self) -> list[CallFacts]:
-        """Describes each line that calls a module: modes, calls, whether a backward pass followed.
+        """Describes each line that calls a model: modes, number of calls, and whether backward followed.
 
-        Modules without parameters are omitted.
+        Omits modules without parameters.
         """
         roots = {number: root() for number, root in self._roots.items()}
         return [
@@ -145,14 +145,17 @@ class Observations:
         ]
 
     def _lacks_gradients(self, name: str, module: Any) -> bool:
-        """Returns whether the module has its own parameters without any gradient so far."""
+        """Returns whether the module has its own parameters, but no gradient for any of them so far."""
         own = [n for n, p in module.named_parameters(recurse=False) if p.requires_grad]
         prefix = f"{name}." if name else ""
         return bool(own) and all(self._without.get(f"{prefix}{n}", False) for n in own)
 
 
 def _named_parameters(root: Any) -> list[tuple[str, Any]]:
-    """Returns torch's named parameters, ignoring overrides in the script's class. Omits parameters without a shape."""
+    """Returns torch's named_parameters(), even if the script overrides it.
+
+    Omits parameters without a shape.
+    """
     torch = sys.modules["torch"]
     named = torch.nn.Module.named_parameters(root)
     return [(name, p) for name, p in named if not torch.nn.parameter.is_lazy(p)]

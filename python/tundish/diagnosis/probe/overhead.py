@@ -1,4 +1,4 @@
-"""Measures the overhead per step by calling the hooks of a step around empty functions."""
+"""Measures the doctor's overhead per step, by calling all hooks of a step on functions that do nothing."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .hooks import Hooks
 from .settings import Settings
 from .watch import Watch
 
-_USUAL_CHANGES = 12  # changes of the ledger in _Step
+_USUAL_CHANGES = 12  # number of part changes in _Step
 
 
 def overhead_s(watch: Watch) -> float:
-    """Returns the overhead in seconds per measured step. Profiled steps have more."""
+    """Returns the overhead in seconds per measured step. Profiled steps have a larger overhead."""
     if not watch.steps:
         return 0.0
     count = len(watch.steps)
@@ -29,7 +29,7 @@ def overhead_s(watch: Watch) -> float:
 
 
 class _Step:
-    """A step of a loop without any work."""
+    """A training step that does no work."""
 
     def __init__(self, make_event: Callable[[], Any] | None) -> None:
         self._watch = watch = Watch(Settings(steps=10**9, cached_batches=0), lambda watch: None)
@@ -71,7 +71,7 @@ def _nothing(*args: Any, **kwargs: Any) -> None:
 
 
 def _least_s(function: Callable[..., object], rounds: int = 10, calls: int = 100) -> float:
-    """Returns the shortest mean duration of a call over several rounds, to reduce noise."""
+    """Returns the mean duration of a call, in the fastest of several rounds, to reduce noise."""
     found = []
     for _ in range(rounds):
         begin = time.perf_counter()

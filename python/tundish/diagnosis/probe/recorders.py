@@ -1,7 +1,7 @@
-"""Recorders that run in their own phases after the measured steps.
+"""Recorders for the timeline, function times and memory, each in its own phase after the measured steps.
 
-A recorder slows its steps down, so these steps do not count in the figures. Errors of a recorder
-must not end the script; they are stored in `failed`.
+A recorder slows down its steps, so these steps do not count in the figures. An error in a recorder
+must not end the script. It is stored in `failed`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .settings import Settings
 
 
 class Recorder(Protocol):
-    """Records some steps. All methods run in the loop's thread."""
+    """Interface of an object that records some steps. All methods run in the loop's thread."""
 
     steps: int  # number of steps to record
     failed: str
@@ -24,10 +24,10 @@ class Recorder(Protocol):
     def start(self, watch: Any) -> None: ...
 
     def changed(self, ended: str, since: float, now: float, begins: str) -> None:
-        """Called when another part of the step begins. Times are from time.perf_counter()."""
+        """Called when the part `ended` ends and the part `begins` begins, in time.perf_counter() time."""
 
     def step_ended(self, batch: Any) -> None:
-        """Called at the end of a step. `batch`: the last batch of the step."""
+        """Called at the end of a step. `batch` is the last batch of the step."""
 
     def stop(self) -> None: ...
 
@@ -35,7 +35,7 @@ class Recorder(Protocol):
 
 
 class NoRecorder:
-    """Replaces a recorder that could not be created."""
+    """Stands in for a recorder that could not be created."""
 
     def __init__(self, failed: str) -> None:
         self.steps, self.failed = 0, failed
@@ -48,7 +48,7 @@ class NoRecorder:
 
 
 class Guarded:
-    """Wraps a recorder and stores its errors. Recording ends at the first error."""
+    """Wraps a recorder and catches its errors. Recording ends at the first error."""
 
     def __init__(self, inner: Recorder) -> None:
         self._inner = inner
@@ -92,11 +92,11 @@ class Guarded:
             self._inner.failed = f"{type(error).__name__}: {error}"
             if self._running:
                 self._running = False
-                self._call("stop")  # releases what the recorder has enabled
+                self._call("stop")  # turn off everything that the recorder has turned on
 
 
 def make_recorders(settings: Settings) -> dict[str, Guarded]:
-    """Returns the requested recorders by the name of their phase."""
+    """Creates the requested recorders. Returns them by the name of their phase."""
     found: dict[str, Recorder] = {}
     if settings.timeline:
         found["timeline"] = TimelineRecorder(settings.timeline_folder, settings.timeline)
@@ -108,12 +108,12 @@ def make_recorders(settings: Settings) -> dict[str, Guarded]:
 
 
 def _memory_recorder(steps: int) -> Recorder:
-    """Returns the memory recorder of the script's own tundish package, imported later with torch."""
+    """Returns the memory recorder of the script's tundish package, which imports torch when it starts."""
     return _LazyRecorder("tundish.diagnosis.memory.recorder", "MemoryRecorder", steps)
 
 
 class _LazyRecorder:
-    """Imports a recorder when its phase begins."""
+    """A recorder that is imported when its phase begins."""
 
     def __init__(self, module: str, name: str, steps: int) -> None:
         self._module, self._name = module, name

@@ -1,4 +1,4 @@
-"""Watches one process from start to exit."""
+"""Watches the training loop of one process, from start to exit."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .overhead import overhead_s
 from .settings import VARIABLE, Settings, from_variable
 from .watch import Watch
 
-INSPECTION_S = 2.0  # seconds for each of two passes over the loader's dataset: plain and profiled
-SHORT_INSPECTION_S = 0.5  # if the script ends by itself or by Ctrl-C
-LEAST_STEPS_TO_INSPECT = 10  # steps
+INSPECTION_S = 2.0  # time limit for each of two passes over the dataset, without and with profiling
+SHORT_INSPECTION_S = 0.5  # time limit if the script ends by itself or by Ctrl-C
+LEAST_STEPS_TO_INSPECT = 10  # the loader is not inspected after fewer steps
 
 
 class Session:
-    """Watches this process. `folder`: the facts are written here repeatedly, in case of a kill."""
+    """Watches this process. Writes the facts to `folder` repeatedly, in case the process is killed."""
 
     def __init__(self, settings: Settings, folder: str | None) -> None:
         self.settings = settings
@@ -42,7 +42,7 @@ class Session:
         self.watch.end()
         self._measure_overhead()
         if self._loader is None and self.settings.inspect:
-            # Written now, because a second Ctrl-C may interrupt the inspection.
+            # Write the facts now, because a second Ctrl-C may interrupt the inspection.
             found = self.write()
             if len(self.watch.steps) < LEAST_STEPS_TO_INSPECT:
                 return found
@@ -51,7 +51,7 @@ class Session:
 
     def write(self) -> Facts:
         loader = self._loader
-        if loader is None:  # not inspected yet: write the settings at least, in case of a kill
+        if loader is None:  # not inspected yet, so at least write the settings, in case of a kill
             loader, _ = inspect_loader(self.watch, 0.0)
         found = collect_facts(self.watch, loader, self._failed, self._cost_s, self.hooks.applied)
         if self._folder and os.getpid() == self._pid and found.torch is not None:
@@ -59,7 +59,7 @@ class Session:
         return found
 
     def _measure_overhead(self) -> None:
-        """Measures the overhead once, after the measured steps. GPU events make this slow."""
+        """Measures the overhead once, after the measured steps, because GPU events make this slow."""
         if self._cost_s is None:
             self._cost_s = overhead_s(self.watch)
 
@@ -85,11 +85,11 @@ class Session:
         self._finished = True
         self.write()
         if self.settings.stop:
-            raise SystemExit(0)  # no subclass: threading prints a traceback for it
+            raise SystemExit(0)  # not a subclass, for which threading would print a traceback
 
 
 def report_unwatched(error: Exception) -> None:
-    """Prints why the process is not watched to stderr, which may be closed or full."""
+    """Prints to stderr why the process is not watched. Ignores errors if stderr is closed or full."""
     with contextlib.suppress(Exception):
         text = f"tundish: the script runs on unwatched: {type(error).__name__}: {error}\n"
         sys.stderr.write(text)
@@ -111,7 +111,7 @@ def begin_in_script(folder: str, settings: Settings) -> Session:
             try:
                 current[0].end()
             except KeyboardInterrupt:
-                return  # the second one: what is written stays
+                return  # a second interrupt; keep the facts that have been written
             except Exception as error:
                 report_unwatched(error)
 
@@ -120,7 +120,7 @@ def begin_in_script(folder: str, settings: Settings) -> Session:
     def restart_in_child() -> None:
         current[0].watch.layers.abandon()
         current[0].hooks.uninstall()
-        current[0].watch.phase = "done"  # a hook that the script has wrapped stays, but is silent
+        current[0].watch.phase = "done"  # a hook that the script has wrapped stays but does nothing
         current[0].watch.cached_batches.clear()
         current[0] = Session(settings, folder)
         current[0].begin()

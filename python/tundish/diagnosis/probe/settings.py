@@ -7,19 +7,19 @@ from dataclasses import asdict, dataclass, replace
 
 STEPS_OF_RANKS = 30
 VARIABLE = (
-    "TUNDISH_DOCTOR"  # "FOLDER|name=value|..."; "|" and "%" inside are written as %7C and %25
+    "TUNDISH_DOCTOR"  # "FOLDER|name=value|..."; "|" and "%" in values are written as %7C and %25
 )
 
 
 @dataclass
 class Settings:
-    warm_up: int = 5  # least number of steps; batches prefetched by workers are added
+    warm_up: int = 5  # least number of warm-up steps; the workers' prefetched batches are added
     steps: int = 0  # steps to measure; 0: until there are enough
     least_steps: int = 20
     most_steps: int = 300
     least_s: float = 4.0
     most_s: float = 60.0
-    profiled: int = 10  # steps in which lines are sampled
+    profiled: int = 10  # steps in which the sampling profiler runs
     most_profiled_s: float = 15.0
     timeline: int = 0  # steps in the timeline; 0: none
     timeline_folder: str = ""  # folder for the parts of the timeline
@@ -27,7 +27,7 @@ class Settings:
     memory: int = 0  # steps in which every allocation is recorded; 0: none
     cached_batches: int = 14  # steps with cached batches; 0: none
     layers: int = (
-        3  # timed steps in which layers are measured, after one that counts operations; 0: none
+        3  # steps in which layers are timed, after one step that counts operations; 0: none
     )
     inspect: bool = True  # measure the stages of the loader when everything else is measured
     proof: str = (
@@ -37,7 +37,7 @@ class Settings:
     proof_runs: str = ""  # kinds of the runs, comma-separated; see proof/proof.py
     proof_s: float = 0.0  # seconds for all runs
     stop: bool = True  # end the script when everything is measured
-    apply: str = ""  # change to try: "workers=4", "accelerate"
+    apply: str = ""  # change to try, such as "workers=4" or "accelerate"
     apply_to: str = ""  # dataset of the loader to change: module and class
     apply_at: str = (
         ""  # origins of the loaders to change, comma-separated; empty: every loader of the dataset
@@ -51,19 +51,19 @@ class Settings:
         return steps >= self.least_steps and seconds >= self.least_s
 
     def is_too_long(self, steps: int, seconds: float) -> bool:
-        """Returns whether a phase must end.
+        """Returns whether a phase has taken too long and must end.
 
-        `steps` includes those in which an epoch begins or ends.
+        `steps` also counts steps in which an epoch begins or ends.
         """
         if steps >= max(self.most_steps, 4 * self.steps):
             return True
         return not self.steps and steps >= 5 and seconds >= self.most_s
 
     def for_ranks(self, world_size: int) -> Settings:
-        """Returns settings for several ranks, which end after a fixed number of steps.
+        """Returns settings for several ranks, with a fixed number of steps.
 
-        Ranks wait for each other in every step, so all ranks must end after the same step. Only
-        step counts may decide, not clocks.
+        Ranks wait for each other in every step, so all ranks must stop measuring after the same step.
+        A time limit could end them after different steps.
         """
         if world_size <= 1:
             return self

@@ -1,9 +1,9 @@
-"""Divides a training loop into steps and takes it through the phases of the doctor.
+"""Divides a training loop into steps, and the steps into the doctor's phases.
 
 A step begins when the loop requests a batch after an optimizer step. If the loader is unknown, a
-step begins when the optimizer step ends. Phases: warm-up, measure, profile (lines are sampled),
-recorders, cached (cached batches), layers (every module is measured), done. All methods run in the
-loop's thread.
+step begins when the optimizer step ends. The phases are: warm-up, measure, profile (lines are
+sampled), the recorders' phases, cached (the loop gets cached batches), layers (every module is
+measured) and done. All methods run in the loop's thread.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ class WatchedStep:
     seconds: dict[str, float]
     batches: int
     optimizer_steps: int
-    boundary: bool  # excluded from the figures: an epoch began or ended, or no cached batch was fed
+    # Whether the step is excluded from the figures, because an epoch began or ended in it, or because
+    # it got no cached batch in the phase "cached".
+    boundary: bool
     cpu_s: float  # CPU time of all threads of this process
     marks: list[Mark] = field(default_factory=list)
     gpu: dict[str, float] = field(default_factory=dict)
@@ -55,15 +57,15 @@ class WatchedStep:
 
 
 class Watch:
-    """Watches the loop of this process. `on_phase` is called when another phase begins."""
+    """Watches the training loop of this process. Calls `on_phase` when another phase begins."""
 
-    EPOCH_ENDS = object()  # in the place of a cached batch
+    EPOCH_ENDS = object()  # returned instead of a cached batch at the end of an epoch
 
     def __init__(self, settings: Settings, on_phase: Callable[[Watch], None]) -> None:
         self.settings, self._on_phase = settings, on_phase
         self.ledger = StepLedger()
         self.thread: int | None = None  # thread of the loop; None until it is known
-        self.optimizer_steps = 0  # steps of the loop's optimizer until everything was measured
+        self.optimizer_steps = 0  # optimizer steps of the loop, until everything is measured
         self.files: list[str] = []  # the user's files on the loop's stack, innermost first
         self.phase = "warm-up"
         self.steps: list[WatchedStep] = []
@@ -73,7 +75,7 @@ class Watch:
         self.observed = Observations()
         self.gpu_profile = GpuProfile()
         self.recorders = make_recorders(settings)
-        self._batch: Any = None  # last batch of this step, in phases with a recorder
+        self._batch: Any = None  # last batch of this step; only set in phases with a recorder
         self.layers = LayerProfile()
         self.feeding = Feeding()
         self.module_calls = 0
@@ -82,21 +84,21 @@ class Watch:
         self.warm_up = settings.warm_up
         self.failed = ""  # the error that ended the watch
         self._phase_began = self.began
-        self._in_phase = 0  # steps that count in the figures
-        self._all_in_phase = 0  # including steps in which an epoch begins or ends
-        self._only_boundaries = False  # every step of this loop is a boundary, so boundaries count
+        self._in_phase = 0  # steps of this phase that count in the figures
+        self._all_in_phase = 0  # all steps of this phase
+        self._only_boundaries = False  # whether boundaries count, as there are no other steps
         self._nexts = self._nexts_since_step = self._optimizer_steps = 0
         self._boundary = True  # the first step includes everything before it
         self._optimizer: Any = None
         self._cpu_since = time.process_time()
         self._structure: Any = None  # structure of the loader's last batch, once batches are cached
-        self._got_cached_batch = False  # this step used a cached batch
+        self._got_cached_batch = False  # whether this step used a cached batch
 
     def is_loop(self) -> bool:
         return self.thread == threading.get_ident() and self.phase != "done"
 
     def is_in_step(self) -> bool:
-        """Whether this thread is in the loop, outside the loader (whose transforms may be modules)."""
+        """Whether this thread runs the loop but not its loader, whose transforms may be modules."""
         return self.is_loop() and not self.ledger.is_in("data")
 
     @property
@@ -162,7 +164,7 @@ class Watch:
         self.feeding.forget(iterator)
 
     def gives_cached_batch(self, iterator: Any, loader: Any) -> bool:
-        """Returns whether to replace batches of this loader by cached ones."""
+        """Returns whether the next batch of this loader must be replaced by a cached batch."""
         if self.proof.active:
             return self.proof.has_batches and self.feeding.feeds(iterator, loader)
         if self.phase not in ("cached", "layers") or not len(self.cached_batches):
@@ -275,7 +277,7 @@ class Watch:
         self._stop_recorder()
         self.layers.stop()
         if self.phase == "warm-up":
-            seen = [step.boundary for step in self.steps[1:]]  # the first step always is a boundary
+            seen = [step.boundary for step in self.steps[1:]]  # the first step is always a boundary
             self._only_boundaries = len(seen) > 1 and all(seen)
         self.phase = self._following_phase()
         self.observed.observes_parameters = self.phase == "profile"
@@ -365,7 +367,7 @@ class Watch:
             self.proof.backward_called(tensors)
 
     def give_up(self, error: Exception) -> None:
-        """Stops watching after an error of the watch. The script continues."""
+        """Ends the watch after an error in the watch. The script continues."""
         self.failed = f"{type(error).__name__}: {error}"
         with contextlib.suppress(Exception):
             self._stop_profile()

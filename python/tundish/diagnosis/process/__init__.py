@@ -1,1 +1,1 @@
-"""Runs the user's command with the probe loaded."""
+"""Runs the user's command with the probe loaded into its Python processes."""

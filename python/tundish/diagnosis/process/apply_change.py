@@ -1,4 +1,7 @@
-"""`--apply`: runs the script again with one change that needs no edit, and measures the step."""
+"""`tundish doctor --apply`: runs the script again with one change, and measures the step time.
+
+The change must not need an edit of the script.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,10 @@ from .command import CommandResult
 def apply_change(
     verdict: Verdict, wanted: int | str, run: Callable[[str, str, str], CommandResult]
 ) -> None:
-    """Sets `verdict.applied`.
+    """Tries a change and stores the outcome in `verdict.applied`.
 
-    `wanted`: result of parse_change(). `run` takes Settings.apply, .apply_to and .apply_at.
+    `wanted` is a result of parse_change(). `run` is called with values for Settings.apply, .apply_to
+    and .apply_at.
     """
     verdict.applied = _applied(verdict, wanted, run)
 
@@ -35,7 +39,7 @@ def _applied(
         "text": "",
         "predicted_s": change.predicted_s if change else None,
         "measured_s": None,
-        "difference": None,  # relative difference of the measured step from the predicted one
+        "difference": None,  # relative difference between the measured and the predicted step time
         "at_best": bool(change and change.at_best),
         "sentence": "",
     }
@@ -56,7 +60,7 @@ def _applied(
     unseen = AppliedFacts(False, "the watch did not observe it")
     outcomes = [facts.applied or unseen for facts in (again.facts, *trained)]
     tried = next((outcome for outcome in outcomes if not outcome.done), outcomes[0])
-    if not tried.done:  # a failure on one rank fails the run, because other ranks wait for it
+    if not tried.done:  # if one rank fails, the run fails, because the other ranks wait for it
         return {**out, "text": tried.text}
     measured = again.figures.step_s
     out |= {"done": True, "text": tried.text, "measured_s": measured, "sentence": again.sentence}
@@ -66,9 +70,9 @@ def _applied(
 
 
 def _find(verdict: Verdict, wanted: int | str) -> tuple[int | None, Change | None]:
-    """Returns the number and the change.
+    """Returns the number of the change, and the change.
 
-    A change given by value may be missing from the list; then it has no number and no prediction.
+    A change given by value may not be in the verdict's list. It then has no number and no prediction.
     """
     for number, change in enumerate(verdict.changes, 1):
         if wanted in (number, change.apply):

@@ -1,7 +1,8 @@
-"""Runs the user's command with the watch in every Python process that it starts.
+"""Runs the user's command, and watches every Python process that it starts.
 
-The command shares stdin, stdout, stderr and the terminal. Signals sent to this process alone are
-forwarded; terminal signals reach the command directly. The command is killed if this process dies.
+The command uses the stdin, stdout, stderr and terminal of this process. Signals sent only to this
+process are forwarded; signals from the terminal reach the command directly. The command is killed if
+this process dies.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ INTERRUPTED = 130
 
 @dataclass(frozen=True)
 class CommandResult:
-    """Exit code of the command and the facts from its processes, lowest rank first."""
+    """The exit code of the command, and the facts from its processes, lowest rank first."""
 
-    code: int  # as a shell reports it: 128 + n after signal n
+    code: int  # exit code as in a shell: 128 + n after signal n
     facts: list[Facts]
     timeline: TimelineJson | None = None  # contents of the timeline file, if one was requested
-    interrupted: bool = False  # SIGINT arrived; a script that handles it may have continued
-    unreadable: list[str] = field(default_factory=list)  # errors of facts files
+    interrupted: bool = False  # whether SIGINT arrived; a script that handles it may have continued
+    unreadable: list[str] = field(default_factory=list)  # errors for unreadable facts files
     late: bool = False  # killed at the time limit
 
 
@@ -60,9 +61,9 @@ def run(
     surroundings: Surroundings | None = None,
     timeline: str = "",
 ) -> CommandResult:
-    """Runs the command.
+    """Runs the command and waits for it. Raises OSError if the command cannot start.
 
-    `timeline`: the timeline file to write, or "". Raises OSError if it cannot start.
+    `timeline` is the timeline file to write, or "".
     """
     around = surroundings or Surroundings()
     with scratch_folder("tundish-doctor-") as folder:
@@ -76,7 +77,7 @@ def run(
 
 
 def resolve_command(argv: list[str]) -> list[str]:
-    """Returns the command to start: adds an interpreter to a script, and resolves "python"."""
+    """Returns the command to start. Adds the interpreter to a script, and resolves "python"."""
     first = argv[0]
     if first.endswith(".py") and not _can_start_alone(first):
         return [sys.executable, *argv]
@@ -86,21 +87,24 @@ def resolve_command(argv: list[str]) -> list[str]:
 
 
 def _can_start_alone(script: str) -> bool:
-    """Returns whether a shell could start the file: it has a `#!` line, and a plain name is on the PATH."""
+    """Returns whether a shell could start the script by itself.
+
+    The script must have a `#!` line, and a name without a folder must be on the PATH.
+    """
     path = script if os.sep in script else shutil.which(script)
     if path is None or not os.access(path, os.X_OK):
         return False
     try:
         with open(path, "rb") as file:
             return file.read(2) == b"#!"
-    except OSError:  # it may be started, though not read
+    except OSError:  # the file may be executable but not readable
         return True
 
 
 def _environment(folder: str, settings: Settings, around: Surroundings) -> dict[str, str]:
     before = os.environ.get("PYTHONPATH")
     path = _START if not before else f"{_START}{os.pathsep}{before}"
-    quiet = {"KINETO_LOG_LEVEL": "6"}  # silences the messages of torch's profiler
+    quiet = {"KINETO_LOG_LEVEL": "6"}  # silences messages of torch's profiler
     ours = {"PYTHONPATH": path, VARIABLE: to_variable(folder, settings)}
     return {**quiet, **os.environ, **around.environment, **ours}
 
@@ -108,7 +112,7 @@ def _environment(folder: str, settings: Settings, around: Surroundings) -> dict[
 def _run(
     command: list[str], environment: dict[str, str], around: Surroundings
 ) -> tuple[int, set[int]]:
-    """Returns the exit code and the signals that were received; SIGALRM at the time limit."""
+    """Runs the command. Returns its exit code and the signals received; SIGALRM at the time limit."""
     received: set[int] = set()
     waited = {*_FORWARDED, signal.SIGCHLD}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, waited)
@@ -145,9 +149,9 @@ def _wait(waited: set[signal.Signals], deadline: float) -> signal.struct_siginfo
 def _start(
     command: list[str], environment: dict[str, str], around: Surroundings, mask: set[int]
 ) -> int:
-    """Starts the command.
+    """Starts the command and returns its process id. Raises OSError if the command cannot start.
 
-    The kernel kills it when this thread ends. Raises OSError if it cannot start.
+    The kernel kills the command when this thread ends.
     """
     read_end, write_end = os.pipe()
     moves: list[tuple[Any, ...]] = [(os.POSIX_SPAWN_DUP2, write_end, write_end)]  # stays open

@@ -1,8 +1,8 @@
 """Starts the user's command: python -I -S start_command.py PARENT PIPE HOLD COMMAND [ARGUMENT...]
 
-Asks the kernel to kill this process when the doctor exits, and executes the command. On failure,
-the error number is written to the pipe; otherwise the pipe closes empty. Ctrl-C is blocked on
-entry, and stays blocked for the command only if HOLD is 1. This file imports nothing from the
+Asks the kernel to kill this process when the doctor exits, then executes the command. If this fails,
+writes the error number to the pipe; otherwise the pipe closes without data. Ctrl-C is blocked at the
+start, and stays blocked for the command only if HOLD is 1. This file imports nothing from the
 package.
 """
 
@@ -23,7 +23,7 @@ def main(parent: int, pipe: int, hold: bool, command: list[str]) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     os.set_inheritable(pipe, False)
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-    if os.getppid() != parent:  # the parent ended before the line above
+    if os.getppid() != parent:  # the parent died before the line above ran
         sys.exit(1)
     try:
         os.execvp(command[0], command)

@@ -1,1 +1,1 @@
-"""Presents the verdict as terminal text, HTML page and JSON."""
+"""Presents the verdict as terminal text, as an HTML page and as JSON."""

@@ -8,7 +8,7 @@ from ..doctor_json import FindingWithCodeJson, LineJson
 
 
 def code_block(row: FindingWithCodeJson | LineJson, text: str, fix: str = "") -> str:
-    """Returns HTML for `row`, which has file, line and code."""
+    """Returns HTML for the code around the line that `row` names."""
     place = f"{row['file'].rpartition('/')[2]}:{row['line']}" if row["file"] else "the run"
     lines = []
     for number, code in row["code"]:

@@ -1,4 +1,4 @@
-"""Compares two reports of the doctor to detect a slower step."""
+"""Compares two reports of `tundish doctor`, to detect a step that has become slower."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from ..verdict.figures import PARTS
 from ..verdict.verdict import VERSION
 from .verdict_text import NAMES, ms
 
-MOST_CHARACTERS = 64 << 20  # of a file
+MOST_CHARACTERS = 64 << 20  # size limit for a file
 
 
 @dataclass
 class Comparison:
-    """Seconds per step in two reports. `change` is relative: 0.1 is 10 % slower."""
+    """The seconds per step in two reports. `change` is relative: 0.1 means 10 % slower."""
 
     before_s: float
     after_s: float
     change: float
     threshold: float
-    slower: bool  # by more than the threshold
-    parts: dict[str, list[float]]  # before and after
+    slower: bool  # whether the step is slower by more than the threshold
+    parts: dict[str, list[float]]  # [seconds before, seconds after] for each part of the step
     ceilings: list[float]
     causes: list[str | None]
     sentences: list[str]
@@ -35,7 +35,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class SavedReport:
-    """What two reports are compared by. `same`: properties that comparable runs share."""
+    """The values of a report that are compared. `same` has properties that must be equal."""
 
     step_s: float
     ceiling_s: float
@@ -43,7 +43,7 @@ class SavedReport:
     cause: str | None
     sentence: str
     few: bool
-    busy: float  # share of the CPUs that other processes used
+    busy: float  # fraction of the CPUs that other processes used
     same: dict[str, object]
 
 
@@ -98,7 +98,7 @@ def read_report(path: str) -> SavedReport:
 
 
 def _read(path: str) -> str:
-    """Reads a file, which may be a device without an end."""
+    """Reads a file up to a size limit, because it may be a device without an end."""
     with open(path, encoding="utf-8") as file:
         text = file.read(MOST_CHARACTERS + 1)
     if len(text) > MOST_CHARACTERS:
@@ -107,7 +107,7 @@ def _read(path: str) -> str:
 
 
 def _wrong_field(values: dict[str, Any]) -> str:
-    """Returns the first field that is missing or has a wrong type, or ""."""
+    """Returns the name of the first field that is missing or has the wrong type, or ""."""
     if not isinstance(values["sentence"], str):
         return "sentence"
     for group in ("figures", "cause", "machine", "torch", "loader"):
@@ -150,7 +150,7 @@ def comparison_text(found: Comparison) -> str:
     return "\n".join(lines)
 
 
-# properties that comparable runs share: a name, and its location in the JSON
+# Properties that must be equal in comparable runs, and the location of each in the JSON.
 _SAME = (
     ("machine", "machine", "cpu"),
     ("GPU", "torch", "gpu"),

@@ -1,4 +1,4 @@
-"""Writes the file of `tundish.layers`: an HTML page or JSON."""
+"""Writes the result of `tundish.layers` as an HTML page or JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from ..doctor_json import LayersReportJson
 
 
 def layers_file(path: str, values: LayersReportJson) -> str:
-    """Returns the contents of the file, by its extension. `values`: from Layers.as_json()."""
+    """Returns the contents of the file, in the format of its extension.
+
+    `values` is the result of Layers.as_json().
+    """
     about = {"machine": machine(), "versions": versions()}
     if path.endswith(".json"):
         return json_text({**values, **about})

@@ -1,4 +1,4 @@
-"""The layers in the report: roofline chart and table."""
+"""Writes the section of the HTML report on layers: a roofline chart and a table."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ..phrases import count_text
 from .verdict_text import ms
 
 MOST_ROWS = 40
-SHOWN_ROWS = 8  # the others are folded
+SHOWN_ROWS = 8  # further rows are folded
 _HEADS = ["layer", "forward", "backward", "share", "GFLOP", "MB", "FLOP/byte", "bound", "of roof"]
 
 
 def layer_parts(layers: LayersJson | None, why: str = "") -> list[str]:
-    """Returns the section, or the reason why there is no table."""
+    """Returns the section as HTML, or the reason why there is no table."""
     if not layers:
         return ["<h2>Layers</h2>", f"<p class='soft'>No table: {escape(why)}</p>"] if why else []
     about = (

@@ -1,4 +1,4 @@
-"""The memory, tables and timeline sections of the report."""
+"""Writes the sections of the HTML report on memory, tables and the timeline."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def extra_parts(values: ReportJson) -> list[str]:
 
 
 def memory_chart(curve: CurveJson) -> str:
-    """Draws a stacked chart of bytes by kind over a step, or returns "" without data."""
+    """Draws a stacked chart of the bytes of each kind over a step. Returns "" without data."""
     parts, kinds = curve["parts"], curve["kinds"]
     if len(parts) < 2 or not kinds:
         return ""
@@ -62,7 +62,7 @@ def memory_chart(curve: CurveJson) -> str:
     number, last = 0, -1e9
     for part, group in groupby(parts):
         x, count = LEFT + number * step, len(list(group))
-        if count * step > 40 and x - last > 70:  # avoids overlapping names
+        if count * step > 40 and x - last > 70:  # so that names do not overlap
             body.append(text(x, 12, NAMES.get(part, part).split()[0], INK, 12))
             last = x
         number += count
@@ -136,7 +136,7 @@ def _long_lived(found: list[LongLivedJson]) -> list[str]:
 
 
 def _tables(found: TablesJson | None) -> list[str]:
-    """Returns the table of host functions. The parts of the step have their own chart."""
+    """Returns the table of Python functions. The parts of the step are shown in another chart."""
     advanced = found["advanced"] if found else None
     if not advanced:
         return []

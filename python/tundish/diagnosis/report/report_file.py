@@ -1,4 +1,4 @@
-"""Writes a verdict to a file: HTML or JSON, with the machine and versions of the measurement."""
+"""Writes a verdict to an HTML or JSON file, with information about the machine and versions."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .environment import environment
 
 
 def report_text(path: str, values: ReportJson) -> str:
-    """Returns the contents of the file, by its extension.
+    """Returns the contents of the file, in the format of its extension.
 
-    `values`: the verdict's JSON and the values that the verb adds.
+    `values` is the verdict's JSON, with the values that the command line adds.
     """
     alone: OriginJson = {"processes": 1, "exit": 0, "command": ""}
     if "machine" not in values:
@@ -30,5 +30,5 @@ def report_text(path: str, values: ReportJson) -> str:
 
 
 def origin() -> OriginJson:
-    """Returns the machine, versions and findings about the environment."""
+    """Returns the machine, the versions, and findings about the environment."""
     return {"machine": machine(), "versions": versions(), "environment": environment()}

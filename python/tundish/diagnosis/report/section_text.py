@@ -1,4 +1,4 @@
-"""Formats tables, memory and timeline for a terminal."""
+"""Formats the sections on tables, memory and the timeline for a terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KINDS = {"optimizer": "optimizer state", "batch": "the batch", "buffers": "buff
 
 
 def extra_lines(verdict: Any) -> list[str]:
-    """Returns the lines of the recorded sections. `verdict`: a Verdict."""
+    """Returns the lines of all sections that a Verdict has data for."""
     out = []
     if verdict.table:
         found = tables(verdict.facts)

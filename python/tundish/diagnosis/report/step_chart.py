@@ -1,4 +1,4 @@
-"""Chart of all steps in order of phases, one bar each. Waiting for data is stacked on top."""
+"""Draws a chart with one bar per step, ordered by phase. Waiting for data is stacked on top."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ LEFT, TOP, BOTTOM, WIDTH, HEIGHT = 64, 24, 24, 760, 200
 
 
 def steps_chart(steps: list[StepJson], waiting_is_cause: bool = True) -> str:
-    """Draws the chart, or returns "" for fewer than two steps. `steps` have phase, s and data_s.
+    """Draws the chart. Returns "" for fewer than two steps.
 
-    Orange marks the waiting if it is the cause, otherwise the rest of the step.
+    Orange highlights the time spent waiting for data if that is the cause, otherwise the rest of the
+    step.
     """
     shown = steps[-MOST:]
     if len(shown) < 2:
         return ""
-    # Truncates rare long steps, such as validations, so that the others stay legible.
+    # Cut off rare long steps, such as steps with a validation, so that the others stay legible.
     ordered = sorted(step["s"] for step in shown)
     most = min(ordered[-1], 3 * ordered[len(ordered) // 2]) or 1.0
     inner = HEIGHT - TOP - BOTTOM
@@ -39,7 +40,7 @@ def steps_chart(steps: list[StepJson], waiting_is_cause: bool = True) -> str:
     number, end = 0, 0.0
     for phase, group in groupby(shown, key=lambda step: step["phase"]):
         x = LEFT + number * width
-        x = max(x, end)  # a name begins after the previous one
+        x = max(x, end)  # a name begins after the previous name
         body.append(text(x, 12, phase, INK, 12))
         end = x + 7.5 * (len(phase) + 1)
         number += len(list(group))

@@ -1,4 +1,4 @@
-"""Builds the report, a self-contained HTML page, from the JSON alone."""
+"""Builds the HTML report, a self-contained page, from the JSON report alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .verdict_text import NAMES, ms
 
 WAITING = frozenset(("storage", "decode", "transform", "dataset", "collate", "workers", "loader"))
 MODEL = frozenset(("forward", "backward", "optimizer"))
-# Parts of a step that a cause takes, if it is not waiting for data.
+# The parts of a step that each cause refers to. Causes of waiting for data are not listed here.
 PARTS = {
     "copy": frozenset(("copy",)),
     "communication": frozenset(("communication",)),
@@ -38,7 +38,7 @@ MOST_FINDINGS = 40
 
 
 def report_page(values: ReportJson) -> str:
-    """Returns the page. `values`: the JSON written by -o (docs/doctor-json.md)."""
+    """Returns the page. `values` is the JSON that -o writes (docs/doctor-json.md)."""
     parts = [f"<h1>{escape(values['sentence'])}</h1>"]
     parts += [f"<p class='soft'>{escape(text)}</p>" for text in _subtitles(values)]
     figures = values["figures"]
@@ -74,7 +74,7 @@ def _cause(values: ReportJson) -> str:
 
 
 def _predictions(values: ReportJson, found: FiguresJson) -> list[str]:
-    """Shows the step now, without loading, and after each change."""
+    """Shows the step time now, without data loading, and after each proposed change."""
     step = found["step_s"]
     rows = [html.BarRow("step now", 0, 1, ms(step))]
     free = "if data were free" + ("" if found["ceiling_from"] == "cached" else " (computed)")
@@ -101,7 +101,7 @@ def _predictions(values: ReportJson, found: FiguresJson) -> list[str]:
 
 
 def _waterfall(found: FiguresJson, cause: str) -> list[str]:
-    """Shows the parts of a step. Each part begins where the previous one ends."""
+    """Shows the parts of a step as bars. Each bar begins where the previous bar ends."""
     marked = frozenset(("data",)) if cause in WAITING else PARTS.get(cause, frozenset())
     step, begin, rows = found["step_s"], 0.0, []
     for part, seconds in found["parts"].items():

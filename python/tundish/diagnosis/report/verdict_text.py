@@ -14,7 +14,7 @@ from .section_text import extra_lines
 
 BAR = 40
 MOST_FINDINGS = 3
-MODEL_SHARE = 0.5  # of the step; above this, layers are shown by default
+MODEL_SHARE = 0.5  # layers are shown by default if the model takes more than this share of the step
 NAMES = {
     "data": "waiting for data",
     "copy": "copies to the GPU",
@@ -27,7 +27,7 @@ NAMES = {
 def verdict_text(
     verdict: Verdict, color: bool = False, blocks: bool = True, all_layers: bool = False
 ) -> str:
-    """Returns the text. `all_layers`: show the long table of layers and notes of their checks."""
+    """Returns the text. With `all_layers`, it has the long table of layers and notes about them."""
     lines = ["", "  " + paint(verdict.sentence, BOLD, color)]
     found = verdict.figures
     if found is not None:
@@ -150,7 +150,7 @@ def _layers(verdict: Verdict, found: Figures, all_layers: bool) -> list[str]:
 
 
 def _findings(verdict: Verdict, notes: bool) -> list[str]:
-    """Returns the first findings; `tundish check` shows all."""
+    """Returns the first findings; `tundish check` shows all of them."""
     found = [finding for finding in verdict.findings if notes or finding.get("level") != "note"]
     if not found:
         return []
@@ -169,7 +169,7 @@ def _findings(verdict: Verdict, notes: bool) -> list[str]:
 
 
 def _measured(verdict: Verdict, found: Figures) -> str:
-    cost = verdict.facts.overhead_s  # None if the script was killed before it was measured
+    cost = verdict.facts.overhead_s  # None if the script was killed before the measurement
     cached = f", {found.cached_batches} with cached batches" if found.cached_batches else ""
     steps = count_text(found.steps, "step")
     if found.rare_steps:

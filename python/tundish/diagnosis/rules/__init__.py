@@ -8,7 +8,7 @@ from typing import Any
 
 
 def load_rules(package: str) -> dict[str, Any]:
-    """Returns the RULE of every module of a package by id, sorted."""
+    """Returns the RULE object of every module in a package, sorted by id."""
     path = importlib.import_module(package).__path__
     modules = [
         importlib.import_module(f"{package}.{one.name}") for one in pkgutil.iter_modules(path)

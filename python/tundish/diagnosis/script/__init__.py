@@ -1,6 +1,6 @@
-"""Model of a training script for the checks: syntax tree, full names, values, training loops.
+"""Static analysis of a training script for the checks: syntax tree, names, values, training loops.
 
-Nothing is run or imported. Start reading at `script.py`.
+The analysis does not run or import the script. Start reading at `script.py`.
 """
 
 from .script import Script

@@ -1,4 +1,4 @@
-"""Finds manual gradient accumulation: backward in every step, the optimizer in every k-th."""
+"""Finds manual gradient accumulation: backward() in every step, the optimizer in every k-th step."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _methods(script: Script, loop: ast.AST) -> list[tuple[ast.Call, str]]:
 
 
 def _modulus(test: ast.expr) -> ast.expr | None:
-    """Returns k of `(i + 1) % k == 0`, also inside `... or last`."""
+    """Returns k for `(i + 1) % k == 0`, even as part of `... or last`."""
     parts = test.values if isinstance(test, ast.BoolOp) else [test]
     for part in parts:
         left = part.left if isinstance(part, ast.Compare) else part
@@ -80,9 +80,9 @@ def _is_one(steps: ast.expr) -> bool:
 
 
 def is_scaled(script: Script, found: Accumulation, loss: ast.expr) -> bool:
-    """Returns whether the loss or the gradients may be divided or scaled, in the loop or elsewhere."""
+    """Returns whether the loss or the gradients may be divided or scaled anywhere in the script."""
     if not written(loss) or _has_gradient(found.backward) or _has_hooks(script):
-        return True  # also for an expression such as (loss / k).backward()
+        return True  # includes expressions such as (loss / k).backward()
     steps = written(found.steps)
     sums: list[ast.BinOp | ast.AugAssign] = [
         *script.inside(found.loop, ast.BinOp),
@@ -107,9 +107,10 @@ def is_scaled(script: Script, found: Accumulation, loss: ast.expr) -> bool:
 
 
 def _has_gradient(backward: ast.Call) -> bool:
-    """Returns whether backward() has a gradient, or another object's backward() gets the loss.
+    """Returns whether backward() gets an argument: a gradient, or the loss.
 
-    Accelerate's `accelerator.backward(loss)` and DeepSpeed's `engine.backward(loss)` divide the loss.
+    Calls such as Accelerate's `accelerator.backward(loss)` and DeepSpeed's `engine.backward(loss)`
+    divide the loss themselves.
     """
     if getattr(backward.func, "attr", "") != "backward":
         return False
@@ -117,5 +118,5 @@ def _has_gradient(backward: ast.Call) -> bool:
 
 
 def _has_hooks(script: Script) -> bool:
-    """Returns whether a hook may scale gradients."""
+    """Returns whether the script registers a hook, which may scale gradients."""
     return any(node.attr in _HOOKS for node in script.nodes(ast.Attribute))

@@ -1,4 +1,4 @@
-"""Detects NumPy arrays with a single user, so that a tensor may share their memory."""
+"""Detects NumPy arrays that only one expression uses, so that a tensor may share their memory."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _PLAIN = ("shape", "size", "ndim", "dtype")
 
 
 def is_fresh(script: Script, array: ast.expr, reader: ast.AST, depth: int = 0) -> bool:
-    """Returns whether the array was created for this sample and is used only by `reader`.
+    """Returns whether the array is created for this sample and used only by `reader`.
 
-    False for an attribute (the dataset keeps it), an index (possibly a plain number), a slice (its
-    step may be negative), and a memory-mapped or borrowed array (possibly read-only).
+    Returns False for an attribute (which the dataset keeps), an indexed element (possibly a number), a
+    slice (whose step may be negative) and a memory-mapped or borrowed array (possibly read-only).
     """
     if depth > 6:
         return False
@@ -37,7 +37,7 @@ def is_fresh(script: Script, array: ast.expr, reader: ast.AST, depth: int = 0) -
         home = script.function(binding.statement) is script.function(reader)
         if not home or script.loops_around(binding.statement)[:1] != loops:
             return False
-        changed = binding.how == "augment"  # in place, or into a new array
+        changed = binding.how == "augment"  # an operation such as +=, in place or into a new array
         if not changed and (
             binding.value is None or not is_fresh(script, binding.value, reader, depth + 1)
         ):
@@ -63,7 +63,7 @@ def _is_created(script: Script, call: ast.Call, reader: ast.AST, depth: int) -> 
 
 
 def _read_only_by(script: Script, array: ast.Name, reader: ast.AST) -> bool:
-    """Returns whether no other line keeps the array or sees writes to the tensor."""
+    """Returns whether no other line keeps the array, so that no line sees writes to the tensor."""
     for node in script.inside(script.function(reader), ast.Name):
         if node.id != array.id or script.is_inside(node, reader):
             continue
@@ -83,9 +83,9 @@ def _read_only_by(script: Script, array: ast.Name, reader: ast.AST) -> bool:
 
 
 def _is_returned(script: Script, tensor: ast.AST | None) -> bool:
-    """Returns whether the tensor is only returned, as in `return tensor, label`.
+    """Returns whether the tensor is only returned, as in `return tensor, label`, and never written to.
 
-    The tensor may pass through a variable that nothing else reads, so it is never written to.
+    The tensor may first be assigned to a variable that nothing else reads.
     """
     parent = script.parents.get(tensor) if tensor is not None else None
     while isinstance(parent, ast.Tuple | ast.List | ast.Dict):

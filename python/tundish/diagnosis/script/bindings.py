@@ -1,4 +1,4 @@
-"""Name binding: scopes, and the assignments that can reach a use."""
+"""Name binding: the scopes of a script, and the bindings (such as assignments) of each name."""
 
 from __future__ import annotations
 
@@ -14,14 +14,20 @@ Position = tuple[int, int]
 
 @dataclass(frozen=True)
 class Binding:
-    """An occurrence that binds a name.
+    """A place in the code that binds a name.
 
-    `how` is one of: assign, item (element `index` of the value), each (elements of the value),
-    each_item, augment (the value is added or similar), with, parameter, define, other.
+    `how` is one of:
+
+    assign     the name is the value
+    item       the name is element `index` of the value
+    each       the name is each element of the value in turn
+    each_item  the name is item `index` of each element of the value
+    augment    the value is added to the name, or similar
+    with, parameter, define, other
     """
 
     how: str
-    statement: ast.AST  # a statement, or the scope itself for a parameter
+    statement: ast.AST  # the statement, or the scope itself for a parameter
     value: ast.expr | None
     after: Position  # the binding is visible to uses after this position
     index: int = 0
@@ -51,7 +57,7 @@ def start_position(node: ast.AST) -> Position:
 
 
 def binding_targets(target: ast.AST) -> list[tuple[ast.Name | ast.Attribute, int, bool]]:
-    """Returns the names and attributes of a target, with index and whether each is an item."""
+    """Returns (name or attribute, index, whether it is an item) for each part of a target."""
     if isinstance(target, ast.Name | ast.Attribute):
         return [(target, 0, False)]
     found: list[tuple[ast.Name | ast.Attribute, int, bool]] = []
@@ -97,7 +103,7 @@ def node_bindings(node: ast.AST) -> list[tuple[ast.AST, Binding]]:
 def _bind(
     node: ast.AST, target: ast.AST, value: ast.expr | None, how: str, after: Position
 ) -> list[tuple[ast.AST, Binding]]:
-    """Binds `a, b = x, y` as two assignments, and `a, b = f()` as two items of one value."""
+    """Returns bindings: two assignments for `a, b = x, y`, two items of one value for `a, b = f()`."""
     if (
         how == "assign"
         and isinstance(target, ast.Tuple | ast.List)
@@ -119,7 +125,7 @@ def _bind(
 
 
 def make_scopes(tree: ast.Module) -> tuple[dict[ast.AST, Scope], dict[ast.AST, ast.AST]]:
-    """Returns the scope and the parent of every node. Iterative, for deeply nested code."""
+    """Returns the scope and the parent of every node. Not recursive, so that nesting can be deep."""
     root = Scope(tree, None)
     scopes: dict[ast.AST, Scope] = {tree: root}
     parents: dict[ast.AST, ast.AST] = {}
@@ -149,7 +155,7 @@ def make_scopes(tree: ast.Module) -> tuple[dict[ast.AST, Scope], dict[ast.AST, a
 
 
 def _is_outside(function: ast.AST, child: ast.AST) -> bool:
-    """Decorators and return annotations are evaluated in the scope around a function."""
+    """Returns whether `child` is evaluated in the scope around the function, as decorators are."""
     return child in getattr(function, "decorator_list", ()) or child is getattr(
         function, "returns", None
     )

@@ -23,20 +23,20 @@ def argument(call: ast.Call, name: str, position: int | None = None) -> ast.expr
 
 
 def has_unknown_arguments(call: ast.Call) -> bool:
-    """Returns whether `f(*args)` or `f(**options)` may pass any argument."""
+    """Returns whether the call has `*args` or `**options`, which may pass any argument."""
     starred = any(isinstance(arg, ast.Starred) for arg in call.args)
     return starred or any(keyword.arg is None for keyword in call.keywords)
 
 
 def is_literal(expression: ast.AST | None, value: object) -> bool:
-    """Returns whether the expression is exactly this literal. 0 is not False."""
+    """Returns whether the expression is exactly this literal. The literal 0 does not equal False."""
     if not isinstance(expression, ast.Constant):
         return False
     return type(expression.value) is type(value) and expression.value == value
 
 
 def passed_arguments(script: Script, function: ast.AST, parameter: ast.expr) -> Iterator[ast.expr]:
-    """Yields the expressions passed for a parameter in the script's calls of the function."""
+    """Yields the expressions that the script's calls of a function pass for a parameter."""
     if not isinstance(function, ast.FunctionDef) or not isinstance(parameter, ast.Name):
         return
     names = [parameter.arg for parameter in [*function.args.posonlyargs, *function.args.args]]

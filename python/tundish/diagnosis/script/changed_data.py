@@ -1,4 +1,4 @@
-"""Detects datasets that change between epochs, which persistent workers would not see."""
+"""Detects datasets that the script changes between epochs. Persistent workers would miss the changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _IN_WORKERS = (("dataset", 0), ("collate_fn", 6), ("worker_init_fn", 9))
 
 
 def changes_between_epochs(script: Script, loader: ast.Call) -> bool:
-    """Returns whether a loop modifies, or calls a method of, anything copied to the workers."""
+    """Returns whether a loop modifies an object that workers have a copy of, or calls its methods."""
     given = [argument(loader, name, position) for name, position in _IN_WORKERS]
     roots = [expression for expression in given if expression is not None]
     calls = _creating_calls(script, roots)
@@ -52,7 +52,10 @@ def _creating_calls(script: Script, roots: list[ast.expr]) -> list[ast.Call]:
 
 
 def _names_in(script: Script, calls: list[ast.Call]) -> set[str]:
-    """Returns `ds` and `aug` for `Subset(ds, range(8), transform=aug)`, without imported names."""
+    """Returns the names in calls, such as `ds` and `aug` in `Subset(ds, range(8), transform=aug)`.
+
+    Omits imported names.
+    """
     given = [
         arg for call in calls for arg in [*call.args, *(keyword.value for keyword in call.keywords)]
     ]
@@ -62,7 +65,7 @@ def _names_in(script: Script, calls: list[ast.Call]) -> set[str]:
 
 
 def _code(script: Script, calls: list[ast.Call], roots: list[ast.expr]) -> list[ast.AST]:
-    """Returns classes and functions of this script whose code runs in the workers."""
+    """Returns the classes and functions of this script whose code runs in the workers."""
     found = [
         script.definition(expression) for expression in [*roots, *(call.func for call in calls)]
     ]
@@ -109,7 +112,7 @@ def _rebinds(script: Script, names: set[str], calls: list[ast.Call]) -> bool:
 
 
 def _changed_objects(script: Script) -> Iterator[ast.expr]:
-    """Yields x of `x.p = 1`, `x[0] = 1`, `del x.p`, `setattr(x, ...)` and `x.method()` in loops."""
+    """Yields x for `x.p = 1`, `x[0] = 1`, `del x.p`, `setattr(x, ...)` and `x.method()` in loops."""
     parts: list[ast.Attribute | ast.Subscript] = [*script.nodes(ast.Attribute)]
     parts += script.nodes(ast.Subscript)
     for node in parts:
@@ -135,7 +138,7 @@ def _owners(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _is_repeated(script: Script, node: ast.AST) -> bool:
-    """Returns whether a node runs repeatedly: in a loop, in a function called there, or a callback."""
+    """Returns whether a node runs repeatedly: in a loop, in a function called in a loop, or a callback."""
     if script.loops_around(node):
         return True
     name = getattr(script.function(node), "name", "")

@@ -1,4 +1,4 @@
-"""Result types of calls to torch and related libraries: tensors, models, optimizers, loaders."""
+"""Infers what calls to torch and related libraries return: tensors, models, optimizers, loaders."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MODEL_METHODS = {
     "eval",
     "requires_grad_",
 }
-# Prefixes of function names, such as prepare_model and get_train_loader.
+# Verbs at the beginning of function names such as prepare_model and get_train_loader.
 VERBS = {
     "get",
     "make",
@@ -56,7 +56,7 @@ VERBS |= {
     "log",
     "num",
 }
-# Packages whose models return results on the CPU or do not use torch.
+# Packages whose models return results on the CPU, or do not use torch.
 NOT_TORCH: tuple[str, ...] = (
     "ultralytics.",
     "sklearn.",
@@ -135,17 +135,17 @@ _MAKES_MODELS = (
 
 
 def is_not_torch(maker: str) -> bool:
-    """Returns whether `maker` never creates a model, whatever its result is called.
+    """Returns whether the function `maker` never creates a model, whatever its result is called.
 
-    Examples: `opt = parser.parse_args()`, `encoder = json.JSONEncoder()`, `generator =
-    torch.Generator()`.
+    Examples are `opt = parser.parse_args()`, `encoder = json.JSONEncoder()` and
+    `generator = torch.Generator()`.
     """
     top = maker.partition(".")[0]
     return maker.startswith(NOT_TORCH) or ("." in maker and top in sys.stdlib_module_names)
 
 
 def names_a_gpu(script: Script) -> bool:
-    """Returns whether the script may use a GPU."""
+    """Returns whether the script mentions a GPU, so that it may use one."""
     if any(name.startswith(("torch.cuda", "torch.accelerator")) for _, name in script.imported):
         return True
     for text in script.nodes(ast.Constant):
@@ -166,7 +166,7 @@ def names_a_gpu(script: Script) -> bool:
 def uses_rpc(script: Script) -> bool:
     """Returns whether the script uses torch.distributed.rpc or its autograd.
 
-    RPC sends tensors from the CPU.
+    RPC sends tensors that are on the CPU.
     """
     names = ("torch.distributed.rpc", "torch.distributed.autograd")
     if any(
@@ -178,7 +178,7 @@ def uses_rpc(script: Script) -> bool:
 
 
 def target_device(script: Script, call: ast.Call) -> str:
-    """Returns where `x.to(...)`, `x.cuda()` or `x.cpu()` moves a tensor: gpu, cpu or ""."""
+    """Returns where `x.to(...)`, `x.cuda()` or `x.cpu()` moves a tensor: "gpu", "cpu" or ""."""
     function = call.func
     if not isinstance(function, ast.Attribute):
         return ""
@@ -191,9 +191,9 @@ def target_device(script: Script, call: ast.Call) -> str:
 
 
 def device_named_by(script: Script, target: ast.expr | None) -> str:
-    """Returns the device of a device expression: gpu, cpu or "".
+    """Returns the device that an expression denotes: "gpu", "cpu" or "".
 
-    A variable called `device` counts as a GPU.
+    A variable named `device` counts as a GPU.
     """
     if target is None:
         return ""
@@ -214,7 +214,7 @@ def device_named_by(script: Script, target: ast.expr | None) -> str:
 
 
 def _device_variable(script: Script, target: ast.expr | None) -> str:
-    """Returns "cpu" if the variable is only ever "cpu". A conditional `device` counts as a GPU."""
+    """Returns "cpu" if "cpu" is the only value of the variable. A conditional `device` counts as a GPU."""
     found: set[bool] = set()
     for binding in script.bindings(target) if target is not None else ():
         if binding.how != "assign" or binding.value is None or binding.value is target:
@@ -276,7 +276,7 @@ def _torch_result(script: Script, name: str, call: ast.Call, depth: int) -> Valu
 
 
 def _result_on_arguments_device(script: Script, call: ast.Call, depth: int) -> Value:
-    """Functions of tensors return a tensor on the device of their arguments."""
+    """Returns the result of a function of tensors: a tensor on the device of its arguments."""
     arguments = list(call.args[:3]) + [keyword.value for keyword in call.keywords]
     for arg in list(arguments):
         if isinstance(arg, ast.List | ast.Tuple):

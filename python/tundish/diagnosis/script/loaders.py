@@ -1,4 +1,4 @@
-"""torch DataLoaders of a script: where each loader is used and which dataset it reads."""
+"""Finds the torch DataLoaders of a script, where each loader is used and which dataset it reads."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ DATASETS |= {"torchvision.datasets.VisionDataset"}
 
 
 def loader_calls(script: Script) -> list[ast.Call]:
-    """Returns the DataLoader calls with known arguments, that is, without `**options`."""
+    """Returns the DataLoader calls whose arguments are all known, that is, without `**options`."""
     return [call for call in script.calls(DATA_LOADER) if not has_unknown_arguments(call)]
 
 
 def origins(script: Script, expression: ast.expr | None, depth: int = 0) -> list[ast.Call]:
-    """Returns the calls that may have created a value, through variables, parameters and wrappers."""
+    """Returns the calls that may have created a value. Follows variables, parameters and wrappers."""
     if expression is None or depth > 6:
         return []
     if isinstance(expression, ast.Call):
@@ -49,7 +49,7 @@ def loops_over(script: Script, loader: ast.Call) -> list[ast.For]:
 
 
 def copies_to_gpu(script: Script, loader: ast.Call) -> list[ast.Call]:
-    """Returns `x.to(device)` and `x.cuda()` calls on batches of this loader, in loops over it."""
+    """Returns the `x.to(device)` and `x.cuda()` calls on batches in loops over this loader."""
     return [
         call
         for loop in loops_over(script, loader)
@@ -63,8 +63,8 @@ def copies_to_gpu(script: Script, loader: ast.Call) -> list[ast.Call]:
 def is_iterated_per_epoch(script: Script, loader: ast.Call) -> bool:
     """Returns whether the loader is iterated once per epoch.
 
-    The loop over the loader, or a call of the function that contains this loop, must be inside
-    another loop, and the loader must be created outside of that loop.
+    The loop over the loader, or the call of the function with this loop, must be inside an outer loop.
+    The loader must be created outside this outer loop.
     """
     for loop in loops_over(script, loader):
         outer = script.loops_around(loop)
@@ -82,7 +82,7 @@ def is_iterated_per_epoch(script: Script, loader: ast.Call) -> bool:
 
 
 def dataset_class(script: Script, loader: ast.Call) -> ast.ClassDef | None:
-    """Returns the class of this script that the loader reads."""
+    """Returns the dataset class of the loader if this script defines it."""
     for made in origins(script, argument(loader, "dataset", 0)):
         found = script.definition(made.func)
         if isinstance(found, ast.ClassDef):
@@ -91,9 +91,9 @@ def dataset_class(script: Script, loader: ast.Call) -> ast.ClassDef | None:
 
 
 def dataset_name(script: Script, loader: ast.Call) -> str:
-    """Returns the full name of the function or class that created the dataset.
+    """Returns the full name of the dataset's class, or of the function that creates the dataset.
 
-    Example: torchvision.datasets.CIFAR10.
+    An example is torchvision.datasets.CIFAR10.
     """
     for made in origins(script, argument(loader, "dataset", 0)):
         name = script.name(made.func)

@@ -23,7 +23,10 @@ _NO_GRAD = {"torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad"}
 
 
 class Loops:
-    """Training loops and step functions of a script. Both are called regions."""
+    """The training loops of a script, and the functions that run once per step.
+
+    Both are called regions.
+    """
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -43,10 +46,9 @@ class Loops:
         return found
 
     def _find_training(self) -> list[ast.AST]:
-        """Returns the innermost loops around backward or optimizer steps.
+        """Returns the innermost loops that contain backward() or an optimizer step.
 
-        If such a loop does not iterate over a loader but the next outer loop does, both are
-        returned.
+        If such a loop does not iterate over a loader, but the next outer loop does, returns both.
         """
         found: dict[int, ast.AST] = {}
         for call in [*self.backward_calls, *self.step_calls]:
@@ -79,8 +81,8 @@ class Loops:
     def _find_functions(self) -> list[ast.AST]:
         """Returns the functions that run once per step.
 
-        These are functions that call backward outside of their own loops and are called in a loop,
-        Lightning's training_step, and forward methods of modules.
+        These are forward() methods of modules, Lightning's training_step(), and functions that are
+        called in a loop and call backward() outside their own loops.
         """
         script = self._script
         found: dict[int, ast.AST] = {}
@@ -105,7 +107,7 @@ class Loops:
     # --- queries for checks -----------------------------------------------------------------------
 
     def step_region(self, node: ast.AST) -> ast.AST | None:
-        """Returns the loop or function that runs this node in training, or None."""
+        """Returns the training loop or step function that contains this node, or None."""
         if node not in self._regions:
             self._regions[node] = self._find_step_region(node)
         return self._regions[node]
@@ -121,10 +123,10 @@ class Loops:
         return None
 
     def each_step(self, node: ast.AST) -> ast.AST | None:
-        """Returns the region if the node runs in every step, else None.
+        """Returns the region (see Loops) if the node runs in every step, otherwise None.
 
-        A node behind an `if`, an `except` or a preceding `continue` does not. Tests of the rank are
-        ignored.
+        A node inside an `if` or an `except`, or after a `continue`, does not run in every step. An `if`
+        that tests the rank is ignored.
         """
         region = self.step_region(node)
         if region is None or self._under_no_grad_function(node, region):
@@ -149,9 +151,10 @@ class Loops:
         return region
 
     def waits_each_step(self, node: ast.AST) -> bool:
-        """Returns whether the node makes every step wait, and the wait is avoidable.
+        """Returns whether the node makes every step wait for the GPU, and the wait can be avoided.
 
-        False if the loop needs values on the CPU: an environment stepped with the model's actions.
+        Returns False if the loop needs values on the CPU, for example the actions of a reinforcement
+        learning model.
         """
         region = self.each_step(node)
         if region is None:
@@ -163,7 +166,7 @@ class Loops:
         )
 
     def _is_rank_test(self, test: ast.expr) -> bool:
-        """Recognizes `rank == 0` and similar conditions that hold in every step on some rank."""
+        """Recognizes `rank == 0` and similar conditions, which are true in every step on some rank."""
         if isinstance(test, ast.BoolOp):
             parts = [self._is_rank_test(operand) for operand in test.values]
             return any(parts) if isinstance(test.op, ast.Or) else all(parts)
@@ -176,8 +179,8 @@ class Loops:
     def _skipped_before(self, statement: ast.stmt, region: ast.AST) -> bool:
         """Detects `if step % 10: continue` (or return) before the statement in the same block.
 
-        Guards do not count: a test of the loss for NaN, or a test that skips the whole step with
-        its backward pass.
+        Does not count guards, such as a test of the loss for NaN, or a test that skips the whole step
+        including its backward pass.
         """
         parent = self._script.parents.get(statement)
         block: list[ast.stmt] = getattr(parent, "body", [])
@@ -193,7 +196,7 @@ class Loops:
         return False
 
     def _is_rare(self, test: ast.expr) -> bool:
-        """Recognizes rarely true conditions: `torch.isnan(loss)`, `loss > 100`, `batch is None`."""
+        """Recognizes conditions that are rarely true: `torch.isnan(loss)`, `loss > 100`, `x is None`."""
         if isinstance(test, ast.BoolOp):
             return all(self._is_rare(operand) for operand in test.values)
         if isinstance(test, ast.UnaryOp):
@@ -218,7 +221,7 @@ class Loops:
         return isinstance(region, FUNCTIONS) and self.without_grad(node)
 
     def without_grad(self, node: ast.AST) -> bool:
-        """Returns whether gradients are disabled: `torch.no_grad()`, a decorator, set_grad_enabled."""
+        """Returns whether gradients are disabled at a node, for example by `torch.no_grad()`."""
         script = self._script
         for ancestor in script.ancestors(node):
             items = ancestor.items if isinstance(ancestor, ast.With | ast.AsyncWith) else []

@@ -1,4 +1,4 @@
-"""Traces where a loss comes from, to see whether it may already be divided by a number of batches."""
+"""Traces how a loss is computed, to find out whether it may already be divided by a number of batches."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from .bindings import Binding
     from .script import Script
 
-# Packages whose losses and models do not depend on the number of accumulated batches.
+# Packages whose losses and models never divide by the number of accumulated batches.
 _LIBRARIES = {"torch", "torchvision", "torchaudio", "transformers", "timm", "monai", "kornia"}
-# Functions whose result is a scaled, combined or wrapped argument.
+# Functions that return a scaled, combined or wrapped argument.
 _WRAPPERS = {"torch.compile", "torch.nn.parallel.DistributedDataParallel", "torch.nn.DataParallel"}
 _WRAPPERS |= {"torch.nn.Sequential", "torch.jit.script", "torch.mean", "torch.sum", "sum"}
 _SCALES = {"div", "div_", "true_divide", "mul", "mul_", "multiply", "divide"}
@@ -23,16 +23,17 @@ _DEPTH = 12
 
 
 class LossScale:
-    """Follows names, calls and functions of the script from a loss to its origins."""
+    """Follows a loss through the names, calls and functions of the script that compute it."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
         self._seen: set[ast.AST] = set()
 
     def may_scale(self, value: ast.AST | None, depth: int = 0) -> bool:
-        """Returns whether a value, or a result of calling it, may be divided or multiplied.
+        """Returns whether a value, or the result of calling it, may be divided or multiplied.
 
-        Unknown functions and values may be. A value that is already being followed adds nothing.
+        Returns True for unknown functions and values, and False for a value that is already being
+        followed.
         """
         if value is None or depth > _DEPTH:
             return True
@@ -93,7 +94,7 @@ class LossScale:
         return any(self.may_scale(part, depth) for part in parts)
 
     def _results(self, code: ast.AST) -> Iterator[ast.AST]:
-        """Yields what a function returns, or the methods of a class."""
+        """Yields the return values of a function, or the methods of a class."""
         if isinstance(code, ast.Lambda):
             yield code.body
         elif isinstance(code, ast.ClassDef):
@@ -109,7 +110,7 @@ def _scales(operator: ast.operator) -> bool:
 
 
 def _parts(value: ast.AST) -> list[ast.expr]:
-    """Returns the expressions that a value combines or chooses from. Empty if unknown."""
+    """Returns the expressions that a value combines or chooses from; empty if they are unknown."""
     if isinstance(value, ast.BinOp):
         return [] if _scales(value.op) else [value.left, value.right]
     if isinstance(value, ast.IfExp):

@@ -19,16 +19,16 @@ _LAYERS: tuple[str, ...] = (
     "LazyBatchNorm",
 )
 _LAYERS += ("SyncBatchNorm", "RReLU", "Transformer", "DropPath", "StochasticDepth")
-# Libraries whose models almost always have such layers.
+# Libraries whose models almost always have layers that depend on the mode.
 _LIBRARIES = ("torchvision.models.", "timm.create_model", "timm.models.", "torch.hub.load")
 _WRAPPERS = ("torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.compile")
 
 
 def depends_on_mode(script: Script, model: ast.expr) -> bool:
-    """Returns whether the script shows a mode-dependent layer such as Dropout or BatchNorm.
+    """Returns whether the model is known to have a mode-dependent layer, such as Dropout or BatchNorm.
 
-    Models of common libraries count as mode-dependent. A class imported from elsewhere is unknown
-    and gives False.
+    Models of common libraries count as mode-dependent. Returns False for a class that is imported from
+    elsewhere, because it is unknown.
     """
     made = _creating_calls(script, model)
     return any(_depends(script, call) for call in made) or (not made and _has_layer(script))
@@ -37,7 +37,7 @@ def depends_on_mode(script: Script, model: ast.expr) -> bool:
 def _creating_calls(script: Script, model: ast.expr) -> list[ast.Call]:
     """Returns the calls that may have created the model.
 
-    Looks through `model, optimizer = accelerator.prepare(model, optimizer)`.
+    Follows wrappers such as `model, optimizer = accelerator.prepare(model, optimizer)`.
     """
     given = [model]
     for binding in script.bindings(model):

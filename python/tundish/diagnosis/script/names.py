@@ -1,11 +1,11 @@
-"""Resolves names of the script to full names: `nn.Linear` to `torch.nn.Linear`."""
+"""Resolves names in the script to full names, such as `nn.Linear` to `torch.nn.Linear`."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
 
-# aliases of the same object
+# Other names of the same objects.
 _CANONICAL = {
     "torch.nn.parallel.DataParallel": "torch.nn.DataParallel",
     "torch.nn.parallel.data_parallel.DataParallel": "torch.nn.DataParallel",
@@ -33,7 +33,7 @@ def canonical(name: str) -> str:
 
 
 def imported_names(nodes: Iterable[ast.AST]) -> dict[str, str]:
-    """Maps each imported name to its full name. Relative imports are omitted."""
+    """Maps each imported name to its full name. Omits relative imports."""
     names: dict[str, str] = {}
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -50,7 +50,7 @@ def imported_names(nodes: Iterable[ast.AST]) -> dict[str, str]:
 
 
 def imported_modules(nodes: Iterable[ast.AST]) -> list[tuple[ast.stmt, str]]:
-    """Returns every import statement with the full name of each imported module or name."""
+    """Returns (import statement, full name) for each imported module or name."""
     found: list[tuple[ast.stmt, str]] = []
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -61,7 +61,10 @@ def imported_modules(nodes: Iterable[ast.AST]) -> list[tuple[ast.stmt, str]]:
 
 
 def dotted(expression: ast.AST) -> tuple[ast.Name | None, list[str]]:
-    """Returns the first name of `a.b.c` and the attributes after it; None for other expressions."""
+    """Returns the first name of `a.b.c` and the attributes after it.
+
+    The name is None for other expressions.
+    """
     parts: list[str] = []
     while isinstance(expression, ast.Attribute):
         parts.append(expression.attr)

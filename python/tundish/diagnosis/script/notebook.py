@@ -8,16 +8,16 @@ from typing import Any
 
 from .source_text import SourceRefused, SourceText, check_size, decode, parse, split_lines
 
-# cell magics that run the rest of their cell as Python, in the notebook's process
+# Cell magics that run the rest of their cell as Python code in the notebook's process.
 _PYTHON_MAGICS = {"%%time", "%%timeit", "%%capture", "%%prun", "%%memit", "%%debug", "%%snakeviz"}
 _ASKED = re.compile(r"[\w.]+\?\??\s*")
 _ASSIGNED = re.compile(r"([\w.,\s]+=\s*)[!%]")
 
 
 def read_notebook(path: str, data: bytes) -> SourceText:
-    """Joins the cells in order into one module. Cells that are not Python are blanked.
+    """Joins the cells in order into one module. Replaces cells that are not Python by blank lines.
 
-    Raises Refused.
+    Raises SourceRefused.
     """
     check_size(data)
     lines: list[str] = []
@@ -51,14 +51,14 @@ def _code_cells(text: str) -> list[str]:
 
 
 def _python_lines(lines: list[str]) -> list[str]:
-    """Returns the lines of a cell as Python: without commands of IPython, or blank if it is not Python."""
+    """Returns the Python code of a cell, without IPython commands. Other cells become blank lines."""
     first = next((number for number, line in enumerate(lines) if line.strip()), 0)
     magic = lines[first].split()[0] if lines[first].strip() else ""
     if magic in _PYTHON_MAGICS:
         lines = [*[""] * (first + 1), *lines[first + 1 :]]
     elif magic.startswith("%%"):
         return [""] * len(lines)
-    # A line may begin with % inside an expression or a string: then the cell is Python as it is.
+    # A % may also begin a line inside an expression or a string; the cell is then valid Python.
     if _parses("\n".join(lines)):
         return lines
     lines = _without_commands(lines)
@@ -66,9 +66,9 @@ def _python_lines(lines: list[str]) -> list[str]:
 
 
 def _without_commands(lines: list[str]) -> list[str]:
-    """Replaces commands of IPython (`%timeit x`, `!pip install y`, `files = !ls`, `model?`)."""
+    """Replaces IPython commands (`%timeit x`, `!pip install y`, `files = !ls`, `model?`)."""
     out: list[str] = []
-    continues = False  # the previous line is a command that ends with a backslash
+    continues = False  # whether the previous line is a command that ends with a backslash
     for line in lines:
         stripped = line.lstrip()
         indent = line[: len(line) - len(stripped)]

@@ -1,4 +1,4 @@
-"""Detects models with published weights, whose layers must match the weight files."""
+"""Detects models that load published weights. Their layers must not change."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _LOADS |= {"build_model_with_cfg", "load_pretrained"}
 
 
 def loads_published_weights(script: Script) -> bool:
-    """Returns whether a model of this file can load published weights.
+    """Returns whether a model defined in this file can load published weights.
 
-    True for transformers models, from_pretrained() methods, and weights from a URL or a hub.
+    Recognizes transformers models, from_pretrained() methods, and weights from a URL or a hub.
     """
     for node in script.nodes(ast.ClassDef):
         bases = [written(base).rpartition(".")[2] for base in node.bases]

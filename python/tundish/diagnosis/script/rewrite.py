@@ -1,11 +1,11 @@
-"""Rewrites a call for a suggested fix. Unrelated arguments are kept."""
+"""Rewrites a call for a suggested fix. Keeps unrelated arguments."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
 
-_WIDTH = 160  # characters of a suggestion; longer suggestions show only what changes
+_WIDTH = 160  # maximum length of a suggestion; longer ones show only the changed arguments
 
 
 def rewritten(
@@ -18,9 +18,10 @@ def rewritten(
 ) -> str:
     """Returns the source of the call with another function or other arguments.
 
-    first    source of arguments to insert before the others
-    changed  keyword arguments to add or replace
-    names    parameter names of the old function, for positional arguments that must become keywords
+    function  name of the other function, or "" to keep the function
+    first     source of arguments to insert before the others
+    changed   keyword arguments to add or replace
+    names     parameter names of the old function, to turn positional arguments into keywords
     """
     new = dict(changed or {})
     where = function or _code(call.func)
@@ -43,7 +44,7 @@ def rewritten(
 
 
 def _code(node: ast.expr) -> str:
-    """Returns an expression as one line of source, or `...` if it is nested too deeply."""
+    """Returns the source of an expression in one line, or `...` if it is nested too deeply."""
     try:
         return ast.unparse(node)
     except RecursionError:

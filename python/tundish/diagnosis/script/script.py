@@ -1,4 +1,4 @@
-"""One parsed script: nodes by type, ancestors, full names, values and training loops."""
+"""A parsed script: nodes by type, ancestors, full names, values and training loops."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 class Script:
-    """Analysis of one file, shared by all checks. Immutable after construction."""
+    """The analysis of one file, which all checks share. Immutable after construction."""
 
     def __init__(self, source: SourceText) -> None:
         self.source = source
@@ -61,7 +61,7 @@ class Script:
         return [(name, call) for name, call in found if name]
 
     def calls(self, *names: str) -> Iterator[ast.Call]:
-        """Yields calls of functions with these full names. A trailing dot matches a whole package."""
+        """Yields the calls of functions with these full names. "torch.nn." matches the whole package."""
         whole = {name for name in names if not name.endswith(".")}
         prefixes = tuple(name for name in names if name.endswith("."))
         for name, call in self._named_calls:
@@ -81,7 +81,7 @@ class Script:
         return [call for name in names for call in self._methods.get(name, ())]
 
     def text(self, node: ast.AST, limit: int = 48) -> str:
-        """Returns the source of a node, truncated at the end of its first line."""
+        """Returns the source of a node up to the end of its first line, or up to `limit` characters."""
         line, column = start_position(node)
         end, end_column = end_position(node)
         if not 0 < line <= len(self.source.lines):
@@ -94,7 +94,7 @@ class Script:
         return text if len(text) <= limit else text[: limit - 3] + "..."
 
     def line_text(self, node: ast.AST) -> str:
-        """Returns `line 18`, or in a notebook `cell 3, line 3`."""
+        """Returns the location of a node: `line 18`, or `cell 3, line 3` in a notebook."""
         cell, line = self.source.location(start_position(node)[0])
         return f"line {line}" if cell is None else f"cell {cell}, line {line}"
 
@@ -106,7 +106,10 @@ class Script:
         return found
 
     def calls_named(self, name: str) -> list[ast.Call]:
-        """Returns the calls `name(...)` and `a.b.name(...)`, most likely of a function defined here."""
+        """Returns the calls `name(...)` and `a.b.name(...)`.
+
+        Most of these calls run a function that the script defines under this name.
+        """
         return self._by_last_name.get(name, []) if name else []
 
     # --- ancestors of a node ----------------------------------------------------------------------
@@ -121,7 +124,7 @@ class Script:
         return any(ancestor is outer for ancestor in self.ancestors(node))
 
     def function(self, node: ast.AST) -> ast.AST:
-        """Returns the function around a node, or the module."""
+        """Returns the function that contains a node, or the module."""
         found = self._functions.get(node)
         if found is None:
             around = (outer for outer in self.ancestors(node) if isinstance(outer, FUNCTIONS))
@@ -129,7 +132,7 @@ class Script:
         return found
 
     def enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
-        """Returns the class whose method contains the node."""
+        """Returns the class in one of whose methods the node is, or None."""
         for ancestor in self.ancestors(node):
             if isinstance(ancestor, ast.ClassDef):
                 return ancestor
@@ -160,7 +163,7 @@ class Script:
         )
 
     def inside(self, outer: ast.AST, kind: type[Node]) -> list[Node]:
-        """Returns nodes of a type that run when `outer` runs. Nested functions are excluded."""
+        """Returns the nodes of a type that run when `outer` runs. Excludes nested functions."""
         first, last = start_position(outer), end_position(outer)
         if isinstance(outer, ast.Module):
             first, last = (0, 0), (1 << 60, 0)
@@ -178,9 +181,9 @@ class Script:
     # --- names ------------------------------------------------------------------------------------
 
     def name(self, expression: ast.AST) -> str:
-        """Returns the full name of an imported object or builtin, such as torch.nn.Linear.
+        """Returns the full name of an imported object or a builtin, such as torch.nn.Linear.
 
-        Returns "" for variables of the script and for other expressions.
+        Returns "" for the script's own variables and for other expressions.
         """
         base, parts = dotted(expression)
         if base is None:
@@ -194,7 +197,7 @@ class Script:
         return ""
 
     def lookup(self, name: ast.Name) -> Scope | None:
-        """Returns the scope that binds a name other than by an import."""
+        """Returns the scope that binds a name. Bindings by an import do not count."""
         scope: Scope | None = self.scopes[name]
         first = True
         while scope is not None:
@@ -205,7 +208,7 @@ class Script:
         return None
 
     def definition(self, expression: ast.AST) -> ast.AST | None:
-        """Returns the class or function of this script that a name refers to."""
+        """Returns the class or function in this script that a name refers to."""
         if not isinstance(expression, ast.Name):
             return None
         for binding in self.reaching(expression):
@@ -218,8 +221,8 @@ class Script:
     def reaching(self, name: ast.Name) -> list[Binding]:
         """Returns the bindings that may give a name its value at this use, nearest first.
 
-        Source order approximates execution order. The result contains the last binding before the
-        use, and earlier bindings as long as the later ones may be skipped.
+        Assumes that code runs in source order. The result has the last binding before the use. It also
+        has earlier bindings, as long as all later bindings may be skipped.
         """
         scope = self.lookup(name)
         if scope is None:
@@ -267,7 +270,7 @@ class Script:
         return []
 
     def _attributes(self) -> dict[tuple[ast.ClassDef | None, str], list[Binding]]:
-        """Returns assignments to `self.x` by class and name, and to `other.x` by (None, "other.x")."""
+        """Returns assignments to attributes, by (class, "x") for `self.x` and (None, "y.x") for `y.x`."""
         found: dict[tuple[ast.ClassDef | None, str], list[Binding]] = {}
         for kind in (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.With):
             for node in self.nodes(kind):
@@ -295,7 +298,7 @@ class Script:
         return []
 
     def constant(self, expression: ast.AST | None) -> object:
-        """Returns the value of a literal or of a name bound once to a literal; None if unknown."""
+        """Returns the value of a literal, or of a name bound once to a literal; None if unknown."""
         for _ in range(4):
             if isinstance(expression, ast.Constant):
                 return expression.value

@@ -1,4 +1,4 @@
-"""Reads Python source: bytes to text to syntax tree."""
+"""Reads Python source files: decodes the text and parses it to a syntax tree."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import tokenize
 import warnings
 from dataclasses import dataclass
 
-MAX_BYTES = 1 << 20  # parsed in about a second; longer files are generated
+MAX_BYTES = 1 << 20  # takes about a second to parse; longer files are usually generated
 
 _DECLARED = re.compile(rb"[ \t\f]*#.*?coding[:=]")  # PEP 263
 TOO_DEEP = ("expressions or blocks are nested too deeply", "split the longest expression")
 
 
 class SourceRefused(Exception):
-    """A file that cannot be checked, with the reason, a fix and the line if known."""
+    """Raised for a file that cannot be checked. Has the reason, a fix, and the line if it is known."""
 
     def __init__(self, reason: str, fix: str, line: int | None = None) -> None:
         super().__init__(reason)
@@ -26,22 +26,25 @@ class SourceRefused(Exception):
 
 @dataclass(frozen=True)
 class SourceText:
-    """Text and syntax tree. `cells` maps lines of the text to notebook cells (empty for a file)."""
+    """The text and syntax tree of a file or a notebook.
+
+    `cells` maps the lines of the text to notebook cells. It is empty for a Python file.
+    """
 
     path: str
-    lines: list[str]  # without line endings; line 1 is lines[0]
+    lines: list[str]  # lines of the text without line endings; line 1 is lines[0]
     tree: ast.Module
-    cells: list[tuple[int, int]]  # per line: cell number and line in the cell, both from 1
+    cells: list[tuple[int, int]]  # for each line: cell number and line in the cell, both from 1
 
     def location(self, line: int) -> tuple[int | None, int]:
-        """Returns the cell (None in a file) and the line in the cell."""
+        """Returns the cell number (None in a Python file) and the line in the cell or file."""
         if self.cells and 0 < line <= len(self.cells):
             return self.cells[line - 1]
         return None, line
 
 
 def read_source(path: str, data: bytes) -> SourceText:
-    """Parses a `.py` file. Raises Refused."""
+    """Parses a `.py` file. Raises SourceRefused."""
     check_size(data)
     text = decode(data)
     return SourceText(path, split_lines(text), parse(text), [])
@@ -67,7 +70,7 @@ def decode(data: bytes) -> str:
         raise SourceRefused(
             f"byte {error.start:,} is not {error.encoding}", "save the file as UTF-8", line
         ) from None
-    except UnicodeError as error:  # codecs such as punycode name no byte
+    except UnicodeError as error:  # some codecs, such as punycode, do not name the wrong byte
         raise SourceRefused(f"not in its declared encoding: {error}", "save it as UTF-8") from None
     if "\0" in text:
         raise SourceRefused(
@@ -89,13 +92,13 @@ def _encoding(data: bytes) -> str:
 
 
 def split_lines(text: str) -> list[str]:
-    """Splits lines as Python does: form feeds and Unicode separators do not end a line."""
+    """Splits text into lines as Python does: form feeds and Unicode separators do not end a line."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def parse(text: str) -> ast.Module:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # warnings about invalid escapes
+        warnings.simplefilter("ignore")  # Python warns about invalid escapes
         try:
             return ast.parse(text)
         except SyntaxError as error:

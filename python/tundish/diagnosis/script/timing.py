@@ -1,4 +1,4 @@
-"""Finds timed code, from `t = time.time()` to `time.time() - t`, and notes about GPU waits."""
+"""Finds timed code, from `t = time.time()` to `time.time() - t`. Writes notes about GPU waits."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def spans(script: Script) -> Iterator[Span]:
 
 
 def remaining_waits_note(script: Script, calls: Iterable[ast.AST]) -> str:
-    """Returns a note if other calls of the step also wait, which limits the benefit of a fix."""
+    """Returns a note if other calls in the step also wait, which limits the benefit of a fix."""
     locations = list(dict.fromkeys(script.line_text(call) for call in calls))
     if not locations:
         return ""
@@ -68,7 +68,7 @@ def remaining_waits_note(script: Script, calls: Iterable[ast.AST]) -> str:
 
 
 def timed_step_note(script: Script, wait: ast.Call) -> str:
-    """Returns a note if the fix removes a wait that a time measurement relies on."""
+    """Returns a note if a time measurement relies on the wait that the fix removes."""
     region = script.loops.step_region(wait)
     if region is None:
         return ""
@@ -82,7 +82,7 @@ def timed_step_note(script: Script, wait: ast.Call) -> str:
 
 
 def _reads_clock(script: Script, value: ast.AST) -> bool:
-    """Returns whether a value is a call of a clock, or a name last bound to one."""
+    """Returns whether a value is a call of a clock, or a name that was last bound to such a call."""
     if isinstance(value, ast.Name):
         bindings = script.reaching(value)
         if len(bindings) != 1 or bindings[0].value is None:
@@ -92,5 +92,5 @@ def _reads_clock(script: Script, value: ast.AST) -> bool:
 
 
 def _is_limit(script: Script, difference: ast.AST) -> bool:
-    """Recognizes `if time.time() - t > 60`: a time limit, not a measurement."""
+    """Recognizes a time limit such as `if time.time() - t > 60`, which is no measurement."""
     return any(isinstance(ancestor, ast.Compare) for ancestor in script.ancestors(difference))

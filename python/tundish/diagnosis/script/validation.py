@@ -14,18 +14,18 @@ from .names import written
 if TYPE_CHECKING:
     from .script import Script
 
-_EVALUATION_NAMES = ("val", "test", "eval")  # prefixes of a name or of its parts
+_EVALUATION_NAMES = ("val", "test", "eval")  # prefixes of names or of parts of names
 _OTHER_NAMES = ("value", "valued", "values")
 _SCORES = ("argmax", "eq", "topk")  # operations on the model's output in loops without a loss
 _TRAINS = ("backward", "manual_backward", "step", "grad", "requires_grad_", "zero_grad")
 
 
 def validations(script: Script) -> Iterator[tuple[ast.For, ast.Call]]:
-    """Yields each validation loop with its first call of the model.
+    """Yields (loop, its first call of the model) for each validation loop.
 
-    Such a loop reads a loader that no training loop reads, has no backward pass and no optimizer
-    step, and calls a model. Its loader, dataset or function is named accordingly, or the loop
-    compares the model's output.
+    A validation loop reads a loader that no training loop reads. It calls a model, but has no backward
+    pass and no optimizer step. In addition, its loader, dataset or function must have a name such as
+    `val_loader`, or the loop must compare the model's output.
     """
     if not script.loops.backward_calls:
         return
@@ -50,9 +50,9 @@ def _training_loaders(script: Script) -> Iterator[ast.expr]:
 
 
 def _identity(script: Script, loader: ast.expr) -> object:
-    """Identifies a loader by the call that created it, otherwise by its name.
+    """Returns a key for a loader: the call that created it, or its name if the call is unknown.
 
-    A parameter is identified by its function and name.
+    The key of a parameter is its function and its name.
     """
     made = origins(script, loader)
     if len(made) == 1:

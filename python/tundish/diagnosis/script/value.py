@@ -1,4 +1,4 @@
-"""Kind and device of a variable, inferred from the source."""
+"""The kind and device of a variable, as inferred from the source."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Value:
-    """Inferred value of an expression.
+    """The inferred value of an expression.
 
-    kind: tensor, batch, model, optimizer, loader, criterion, array, number, other, or "" if unknown.
-    device: cpu, gpu, or "" if unknown.
+    kind    tensor, batch, model, optimizer, loader, criterion, array, number, other; "" if unknown
+    device  cpu or gpu; "" if unknown
     """
 
     kind: str = ""
@@ -25,7 +25,7 @@ NUMBER = Value("number")
 
 
 def merge(values: list[Value]) -> Value:
-    """Returns the kind and device shared by all values."""
+    """Returns the kind and device that all values have in common."""
     if not values or any(value.kind != values[0].kind for value in values):
         return UNKNOWN
     same = all(value.device == values[0].device for value in values)

@@ -1,7 +1,7 @@
-"""Infers kinds and devices of variables: tensors, models, loaders and so on.
+"""Infers the kinds (tensor, model, loader, ...) and devices of variables.
 
-Conventional names (`model`, `optimizer`, `train_loader`) are used if nothing else is known, as for
-function parameters. Checks report nothing for unknown values.
+If nothing else is known about a variable, such as a function parameter, its name decides: `model`,
+`optimizer`, `train_loader`. Checks report nothing about unknown values.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Values:
         self._losses = loss_names(script)
 
     def infer(self, expression: ast.AST | None, depth: int = 0) -> Value:
-        """Returns the value of an expression, computed once. Cyclic expressions are unknown."""
+        """Returns the value of an expression. Caches results; the value of a cyclic expression is unknown."""
         if expression is None or depth > _DEPTH:
             return UNKNOWN
         known = self._known.get(expression)
@@ -45,7 +45,7 @@ class Values:
 
     @property
     def uses_gpu(self) -> bool:
-        """Whether the script mentions a GPU. Without one, nothing waits for a GPU."""
+        """Whether the script mentions a GPU. If it does not, no line can wait for a GPU."""
         if self._gpu is None:
             self._gpu = libraries.names_a_gpu(self._script)
         return self._gpu
@@ -82,7 +82,7 @@ class Values:
         return UNKNOWN
 
     def _merged_operands(self, operands: list[ast.expr], depth: int) -> Value:
-        """Combines operands: a tensor with anything is a tensor, on the GPU if any operand is."""
+        """Combines operands. The result is a tensor if any operand is, and on the GPU if any operand is."""
         values = [self.infer(operand, depth + 1) for operand in operands]
         tensors = [value for value in values if value.kind == "tensor"]
         if tensors:
@@ -106,7 +106,7 @@ class Values:
     def _bound(
         self, bindings: list[Binding], node: ast.Name | ast.Attribute, depth: int
     ) -> list[Value]:
-        """Returns the values of all bindings. `total = 0.0` is a tensor once a tensor is added."""
+        """Returns the values of all bindings. After `total = 0.0`, adding a tensor makes total a tensor."""
         pairs = [
             (binding.how, self._binding_value(binding, node, depth + 1)) for binding in bindings
         ]
@@ -150,7 +150,7 @@ class Values:
         return UNKNOWN
 
     def _passed(self, binding: Binding, node: ast.Name | ast.Attribute, depth: int) -> Value:
-        """Returns the value passed for the parameter by all calls of the function in this script."""
+        """Returns the value that all calls of the function in this script pass for the parameter."""
         given = passed_arguments(self._script, binding.statement, node)
         return merge([self.infer(expression, depth + 1) for expression in given])
 
@@ -217,9 +217,9 @@ class Values:
         return UNKNOWN
 
     def _moved(self, owner: ast.expr) -> Value:
-        """Infers an unknown x in `x.cuda()`: a model if the script uses x as one, else a tensor.
+        """Infers an unknown x in `x.cuda()`: a model if the script uses x as a model, otherwise a tensor.
 
-        Results of unknown calls may be either, so they stay unknown.
+        The result of an unknown call may be either, so it stays unknown.
         """
         if isinstance(owner, ast.Call):
             return UNKNOWN
@@ -227,7 +227,7 @@ class Values:
 
     @cached_property
     def _modules(self) -> set[str]:
-        """Names that the script calls, or whose module methods (such as parameters()) it calls."""
+        """Names of modules: names that the script calls, or whose parameters() or similar it calls."""
         calls = self._script.nodes(ast.Call)
         owners = [call.func.value for call in calls if _is_module_method(call.func)]  # type: ignore[attr-defined]
         return {written(expression) for expression in [*owners, *(call.func for call in calls)]} - {
@@ -235,7 +235,7 @@ class Values:
         }
 
     def is_module_class(self, node: ast.ClassDef, depth: int = 0) -> bool:
-        """Returns whether a class derives from nn.Module or LightningModule, also indirectly."""
+        """Returns whether a class derives directly or indirectly from nn.Module or LightningModule."""
         for base in node.bases:
             name = self._script.name(base)
             if name in libraries.MODULES:
@@ -253,7 +253,7 @@ def _is_module_method(function: ast.expr) -> bool:
 
 
 def _is_direct(binding: Binding) -> bool:
-    """Returns whether the target is the first name of `for i, x in ...`, not of a nested tuple."""
+    """Returns whether the target is the first name in `for i, x in ...`, not in a nested tuple."""
     statement = binding.statement
     target = getattr(statement, "target", None)
     return isinstance(target, ast.Tuple) and target.elts[0] is binding.target
@@ -280,7 +280,7 @@ def by_conventional_name(name: str, values: Values) -> Value:
 
 
 def backward_losses(call: ast.Call) -> list[ast.expr]:
-    """Returns the losses of `loss.backward()`, `scaler.scale(loss).backward()` and similar calls."""
+    """Returns the losses in `loss.backward()`, `scaler.scale(loss).backward()` and similar calls."""
     function = call.func
     if not isinstance(function, ast.Attribute):
         return []
@@ -298,7 +298,7 @@ def backward_losses(call: ast.Call) -> list[ast.expr]:
 
 
 def loss_names(script: Script) -> set[tuple[ast.AST, str]]:
-    """Returns function and name of every variable whose backward is called."""
+    """Returns (function, name) of every variable on which backward() is called."""
     return {
         (script.function(call), written(loss))
         for call in script.methods("backward", "manual_backward")

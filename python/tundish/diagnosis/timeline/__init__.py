@@ -1,1 +1,1 @@
-"""Writes the file of `tundish doctor --timeline`: profiler, loop, loaders and workers on one clock."""
+"""Writes the file for `tundish doctor --timeline`: profiler, loop, loaders and workers on one time axis."""

@@ -12,9 +12,9 @@ MOST_BYTES = 256 << 20  # limit for the uncompressed JSON
 
 
 class ChromeFile:
-    """Context manager that creates the file when the block ends without an error.
+    """Context manager that writes the file. The file appears only if the block ends without an error.
 
-    Files named *.gz are compressed. Events that do not fit are counted in `dropped`.
+    A file named *.gz is compressed. `dropped` counts the events that exceed the size limit.
     """
 
     def __init__(self, path: str, most_bytes: int = MOST_BYTES) -> None:
@@ -32,13 +32,13 @@ class ChromeFile:
         return self
 
     def add(self, event: dict[str, Any], always: bool = False) -> bool:
-        """Adds an event.
+        """Adds an event. Returns whether the event was written.
 
-        Returns whether it was written. `always`: ignore the size limit (track names).
+        With `always`, the size limit is ignored. This is used for the names of tracks.
         """
         try:
             text = json.dumps(event, separators=(",", ":"), allow_nan=False).encode()
-        except ValueError:  # NaN, which JSON does not support
+        except ValueError:  # a NaN, which JSON does not support
             self.dropped += 1
             return False
         if not always and len(text) + 2 > self._remaining:

@@ -1,6 +1,6 @@
-"""Reads spans of a tundish.Loader's threads, as written by the engine.
+"""Reads the time spans of a tundish.Loader's threads from a file that the engine wrote.
 
-Times in the file are microseconds of CLOCK_MONOTONIC.
+Times in the file are in microseconds of CLOCK_MONOTONIC.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ MOST_BYTES = 256 << 20
 
 @dataclass
 class LoaderTrace:
-    """Spans by thread. `spans`: name, begin and end in ns, number of the sample or batch."""
+    """The time spans of each thread.
+
+    A span is (name, begin in ns, end in ns, number of the sample or batch).
+    """
 
     threads: dict[int, str] = field(default_factory=dict)
     spans: dict[int, list[tuple[str, int, int, int]]] = field(default_factory=dict)
@@ -23,7 +26,7 @@ class LoaderTrace:
 
 
 def read_loader_trace(path: str) -> LoaderTrace:
-    """Reads a trace. Raises ValueError or OSError for other files."""
+    """Reads a trace file. Raises ValueError or OSError for other files."""
     with open(path, "rb") as raw:
         data = raw.read(MOST_BYTES)
     if data[:2] == b"\x1f\x8b":

@@ -1,4 +1,4 @@
-"""Merges the parts written by the processes of a run (probe/profiles/timeline_steps.py)."""
+"""Merges the timeline files that the processes of a run wrote (probe/profiles/timeline_steps.py)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ LABEL = "profiled, excluded from the figures"
 
 @dataclass
 class _Process:
-    """Parts of one process. `begin` and `end`: the recorded window, in ns of CLOCK_MONOTONIC."""
+    """The timeline of one process.
+
+    `begin` and `end` are the limits of the recorded time, in ns of CLOCK_MONOTONIC.
+    """
 
     part: TimelinePart
     index: int
@@ -36,11 +39,10 @@ class _Process:
 
 
 def make_timeline(folder: str, path: str, most_bytes: int = MOST_BYTES) -> TimelineJson | None:
-    """Writes `path` and returns a summary for the report, or None if no step was recorded.
+    """Writes the file `path`. Returns a summary for the report, or None if no step was recorded.
 
-    Times in the file are microseconds of CLOCK_MONOTONIC, as in the file of Loader(trace=).
-    `baseTimeNanoseconds` is the Unix time at which this clock was 0, as in files of torch's
-    profiler.
+    Times in the file are in microseconds of CLOCK_MONOTONIC, as in files of Loader(trace=). As in files
+    of torch's profiler, `baseTimeNanoseconds` is the Unix time at which this clock was 0.
     """
     processes = _processes(folder)
     if not processes:
@@ -71,7 +73,7 @@ def make_timeline(folder: str, path: str, most_bytes: int = MOST_BYTES) -> Timel
 
 
 def write_timeline(folder: str, path: str) -> TimelineJson | None:
-    """Like make_timeline(), but turns errors into notes, to keep the verdict."""
+    """Like make_timeline(), but turns errors into notes, so that the verdict is not lost."""
     try:
         return make_timeline(folder, path)
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -116,7 +118,7 @@ class _Writer:
         self.file.add(name_event("process_name", pid, 0, title), always=True)
         self.file.add(
             sort_event(pid, self._next_sort_index - 1000), always=True
-        )  # above torch's tracks
+        )  # this sorts the tracks above torch's tracks
         self._next_sort_index += 1
         return pid
 
@@ -137,11 +139,11 @@ class _Writer:
             self._span("loop", (pid, 1), name, begin, end, **args)
         for span in process.part.spans:
             begin, end = max(round(span.begin * 1e9), process.begin), round(span.end * 1e9)
-            if end > begin:  # excludes the doctor's work before the first step
+            if end > begin:  # false for the doctor's own work before the first step
                 self._span("loop", (pid, 2), span.name, begin, end)
 
     def add_workers(self, process: _Process, folder: str) -> None:
-        """Adds the batches of worker processes, and their waiting in between."""
+        """Adds the batches of worker processes, and the waits between batches."""
         start = f"{process.part.pid}-"
         names = [file for file in os.listdir(folder) if file.startswith(start)]
         for name in sorted(file for file in names if file.endswith(".worker")):

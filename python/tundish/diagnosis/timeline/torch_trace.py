@@ -1,7 +1,7 @@
 """Reads the output of torch's profiler and converts times to CLOCK_MONOTONIC.
 
-`ts` is in microseconds after `baseTimeNanoseconds`, a Unix time. Files of torch before 2.4 have no
-base, and `ts` is Unix time itself.
+In these files, `ts` is in microseconds after `baseTimeNanoseconds`, a Unix time. Files from torch
+before 2.4 have no base time; their `ts` is a Unix time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from ..probe.clocks.timeline_clocks import ClockPair, to_monotonic_ns
 
 MOST_BYTES = 1 << 30  # limit for the input file
-# Most informative first, because events at the end may not fit into the file.
+# The most informative categories come first, because the last events may not fit into the file.
 _ORDER = (
     *("kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation", "user_annotation"),
     *("cuda_runtime", "cuda_driver", "cpu_op"),
@@ -24,8 +24,8 @@ _ORDER = (
 def read_torch_trace(path: str, begin: ClockPair, end: ClockPair) -> list[dict[str, Any]]:
     """Returns the events with `ts` in ns of CLOCK_MONOTONIC and `dur` in ns.
 
-    The most informative categories come first, then events by time. Skips malformed events. Raises
-    ValueError if the file is not from torch's profiler.
+    Events are sorted by category, most informative first, and then by time. Skips malformed events.
+    Raises ValueError if the file is not from torch's profiler.
     """
     if os.path.getsize(path) > MOST_BYTES:
         raise ValueError(f"torch's profiler wrote more than {MOST_BYTES >> 20} MiB")

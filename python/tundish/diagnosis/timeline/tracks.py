@@ -1,4 +1,4 @@
-"""Assigns process numbers in a timeline, because several ranks may have a "GPU 0"."""
+"""Assigns unique process numbers in a timeline, because several ranks may have a "GPU 0"."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FLOW_BITS = 40
 
 
 class Tracks:
-    """Assigns a unique number to each key, the original number if it is free."""
+    """Assigns a unique number to each key. Keeps the original number if it is free."""
 
     def __init__(self) -> None:
         self._numbers: dict[Any, int] = {}
@@ -29,12 +29,12 @@ class Tracks:
 
 
 def name_event(kind: str, pid: int, tid: int, name: str) -> dict[str, Any]:
-    """Returns a metadata event. `kind`: process_name or thread_name."""
+    """Returns an event that names a process or a thread. `kind` is "process_name" or "thread_name"."""
     return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": {"name": name}}
 
 
 def sort_event(pid: int, index: int) -> dict[str, Any]:
-    """Returns a metadata event. Smaller indexes are higher on the page."""
+    """Returns an event that sets the position of a process. Smaller indexes are higher on the page."""
     return {
         "ph": "M",
         "name": "process_sort_index",

@@ -1,8 +1,8 @@
-"""Determines the part that bounds the step, by rules on the figures.
+"""Determines the cause of a slow step: the part that limits its speed.
 
-The GPU's own profile refines the cause. If the host waits for the GPU in every step (`.item()`), or
-launches kernels slower than they run, the GPU is idle between kernels. Otherwise the GPU is busy,
-and the model is the bound.
+Rules on the measured times choose the part, and the GPU profile refines it. The GPU is idle between
+kernels if the host waits for it in every step (`.item()`), or launches kernels more slowly than they
+run. Otherwise the GPU is busy, and the model limits the speed.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from .figures import COMPUTE, Figures
 from .line_costs import location_text, longest_line
 from .loading import Loading
 
-# fraction of the step above which avoidable time is the cause, even if the model takes more
+# Avoidable time above this fraction of the step is the cause, even if the model takes more time.
 NAMED = 0.25
-IDLE = 0.25  # of the step, beyond waiting for data; above this, the host is the bound
-EXPLAINED = 0.5  # of the idle time; least part that would vanish if the host did not wait
+IDLE = 0.25  # if the GPU is idle (not waiting for data) for more than this share, the host is the cause
+EXPLAINED = 0.5  # waits are the cause only if this share of the idle time would vanish without them
 SHORT_KERNEL_S = 20e-6  # a launch takes the host about 5 to 10 us
 CAUSES = {
     "storage": "reading the samples",
@@ -40,12 +40,12 @@ CAUSES = {
 @dataclass(frozen=True)
 class Cause:
     name: str  # a key of CAUSES
-    share: float  # of the step
-    detail: str = ""  # a function or a line
+    share: float  # fraction of the step
+    detail: str = ""  # function or line responsible
 
 
 def find_cause(facts: Facts, figures: Figures, inside: Loading | None) -> Cause:
-    """Returns what bounds the step."""
+    """Returns what limits the speed of the step."""
     return _cause_on_gpu(facts, figures, _longest_part(facts, figures, inside))
 
 
@@ -93,9 +93,9 @@ def _idle_share(seen: GpuFacts, figures: Figures) -> float:
 
 
 def saved_share(seen: GpuFacts) -> float:
-    """Returns the fraction of the step that is saved if the host does not wait for the GPU.
+    """Returns the fraction of the step that would be saved if the host did not wait for the GPU.
 
-    The longer one of GPU and host then bounds the step.
+    The step would then take as long as the slower of GPU and host.
     """
     return 1 - max(seen.busy_s, seen.wall_s - seen.wait_s) / seen.wall_s
 
@@ -124,7 +124,10 @@ def _tundish_cause(stats: dict[str, float], share: float) -> Cause:
 
 
 def sufficient_workers(figures: Figures, inside: Loading) -> int:
-    """Returns the fewest workers that make loading almost free; 0 if none on this machine do."""
+    """Returns the smallest number of workers with which the loop hardly waits for data.
+
+    Returns 0 if this machine has too few CPUs for that.
+    """
     wanted = figures.ceiling_s * 1.15
     for workers in range(inside.workers + 1, inside.most_workers + 1):
         if inside.step_with(workers, figures.ceiling_s, 0.0, figures.ceiling_cpu_s) <= wanted:

@@ -1,4 +1,4 @@
-"""Proposes changes, best first, with the predicted step of each."""
+"""Proposes changes to the script, best first, each with the predicted step time."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .loading import Loading
 
 MOST_BLOCKED_WORKERS = 16
 MOST_UNMEASURED_WORKERS = 4
-LEAST_GAIN = 0.03  # of the step; smaller gains are not reported
-GRAPH_GAP_S = 1e-6  # between consecutive kernels of a CUDA graph
-EXACT = 0.10  # relative accuracy of predictions; a lower bound must be better by more than this
+LEAST_GAIN = 0.03  # smallest gain to report, as a fraction of the step
+GRAPH_GAP_S = 1e-6  # time between consecutive kernels of a CUDA graph
+EXACT = 0.10  # relative accuracy of predictions; a lower bound must be smaller by more than this
 
 
 @dataclass(frozen=True)
 class Change:
     what: str
-    how: str  # the command, or the line to write
+    how: str  # the command to run, or the line to write
     predicted_s: float | None  # None if only another tool can measure it
-    at_best: bool = False  # predicted_s is a lower bound: the step may stay longer
+    at_best: bool = False  # whether predicted_s is only a lower bound
     apply: str = ""  # value for `--apply` (probe/applied/); empty if the change needs an edit
 
     def as_json(self, step_s: float) -> ChangeJson:
@@ -53,9 +53,9 @@ def find_changes(
 
 
 def sort_changes(changes: list[Change]) -> list[Change]:
-    """Sorts by predicted step. Changes without a prediction come last.
+    """Sorts changes by predicted step time. Changes without a prediction come last.
 
-    A lower bound (`at_best`) must be shorter by more than the accuracy of predictions.
+    A lower bound (`at_best`) precedes another prediction only if it is clearly shorter.
     """
 
     def sort_key(change: Change) -> tuple[bool, float]:
@@ -78,8 +78,8 @@ def _loading_changes(
             *_unprofiled_loader_changes(facts, loader),
         ]
     ceiling, out = figures.ceiling_s, []
-    # Cached batches also free the CPUs used for loading. More workers do not free CPUs, and a
-    # cheaper function frees only its own time.
+    # In steps with cached batches, loading uses no CPUs. More workers do not free any CPUs, and a
+    # faster function frees only its own time.
     rest = figures.step_s - figures.parts["data"]
     workers = sufficient_workers(figures, inside) or _best_workers(figures, inside)
     if workers > inside.workers:
@@ -122,9 +122,9 @@ def _loading_changes(
 
 
 def _best_workers(figures: Figures, inside: Loading) -> int:
-    """Returns the fewest workers close to the best step.
+    """Returns the smallest number of workers that comes close to the best step time.
 
-    Processes that wait for a disk may outnumber the CPUs.
+    If the workers mostly wait for a disk, there may be more workers than CPUs.
     """
     most = inside.most_workers
     if inside.mostly_waits:
@@ -137,12 +137,15 @@ def _best_workers(figures: Figures, inside: Loading) -> int:
 
 
 def _with_engine(facts: Facts, figures: Figures, batch_s: float) -> float:
-    """Predicts the step: the engine uses all CPUs for `batch_s` per batch, and training needs some."""
+    """Predicts the step time with Tundish's engine.
+
+    The engine needs all CPUs for `batch_s` per batch, and training needs CPU time too.
+    """
     return max(figures.ceiling_s, batch_s + figures.ceiling_cpu_s / facts.cpus)
 
 
 def _tundish_changes(facts: Facts, loader: LoaderFacts, figures: Figures) -> list[Change]:
-    """Suggests more threads for tundish.Loader if CPUs are free. threads="auto" needs no change."""
+    """Suggests more threads for a tundish.Loader without threads="auto" if CPUs are free."""
     if loader.auto_threads:
         return []
     threads = int((loader.stats or {}).get("data/threads", 0))
@@ -174,7 +177,7 @@ def _copy_changes(facts: Facts, figures: Figures) -> list[Change]:
 
 
 def _line_changes(facts: Facts, figures: Figures) -> list[Change]:
-    """Lists lines of the loop outside the model, from the samples of the profiled steps."""
+    """Lists slow lines of the loop outside the model, from the samples of the profiled steps."""
     out = []
     for (file, line, _), cost in line_costs(facts, figures).items():
         enough = cost.samples_outside >= LEAST_SAMPLES
@@ -207,7 +210,7 @@ def _model_changes(facts: Facts, figures: Figures) -> list[Change]:
 
 
 def _gpu_changes(facts: Facts, figures: Figures, cause: Cause) -> list[Change]:
-    """Proposes changes for an idle GPU. The step cannot become shorter than the GPU's busy time."""
+    """Proposes changes for an idle GPU. A predicted step is never shorter than the GPU's busy time."""
     seen = facts.gpu_profile
     if seen is None or cause.name not in ("sync", "launch"):
         return []

@@ -11,7 +11,7 @@ LONGEST = 160
 
 
 def excerpt(file: str, line: int) -> Code:
-    """Returns the lines around `line`. Notebook cells are found in linecache."""
+    """Returns the lines around `line`. Reads notebook cells from linecache."""
     texts = linecache.getlines(file) if file else []
     first, last = max(1, line - AROUND), min(len(texts), line + AROUND)
     return [[n, texts[n - 1].rstrip("\n")[:LONGEST]] for n in range(first, last + 1)]

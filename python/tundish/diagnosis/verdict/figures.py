@@ -1,7 +1,8 @@
-"""Computes the seconds of one step, by part, and its ceiling, from the recorded steps.
+"""Computes the figures of a run: the seconds of a typical step, by part, and its ceiling.
 
-Waiting for data is a mean, because workers deliver in bursts: with four workers, three steps may
-not wait and the fourth waits long. Everything else is a median, so a disturbed step does not count.
+The ceiling is the step time without data loading. The time spent waiting for data is a mean, because
+workers deliver batches in bursts. With four workers, for example, three steps may not wait at all, and
+the fourth waits long. All other times are medians, so that a disturbed step does not matter.
 """
 
 from __future__ import annotations
@@ -16,25 +17,29 @@ PARTS = (
     "other",
 )
 COMPUTE = ("forward", "backward", "optimizer", "zero_grad")
-RARE_STEP = 5.0  # multiple of the median; longer steps contain a validation or a checkpoint
-LEAST_STEPS = 5  # fewest steps for a verdict
-SETTLING_STEPS = 2  # first steps with cached batches, which are discarded
+RARE_STEP = 5.0  # steps longer than this multiple of the median include a validation or similar
+LEAST_STEPS = 5  # smallest number of steps for a reliable verdict
+SETTLING_STEPS = 2  # number of first steps with cached batches to discard
 
 
 @dataclass
 class Figures:
-    """Seconds of one step. `clock`: "gpu" if GPU times are known, otherwise "host"."""
+    """The times of a typical step in seconds.
+
+    `clock` is "gpu" if the times are GPU times, otherwise "host".
+    """
 
     step_s: float
     parts: dict[str, float]
     ceiling_s: float
-    ceiling_from: str  # "cached": measured with cached batches; "computed": step minus waiting
+    # "cached": the ceiling was measured with cached batches; "computed": step minus waiting for data
+    ceiling_from: str
     clock: str
     steps: int
     rare_steps: int
     cached_batches: int
     ceiling_cpu_s: float  # CPU time of training in a step at the ceiling, without polling for a GPU
-    few: bool  # too few steps for a reliable verdict
+    few: bool  # whether there are too few steps for a reliable verdict
     host_parts: dict[str, float] = field(default_factory=dict)
 
     def share(self, *parts: str) -> float:
@@ -88,10 +93,10 @@ def figures(facts: Facts) -> Figures | None:
 
 
 def _host_time_without_data(host_parts: dict[str, float]) -> float:
-    """Returns the host time without waiting for data, as an upper bound of the CPU time needed.
+    """Returns the host time without waiting for data, an upper bound of the CPU time that training needs.
 
-    A host that is ahead of its GPU polls for it, as with cached batches. A loader could use this
-    CPU time. In a step that waits for data, the GPU is idle, and the host does not poll.
+    With cached batches, the host is ahead of the GPU and polls for it, which uses CPU time that a
+    loader could use. In a step that waits for data, the GPU is idle, and the host does not poll.
     """
     return sum(s for part, s in host_parts.items() if part != "data")
 
@@ -101,7 +106,7 @@ def _seconds(step: StepFacts, clock: str) -> dict[str, float]:
 
 
 def _rest(step: StepFacts, clock: str) -> float:
-    """Returns the step without waiting for data and without the doctor's work."""
+    """Returns the step time without waiting for data and without the doctor's own work."""
     return sum(s for part, s in _seconds(step, clock).items() if part not in ("data", "own"))
 
 
@@ -118,10 +123,10 @@ def _parts(steps: list[StepFacts], clock: str) -> dict[str, float]:
 
 
 def _divide_other(parts: dict[str, float], lines: list[LineFacts]) -> None:
-    """Divides "other" by the sampled lines.
+    """Divides the part "other" among other parts, according to the sampled lines.
 
-    The `for` of a loop with an unknown loader is waiting for data. torch functions called outside
-    modules, such as losses, belong to the forward pass.
+    Time in the `for` line of a loop with an unknown loader is time spent waiting for data. torch
+    functions called outside modules, such as losses, belong to the forward pass.
     """
     shares = dict.fromkeys(("data", "torch", "other"), 0.0)
     for line in lines:

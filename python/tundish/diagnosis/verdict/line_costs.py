@@ -1,8 +1,8 @@
 """Computes the cost of lines from the samples of the profiled steps.
 
-A line is reported from LEAST_SAMPLES samples on. Five samples determine its cost within about a
-factor of 1.5. A line has a single cost, wherever it is shown. The `for` of a loop is not reported,
-because its samples belong to the loader.
+A line is reported if it has LEAST_SAMPLES samples or more. Five samples determine its cost within
+about a factor of 1.5. The cost of a line is the same wherever it is shown. The `for` line of a loop is
+not reported, because its samples belong to the loader.
 """
 
 from __future__ import annotations
@@ -22,19 +22,22 @@ _LOOP = re.compile(r"(async\s+)?for\b.*:\s*(#.*)?$")
 
 @dataclass
 class LineCost:
-    """Cost of one line per step. `outside_s`: time outside the model and outside all hooks."""
+    """The cost of one line per step.
+
+    `outside_s` is the time outside the model and outside all hooks.
+    """
 
     first: LineFacts  # its most frequent entry in Facts.lines
     whole_s: float = 0.0
     outside_s: float = 0.0
-    samples: int = 0  # samples behind whole_s
+    samples: int = 0  # number of samples that whole_s is based on
     samples_outside: int = 0
 
     @property
     def seconds(self) -> float | None:
-        """The cost outside the model if the line has one, else its whole cost.
+        """The cost outside the model if there is one, otherwise the whole cost.
 
-        None for few samples.
+        None if there are too few samples.
         """
         if self.samples_outside >= LEAST_SAMPLES:
             return self.outside_s
@@ -45,8 +48,8 @@ def line_costs(facts: Facts, figures: Figures) -> dict[tuple[str, int, str], Lin
     """Returns costs by file, line and framework function.
 
     The function is "" unless the line runs a framework's loop (`trainer.fit`). The measured time of
-    each part of the step is divided among the lines by their samples. Samples alone would be
-    biased, because the sampler needs the GIL and runs less often in some parts.
+    each part of the step is divided among lines in proportion to their samples. Samples alone would be
+    biased: the sampler needs the GIL, so it runs less often in some parts.
     """
     host = figures.clock == "host"
     parts = figures.host_parts if host and figures.host_parts else figures.parts
@@ -76,15 +79,15 @@ def _line_key(line: LineFacts) -> tuple[str, int, str]:
 
 
 def _group(line: LineFacts, host: bool) -> str:
-    """Returns the part whose measured time contains this sample.
+    """Returns the part of the step whose measured time includes this sample.
 
-    With the GPU's clock, only "other" is known to contain its own samples.
+    With GPU times, this is only known for the part "other".
     """
     return "other" if line.in_other and (host or line.part == "other") else line.part
 
 
 def longest_line(facts: Facts, part: str) -> str:
-    """Returns the line with the most time in a part: "train.py:31 (sleep)"; "" if there is none."""
+    """Returns the line that takes most of a part, such as "train.py:31 (sleep)"; "" if there is none."""
     lines: dict[tuple[str, int, str], list[LineFacts]] = {}
     for line in facts.lines:
         if line.part == part and not (part != "data" and is_loop_header(line)):
@@ -110,7 +113,7 @@ def location_text(file: str, line: int, function: str = "") -> str:
 def shown(file: str, line: int, columns: tuple[int, int] = (0, 0)) -> str:
     """Returns file, line and code. The path is relative to the working folder if possible.
 
-    `columns` (in bytes) selects the part of a long line to show.
+    `columns` (in bytes) is the part of a long line to show.
     """
     text = linecache.getline(file, line)
     code = text.strip()

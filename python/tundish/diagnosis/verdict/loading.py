@@ -1,4 +1,4 @@
-"""Models a loader: its stages per batch, and the step with other settings."""
+"""A model of the data loader: the time of its stages, and predicted step times with other settings."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from ..probe.facts import Facts
 from .figures import Figures
 
-# kind of a profiled row: stage of the verdict
+# Maps the kind of a profiled row to a stage of the verdict.
 _STAGES = {"read": "storage", "decode": "decode", "transform": "transform", "other": "dataset"}
-SCALED_FROM = 0.1  # least share of waiting for scaling to the observed rate
-MOST_SCALED = 4.0  # larger factors have other causes, such as files that are now in memory
+SCALED_FROM = 0.1  # times are scaled to the observed rate if the loop waits for at least this share
+MOST_SCALED = 4.0  # larger factors have other causes, such as files that have since been cached
 STAGES = ("storage", "decode", "transform", "dataset", "collate")
 
 
 @dataclass(frozen=True)
 class LoadingRow:
-    """A function of the loader: seconds per batch. `stage` is one of STAGES."""
+    """A function of the loader, with its seconds per batch. `stage` is one of STAGES."""
 
     name: str
     stage: str
@@ -27,14 +27,14 @@ class LoadingRow:
 
 @dataclass(frozen=True)
 class Loading:
-    """Seconds that one process needs for one batch."""
+    """The seconds that one process needs to load one batch, by stage."""
 
     stages: dict[str, float]
-    blocked_s: float  # waiting for disk or network, not for a CPU
+    blocked_s: float  # time waiting for a disk or the network, but not for a CPU
     workers: int
     cpus: int
     rows: list[LoadingRow]  # functions, slowest first
-    overlap_s: float = 0.0  # part of a batch that the loop's own process loads while the GPU works
+    overlap_s: float = 0.0  # time in which the training process loads data while the GPU works
 
     @property
     def batch_s(self) -> float:
@@ -42,7 +42,7 @@ class Loading:
 
     @property
     def most_workers(self) -> int:
-        """The number of CPUs. Two workers that mostly wait can share one CPU."""
+        """The largest useful number of workers: one per CPU, but at least two if they mostly wait."""
         return max(2, self.cpus) if self.mostly_waits else self.cpus
 
     @property
@@ -55,10 +55,9 @@ class Loading:
     def step_with(
         self, workers: int, ceiling_s: float, without_s: float = 0.0, training_cpu_s: float = 0.0
     ) -> float:
-        """Predicts the seconds of a step.
+        """Predicts the seconds of a step with this number of workers.
 
-        Each worker loads one batch at a time. The CPUs limit the total CPU work of loading and
-        training.
+        Each worker loads one batch at a time. Loading and training share the CPUs.
         """
         batch = max(0.0, self.batch_s - without_s)
         if workers == 0:
@@ -72,16 +71,16 @@ class Loading:
 
 
 def loading(facts: Facts, figures: Figures) -> Loading | None:
-    """Models the loader of the run, or returns None if the loader could not be inspected.
+    """Returns a model of the run's loader, or None if the loader could not be inspected.
 
-    If the loop waits for data, times are scaled to the rate that the loop observed.
+    If the loop waits for data, the times are scaled to the observed rate of batches.
     """
     found = _sampled(facts)
     if found is None or figures.share("data") < SCALED_FROM or not found.batch_s:
         return found
     seen, overlap = figures.step_s, 0.0
     if found.workers == 0:
-        waited = figures.parts["data"]  # on the GPU's clock: the GPU's waiting time
+        waited = figures.parts["data"]  # if times are GPU times, the time that the GPU waits
         seen = figures.host_parts["data"] if figures.clock == "gpu" else waited
         overlap = max(0.0, seen - waited)
     factor = seen / found.step_with(found.workers, 0.0)
@@ -108,10 +107,10 @@ def _sampled(facts: Facts) -> Loading | None:
         stage = _STAGES[row.kind]
         large = row.s > 0.05 * samples.sample_s
         if stage == "dataset" and large and row.blocked_s > row.s / 2:
-            stage = "storage"  # an unknown function that waits instead of working
+            stage = "storage"  # an unknown function that mostly waits
         stages[stage] += row.s * size
         if row.kind == "other" and not row.file:
-            continue  # a library or Python function, which the user cannot change
+            continue  # a function of a library or of Python, which the user cannot change
         rows.append(LoadingRow(row.name, stage, row.s * size, row.file, row.line))
     rest = samples.sample_s - sum(row.s for row in samples.rows)
     blocked = samples.blocked_s - sum(row.blocked_s for row in samples.rows)

@@ -1,4 +1,4 @@
-"""`--plan FILE`: adds a plan of `tundish tune` to the changes, with its predicted step."""
+"""`--plan FILE`: adds a plan of `tundish tune` to the proposed changes, with its predicted step time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add_plan(verdict: Verdict, plan: Plan, path: str) -> None:
-    """Adds the plan in file `path`. Its gain applies to model and optimizer only."""
+    """Adds the plan as a change. Its gain applies only to the time in the model and the optimizer."""
     found = verdict.figures
     if found is None:
         return

@@ -1,4 +1,4 @@
-"""Adds findings of `tundish check` for the script of the doctor, with the measured cost of lines."""
+"""Adds findings of `tundish check` to the verdict, with the measured cost of their lines."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MOST_FILES = 5
 
 
 def script_findings(command: list[str], loop: list[str]) -> list[FindingJson]:
-    """Returns the findings of the command's script and of the user's files around the loop.
+    """Returns the findings for the command's script, and for the user's files that run the loop.
 
-    Notes are omitted.
+    Omits notes.
     """
     found: list[Finding] = []
     for file in _files(command, loop):
@@ -54,7 +54,7 @@ def _files(command: list[str], loop: list[str]) -> list[str]:
 
 
 def _script(command: list[str]) -> str:
-    """Returns the first Python file in the command, or the file of `-m MODULE`; "" if none."""
+    """Returns the first Python file in the command, or the file for `-m MODULE`; "" if there is none."""
     for number, argument in enumerate(command):
         if argument.endswith(".py") and os.path.isfile(argument):
             return argument
@@ -69,8 +69,8 @@ def _script(command: list[str]) -> str:
 def _for_this_run(findings: list[FindingJson], verdict: Verdict) -> list[FindingJson]:
     """Adapts findings to this run.
 
-    Omits findings that only cost time on a GPU if the run had none, and adds a note. Suggests as
-    many workers as the verdict proposes, or as there are CPUs.
+    If the run used no GPU, omits findings that only cost time on a GPU, and adds a note. In suggestions,
+    the number of workers is the number that the verdict proposes, or the number of CPUs.
     """
     facts = verdict.facts
     if facts.torch and not facts.torch.gpu:
@@ -104,7 +104,10 @@ def _is_only_for_gpus(name: str) -> bool:
 
 
 def with_costs(findings: list[FindingJson], verdict: Verdict) -> list[FindingJson]:
-    """Adds "seconds" per step to findings whose lines have enough samples; most expensive first."""
+    """Adds "seconds" per step to findings whose lines have enough samples.
+
+    Sorts the findings by cost, most expensive first.
+    """
     costs: dict[tuple[str, int], float] = {}
     if verdict.figures is not None:
         for (file, line, _), cost in line_costs(verdict.facts, verdict.figures).items():

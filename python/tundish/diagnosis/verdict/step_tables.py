@@ -1,7 +1,7 @@
-"""Computes two tables of a step, like Lightning's profilers: loop parts and host functions.
+"""Computes two tables like the ones of Lightning's profilers: parts of a step, and Python functions.
 
-GPU times come from events on the loop's stream. A part is charged for the kernels it launched, not
-for waiting in a call.
+GPU times come from events on the loop's stream. They count the kernels that a part launched, not the
+time that the host waited in a call.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def tables(facts: Facts) -> TablesJson:
 
 
 def simple_table(facts: Facts) -> list[PartJson]:
-    """Returns the totals of all measured steps by part. Omits parts that never ran."""
+    """Returns the total time of each part in all measured steps. Omits parts that never ran."""
     steps = [step for step in facts.steps if step.phase == "measure"]
     steps = [step for step in steps if not step.boundary]
     on_gpu = bool(steps) and all(step.gpu_seconds for step in steps)

@@ -1,8 +1,8 @@
-"""Judges several ranks of one run: whether the others wait for a slow rank.
+"""Finds a straggler: a slow rank that the other ranks of a run wait for.
 
 All ranks take the same time per step, because they wait for each other when gradients are averaged.
-The slow rank is the one that does not wait. The reason is the part in which it takes longer than
-the others.
+The straggler is the rank that does not wait. It is slow because of the part of the step in which it
+takes longer than the other ranks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .figures import PARTS, Figures
 from .line_costs import longest_line
 from .verdict import Verdict, judge, loading_reason, percent_text
 
-NAMED = 0.15  # of the step; least loss of the others to blame a rank
+NAMED = 0.15  # a rank is a straggler if the other ranks lose at least this fraction of the step
 _WORK = tuple(part for part in PARTS if part != "communication")
 _PART_TEXTS = {
     "copy": "its copies to the GPU",
@@ -29,7 +29,7 @@ _PART_TEXTS = {
 
 
 def judge_ranks(all_facts: list[Facts]) -> Verdict:
-    """Judges the ranks of one run, in order. Returns the verdict of the slow rank or the first one."""
+    """Returns the verdict on the straggler, or on the first rank if no rank is a straggler."""
     verdicts = [judge(facts) for facts in all_facts]
     trained = [verdict for verdict in verdicts if verdict.figures is not None]
     if len(trained) < 2 or not all(verdict.facts.world > 1 for verdict in trained):
@@ -58,9 +58,9 @@ def judge_ranks(all_facts: list[Facts]) -> Verdict:
 
 
 def _waiting(verdict: Verdict, trained: list[Verdict]) -> float:
-    """Returns seconds per step that a rank waits.
+    """Returns the seconds per step that a rank waits for other ranks.
 
-    On GPUs, waiting is part of backward: the time beyond the fastest rank.
+    On GPUs, ranks wait in backward(), so this includes the time beyond the fastest rank's backward().
     """
     found = verdict.figures
     assert found is not None
@@ -71,7 +71,7 @@ def _waiting(verdict: Verdict, trained: list[Verdict]) -> float:
 
 
 def _blame(verdict: Verdict, found: Figures, others: list[Figures], lost: float) -> None:
-    """Rewrites the verdict of the slow rank so that it names the rank."""
+    """Rewrites the straggler's verdict so that it names the rank."""
     facts = verdict.facts
     longer = {
         part: found.parts[part] - median(figures.parts[part] for figures in others)

@@ -1,4 +1,4 @@
-"""The verdict on the facts of one process: cause, sentence, figures and changes."""
+"""The verdict on one process: what limits the speed of its training step, and what to change."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .loading import Loading, loading
 from .step_tables import tables
 
 VERSION = 1
-UNEXPLAINED = 0.1  # of the step; time that cached batches save beyond waiting for data
+UNEXPLAINED = 0.1  # fraction of the step that cached batches may save beyond waiting for data
 _MISSING_TEXTS = {
     "timeline": "no timeline was written",
     "functions": "the table of functions is missing",
@@ -41,21 +41,21 @@ _MISSING_TEXTS = {
 
 @dataclass(repr=False)
 class Verdict:
-    """What bounds the step of a training loop, and what to change.
+    """The result of `tundish.doctor`: what makes a training step slow, and what to change.
 
-    `print(verdict)` shows the report for a terminal.
+    `print(verdict)` shows the whole report.
     """
 
     sentence: str  # the verdict in one sentence
-    cause: Cause | None  # what bounds the step: `name` and `share`; None without steps
+    cause: Cause | None  # what limits the speed: `name` and `share`; None if no step was measured
     figures: Figures | None = None  # times of the step and its parts
-    changes: list[Change] = field(default_factory=list)  # what to change, best first
-    loading: Loading | None = None  # time of a batch by stage
-    facts: Facts = NO_FACTS  # observations of the run
+    changes: list[Change] = field(default_factory=list)  # proposed changes, best first
+    loading: Loading | None = None  # time to load a batch, by stage
+    facts: Facts = NO_FACTS  # all observations of the run
     notes: list[str] = field(default_factory=list)  # limitations of the verdict
-    ranks: list[RankJson] = field(default_factory=list)  # rank, step and waiting time of each rank
+    ranks: list[RankJson] = field(default_factory=list)  # step time and waiting time of each rank
     findings: list[FindingJson] = field(default_factory=list)  # findings of the checks
-    applied: AppliedJson | None = None  # the change that was tried, and its measured step
+    applied: AppliedJson | None = None  # the change that was tried, and its measured step time
     table: str = ""  # table to print: "simple" or "advanced"
     timeline: TimelineJson | None = None  # contents of the timeline file
 
@@ -68,13 +68,13 @@ class Verdict:
         return f"<Verdict: {self.sentence}>"
 
     def _repr_html_(self) -> str:
-        """Shows the text in notebooks."""
+        """Shows the report in notebooks."""
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the report as HTML (.html) or JSON (.json).
+        """Saves the report as an HTML page (.html) or as JSON (.json).
 
-        `tundish doctor compare` reads the JSON.
+        The JSON file can be compared with another one by `tundish doctor compare`.
         """
         from ..report.report_file import report_text
 
@@ -133,14 +133,17 @@ def _finding_json(finding: FindingJson) -> FindingWithCodeJson:
 
 
 def _step_json(step: StepFacts) -> StepJson:
-    """Returns a step without the doctor's work, with GPU times if known."""
+    """Returns the times of a step without the doctor's own work. Uses GPU times if they are known."""
     parts = step.gpu_seconds or step.seconds
     whole = sum(s for part, s in parts.items() if part != "own")
     return {"phase": step.phase, "s": whole, "data_s": parts.get("data", 0.0)}
 
 
 def judge(facts: Facts, ended: str = "the script") -> Verdict:
-    """Judges the facts. `ended`: what has ended, for messages; "" if the run continues."""
+    """Computes the verdict from the facts.
+
+    `ended` says what has ended, for messages; "" if the run continues.
+    """
     found = figures(facts)
     missing = missing_notes(facts.recorded.asked if ended else (), facts, ended)
     if found is None:
@@ -198,7 +201,7 @@ def _sentence(facts: Facts, found: Figures, cause: Cause) -> str:
 
 
 def loading_reason(facts: Facts, cause: Cause) -> str:
-    """Explains slow loading: "decoding the samples (Image.convert), with num_workers=1"."""
+    """Explains slow loading, as in "decoding the samples (Image.convert), with num_workers=1"."""
     if cause.name == "workers":
         count = int(cause.detail)
         if count == 0:
@@ -244,8 +247,8 @@ def _notes(facts: Facts, found: Figures) -> list[str]:
 def missing_notes(asked: Iterable[str], facts: Facts, ended: str) -> list[str]:
     """Returns a note for each missing section.
 
-    `asked`: phases of recorders (probe/recorders.py). `ended`: what ended too early, such as "the
-    script".
+    `asked` has the phases of the requested recorders (probe/recorders.py). `ended` says what ended too
+    early, such as "the script".
     """
     recorded = facts.recorded
     out = [f"{name}: recording failed: {why}" for name, why in recorded.failed.items()]

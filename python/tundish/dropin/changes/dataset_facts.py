@@ -1,4 +1,4 @@
-"""Facts that the samples of a dataset depend on, in a comparable form."""
+"""Facts that determine the samples of a dataset, in a form that can be compared."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def contents(values: Any) -> Any:
         return values.copy()
     try:
         return copy.copy(values)
-    except TypeError:  # such as a handle of a file
+    except TypeError:  # the object cannot be copied, such as an open file
         return values
 
 
 def checksum(pixels: Any) -> Any:
-    """Returns shape, type and CRC-32 of a large array or tensor; a copy would double the memory."""
+    """Returns shape, type and CRC-32 of a large array or tensor. A copy would double the memory."""
     import numpy as np
 
     array = np.ascontiguousarray(np.asarray(pixels))
@@ -42,7 +42,7 @@ def checksum(pixels: Any) -> Any:
 
 
 def is_equal(fact: Any, other: Any) -> bool:
-    """Compares values, shapes and types."""
+    """Returns whether two facts have equal values, shapes and types."""
     if type(fact) is not type(other):
         return False
     if hasattr(fact, "shape"):

@@ -1,4 +1,4 @@
-"""Stamps of files: their metadata in the file system, to detect changed files."""
+"""File stamps: metadata such as size and modification time, with which changed files are detected."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from typing import Any
 _FORMAT = "tundish stamps 2"
 _COLUMNS = 4  # per row, 8 bytes each
 _MOST_ABOUT = 4096  # maximum bytes of the line before the rows
-# A file changed this shortly before its stamp was taken could change again within one tick of the file system's clock.
+# If a file changed this shortly before its stamp was taken, it may change again without a new file system time.
 _TICK_NS = 2_000_000_000
 
 
 @dataclass(frozen=True)
 class Stamps:
-    """Size, modification time, status change time and inode of each file. Programs can set only the modification time."""
+    """Size, modification time, status change time and inode of each file.
+
+    Programs can set the modification time, but not the status change time.
+    """
 
     values: Any  # int64 of shape (files, 4)
     taken_ns: int
@@ -58,7 +61,7 @@ def stamps_path(pack: str) -> str:
 
 
 def save_stamps(pack: str, pack_id: str, stamps: Stamps) -> bool:
-    """Saves stamps. Returns False if the folder is not writable; the next run compares the files again."""
+    """Saves stamps. Returns False if the folder is not writable. Then the next run compares the files again."""
     about = {"format": _FORMAT, "pack": pack_id, "paths": stamps.paths, "taken": stamps.taken_ns}
     target = stamps_path(pack)
     scratch = ""
@@ -78,17 +81,18 @@ def save_stamps(pack: str, pack_id: str, stamps: Stamps) -> bool:
 
 
 def load_stamps(pack: str, pack_id: str, owner: int, files: int) -> Stamps | None:
-    """Loads the stamps of a pack.
+    """Loads the stamps that were saved for a pack.
 
-    Returns None if there are none, if they belong to another pack, or if another user could have written them.
+    Returns None if there are no stamps, if they belong to another pack, or if an untrusted user could have written
+    them.
 
-    owner  the user who owns the files; whoever can change the files need not forge stamps
-    files  number of files; a stamp file of another size is not read
+    owner  the user who owns the files; this user is trusted, and could change the files anyway
+    files  number of files; a stamp file of a different size is not read
     """
     import numpy as np
 
     try:
-        # Opening a pipe would otherwise block until a writer appears.
+        # Without O_NONBLOCK, opening a named pipe would block until a writer appears.
         number = os.open(stamps_path(pack), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with open(number, "rb") as file:
             status, rows = os.fstat(number), files * _COLUMNS * 8

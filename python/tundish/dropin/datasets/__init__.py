@@ -1,1 +1,1 @@
-"""Datasets of torchvision, timm and Hugging Face that the engine reads itself."""
+"""Datasets of torchvision, timm and Hugging Face that the engine can read without their Python code."""

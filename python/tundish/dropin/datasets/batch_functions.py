@@ -1,11 +1,12 @@
-"""Reads a function given to `set_transform` of a Hugging Face dataset, if it has one of two known forms.
+"""Interprets a function given to `set_transform` of a Hugging Face dataset, if it has one of two known forms.
 
     def augment(batch):                                                def augment(batch):
         batch["x"] = [t(i.convert("RGB")) for i in batch["image"]]         x = [t(i.convert("RGB")) for i in batch["image"]]
         del batch["image"]                                                 return {"x": x, "labels": batch["label"]}
         return batch
 
-Any other statement, name or call means that only Python can run the function. This module never executes the function.
+If the function contains any other statement, name or call, only Python can run it. This module reads the source code
+and never executes the function.
 """
 
 from __future__ import annotations
@@ -21,20 +22,20 @@ from typing import Any
 
 @dataclass(frozen=True)
 class BatchFunction:
-    """The columns that a function returns for a batch."""
+    """What a function returns for a batch."""
 
     columns: dict[str, str]  # source column of each result column
     image: str  # result column with the transformed images
     transform: Any  # called for each image
-    mode: str | None  # "RGB": after image.convert("RGB"); None: the image's own mode
+    mode: str | None  # "RGB" if the function calls convert("RGB"); None: the image's own mode
 
 
-# Definitions that compiled to these codes. The file may be edited or removed while the run goes on.
+# The parsed source of functions, by code object. The source file may be edited or removed later in the run.
 _read: weakref.WeakKeyDictionary[CodeType, ast.FunctionDef] = weakref.WeakKeyDictionary()
 
 
 def read_function(function: Any, columns: list[str]) -> BatchFunction | None:
-    """Returns the meaning of a function, or None if it has another form or its source differs from its code."""
+    """Returns what a function does, or None if its form is unknown or its source differs from its code."""
     definition = _definition(function)
     if definition is None or not _has_one_argument(definition.args):
         return None
@@ -75,7 +76,7 @@ def _definition(function: Any) -> ast.FunctionDef | None:
 
 
 def _is_compiled(definition: ast.FunctionDef, code: Any) -> bool:
-    """Returns whether `definition` compiles to `code`. The file may have been edited since."""
+    """Returns whether `definition` compiles to `code`. It may not, if the file was edited after the import."""
     names = code.co_freevars
     inner = ast.Module([definition], [])
     if names:  # recompile it inside a function that defines these names
@@ -101,7 +102,7 @@ def _same_code(first: Any, other: Any) -> bool:
             if not _same_code(mine, theirs):
                 return False
         elif isinstance(mine, str) and mine.endswith(("<listcomp>", other.co_name)):
-            continue  # qualified name
+            continue  # a qualified name, which may differ
         elif type(mine) is not type(theirs) or mine != theirs:
             return False
     return True
@@ -125,10 +126,10 @@ class _Reader:
         self._held: tuple[str, str | None] = (
             "",
             None,
-        )  # a local name, and the source column of its images
+        )  # a local variable with images, and their source column
 
     def read_statement(self, statement: ast.stmt) -> bool:
-        """Reads batch["x"] = [...], x = [...] or del batch["x"]. Returns False for another form."""
+        """Interprets batch["x"] = [...], x = [...] or del batch["x"]. Returns False for any other statement."""
         if isinstance(statement, ast.Delete) and len(statement.targets) == 1:
             name = self._column(statement.targets[0])
             return name is not None and self.out.pop(name, None) is not None
@@ -143,7 +144,7 @@ class _Reader:
         return name is not None and self._assign(self.out, name, value)
 
     def read_return(self, statement: ast.stmt) -> bool:
-        """Reads return batch or return {...}. Returns False for another form."""
+        """Interprets `return batch` or `return {...}`. Returns False for any other statement."""
         if not isinstance(statement, ast.Return):
             return False
         value = statement.value
@@ -178,7 +179,10 @@ class _Reader:
         return True
 
     def _images(self, value: ast.ListComp) -> str | None:
-        """Returns the column in [t(i.convert("RGB")) for i in batch["column"]] and keeps t, or returns None."""
+        """Returns the column in [t(i.convert("RGB")) for i in batch["column"]] and stores t as the transform.
+
+        Returns None for any other expression.
+        """
         loop, call = value.generators[0], value.elt
         if len(value.generators) != 1 or loop.ifs or loop.is_async:
             return None
@@ -210,13 +214,13 @@ class _Reader:
         return value.slice.value if owned and isinstance(value.slice.value, str) else None
 
     def _find(self, name: str) -> bool:
-        """Finds the object that a name in the function refers to. Returns whether there is one."""
+        """Stores the object that a name in the function refers to. Returns whether there is one."""
         code = self._function.__code__
         if name in code.co_freevars:
             cell = self._function.__closure__[code.co_freevars.index(name)]
             try:
                 self.transform = cell.cell_contents
-            except ValueError:  # not assigned yet
+            except ValueError:  # the variable is not assigned yet
                 return False
             return True
         self.transform = self._function.__globals__.get(name)

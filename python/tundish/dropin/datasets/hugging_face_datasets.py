@@ -1,6 +1,6 @@
-"""Image datasets of the library `datasets` on disk: Arrow files with the images or with their paths.
+"""Image datasets of Hugging Face's library `datasets`: Arrow files on disk with the images or with their paths.
 
-The format of the dataset defines a sample: `with_format("torch")`, or the transform of `set_transform`.
+The dataset's format defines what a sample is: `with_format("torch")`, or the transform given to `set_transform`.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from .batch_functions import BatchFunction, read_function
 from .mapped_files import MappedFiles, places_of
 from .parts import ENDINGS, Files, Names, Ranges, absolute, labels_of
 
-_MOST_LOOKED_AT = 100_000  # limit for reading image headers to find their mode
+_MOST_LOOKED_AT = 100_000  # maximum number of images whose headers are read to find their mode
 
 
-# Transforms of v2 that make plain tensors of images.
+# Transforms of torchvision v2 that convert an image to a plain tensor.
 _MAKES_TENSOR = {"PILToTensor", "ToTensor", "ToPureTensor"}
 
 
 @dataclass(frozen=True)
 class _Format:
-    """The contents of a sample."""
+    """What a sample contains, and how its image is transformed."""
 
     names: Names
     image: str  # column of the images
     label: str
     transform: Any
-    mode: str | None  # None: the mode of each image
+    mode: str | None  # mode of all images; None: each image keeps its own mode
 
 
 def is_known(dataset: Any) -> bool:
@@ -42,12 +42,12 @@ def is_known(dataset: Any) -> bool:
 
 
 def transform_of(dataset: Any) -> Any:
-    """Returns the transform currently applied to each image. Raises NotTranslated if there is no known one."""
+    """Returns the transform that is currently applied to each image. Raises NotTranslated if it is unknown."""
     return _format_of(dataset).transform
 
 
 def settings_of(dataset: Any) -> Any:
-    """Returns the rows and the format of a dataset, which the user can change."""
+    """Returns the rows and the format of a dataset, for the detection of changes. Users can change both."""
     rows = Identity(dataset.data), Identity(getattr(dataset, "_indices", None))
     form = dataset.format
     function = (form["format_kwargs"] or {}).get("transform")
@@ -63,7 +63,7 @@ def part_of(dataset: Any) -> Files | Ranges:
 
 
 def part_of_reader(dataset: Any, image: str, label: str) -> Files | Ranges:
-    """Returns the samples of a dataset that timm reads: RGB images as stored. Raises NotTranslated."""
+    """Returns the samples of a dataset that timm reads: RGB images, not rotated by EXIF. Raises NotTranslated."""
     return _part(dataset, _Format((), image, label, None, "RGB"), upright=False)
 
 
@@ -125,7 +125,7 @@ def _format_of(dataset: Any) -> _Format:
 
 
 def _checked(made: BatchFunction, kinds: dict[str, str], features: Any) -> _Format:
-    """Checks that a batch has one column of images and one column of labels."""
+    """Checks that a batch consists of one column of images and one column of labels."""
     image = made.columns[made.image]
     others = [name for name in made.columns if name != made.image]
     if kinds.get(image) != "Image" or not features[image].decode:
@@ -169,7 +169,7 @@ def _to_levels() -> Any:
 
 
 def _is_torchvision(transform: Any) -> bool:
-    """Returns whether this is a transform of torchvision v2. Only v2 transforms take a dict."""
+    """Returns whether this is a transform of torchvision v2. Only v2 transforms accept a dict."""
     return type(transform).__module__.startswith("torchvision.transforms.v2")
 
 
@@ -183,7 +183,7 @@ def _rows_of(dataset: Any) -> Any:
 
 
 def _column(dataset: Any, name: str, rows: Any) -> Any:
-    """Returns a column of the whole table. Rows are chosen later, so that the column stays memory-mapped."""
+    """Returns a column of the whole table. Rows are selected later, so that the column stays memory-mapped."""
     column = dataset.data.column(name)
     if column.null_count:
         raise not_translated(
@@ -193,7 +193,7 @@ def _column(dataset: Any, name: str, rows: Any) -> Any:
 
 
 class _Chosen:
-    """A column and the rows to use."""
+    """A column and the selected rows."""
 
     def __init__(self, column: Any, rows: Any) -> None:
         self.column, self.rows = column, rows
@@ -206,7 +206,7 @@ class _Chosen:
 
 
 class _Images:
-    """A column of {bytes, path}."""
+    """A column of images: structs with the fields `bytes` and `path`."""
 
     def __init__(self, chosen: _Chosen, name: str) -> None:
         self._chosen, self._name = chosen, name
@@ -251,7 +251,7 @@ class _Images:
         return Ranges(self._name, paths, offsets, sizes, labels, mode, names, upright)
 
     def _check_endings(self, first_bytes: Any = None) -> None:
-        """Checks file endings, and the first bytes of images without a known ending."""
+        """Checks the file endings. For images without a known ending, checks the first bytes."""
         others = [
             number
             for number, path in enumerate(self._paths)
@@ -301,5 +301,5 @@ class _Images:
         return next(iter(modes), "RGB")
 
 
-# JPEG, PNG, BMP, GIF. WebP's signature does not start at the first byte, so WebP needs a file ending.
+# First bytes of JPEG, PNG, BMP and GIF. WebP's signature starts later, so a WebP image needs a file ending.
 _MAGIC = (b"\xff\xd8\xff", b"\x89PNG\r\n", b"BM", b"GIF8")

@@ -1,4 +1,4 @@
-"""Datasets whose samples the engine reads itself, and torch's wrappers around them."""
+"""Datasets that the engine can read, and torch's wrappers Subset and ConcatDataset around them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .parts import Part, Pixels, by_index, check_package
 
 @dataclass(frozen=True)
 class KnownDataset:
-    """A dataset as a concatenation of parts, and the samples of the parts that it has."""
+    """A dataset that selects samples from a concatenation of parts."""
 
     parts: list[Part]
-    numbers: Any  # int64: part number of each index; may repeat
-    bases: list[Any]  # dataset of each part
+    numbers: Any  # int64: position of each sample in the concatenated parts; may repeat
+    bases: list[Any]  # the dataset behind each part
 
     @property
     def transforms(self) -> list[Any]:
@@ -43,7 +43,7 @@ class KnownDataset:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the dataset has every sample of the parts once, in order."""
+        """Whether the dataset contains every sample of the parts exactly once, in order."""
         import numpy as np
 
         return len(self.numbers) == self.total and bool(
@@ -73,7 +73,7 @@ def recognize_dataset(dataset: Any) -> KnownDataset:
 
 
 def _numbers(dataset: Any, bases: list[tuple[Any, Part]]) -> Any:
-    """Returns the samples of `dataset` by part number. Appends new parts to `bases`."""
+    """Returns the position of each sample in the concatenated parts. Appends new parts to `bases`."""
     import numpy as np
     from torch.utils.data import ConcatDataset, Subset
 
@@ -120,12 +120,12 @@ def fits(indices: Any, count: int) -> bool:
 
 
 def add_facts(out: dict[str, Any], dataset: Any) -> None:
-    """Adds the facts that the samples of a known dataset depend on, except transforms, by attribute name."""
+    """Adds the facts that determine the samples of a known dataset, by attribute name. Leaves out transforms."""
     _add_facts(out, dataset, "dataset", set())
 
 
 def _add_facts(out: dict[str, Any], dataset: Any, name: str, seen: set[int]) -> None:
-    """Adds the facts of one dataset. `seen`: ids of datasets added under another name."""
+    """Adds the facts of one dataset. `seen` has the ids of datasets that were added under another name."""
     from torch.utils.data import ConcatDataset, Subset
 
     out[name] = Identity(dataset)

@@ -12,7 +12,7 @@ class MappedFiles:
 
     def __init__(self) -> None:
         self._begins: list[int] = []
-        self._maps: list[tuple[int, int, str]] = []  # end, offset in the file, path
+        self._maps: list[tuple[int, int, str]] = []  # (end address, offset in the file, path)
         with open("/proc/self/maps", "rb") as lines:
             for line in lines:
                 fields = line.split(None, 5)
@@ -20,7 +20,7 @@ class MappedFiles:
                     self._add(fields)
 
     def _add(self, fields: list[bytes]) -> None:
-        """Adds a mapping if the file still has its name: another file may have replaced it."""
+        """Adds a mapping, unless another file now has the name of the mapped file."""
         begin, end = (int(address, 16) for address in fields[0].split(b"-"))
         path = os.fsdecode(fields[5].rstrip(b"\n"))
         try:
@@ -30,7 +30,7 @@ class MappedFiles:
         if not same:
             return
         offset = int(fields[2], 16)
-        if self._maps:  # the system may list one mapping in several lines
+        if self._maps:  # the kernel may list one mapping in several lines
             last_end, last_offset, last_path = self._maps[-1]
             follows = last_offset + last_end - self._begins[-1] == offset
             if last_end == begin and last_path == path and follows:
@@ -40,7 +40,7 @@ class MappedFiles:
         self._maps.append((end, offset, path))
 
     def find(self, address: int, size: int) -> tuple[str, int] | None:
-        """Returns the path and the offset of the first byte, or None if the memory is not mapped from a file."""
+        """Returns the file and the offset of the first byte, or None if the memory is not mapped from a file."""
         at = bisect.bisect_right(self._begins, address) - 1
         if at < 0:
             return None
@@ -51,7 +51,7 @@ class MappedFiles:
 
 
 def places_of(binary: Any, files: MappedFiles) -> tuple[str, Any, Any] | None:
-    """Returns the file of an Arrow array of binary values, and the offset and size of each value."""
+    """Returns the file behind an Arrow array of binary values, with the offset and size of each value."""
     import numpy as np
 
     wide = "large" in str(binary.type)

@@ -12,12 +12,12 @@ from ...data.open_source import Source
 from ..reasons import not_translated
 from .parts import Files, Part, Ranges
 
-# Part of a warning of src/data/source/formats/file_list.cpp. A dataset may list a file several times.
+# Part of a warning in src/data/source/formats/file_list.cpp, which is not shown: a dataset may list a file twice.
 _REPEATS = "name a file that an earlier row named"
 
 
 def open_parts(parts: list[Part]) -> Source:
-    """Opens parts as a source. Writes a temporary list or array, which the engine keeps open."""
+    """Opens parts as a source. Writes temporary lists or arrays, which the engine keeps open."""
     try:
         with tempfile.TemporaryDirectory(prefix="tundish-") as folder:
             sources: list[Any] = [
@@ -40,7 +40,7 @@ def labels_of(parts: list[Part]) -> Any:
 
 
 def list_name(files: Files | Ranges) -> str:
-    """Returns the file name that errors show."""
+    """Returns the name of the temporary list, which error messages show."""
     if isinstance(files, Ranges):
         return "images.csv"
     return f"{os.path.basename(files.root) or 'files'}.csv"

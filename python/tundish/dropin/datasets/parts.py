@@ -1,4 +1,4 @@
-"""Kinds of samples that the engine reads itself."""
+"""Parts of a dataset: samples in one of the three forms that the engine can read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..where_defined import where_defined
 ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".gif")
 
 
-# For a batch that is a dict: each name, and whether it holds the images. Empty for a list of images and labels.
+# The columns of a batch that is a dict: (name, whether it holds the images). Empty if a batch is a list.
 Names = tuple[tuple[str, bool], ...]
 
 
@@ -23,13 +23,13 @@ Names = tuple[tuple[str, bool], ...]
 class Files:
     """Images in separate files."""
 
-    name: str  # name of the dataset, for a report
+    name: str  # name of the dataset, for the report
     root: str
     paths: list[str]
     labels: Any  # int64
     mode: str = "RGB"
     names: Names = ()
-    upright: bool = False  # whether images are rotated by EXIF
+    upright: bool = False  # whether images are rotated by their EXIF orientation
 
     def __len__(self) -> int:
         return len(self.paths)
@@ -37,11 +37,11 @@ class Files:
 
 @dataclass(frozen=True)
 class Ranges:
-    """Images inside larger files: Arrow."""
+    """Images inside larger files, such as Arrow files."""
 
     name: str
-    paths: list[str]  # of each image
-    offsets: Any  # int64
+    paths: list[str]  # file of each image
+    offsets: Any  # int64 offset of each image in its file
     sizes: Any
     labels: Any
     mode: str
@@ -88,14 +88,14 @@ def files_of(name: str, root: Any, samples: Sequence[tuple[str, int]]) -> Files:
 
 
 def absolute(path: Any) -> str:
-    """Returns a path that names the same file after chdir(). "link/.." stays: os.path.abspath() would drop the link."""
+    """Returns a path that names the same file after chdir(). Keeps "link/..", unlike os.path.abspath()."""
     text = path if isinstance(path, str) else os.fsdecode(path)
-    # Absolute paths stay the dataset's own string objects: there may be millions.
+    # Absolute paths are not copied, because there may be millions.
     return text if text.startswith("/") else os.path.join(os.getcwd(), text)
 
 
 def by_index(values: Any) -> Any:
-    """Returns a sequence as indexing reads it. A pandas.Series has another order when it is iterated."""
+    """Returns the values in the order of indices 0, 1, ... Iterating over a pandas.Series has another order."""
     package = type(values).__module__.partition(".")[0]
     if package in ("builtins", "numpy", "torch", "array", "collections"):
         return values
@@ -107,7 +107,7 @@ def labels_of(values: Any, name: str) -> Any:
 
     if isinstance(values, list):
         kinds = {getattr(value, "dtype", type(value)) for value in values}
-        # torch makes int64 of both. Other batches have the type of their own labels.
+        # torch collates these two types to int64. With other types, the dtype of a batch depends on its labels.
         if len(kinds) > 1 and kinds != {int, np.dtype(np.int64)}:
             raise not_translated(
                 f"the labels of {name} have several types", "give all labels one type"
@@ -121,7 +121,7 @@ def labels_of(values: Any, name: str) -> Any:
 
 
 def check_package(function: Any) -> None:
-    """Refuses a function that replaces a library function."""
+    """Refuses a library function that the user's code has replaced."""
     if is_foreign(function) and not is_own_hook(function):
         name = getattr(function, "__qualname__", repr(function))
         raise not_translated(

@@ -1,4 +1,4 @@
-"""timm's ImageDataset over a folder or a Hugging Face dataset, as timm.data.create_dataset makes it."""
+"""timm's ImageDataset over a folder or a Hugging Face dataset, as timm.data.create_dataset() returns it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .parts import Files, Ranges, check_overrides, files_of
 
 
 def part_of(dataset: Any) -> Files | Ranges | None:
-    """Returns the samples, or None if this is not a dataset of timm."""
+    """Returns the samples of a timm dataset, or None for any other dataset."""
     kind = getattr(sys.modules.get("timm.data.dataset"), "ImageDataset", None)
     if kind is None or not isinstance(dataset, kind):
         return None
@@ -36,7 +36,7 @@ def part_of(dataset: Any) -> Files | Ranges | None:
 
 
 def facts_of(dataset: Any) -> dict[str, Any] | None:
-    """Returns the facts that the samples depend on, or None if this is not a dataset of timm."""
+    """Returns the facts that determine the samples of a timm dataset, or None for any other dataset."""
     kind = getattr(sys.modules.get("timm.data.dataset"), "ImageDataset", None)
     if kind is None or not isinstance(dataset, kind):
         return None

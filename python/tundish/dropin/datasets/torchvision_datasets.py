@@ -25,7 +25,7 @@ _GRAY_DATASETS = ("MNIST", "FashionMNIST", "KMNIST", "EMNIST")
 
 
 def part_of(dataset: Any) -> Part | None:
-    """Returns the samples, or None if this is not a known dataset of torchvision."""
+    """Returns the samples of a known torchvision dataset, or None for any other dataset."""
     module = sys.modules.get("torchvision.datasets")
     known = [
         getattr(module, name, None) for name in _FILE_DATASETS + _COLOR_DATASETS + _GRAY_DATASETS
@@ -41,7 +41,7 @@ def part_of(dataset: Any) -> Part | None:
 
 
 def facts_of(dataset: Any) -> dict[str, Any]:
-    """Returns the facts that the samples of a known dataset depend on, except transforms."""
+    """Returns the facts that determine the samples of a known dataset, except its transforms."""
     if not hasattr(dataset, "samples"):
         return {"data": checksum(dataset.data), "targets": contents(dataset.targets)}
     import torchvision

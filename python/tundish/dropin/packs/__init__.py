@@ -1,1 +1,1 @@
-"""Packs beside the files of a dataset: found and verified, or made in the background."""
+"""Packs of a dataset's files: finds and verifies them, or makes them in the background."""

@@ -18,22 +18,22 @@ from ..datasets.parts import Files
 
 @dataclass(frozen=True)
 class PackCheck:
-    """The result of a check: why a pack cannot be used, or why it can."""
+    """The result of check_pack()."""
 
-    problem: str = ""
-    about: str = ""  # for the report, if the pack can be used
-    waits: bool = False  # True while another rank compares the files
+    problem: str = ""  # why the pack cannot be used, or empty
+    about: str = ""  # why the pack can be used, for the report
+    waits: bool = False  # whether to wait for another rank, which compares the files
 
 
 def check_pack(path: str, files: Files, before: Stamps | None, may_read: bool) -> PackCheck:
     """Compares a pack with the files that it should hold.
 
-    Trusts a file whose stamp has not changed since it was packed or compared. Reads every other file and
-    compares it byte for byte with the pack, whatever its location and times.
+    Trusts a file whose stamp has not changed since the file was packed or compared. Reads every other file and
+    compares it byte for byte with the pack, wherever it is and whenever it was modified.
 
-    before    stamps from before the files were packed; None loads the stamps of an earlier comparison, saved
-              beside the pack
-    may_read  whether this process may read all files; otherwise another process of the machine does
+    before    stamps taken before the files were packed; None loads stamps that an earlier comparison saved beside
+              the pack
+    may_read  whether this process may read all files; if not, another process of this machine reads them
     """
     about, problem = _run_json("info", path)
     problem = problem or _problem_of_kind(path, about) or _problem_of_names(path, files)
@@ -73,7 +73,7 @@ def _about(files: int, read: int, saved: bool) -> str:
 
 
 def compare_bytes(path: str, files: Files, numbers: list[int]) -> str:
-    """Reads these files and their records. Returns the first difference, or an empty string."""
+    """Compares these files with their records in the pack. Returns the first difference, or an empty string."""
     log.info("tundish.accelerate: comparing %s files with %s", f"{len(numbers):,}", path)
     with tempfile.TemporaryDirectory(prefix="tundish-") as folder:
         listed = os.path.join(folder, list_name(files))
@@ -100,9 +100,9 @@ def compare_bytes(path: str, files: Files, numbers: list[int]) -> str:
 
 
 def _run_json(verb: str, *arguments: str) -> tuple[Any, str]:
-    """Runs a verb of the program. Returns its JSON output, or why it failed.
+    """Runs a command of the program `tundish`. Returns its JSON output, or why it failed.
 
-    Exit codes 1 and 3 of diff mean differences.
+    Exit codes 1 and 3 of `tundish diff` mean that there are differences.
     """
     argv = [find_program(), verb, "--json", *arguments]
     out = subprocess.run(argv, capture_output=True, check=False)
@@ -119,7 +119,7 @@ def _run_json(verb: str, *arguments: str) -> tuple[Any, str]:
 
 
 def _problem_of_kind(path: str, about: Any) -> str:
-    """Returns why preprocessed images differ from the files, which need not be read to know it."""
+    """Returns why a pack of preprocessed images differs from the files, without reading the files."""
     if about["preprocess"] is None:
         return ""
     options = json.dumps(about["preprocess"].get("options", about["preprocess"]), sort_keys=True)

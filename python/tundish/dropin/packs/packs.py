@@ -1,4 +1,4 @@
-"""A pack beside the files of a dataset: found, or made in the background."""
+"""A pack of a dataset's files: an existing one, or a new one that is made in the background."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..datasets.parts import Files
 from ..reasons import NotTranslated
 from .pack_contents import PackCheck, check_pack
 
-_END_S = 10.0  # seconds for the program to clean up
+_END_S = 10.0  # time limit for the program `tundish` to clean up, in seconds
 
 
 def path_of(files: Files, pack: str) -> str:
@@ -32,23 +32,23 @@ def path_of(files: Files, pack: str) -> str:
 
 
 class PackBeside:
-    """A pack that is ready if it exists and matches the files; otherwise a process makes it.
+    """A pack that is ready if it exists and matches the files. Otherwise a child process makes it.
 
-    Rank 0 makes the pack, and the first rank of each machine compares it with the files. A pack with a
-    user-given path is never overwritten. `accept` is called with the opened pack; it raises Error, ValueError
-    or NotTranslated if the pack yields other batches.
+    Rank 0 makes the pack, and the first rank of each machine compares it with the files. A pack whose path the user
+    gave is never overwritten. `accept` is called with the opened pack. It raises Error, ValueError or NotTranslated
+    if the pack would yield different batches.
     """
 
     def __init__(
         self, files: Files, pack: str, report: AccelerateReport, accept: Callable[[Source], None]
     ) -> None:
         self.path = path_of(files, pack)
-        self.about = ""  # why the pack is known to hold these files
+        self.about = ""  # how it is known that the pack holds these files
         self._files, self._report, self._accept = files, report, accept
-        self._rejected: Any = None  # the rejected pack and its stamps
+        self._rejected: Any = None  # _identity() of the pack that was rejected last
         self._before: Stamps | None = None  # stamps of the files before they were packed
         self._process: Any = None
-        self._folder = ""  # input and output of the process
+        self._folder = ""  # folder with the input and output of the process
         self._end: Any = None
 
     def start(self, pack: str) -> Source | None:
@@ -78,7 +78,7 @@ class PackBeside:
         return self._open()
 
     def _open(self) -> Source | None:
-        """Opens and checks the pack. A file may have changed since it was packed."""
+        """Opens and checks the pack, because a file may have changed since it was packed."""
         identity = _identity(self.path)
         if identity is None or identity == self._rejected:
             return None
@@ -95,7 +95,7 @@ class PackBeside:
                 source = Source(self.path)
                 again = _identity(self.path)
                 if again is None or again[0] != identity[0]:
-                    return None  # replaced meanwhile; the next epoch checks again
+                    return None  # the pack was replaced meanwhile; the next epoch checks again
                 self._accept(source)
             except (Error, ValueError, NotTranslated) as error:
                 problem = str(error)
@@ -110,7 +110,7 @@ class PackBeside:
         try:
             self._before = Stamps.of(self._files.paths)
         except OSError:
-            self._before = None  # the program reports the missing file
+            self._before = None  # `tundish pack` reports the missing file
         with contextlib.ExitStack() as scratch:
             self._folder = folder = scratch.enter_context(scratch_folder("tundish-packing-"))
             listed = os.path.join(folder, list_name(self._files))
@@ -122,14 +122,14 @@ class PackBeside:
                     [*argv, "--output", self.path, "--", listed],
                     stdout=answer,
                     stderr=subprocess.DEVNULL,
-                    start_new_session=True,  # shields it from Ctrl-C; _end_all() ends it
+                    start_new_session=True,  # Ctrl-C does not reach it; _end_all() ends it
                 )
             self._end = weakref.finalize(self, _end_all, self._process, scratch.pop_all())
         self._report.add_note(f"packing the files in the background into {self.path}")
 
 
 def _identity(path: str) -> tuple[Any, int] | None:
-    """Identifies the pack file and its saved stamps. Returns None if there is no pack."""
+    """Returns values that change if the pack or its saved stamps are replaced, or None if there is no pack."""
     try:
         found = os.stat(path)
     except OSError:
@@ -142,14 +142,14 @@ def _identity(path: str) -> tuple[Any, int] | None:
 
 
 def _compares() -> bool:
-    """Returns whether this process compares the files: one process per machine does."""
+    """Returns whether this process compares the files. Only one process per machine does."""
     if rank_and_world_size(None, None)[0] == 0:
         return True
     return os.environ.get("LOCAL_RANK", os.environ.get("SLURM_LOCALID")) == "0"
 
 
 def _end_all(process: Any, scratch: contextlib.ExitStack) -> None:
-    """Interrupts a running pack, which continues in the next run."""
+    """Interrupts a running `tundish pack`. The next run continues the pack."""
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
         try:

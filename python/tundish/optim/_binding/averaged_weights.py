@@ -21,10 +21,12 @@ class AveragedWeights:
 
     @contextlib.contextmanager
     def averaged(self) -> Iterator[None]:
-        """Evaluates with averaged weights and restores the trained weights on exit.
+        """Replaces the weights by their moving averages inside a `with` block, and restores them on exit.
 
-        with optimizer.averaged():
-            evaluate(model)
+        Example:
+
+            with optimizer.averaged():
+                evaluate(model)
         """
         if self._options.ema_decay == 0:
             raise ArgumentError(

@@ -1,6 +1,6 @@
-"""Calls the C interface of optimizers. All other modules use this one.
+"""Calls the C interface of the optimizers. No other module calls it.
 
-The functions that inspect tensors run in C++, so that no line of Python runs per tensor. Each has a Python fallback.
+The functions that inspect tensors run in C++, so that no Python code runs per tensor. Each has a fallback in Python.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ _entries_match = _function("tundish_entries_match", c_void_p, py_object, c_void_
 
 
 def are_plain(tensors: list[Any]) -> bool:
-    """Returns whether the engine can read the tensors: it does not support subclasses of torch's classes."""
+    """Returns whether the engine can read the tensors. It does not support subclasses of torch's classes."""
     return TABLE is not None and all(type(tensor) in PLAIN for tensor in tensors)
 
 
 def gradients_match(parameters: list[Any], gradients: list[Any], plain: bool) -> bool:
-    """Returns whether the gradients of `parameters` are these objects. `plain`: are_plain() of both."""
+    """Returns whether the gradients of `parameters` are these objects. `plain` is are_plain() of both lists."""
     if TABLE is not None and plain:
         return bool(_gradients_match(TABLE, parameters, gradients))
     return all(map(is_, map(_gradient, parameters), gradients))
@@ -64,7 +64,7 @@ def values_match(dictionary: dict[Any, Any], objects: list[Any]) -> bool:
 
 
 def entries_match(dicts: list[dict[str, Any]], entries: Any, count: int) -> bool:
-    """Returns whether the dictionaries have these entries: an array of BoundEntry (src/capi/torch_tensors.h)."""
+    """Returns whether the dictionaries have these entries. `entries` is an array of BoundEntry in C."""
     return bool(_entries_match(TABLE, dicts, entries, count))
 
 
@@ -73,13 +73,13 @@ def is_on_gpu(rate: Any) -> bool:
 
 
 def rate_of(group: dict[str, Any]) -> float:
-    """Returns the learning rate, or 0 for a tensor on a GPU, which the GPU reads itself."""
+    """Returns the learning rate, or 0 if it is a tensor on a GPU, because the GPU then reads the tensor."""
     rate = group["lr"]
     return 0.0 if is_on_gpu(rate) else float(rate)
 
 
 def rate_address(group: dict[str, Any]) -> int | None:
-    """Returns the address of a learning rate that the GPU reads, or None."""
+    """Returns the address of a learning rate on a GPU, or None if the learning rate is on the host."""
     rate = group["lr"]
     if not is_on_gpu(rate):
         return None
@@ -96,19 +96,19 @@ def _float_at(tensor: Any) -> Any:
 
 
 class NativeOptimizer:
-    """An optimizer of the engine and the structs for its calls, kept between steps."""
+    """Owns an optimizer of the engine, and the structs for its calls, which are kept between steps."""
 
     def __init__(self, kind: str, device: int, threads: int) -> None:
         self._handle = lib.tundish_optimizer_new(KINDS.index(kind), device, threads)
         if not self._handle:
             raise last_error()
         self._addresses: Any = None
-        self._registered: list[Any] | None = None  # parameters that the engine reads itself
+        self._registered: list[Any] | None = None  # parameters that the engine reads on its own
         self.groups: Any = None
         self.options = OptimizerStepOptions()
 
     def bind(self, tensors: list[OptimizerTensor], groups: int) -> None:
-        """Binds tensors for the following steps. Copies the structs and allocates `self.groups`."""
+        """Sets the tensors for the following steps. Copies the structs and allocates `self.groups`."""
         self._registered = None
         array = (OptimizerTensor * len(tensors))(*tensors)
         if lib.tundish_optimizer_bind(self._handle, array, len(tensors)) != OK:
@@ -119,7 +119,7 @@ class NativeOptimizer:
         self.options.group_count = groups
 
     def register_parameters(self, parameters: list[Any]) -> None:
-        """Registers the bound objects, in bound order, for find_gradients(). Keeps the list, which must not change."""
+        """Registers the bound parameters, in the order of bind(), for find_gradients(). The list must not change."""
         self._registered = None
         if not are_plain(parameters) or any(map(torch.Tensor.is_inference, parameters)):
             return  # torch would raise for inference tensors, because they have no version
@@ -129,7 +129,7 @@ class NativeOptimizer:
     def find_gradients(self, parameters: list[Any]) -> int:
         """Finds the gradients of the registered parameters.
 
-        Returns UNCHANGED; MOVED if only gradients moved, which the next steps use; DIFFERENT otherwise.
+        Returns UNCHANGED; MOVED if only addresses changed, which the engine adopts; otherwise DIFFERENT.
         """
         if self._registered is None:
             return DIFFERENT
@@ -137,11 +137,11 @@ class NativeOptimizer:
         return found if found >= 0 else DIFFERENT
 
     def bump_versions(self) -> None:
-        """Tells autograd that registered parameters with a gradient were written. Call it after find_gradients()."""
+        """Tells autograd that the registered parameters with gradients were modified. Call find_gradients() first."""
         _bump(self._handle, TABLE)
 
     def set_gradients(self, addresses: list[int]) -> None:
-        """Sets the gradient addresses. 0 leaves a tensor out."""
+        """Sets the gradient addresses. The step skips a tensor with address 0."""
         self._addresses[:] = addresses
         if lib.tundish_optimizer_gradients(self._handle, self._addresses, len(addresses)) != OK:
             raise last_error()

@@ -34,7 +34,7 @@ from .tensor_table import (
     tensor_of,
 )
 
-# Functions written in C, for map(), so that no line of Python runs per tensor.
+# Functions written in C for use with map(), so that no Python code runs per tensor.
 _gradient = attrgetter("grad")
 _PARAMETERS = itemgetter("params")
 _address = torch.Tensor.data_ptr
@@ -50,21 +50,21 @@ def _addresses(gradients: list[Any]) -> list[int]:
 
 
 class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
-    """Base class of the optimizers, with the extra keyword arguments of `Options`.
+    """Base class of the optimizers. It accepts the keyword arguments in `Options`.
 
-    state[p]["ema"] is the average of the weights.
+    With ema_decay, state[p]["ema"] is the average of a parameter's weights.
     """
 
-    _step_supports_amp_scaling = True  # a GradScaler leaves the division by the scale to step()
+    _step_supports_amp_scaling = True  # step() itself divides by the scale of a GradScaler
     _kind = ""
     _counts_steps = True  # whether it has state["step"]
-    _uses_tensor_norms = False  # refuses flat parameters, which combine many tensors into one norm
+    _uses_tensor_norms = False  # whether it refuses flat parameters, which hide the tensors' norms
     _checks_for_inf = False  # whether the step sets found_inf (tundish.optim.GradScaler)
 
     _engine: NativeOptimizer | None
-    _table: Table | None  # None: the next step rebinds
+    _table: Table | None  # bound tensors; None: the next step binds them again
     _device: Any
-    _norm: Any  # of the last step; written by the engine
+    _norm: Any  # gradient norm of the last step, written by the engine
 
     def __init__(self, params: Any, defaults: dict[str, Any], more: dict[str, Any]) -> None:
         self._options = read_options(type(self).__name__, more)
@@ -81,11 +81,11 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
         raise NotImplementedError
 
     def _saved_names(self, group: dict[str, Any]) -> set[str]:
-        """Returns the names in a saved state, except the step and the extra states."""
+        """Returns the names in a saved state, except the step and the states that `Options` add."""
         return set(self._state_names(group))
 
     def _tensor_state(self, parameter: Any, state: dict[str, Any]) -> Any:
-        """Returns the state with one number per tensor, or None."""
+        """Returns the state that has one number per tensor, or None if the optimizer has no such state."""
         return None
 
     def _corrected_decay(self, group: dict[str, Any]) -> float:
@@ -105,7 +105,10 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
 
     @property
     def grad_norm(self) -> Any:
-        """Norm of all gradients before clipping in the last step, as a new tensor, or None."""
+        """Norm of all gradients in the last step, before clipping, as a new tensor.
+
+        None without max_norm, and before the first step.
+        """
         return None if self._norm is None else self._norm.clone()
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
@@ -120,7 +123,7 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
         self._table = None
 
     def state_dict(self) -> dict[str, Any]:
-        """Returns torch's state_dict with a separate step count per parameter, and counts in the groups for timm and Apex."""
+        """Returns a state_dict that torch can load. Parameter groups also have step counts, for timm and Apex."""
         self._drop_fresh()
         first = self.register_state_dict_post_hook(type(self)._complete, prepend=True)
         with removed_after(first):
@@ -128,12 +131,12 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
         return out
 
     def _drop_fresh(self) -> None:
-        """Removes states that were made for a first step which a GradScaler skipped."""
+        """Removes states that were created for a first step if a GradScaler skipped that step."""
         if self._table is not None and self._table.drop_fresh():
             self._table = None
 
     def _complete(self, saved: dict[str, Any]) -> None:
-        """Completes a saved state before the user's hooks, which may change it."""
+        """Completes a saved state before the user's hooks see it. Hooks may change it."""
         for key, state in saved["state"].items():
             if isinstance(state, dict) and isinstance(state.get("step"), torch.Tensor):
                 saved["state"][key] = {**state, "step": state["step"].clone()}
@@ -141,7 +144,7 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
             add_group_steps(saved)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Loads a state of this optimizer, or of the optimizer with the same name in torch, timm or Apex."""
+        """Loads a state_dict of this optimizer, or of the optimizer with the same name in torch, timm or Apex."""
         prepare = read_group_states if self._counts_steps else None
         with checked_load(self, state_dict, prepare):
             super().load_state_dict(state_dict)
@@ -164,7 +167,7 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
         self._engine = self._table = None
         self._calls = 0
         self._device = self._norm = None
-        self._lock = Lock()  # the engine makes one step at a time
+        self._lock = Lock()  # the engine runs one step at a time
 
     @torch._disable_dynamo  # type: ignore[untyped-decorator]  # compiled functions call it uncompiled
     def _locked_update(self) -> None:
@@ -221,7 +224,7 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
         engine.options.ema_decay = options.ema_decay
         engine.options.clear_gradients = options.clear_gradients
         engine.options.stochastic_rounding = options.stochastic_rounding
-        self._calls += 1  # gives each step its own random numbers, even if no steps are counted
+        self._calls += 1  # gives each step new random numbers, even if steps are not counted
         engine.options.seed = (self._seed + self._calls) % (1 << 64)
         scale, found_inf = (
             None if value is None else value.to(self._device, torch.float32)
@@ -232,9 +235,9 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
         return engine.step(scale, found_inf, self._norm)
 
     def _current_table(self, parameters: list[Any]) -> tuple[Table | None, list[Any], bool]:
-        """Returns the table of this step, the gradients that were copied, and whether the table was kept.
+        """Returns the table for this step, the gradients that had to be copied, and whether the old table was kept.
 
-        Rebinds tensors if a group, a state, a parameter or the presence of a gradient changed.
+        Binds the tensors again if a group, a state or a parameter changed, or if a gradient appeared or vanished.
         """
         table, engine = self._table, self._engine
         has_states = table is not None and table.has_states(
@@ -243,7 +246,7 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
         if has_states and table is not None and engine is not None:
             found = engine.find_gradients(parameters)
             if found == MOVED:
-                table.gradients = []  # addresses unknown in Python
+                table.gradients = []  # only the engine knows the new addresses
             if found != DIFFERENT:
                 return table, [], True
         gradients = list(map(_gradient, parameters))
@@ -255,7 +258,7 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
                     self._table = table
                 copies = copy_reordered(parameters, gradients, addresses, table)
             except (RuntimeError, NotImplementedError, TypeError):
-                check_rows(self.param_groups)  # names the parameter, if a parameter is the cause
+                check_rows(self.param_groups)  # if a parameter is the cause, the error names it
                 raise
         if table is not None and self._engine is not None and addresses != table.gradients:
             self._engine.set_gradients(addresses)
@@ -342,10 +345,10 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
     def _steps_made(
         self, state: dict[str, Any], group: dict[str, Any], known: dict[int, int]
     ) -> int:
-        """Returns the number of steps of a parameter before this step.
+        """Returns the number of steps that a parameter has made before this step.
 
-        Without a count, returns whether the parameter has made any step. `known` caches counts by tensor id, because
-        reading one waits for the GPU.
+        If steps are not counted, returns 1 if the parameter has made any step, otherwise 0. `known` caches counts by
+        tensor id, because reading a count waits for the GPU.
         """
         if self._counts_steps:
             step = state.get("step", 0)

@@ -13,19 +13,19 @@ import torch
 from ..._c.errors import ArgumentError
 from .tensor_checks import fp32_number
 
-# A copy of a group's step. timm and Apex count on in "step" only; torch leaves both unchanged.
+# Key of a copy of a group's step count. timm and Apex continue counting in "step" only; torch changes neither.
 WRITTEN_STEP = "written_step"
 
 
 def read_group_states(owner: str, saved: dict[str, Any]) -> dict[str, Any]:
-    """Returns a saved state with all values in the states of the parameters."""
+    """Returns a saved state with the groups' step counts and norms moved to the states of the parameters."""
     states = dict(saved["state"])
     groups = []
     for number, group in enumerate(saved["param_groups"]):
         group = dict(group)
         step, norms = group.pop("step", None), group.pop("exp_avg_sq", None)
         written = group.pop(WRITTEN_STEP, None)
-        # A parameter that only has an average was never updated.
+        # A parameter that only has an average or master weights was never updated.
         keys = [
             key for key in group["params"] if (states.get(key) or {}).keys() - {"ema", "master"}
         ]
@@ -45,13 +45,13 @@ def read_group_states(owner: str, saved: dict[str, Any]) -> dict[str, Any]:
 def with_steps(
     keys: list[Any], states: dict[Any, Any], step: float, written: float | None = None
 ) -> dict[Any, Any]:
-    """Returns states with their own step counts. `step` is the count of their group.
+    """Returns states with one step count per parameter. `step` is the count of their group.
 
-    timm and Apex leave the counts of a loaded state unchanged and continue counting in the group. If the
-    group's count is ahead, each parameter has made the missing steps.
+    After loading a state, timm and Apex count only in the group. If the group's count is ahead of the parameters'
+    counts, each parameter has made the missing steps.
 
-    written  the group's count when Tundish saved the state; None for other states, in which the largest count
-             of a parameter replaces it
+    written  the group's count when Tundish saved the state; None if another library saved the state, in which case
+             the largest count of a parameter is used
     """
     if written is None:
         counts = [float(states[key]["step"]) for key in keys if "step" in states[key]]
@@ -70,7 +70,7 @@ def with_steps(
 def with_norms(
     owner: str, number: int, keys: list[Any], states: dict[Any, Any], norms: Any
 ) -> dict[Any, Any]:
-    """Returns states with their norms. The type of Apex's momentum shows which tensor has the norm."""
+    """Returns states with one norm per parameter. The dtype of the momentum shows which of Apex's tensors has it."""
     halves = [key for key in keys if states[key]["exp_avg"].dtype == torch.float16]
     floats = [key for key in keys if states[key]["exp_avg"].dtype != torch.float16]
     out = {}
@@ -86,7 +86,7 @@ def with_norms(
 
 
 def add_group_steps(saved: dict[str, Any]) -> None:
-    """Adds each group's step count, as timm and Apex read it."""
+    """Adds a step count to each group, where timm and Apex read it."""
     for group in saved["param_groups"]:
         states = [saved["state"].get(key, {}) for key in group["params"]]
         group["step"] = max((int(state["step"]) for state in states if "step" in state), default=0)
@@ -94,7 +94,7 @@ def add_group_steps(saved: dict[str, Any]) -> None:
 
 
 def add_group_norms(saved: dict[str, Any], groups: list[dict[str, Any]]) -> None:
-    """Adds the norms of each group, as Apex reads them. `groups`: the optimizer's groups, with parameters."""
+    """Adds the norms to each group, where Apex reads them. `groups` are the optimizer's groups, with parameters."""
     for group, own in zip(saved["param_groups"], groups):
         norms: tuple[list[Any], list[Any]] = [], []
         for key, parameter in zip(group["params"], own["params"]):

@@ -1,4 +1,4 @@
-"""Checks ranges of hyperparameters. Raises ValueError, as torch does."""
+"""Checks the ranges of hyperparameters. Raises ValueError, as torch does."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _ALWAYS = {
     "novograd": ("betas", "grad_averaging", "norm_type"),
     "muon": ("momentum", "ns_steps"),
 }
-# Names that identify other optimizers. Unlisted names in a group may come from the user or a scheduler.
+# Names that identify an optimizer. Names outside this list may come from the user or a scheduler.
 _IDENTIFYING = (
     *(
         "eps",
@@ -57,9 +57,9 @@ def checked_load(
     given: Any,
     prepare: Callable[[str, dict[str, Any]], dict[str, Any]] | None = None,
 ) -> Iterator[None]:
-    """Context of torch's load_state_dict(given).
+    """Context manager around torch's load_state_dict(given).
 
-    Prepares and checks the state after the user's pre-hooks, and restores fp32 before the user's post-hooks.
+    Prepares and checks the state after the user's pre-hooks. Restores fp32 states before the user's post-hooks.
     """
     owner = type(optimizer).__name__
     if not isinstance(given, dict):
@@ -73,7 +73,7 @@ def checked_load(
         return loaded[0]
 
     def restore(_: Any) -> None:
-        if getattr(optimizer, "_kind", ""):  # Muon's states have the parameter's type
+        if getattr(optimizer, "_kind", ""):  # not for Muon, whose states have the parameter's dtype
             restore_fp32(optimizer, loaded[0])
 
     last = optimizer.register_load_state_dict_pre_hook(check)
@@ -83,7 +83,7 @@ def checked_load(
 
 
 def check_state(optimizer: Any, saved: dict[str, Any]) -> None:
-    """Refuses the state of another optimizer, which torch would detect only in the next step, or never."""
+    """Refuses the state of a different optimizer. torch would detect it only in the next step, or never."""
     owner, groups = type(optimizer).__name__, optimizer.param_groups
     for number, group in enumerate(saved["param_groups"]):
         _check_group(optimizer, group, number)
@@ -138,7 +138,7 @@ def _check_group(optimizer: Any, group: dict[str, Any], number: int) -> None:
 
 
 def _timms_variant(kind: str, group: dict[str, Any]) -> str:
-    """Identifies a timm optimizer whose states have the same names and another meaning."""
+    """Identifies a timm optimizer whose states have the same names but a different meaning."""
     if {"grad_averaging", "amsgrad"} <= group.keys() and "norm_type" not in group:
         return "belongs to timm's NvNovoGrad, whose exp_avg_sq is the square of a norm"
     if kind in ("sgd", "adam") and {"caution", "corrected_weight_decay"} & group.keys():
@@ -149,7 +149,7 @@ def _timms_variant(kind: str, group: dict[str, Any]) -> str:
 
 
 def restore_fp32(optimizer: Any, saved: dict[str, Any]) -> None:
-    """Restores fp32 states, which torch casts to the type of the parameter on loading."""
+    """Restores fp32 states, which torch casts to the parameter's dtype while loading."""
     keys = chain.from_iterable(group["params"] for group in saved["param_groups"])
     parameters = chain.from_iterable(group["params"] for group in optimizer.param_groups)
     for key, parameter in zip(keys, parameters):

@@ -1,4 +1,4 @@
-"""step() with torch's hooks, closures and profiler, at the cost of only those in use.
+"""step() with support for torch's hooks, closures and profiler, which cost time only if they are used.
 
 torch wraps every step() in a profiler record, which takes 17 us of host time even without a profiler.
 """
@@ -17,7 +17,7 @@ _is_profiled: Callable[[], bool] = torch._C._autograd._profiler_enabled
 
 
 class Stepping(torch.optim.Optimizer):  # type: ignore[misc]  # torch is Any to mypy
-    """An optimizer whose step() is `_locked_update()`."""
+    """Base class of optimizers whose step() runs `_locked_update()`."""
 
     def _locked_update(self) -> None:
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Options that every optimizer of the engine applies in the same pass over memory."""
+"""Options of every optimizer of the engine, applied in the same pass over memory as the update."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Options:
 
     # maximum global gradient norm; 0 disables clipping, inf only records the norm
     max_norm: float = 0.0
-    ema_decay: float = 0.0  # decay of the averaged weights, state[p]["ema"]; 0 keeps no average
-    master_weights: bool = False  # keep fp32 weights for 16-bit parameters, state[p]["master"]
+    ema_decay: float = 0.0  # decay of the averaged weights in state[p]["ema"]; 0 disables averaging
+    master_weights: bool = False  # keep fp32 copies of 16-bit parameters in state[p]["master"]
     stochastic_rounding: bool = False  # round 16-bit parameters at random; not with master_weights
     clear_gradients: bool = False  # fill gradients with zeros after the step
-    capturable: bool = False  # no effect: a CUDA graph can record every step
+    capturable: bool = False  # no effect, because a CUDA graph can always record the step
 
     def keep_state(self, parameter: Any, state: dict[str, Any], active: bool) -> bool:
-        """Returns whether the options add to the state of a parameter. `active`: it has a gradient.
+        """Returns whether the options add to the state of a parameter. `active`: whether it has a gradient.
 
-        The average of a weight that was never updated is the weight itself.
+        A weight that was never updated needs no average: its average is the weight itself.
         """
         average = self.ema_decay > 0 and (active or "ema" in state)
         is_rounded = parameter.dtype != torch.float32
@@ -58,7 +58,7 @@ def read_options(owner: str, given: dict[str, Any]) -> Options:
 
 
 def _value_of(owner: str, name: str, value: Any) -> Any:
-    """Converts an option. None turns it off, as in configuration files."""
+    """Converts an option. None, which may come from a configuration file, turns the option off."""
     if name not in ("max_norm", "ema_decay"):
         return bool(value)
     if isinstance(value, str) or not isinstance(value or 0.0, SupportsFloat):
@@ -67,7 +67,7 @@ def _value_of(owner: str, name: str, value: Any) -> Any:
 
 
 def refuse_in_group(owner: str, group: Iterable[str]) -> None:
-    """Refuses options in a group that one step applies to all parameters."""
+    """Refuses options in a parameter group if they can only apply to all parameters."""
     for name in group:
         if name in _WHOLE:
             raise ArgumentError(
@@ -89,14 +89,14 @@ class WithOptions:
 
 
 def refuse_variants(owner: str, **given: bool) -> None:
-    """Refuses variants of torch's and timm's optimizers that the engine does not have."""
+    """Refuses variants of torch's and timm's optimizers that the engine does not support."""
     for name, requested in given.items():
         if requested:
             raise ArgumentError(f"{owner}: {name}=True is not supported")
 
 
 def refuse_variants_of(owner: str, group: dict[str, Any]) -> None:
-    """Refuses variants in an added or loaded group."""
+    """Refuses unsupported variants in an added or loaded group."""
     names = ("amsgrad", "differentiable", "caution")
     refuse_variants(owner, **{name: bool(group.get(name)) for name in names})
 

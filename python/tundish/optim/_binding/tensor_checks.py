@@ -14,7 +14,7 @@ TYPES = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}
 
 
 def fp32_number(value: float, device: Any) -> Any:
-    """Returns a tensor of one float32 for the engine, independent of torch's default dtype and device."""
+    """Returns a tensor with a single float32 for the engine, regardless of torch's default dtype and device."""
     return torch.full((), value, dtype=torch.float32, device=device)
 
 
@@ -26,7 +26,7 @@ def name_of(groups: list[dict[str, Any]], group: int, place: int) -> str:
 
 
 def refuse_duplicates(owner: str, groups: list[dict[str, Any]], number: int) -> None:
-    """Refuses a parameter that a group lists twice. torch warns, and updates it twice in a step."""
+    """Refuses a parameter that a group lists twice. torch only warns, and updates it twice in a step."""
     seen: dict[Any, int] = {}
     for place, parameter in enumerate(groups[number]["params"]):
         first = seen.setdefault(parameter, place)
@@ -38,14 +38,14 @@ def refuse_duplicates(owner: str, groups: list[dict[str, Any]], number: int) -> 
 
 
 def is_fsdp_part(parameter: Any) -> bool:
-    """Returns whether FullyShardedDataParallel owns the parameter, so that this process may hold only a part."""
+    """Returns whether FullyShardedDataParallel owns the parameter. This process may then hold only a part of it."""
     return bool(
         getattr(parameter, "_fsdp_flattened", False) or getattr(parameter, "_is_flat_param", False)
     )
 
 
 def check_whole(groups: list[dict[str, Any]], what: str, fix: str) -> None:
-    """Refuses sharded parameters, for features that need whole tensors in every process."""
+    """Refuses sharded parameters. Called for features that need whole tensors in every process."""
     for number, group in enumerate(groups):
         for place, parameter in enumerate(group["params"]):
             if is_fsdp_part(parameter):
@@ -112,10 +112,10 @@ def check_gradient_place(gradient: Any, parameter: Any, name: str) -> None:
 
 
 def same_order(gradient: Any, parameter: Any) -> bool:
-    """Returns whether the elements lie in memory in the same order.
+    """Returns whether the elements of both tensors have the same order in memory.
 
-    Strides must agree wherever a size is not 1. If torch marks a tensor as negated (views of conjugated numbers),
-    memory holds the negated elements.
+    Strides must agree wherever a size is not 1. If torch marks a tensor as negated, as it does for some views of
+    conjugated numbers, memory holds the negated elements.
     """
     return not gradient.is_neg() and all(
         size == 1 or a == b

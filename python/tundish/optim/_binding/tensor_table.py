@@ -1,4 +1,4 @@
-"""The bound tensors of an optimizer, in buckets of parameters that are updated alike."""
+"""The tensors that the engine has bound for an optimizer, in buckets of parameters that are updated alike."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from .engine_calls import are_plain, entries_match, values_match
 from .step_options import Options
 from .tensor_checks import TYPES, check_gradient, check_parameter, name_of, same_order
 
-# Returns the names of the states of a group's parameters.
+# A function that returns the names of the states of a group's parameters.
 StateNames = Callable[[dict[str, Any]], tuple[str, ...]]
 
 
 @dataclass
 class Bucket:
-    """Parameters of one group with equal step counts, all with a gradient or all without.
+    """Parameters of one group with equal step counts. Either all have a gradient or none has.
 
-    They share one tensor as state["step"]: incrementing 500 tensors would take longer than the step.
+    The parameters share one tensor as state["step"], because incrementing 500 tensors would take longer than the step.
     """
 
     group: dict[str, Any]
     step: int
     active: bool
-    names: tuple[str, ...] = ()  # of the bound states
-    count: Any = None  # the step tensor, if the optimizer has one
-    first: dict[str, Any] = field(default_factory=dict)  # state of one parameter
+    names: tuple[str, ...] = ()  # names of the bound states
+    count: Any = None  # the shared step tensor, if the optimizer counts steps
+    first: dict[str, Any] = field(default_factory=dict)  # state of one of the parameters
 
     def has_current_count(self, on_gpu: bool) -> bool:
-        """Returns whether the step count is unchanged since the last step. A GPU reads the tensor itself."""
+        """Returns whether the step count is unchanged since the last step. On a GPU, the value is not compared."""
         if not self.active or "step" not in self.first:
             return True
         return self.first["step"] is self.count and (on_gpu or self.count.item() == self.step)
@@ -48,7 +48,7 @@ class Bucket:
 
 @dataclass
 class FreshState:
-    """A parameter's state that holds zeros until the first step is made."""
+    """A new state of a parameter. It holds zeros until the first step."""
 
     state: dict[str, Any]
     names: tuple[str, ...]
@@ -56,18 +56,18 @@ class FreshState:
 
 
 class BoundStates:
-    """A snapshot of the bound states: keys, and tensors with their addresses. Other values may change.
+    """A snapshot of the bound states: their keys, and their tensors with addresses. Other values may change.
 
-    Users clear states, replace them, or move them to another device and back. Then the engine's addresses point to
-    freed or foreign memory, and the step must rebind.
+    Users may clear states, replace them, or move them to another device and back. The engine's addresses then point
+    to freed or reused memory, and the tensors must be bound again before the step.
 
-    The engine compares every entry. Weak references report tensors that died, because a new tensor may reuse their
-    ids. No tensor is kept alive: users can free its memory.
+    The engine compares every entry. Because a new tensor may reuse the id of a freed one, weak references report
+    tensors that were freed. The snapshot keeps no tensor alive.
     """
 
     def __init__(self, state: dict[Any, dict[str, Any]]) -> None:
         self._dicts = list(state.values())
-        # Kept alive, because keys are compared by id.
+        # The keys are kept alive, because they are compared by id.
         self._keys = [key for entries in self._dicts for key in entries]
         values = [value for entries in self._dicts for value in entries.values()]
         tensors = [value for value in values if isinstance(value, torch.Tensor)]
@@ -90,44 +90,44 @@ class BoundStates:
 
 
 def _numbers(key: Any, value: Any) -> tuple[int, int, int]:
-    """Returns the ids in the order of BoundEntry in src/capi/torch_tensors.h."""
+    """Returns the fields of a BoundEntry (src/capi/torch_tensors.h): the ids of key and value, and the address."""
     if not isinstance(value, torch.Tensor):
         return id(key), 0, 0
-    # Sparse tensors have no address. The step count is read through its object.
+    # Sparse tensors have no address. The step count is read through its Python object, not by address.
     has_address = key != "step" and value.layout == torch.strided
     return id(key), id(value), value.data_ptr() if has_address else 0
 
 
 @dataclass
 class Table:
-    """The facts under which the bound addresses are valid."""
+    """What was bound. The bound addresses are valid as long as these facts hold."""
 
     groups: list[tuple[int, int]]  # shape_of() of the groups
     parameters: list[Any]
     layouts: list[Any]  # layout_of() of the parameters
-    gradients: list[int]  # addresses; 0 for none
-    present: list[bool]  # whether each has a gradient
-    dtypes: list[Any]  # of the gradients
-    complete: bool  # whether all have a gradient
+    gradients: list[int]  # addresses of the gradients; 0 for none
+    present: list[bool]  # whether each parameter has a gradient
+    dtypes: list[Any]  # dtypes of the gradients
+    complete: bool  # whether all parameters have a gradient
     contiguous: bool  # whether all parameters are contiguous
     on_gpu: bool = False
     buckets: list[Bucket] = field(default_factory=list)
     masters: list[tuple[Any, Any]] = field(default_factory=list)  # (parameter, its fp32 weights)
     versions: list[int] = field(
         default_factory=list
-    )  # of parameters in `masters`, after the last step
+    )  # autograd versions of the parameters in `masters`, after the last step
     copies: list[Any] = field(
         default_factory=list
-    )  # copies of gradients whose memory order differs
+    )  # copies of gradients whose memory order differs from the parameter's
     states: BoundStates | None = None
-    # States made by this binding, until a step is known to be made. If a GradScaler skips the first step, they
-    # are removed, because optimizers without step counts infer the first step from absent states.
+    # States created by this binding, until a step has certainly run. If a GradScaler skips the first step, these
+    # states are removed, because optimizers without step counts detect their first step by missing states.
     fresh: list[FreshState] = field(default_factory=list)
 
     def has_states(
         self, groups: list[dict[str, Any]], state: dict[Any, Any], names_of: StateNames
     ) -> bool:
-        """Returns whether groups, states and step counts are those that were bound."""
+        """Returns whether groups, states and step counts are unchanged since they were bound."""
         return (
             self.states is not None
             and self.states.are_current(state)
@@ -140,8 +140,8 @@ class Table:
         )
 
     def fits(self, parameters: list[Any], gradients: list[Any]) -> bool:
-        """Returns whether parameters and gradients differ from the bound ones at most by gradient addresses."""
-        # Compare objects, not addresses: an empty gradient has the address 0, like a missing one.
+        """Returns whether parameters and gradients match the bound ones. Gradient addresses may differ."""
+        # Compare objects, not addresses, because an empty gradient has the address 0, like a missing one.
         present = [gradient is not None for gradient in gradients]
         dtypes = [None if gradient is None else gradient.dtype for gradient in gradients]
         return (
@@ -152,7 +152,7 @@ class Table:
         )
 
     def drop_fresh(self) -> bool:
-        """Removes fresh states of skipped steps. Returns whether the table must be rebuilt.
+        """Removes states created for a step that was skipped. Returns whether the table must be rebuilt.
 
         On a GPU, waits for the step count, because only the GPU knows whether a step is skipped.
         """
@@ -165,7 +165,7 @@ class Table:
 
 
 def shape_of(groups: list[dict[str, Any]]) -> list[tuple[int, int]]:
-    """Returns id and length of each group. The buckets keep the groups alive, so that ids are not reused."""
+    """Returns the id and the length of each group. The buckets keep the groups alive, so ids are not reused."""
     return [(id(group), len(group["params"])) for group in groups]
 
 
@@ -174,14 +174,14 @@ def layout_of(parameter: Any) -> tuple[Any, ...]:
 
 
 def rows_of(groups: list[dict[str, Any]]) -> Iterator[tuple[int, int, Any]]:
-    """Yields (number of the group, position in the group, parameter)."""
+    """Yields (group number, position in the group, parameter) for every parameter."""
     for number, group in enumerate(groups):
         for place, parameter in enumerate(group["params"]):
             yield number, place, parameter
 
 
 def fp32_like(parameter: Any, value: Any, name: str) -> Any:
-    """Returns a state as the engine needs it: fp32, in the parameter's memory order."""
+    """Returns a state in the form that the engine needs: fp32, in the parameter's memory order."""
     if value.shape != parameter.shape:
         raise ArgumentError(
             f"the state of {name} has the shape {tuple(value.shape)}, the parameter "
@@ -206,7 +206,7 @@ def check_rows(groups: list[dict[str, Any]]) -> None:
 def extra_states(
     parameter: Any, state: dict[str, Any], options: Options, name: str
 ) -> dict[str, Any]:
-    """Returns master weights and average by struct member. Missing ones start as the weights."""
+    """Returns the master weights and the average, by struct member. New ones are copies of the weights."""
     out: dict[str, Any] = {}
     if options.master_weights and parameter.dtype != torch.float32:
         out["master"] = "master"
@@ -224,7 +224,7 @@ def extra_states(
 def tensor_of(
     parameter: Any, states: list[Any], extra: dict[str, Any], group: int
 ) -> OptimizerTensor:
-    """Returns the struct of one parameter. `states`: the optimizer's own states, at most two."""
+    """Returns the C struct of one parameter. `states`: the optimizer's own states, at most two."""
     gradient = parameter.grad
     out = OptimizerTensor(
         parameter=parameter.data_ptr(),
@@ -245,9 +245,9 @@ def tensor_of(
 def copy_reordered(
     parameters: list[Any], gradients: list[Any], addresses: list[int], table: Table | None
 ) -> list[Any]:
-    """Copies gradients whose memory order differs from the parameter's, and replaces their addresses.
+    """Copies gradients whose memory order differs from the parameter's, and uses the addresses of the copies.
 
-    Returns those gradients. `table` keeps the copies.
+    Returns the gradients that were copied. `table` keeps the copies.
     """
     if table is None:
         return []
@@ -268,7 +268,7 @@ def copy_reordered(
 
 
 def refresh_masters(table: Table) -> None:
-    """Updates fp32 weights of parameters written since the last step, such as by a loaded checkpoint."""
+    """Updates the fp32 weights of parameters that were modified since the last step, as by loading a checkpoint."""
     if [parameter._version for parameter, _ in table.masters] == table.versions:
         return
     with torch.no_grad():

@@ -1,9 +1,9 @@
-"""Finds functions exported by torch's libraries, with which C++ reads tensors: `TABLE`, or None.
+"""Finds the functions of torch's libraries with which C++ code reads tensors. `TABLE` has their addresses, or is None.
 
 Reading p.grad and data_ptr() of 500 parameters takes 100 us in Python and 15 us in C++. Tundish is built without
-torch's headers, so that one library works with every torch. Most functions belong to torch's stable C interface;
-three have only C++ names. A torch version that lacks a function, or has wrong results for known tensors, has no table. Then
-Python reads every tensor itself.
+torch's headers, so that one library works with every torch version. Most functions belong to torch's stable C
+interface; three have only C++ names. `TABLE` is None if a function is missing or gives wrong results for test tensors.
+In that case, Python code reads every tensor.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-# In the order of TorchFunctions in src/capi/torch_tensors.h.
+# The order is the order of TorchFunctions in src/capi/torch_tensors.h.
 _PYTHON_FUNCTIONS = ("PyList_Size", "PyList_GetItem", "PyDict_Next")
 _TORCH_FUNCTIONS = (
     "_ZNK3c1010TensorImpl4gradEv",  # const at::Tensor& c10::TensorImpl::grad() const
@@ -49,7 +49,7 @@ def _place_in_object() -> int:
 
 
 class _Torch:
-    """The functions as Python callables, for testing them."""
+    """The functions as Python callables, to test them."""
 
     def __init__(self) -> None:
         library = ctypes.CDLL(torch._C.__file__)  # including its dependencies
@@ -101,7 +101,7 @@ class _Torch:
         )
 
     def works(self) -> bool:
-        """Returns whether the functions give the right results for tensors with known properties."""
+        """Returns whether the functions give the correct results for tensors with known properties."""
         for name, dtype in zip(_DTYPES, self.dtypes, strict=True):
             for shape in ((), (3,), (2, 5, 4)):
                 data = torch.ones(shape, dtype=getattr(torch, name), device="cpu")

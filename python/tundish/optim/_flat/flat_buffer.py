@@ -11,20 +11,20 @@ from ..._c.errors import ArgumentError
 from .._binding.engine_calls import are_plain, gradients_match
 from .flat_choice import Choice
 
-# Tensors start at multiples of this many elements: 256 bytes of float32, 128 bytes of a 16-bit type. This is a
-# whole cache line of a GPU, so no two tensors share one, and the 16-byte loads of vector code and cuBLAS stay
-# aligned as in a separate allocation.
+# Tensors start at multiples of this many elements: 256 bytes of float32, or 128 bytes of a 16-bit type. Two tensors
+# therefore never share a GPU cache line, and the 16-byte loads of vector code and cuBLAS stay aligned, as in a
+# separate allocation.
 ALIGNMENT = 64
 
 
 @dataclass(eq=False)
 class FlatBuffer:
-    """The parameters of one dtype and device. The gaps between tensors are always zero."""
+    """All parameters of one dtype and device. The gaps between tensors are always zero."""
 
     parameter: torch.Tensor
     gradient: torch.Tensor  # up to date after a backward pass
     names: list[str] = field(default_factory=list)
-    ranges: list[tuple[int, int]] = field(default_factory=list)  # of each tensor, in elements
+    ranges: list[tuple[int, int]] = field(default_factory=list)  # (begin, end) of each, in elements
 
     @property
     def dtype(self) -> torch.dtype:
@@ -37,7 +37,7 @@ class FlatBuffer:
 
 @dataclass(eq=False)
 class Segment:
-    """The part of a buffer that belongs to one optimizer group. `flat` is the optimizer's parameter."""
+    """The part of a buffer that belongs to one parameter group. `flat` is the parameter that the optimizer sees."""
 
     group: int
     flat: torch.nn.Parameter
@@ -46,7 +46,7 @@ class Segment:
     parameters: list[torch.nn.Parameter]
     weights: list[torch.Tensor]  # memory of each parameter in the buffer
     views: list[torch.Tensor]  # memory of each gradient in the buffer
-    plain: bool  # whether no parameter is of a subclass
+    plain: bool  # whether all parameters have torch's own classes, not subclasses
 
     def is_attached(self) -> bool:
         """Returns whether the gradient of every parameter is its view. Runs in every step."""
@@ -102,7 +102,7 @@ def _segment(
         at += round_up(parameter.numel())
     flat = torch.nn.Parameter(buffer.parameter[begin:at])
     flat.__deepcopy__ = (
-        refuse_copy  # copying (model, optimizer) would give an optimizer that trains nothing
+        refuse_copy  # a copied (model, optimizer) would have an optimizer that trains nothing
     )
     return Segment(
         group,

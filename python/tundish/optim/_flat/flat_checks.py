@@ -1,4 +1,7 @@
-"""Checks that the model's parameters are still in the buffers: a fast check per backward pass, names on failure."""
+"""Checks that the model's parameters are still in the buffers, quickly after each backward pass.
+
+If the check fails, a slow check finds the parameter and names it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ POINTER: Any = torch.Tensor.data_ptr
 GRADIENT = attrgetter("grad")
 TRAINABLE = attrgetter("requires_grad")
 
-# Optimizers of torch, timm, Apex and Tundish that treat each tensor as a whole.
+# Optimizers of torch, timm, Apex and Tundish whose update of an element depends on the whole tensor.
 _WHOLE_TENSORS = {
     *("LARS", "LAMB", "NVLAMB", "NovoGrad", "Lars", "Lamb", "NvNovoGrad", "FusedLAMB"),
     *("FusedNovoGrad", "Adafactor", "AdafactorBigVision", "Muon", "Shampoo", "SOAP", "Kron"),
@@ -56,8 +59,10 @@ class BufferCheck:
         return sum(map(len, self.tables)), sum(map(len, self.children))
 
     def is_unchanged(self) -> bool:
-        """Returns False if a parameter may have changed; explain() then finds the parameter. Takes
-        about 0.3 us of host time per tensor."""
+        """Returns False if a parameter may have changed; explain() then finds the parameter.
+
+        Takes about 0.3 us of host time per tensor.
+        """
         try:
             addresses = list(map(POINTER, map(dict.get, self.slot_tables, self.slot_keys)))
         except (TypeError, RuntimeError):  # a parameter is gone, or has no memory
@@ -74,9 +79,9 @@ class BufferCheck:
     def explain(self, segments: Iterable[Segment], may_be_frozen: bool = False) -> None:
         """Raises ArgumentError for the first parameter that changed since flatten().
 
-        may_be_frozen  accept frozen parameters, such as a GAN's discriminator between its optimizer's steps
+        may_be_frozen  accept frozen parameters, such as a GAN's discriminator between steps of its optimizer
 
-        Harmless changes, such as a new frozen part, are recorded.
+        Harmless changes, such as a new frozen module, become part of the record.
         """
         now = {id(parameter): name for name, parameter in self.model.named_parameters()}
         for segment in segments:
@@ -100,13 +105,13 @@ class BufferCheck:
             elif self.choice.all_trainable:
                 reason = "was added to the model after flatten()"
             else:
-                continue  # in no group: torch's optimizer would not train it either
+                continue  # the parameter is in no group, so torch's optimizer would not train it either
             raise ArgumentError(f"parameter {name!r} {reason}\n  fix: {AGAIN}")
         self.record()
 
 
 def refuse_norms(name: str, optimizer: Any) -> None:
-    """Refuses an optimizer, or its class, that treats each tensor as a whole. Only known ones are detected."""
+    """Refuses an optimizer, or its class, that needs each tensor separately. Detects only known optimizers."""
     if name in _WHOLE_TENSORS or getattr(optimizer, "_uses_tensor_norms", False):
         raise ArgumentError(
             f"{name} needs the norm or shape of each tensor, and a flat parameter combines many tensors\n"

@@ -1,4 +1,4 @@
-"""Chooses the parameters of a model that go into flat buffers. Refuses unsuitable ones by name."""
+"""Chooses the parameters of a model that go into flat buffers. Errors name the unsuitable parameters."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Named = list[tuple[str, torch.nn.Parameter]]
 
 @dataclass
 class Choice:
-    """Parameters to move, by group, and parameters that are left alone."""
+    """Parameters to move, by group, and frozen parameters, which are not moved."""
 
     groups: list[Named] = field(default_factory=list)
     options: list[dict[str, Any]] = field(
         default_factory=list
     )  # options of each group, as given by the user
     frozen: Named = field(default_factory=list)
-    all_trainable: bool = True  # True without groups: every trainable parameter is chosen
+    all_trainable: bool = True  # whether every trainable parameter is chosen, as without `groups`
 
 
 def choose(model: torch.nn.Module, groups: Iterable[Any] | None) -> Choice:
-    """Chooses parameters. `groups`: parameters, or dictionaries with "params", as for torch's optimizers."""
+    """Chooses the parameters to move. `groups` has the form of the first argument of torch's optimizers."""
     if not isinstance(model, torch.nn.Module):
         raise ArgumentError(f"flatten() takes a torch.nn.Module, not {type(model).__name__}")
     names = {id(parameter): name for name, parameter in model.named_parameters()}
@@ -74,7 +74,7 @@ def _tensors_of(parameters: Any) -> list[torch.nn.Parameter]:
 
 
 def refuse_bad_parameter(name: str, parameter: torch.nn.Parameter) -> None:
-    """Refuses parameters that are not dense and plain."""
+    """Refuses a parameter that is not dense, or whose class is not torch's own."""
     reason, fix = "", ""
     if isinstance(parameter, torch.nn.parameter.UninitializedTensorMixin):
         reason, fix = "has no shape yet", "run one batch through the model first"
@@ -96,7 +96,7 @@ def refuse_bad_parameter(name: str, parameter: torch.nn.Parameter) -> None:
 
 
 def is_dense(tensor: torch.Tensor) -> bool:
-    """Returns whether the elements fill one range of memory, each once, in any order of dimensions."""
+    """Returns whether the elements fill one range of memory without gaps or overlaps, in any order of dimensions."""
     expected = 1
     for stride, size in sorted(zip(tensor.stride(), tensor.shape, strict=True)):
         if size == 0:

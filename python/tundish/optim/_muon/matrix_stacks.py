@@ -1,4 +1,4 @@
-"""Stacks of matrices for Muon: one tensor holds the momentum of all matrices of one shape."""
+"""Stacks of matrices for Muon: one tensor holds the momentum of all matrices of the same shape."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from ..._c.errors import ArgumentError
 
-# Maximum elements in one batch. Far fewer keep a GPU busy; a batch needs 4 bytes of work memory per element.
+# Maximum elements in one batch, which needs 4 bytes of work memory per element. Far fewer keep a GPU busy.
 LARGEST_BATCH = 1 << 27
 
 
@@ -28,7 +28,7 @@ class Stack:
 
 @dataclass
 class StackPlan:
-    """The stacks of one group. Valid while facts_of() returns `facts`."""
+    """The stacks of one parameter group. The plan is valid as long as facts_of() returns `facts`."""
 
     facts: list[Any]
     batches: list[list[Stack]]  # stacks with the same shorter side, orthogonalized together
@@ -44,7 +44,7 @@ def facts_of(parameters: list[Any], state: dict[Any, Any]) -> list[Any]:
 
 
 def make_plan(parameters: list[Any], state: dict[Any, Any]) -> StackPlan:
-    """Moves the momentum of these parameters, which have gradients, into stacks."""
+    """Moves the momentum of these parameters into stacks. All of them must have gradients."""
     if any(p.is_cuda for p in parameters) and torch.cuda.is_current_stream_capturing():
         raise ArgumentError(
             "Muon: a CUDA graph is being captured before the momentum exists; each replay would clear it\n"
@@ -58,7 +58,7 @@ def make_plan(parameters: list[Any], state: dict[Any, Any]) -> StackPlan:
 
 
 def release_stacks(parameters: list[Any], state: dict[Any, Any]) -> None:
-    """Copies the momentum of parameters without gradients, because a slice would keep the stack in memory."""
+    """Copies the momentum of parameters without gradients out of the old stack, so that the stack can be freed."""
     for p in parameters:
         buffer = state[p].get("momentum_buffer") if p in state else None
         if buffer is not None and buffer.untyped_storage().nbytes() > buffer.nbytes:
@@ -66,7 +66,7 @@ def release_stacks(parameters: list[Any], state: dict[Any, Any]) -> None:
 
 
 def _split_into_batches(parameters: list[Any]) -> list[list[list[Any]]]:
-    """Returns batches, each a list of lists of matrices of the same shape."""
+    """Returns batches. A batch is a list of stacks, and a stack is a list of matrices of the same shape."""
     kinds: dict[Any, dict[Any, list[Any]]] = {}
     for p in parameters:
         stacks = kinds.setdefault((min(p.shape), p.device), {})

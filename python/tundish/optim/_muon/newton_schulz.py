@@ -10,14 +10,14 @@ import torch
 def orthogonalize(
     stacks: list[Any], coefficients: tuple[float, float, float], steps: int, eps: float
 ) -> list[Any]:
-    """Moves the singular values of every matrix towards 1. Keeps the singular vectors.
+    """Moves the singular values of every matrix toward 1 and keeps the singular vectors.
 
     stacks  bfloat16, contiguous, [count, rows, columns], all with the same min(rows, columns); overwritten
 
     Returns stacks of the same shapes.
 
-    One step is X <- (a + b G + c G^2) X with G = X X^T, or G = X^T X if a matrix has more rows than columns. All stacks
-    share one batch for G^2, and no matrix is transposed in memory.
+    One step computes X <- (a + b G + c G^2) X with G = X X^T, or with G = X^T X if X has more rows than columns. The
+    products G^2 of all stacks are computed as one batch. No matrix is transposed in memory.
     """
     for stack in stacks:
         norms = torch.linalg.vector_norm(stack, dim=(1, 2), keepdim=True)
@@ -37,7 +37,7 @@ def orthogonalize(
                 gram.baddbmm_(stack, stack.mT, beta=0)
         scale = _fill_factors(factors, grams, coefficients)
         for factor, stack, out in zip(factors.split(counts), now, later):
-            # beta=0: X is neither read again nor copied to the result before the product.
+            # With beta=0, X is neither read again nor copied to the result before the product.
             if is_tall(stack):
                 out.baddbmm_(stack, factor.mT, beta=0, alpha=scale)
             else:
@@ -51,9 +51,9 @@ def is_tall(stack: Any) -> bool:
 
 
 def _fill_factors(out: Any, grams: Any, coefficients: tuple[float, float, float]) -> float:
-    """Writes 1 + b/a G + c/a G^2 to `out` and returns a, the factor to multiply it by.
+    """Writes 1 + b/a G + c/a G^2 to `out` and returns `a`, by which the product must be multiplied.
 
-    The diagonal is near 1, which bfloat16 holds exactly. With a on the diagonal, the error of the result doubles.
+    The diagonal is near 1, a number that bfloat16 holds exactly. With `a` on the diagonal, the error would double.
     """
     a, b, c = coefficients
     scale = a or 1.0

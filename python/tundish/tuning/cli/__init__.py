@@ -1,1 +1,1 @@
-"""The verbs `tundish tune`, `tune remeasure` and `tune batch-size`."""
+"""The commands `tundish tune`, `tundish tune remeasure` and `tundish tune batch-size`."""

@@ -1,4 +1,4 @@
-"""The verb `tundish tune batch-size`: the smallest batch with about the best samples/s."""
+"""The command `tundish tune batch-size`: finds the smallest batch size with nearly the best samples/s."""
 
 from __future__ import annotations
 

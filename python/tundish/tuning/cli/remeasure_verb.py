@@ -1,4 +1,4 @@
-"""The verb `tundish tune remeasure`: is the step still as fast as the saved plan says?"""
+"""The command `tundish tune remeasure`: checks whether a step is still as fast as its saved plan says."""
 
 from __future__ import annotations
 

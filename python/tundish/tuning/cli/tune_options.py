@@ -1,4 +1,4 @@
-"""The options of `tundish tune` and of its sub-verbs."""
+"""The options of `tundish tune` and its subcommands."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _check_options(options: Options) -> None:
 
 
 def check_tricks(names: Sequence[str], known: Sequence[str]) -> None:
-    """Raises ArgumentError for an unknown name. Not checked by help, because the names need torch."""
+    """Raises ArgumentError for an unknown trick name. Not used for --help, because the names need torch."""
     for name in names:
         if name not in known:
             near = close_name(name, known)

@@ -1,4 +1,4 @@
-"""The verb `tundish tune`: results on stdout, messages and progress on stderr."""
+"""The command `tundish tune`: prints results to stdout, messages and progress to stderr."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _tune(options: Options) -> int:
 
 
 def _check_output(path: str) -> None:
-    """Raises ArgumentError if the file cannot be written, before minutes are spent."""
+    """Raises ArgumentError if the plan file cannot be written. Called before the long run starts."""
     folder = os.path.dirname(os.path.abspath(path))
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ArgumentError(

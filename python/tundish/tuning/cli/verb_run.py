@@ -1,4 +1,4 @@
-"""Shared by `tundish tune` and its sub-verbs: importing torch, Ctrl-C, progress."""
+"""Functions shared by `tundish tune` and its subcommands: importing torch, Ctrl-C, progress."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FAILURES = (Error, OSError, RuntimeError)  # errors that a trial raises
 
 
 def import_tuner(module: str) -> Any:
-    """Imports a module that needs torch. Help and wrong options do not wait for the import."""
+    """Imports a module that needs torch. Called late, so that --help and wrong options need no torch."""
     try:
         importlib.import_module("torch")
     except ModuleNotFoundError as error:
@@ -34,7 +34,7 @@ def trick_names() -> list[str]:
 
 @contextmanager
 def noted_interrupts() -> Iterator[list[int]]:
-    """Records Ctrl-C in the list that it yields, and lets it raise KeyboardInterrupt as usual."""
+    """Yields a list in which each Ctrl-C is recorded. Ctrl-C still raises KeyboardInterrupt as usual."""
     interrupts: list[int] = []
 
     def note(number: int, frame: Any) -> None:
@@ -43,7 +43,7 @@ def noted_interrupts() -> Iterator[list[int]]:
 
     try:
         before = signal.signal(signal.SIGINT, note)
-    except ValueError:  # not the main thread, the only one that handles signals
+    except ValueError:  # not in the main thread, the only one that can handle signals
         yield interrupts
         return
     try:

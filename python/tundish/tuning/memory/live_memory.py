@@ -1,8 +1,8 @@
 """Counts the bytes of live tensors, operation by operation.
 
-Every operation that torch dispatches passes through `LiveMemory`. A storage is counted from the operation
-that returns it until its last owner (a tensor, autograd, a list) frees it. This works on real tensors and on
-fake ones, which have sizes but no memory. Memory that a kernel allocates and frees internally is not seen.
+`LiveMemory` intercepts every operation that torch dispatches. It counts a storage from the operation that
+returns it until the last reference to it is gone. This works for real tensors and for fake tensors, which
+have sizes but no memory. Memory that a kernel allocates and frees internally is not counted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..source_lines import Line, current_line
 
 _GPU_BLOCK = 512  # torch's GPU allocator rounds sizes up to multiples of this
 
-# Products run by cuBLAS, which allocates one workspace per calling thread.
+# Matrix products that run in cuBLAS, which allocates one workspace per calling thread.
 _PRODUCTS = {"mm", "addmm", "bmm", "baddbmm", "_addmm_activation", "addmv", "dot"}
 
 
@@ -50,10 +50,10 @@ class Peak:
 class LiveMemory(TorchDispatchMode):  # type: ignore[misc]
     """Dispatch mode that tracks live storages: `with LiveMemory(device) as live:`.
 
-    Covers one thread, and autograd's threads on its behalf.
+    Tracks the current thread, and autograd's threads while they work for this thread.
 
-    A storage is "temporary" until it is named: `name(tensors, "parameters")`. Storages that existed
-    before and were not named are "other".
+    Each storage has a kind. A new storage is "temporary" until `name(tensors, kind)` sets another kind.
+    A storage that existed before tracking began is "other" until it is named.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class LiveMemory(TorchDispatchMode):  # type: ignore[misc]
         return out
 
     def _block(self, tensor: torch.Tensor, kind: str) -> Block | None:
-        """Returns the block of the tensor. Starts counting a new one."""
+        """Returns the block of the tensor. Creates the block if the storage is new."""
         if self.device is not None and tensor.device != self.device:
             return None
         try:
@@ -129,7 +129,7 @@ class LiveMemory(TorchDispatchMode):  # type: ignore[misc]
             self._add(kind, size)
             if self.made is not None:
                 self.made.append(block)
-        elif block.bytes != size:  # resized
+        elif block.bytes != size:  # the storage was resized
             self._add(block.kind, size - block.bytes)
             block.bytes = size
         return block

@@ -1,4 +1,4 @@
-"""Finds tensors that live too long, with the line that made each."""
+"""Finds tensors that stay in memory longer than needed, and the line that created each tensor."""
 
 from __future__ import annotations
 
@@ -18,24 +18,26 @@ from ..step import Step
 from .live_memory import Block, LiveMemory
 from .training_tensors import find_owners, owned_tensors
 
-_SMALLEST_SHARE = 0.01  # of the peak: smaller idle tensors are not reported
+_SMALLEST_SHARE = 0.01  # idle tensors below this fraction of the peak are not reported
 
 
 @dataclass(frozen=True)
 class LongLived:
-    """Tensors that one line made and that live too long.
+    """Tensors from one line of code that stay in memory longer than needed.
 
-    grows  every step leaves more of these tensors behind
-    kept   the tensors outlive their step, and the next step replaces them
-    idle   the tensors are alive at the peak although nothing uses them any more
+    `reason` is one of:
+
+    grows  every training step leaves more of these tensors behind
+    kept   the tensors outlive their step, until the next step replaces them
+    idle   the tensors are still in memory at the peak, although nothing uses them any more
     """
 
     reason: str  # "grows", "kept" or "idle"
-    file: str  # file of the line
-    line: int  # number of the line; 0 in the backward pass
+    file: str  # file of the line that created the tensors
+    line: int  # line number; 0 if the backward pass created the tensors
     text: str  # text of the line
     count: int  # tensors alive after the last step; for "idle", at the peak
-    bytes: int  # their memory
+    bytes: int  # memory of these tensors
     bytes_per_step: int = 0  # growth per step; only for "grows"
     holds_graph: bool = False  # whether a tensor keeps its autograd graph alive
 
@@ -49,13 +51,14 @@ class LongLived:
 def find_long_lived(
     job: Job | Step | Callable[[Any], Any], batch: Any = None, *, steps: int = 3
 ) -> list[LongLived]:
-    """Returns tensors that live longer than a training step needs them, worst first.
+    """Finds tensors that stay in memory longer than a training step needs them, worst first.
 
     Trains one step, then `steps` more, and examines the tensors that each step leaves behind.
 
-    job    a Job or a Step; or a function that trains on one batch, as your loop does. If your loop appends
-           to lists, the function must do so too. Its return value is ignored
+    job    a Job or a Step; or a function that trains on one batch, exactly as your loop does. If your
+           loop keeps tensors in a list, the function must too. The return value is ignored
     batch  the argument of the function or the step
+    steps  number of steps after the first one
     """
     step, batches = _callable(job, batch)
     live = LiveMemory(lines=True, stop=find_long_lived.__code__)
@@ -69,22 +72,22 @@ def find_long_lived(
             live.made, last_began = [], live.operations
             step(batches[number % len(batches)])
             with _paused():
-                gc.collect()  # cycles are freed eventually: not a leak
+                gc.collect()  # reference cycles are freed eventually, so they are no leak
                 _name_owned(live, owners)
             left.append(_by_line(live.live.values()))
     return sorted_worst_first([*left_behind(left, last_began), *_idle(live)])
 
 
 def left_behind(left: list[dict[Line, list[Block]]], last_began: int) -> list[LongLived]:
-    """Returns the tensors that the last step kept.
+    """Returns the tensors that the last step left in memory.
 
-    left        blocks that each step left behind, by line
+    left        blocks that each step left in memory, by line
     last_began  number of the first operation of the last step
     """
     return [
         _kept(line, left)
         for line, blocks in left[-1].items()
-        if any(block.made > last_began for block in blocks)  # not blocks made once and for all
+        if any(block.made > last_began for block in blocks)  # not blocks created only once
     ]
 
 
@@ -140,7 +143,7 @@ def _rises(numbers: list[int]) -> bool:
 
 
 def _idle(live: LiveMemory) -> list[LongLived]:
-    """Returns blocks of the last step that were alive at the peak but last used before it."""
+    """Returns blocks of the last step that are in memory at the peak but were last used before it."""
     peak = max(live.peaks.values(), key=lambda peak: peak.bytes, default=None)
     if peak is None or live.made is None:
         return []

@@ -1,8 +1,9 @@
 """Predicts the memory of a training step before it runs.
 
-The step runs twice on fake tensors. Fake tensors have shapes and types but no memory, so the batch can have
-any size. `LiveMemory` counts what would be alive. If a model cannot run on fake tensors (it reads values, or
-calls custom operations), two small batches run on a copy, and the prediction is a straight line through both.
+The step runs twice on torch's fake tensors, which have shapes and types but no memory, so the batch can
+have any size. `LiveMemory` counts the bytes that would be in use. Some models cannot run on fake tensors,
+because they read values or call custom operations. For such a model, two small batches run on a copy of
+the model, and the prediction extrapolates linearly from both.
 """
 
 from __future__ import annotations
@@ -33,21 +34,21 @@ KINDS = ("parameters", "buffers", "gradients", "optimizer", "batch", "activation
 
 @dataclass(frozen=True)
 class MemoryPrediction:
-    """The result of `predict_memory`, in bytes; `print(prediction)` shows the peak."""
+    """The predicted memory of a training step, in bytes; `print(prediction)` shows the peak."""
 
-    samples: int  # samples in the batch
-    parameters: int  # parameters of the model
-    buffers: int  # buffers of the model
-    gradients: int  # all gradients, after the backward pass
-    optimizer: int  # state of the optimizer
-    batch: int  # the batch
-    activations: int  # tensors that the forward pass keeps for the backward pass
-    workspace: int  # workspace of cuBLAS
-    peak: int  # largest number of bytes alive at once
-    phase: str  # phase of the peak: "forward", "backward" or "optimizer"
-    at_peak: dict[str, int]  # bytes at the peak by kind
+    samples: int  # number of samples in the batch
+    parameters: int  # bytes of the model's parameters
+    buffers: int  # bytes of the model's buffers
+    gradients: int  # bytes of all gradients, after the backward pass
+    optimizer: int  # bytes of the optimizer's state
+    batch: int  # bytes of the batch
+    activations: int  # bytes of the tensors that the forward pass keeps for the backward pass
+    workspace: int  # bytes of cuBLAS workspaces
+    peak: int  # largest number of bytes in use at once
+    phase: str  # phase in which the peak occurs: "forward", "backward" or "optimizer"
+    at_peak: dict[str, int]  # bytes in use at the peak, by kind
     method: str  # "fake tensors" or "small batches"
-    reason: str = ""  # why fake tensors were impossible
+    reason: str = ""  # why fake tensors could not be used
     # `at_peak` for each phase of the step
     phases: dict[str, dict[str, int]] = field(default_factory=dict, repr=False)
 
@@ -63,10 +64,11 @@ def predict_memory(
     """Predicts the peak memory of one training step without running it.
 
     The model and the optimizer stay unchanged. The prediction is for a step without `torch.compile`,
-    CUDA graph and gradient scaler. Of all kernel workspaces, only cuBLAS's are counted.
+    CUDA graph or gradient scaler. It counts cuBLAS workspaces, but no workspaces of other kernels.
 
     job      a Job, or a Step with the batch as second argument
-    samples  samples in the batch; default: the size of the given batch
+    batch    example batch; default: the first batch of the Job
+    samples  batch size to predict; default: the size of the example batch
     """
     step, batch = step_and_batch(job, batch)
     count = samples_of(batch)
@@ -82,7 +84,11 @@ def predict_memory(
 
 
 def measure_peak(job: Job | Step, batch: Any = None, *, steps: int = 3) -> int:
-    """Trains `steps` steps on the GPU and returns the peak of allocated bytes."""
+    """Trains for `steps` steps on the GPU and returns the peak number of allocated bytes.
+
+    job    a Job, or a Step with the batch as second argument
+    batch  batch to train on; default: the first batch of the Job
+    """
     step, batch = step_and_batch(job, batch)
     if step.device.type != "cuda":
         raise ArgumentError(
@@ -98,7 +104,7 @@ def measure_peak(job: Job | Step, batch: Any = None, *, steps: int = 3) -> int:
 
 
 def count_step(step: Step, batch: Any, live: LiveMemory | None = None) -> MemoryPrediction:
-    """Trains two steps and counts memory. The first step creates the optimizer's state."""
+    """Runs two steps and counts their memory. The first step creates the optimizer's state."""
     live = LiveMemory(step.device) if live is None else live
     live.name(step.model.parameters(), "parameters")
     live.name(step.model.buffers(), "buffers")
@@ -140,7 +146,7 @@ def _summary(
     phases = {}
     for phase, peak in live.peaks.items():
         sizes = {kind: peak.by_kind[kind] for kind in (*KINDS, "other")}
-        if phase == "forward":  # not yet known: what the backward pass will need
+        if phase == "forward":  # it is not known yet which tensors the backward pass will need
             sizes["activations"] += sizes["temporary"]
             sizes["temporary"] = 0
         phases[phase] = sizes
@@ -194,7 +200,7 @@ def _by_fake_tensors(step: Step, batch: Any, samples: int) -> MemoryPrediction:
 def _keep_kernels(real: torch.optim.Optimizer, fake: torch.optim.Optimizer) -> None:
     """Copies torch's choice of foreach kernels to the fake optimizer.
 
-    torch chooses foreach by the type of the parameters and does not recognize fake ones.
+    torch decides by the type of the parameters, and does not recognize fake parameters.
     """
     choose = getattr(sys.modules["torch.optim.optimizer"], "_default_to_fused_or_foreach", None)
     for group, copied in zip(real.param_groups, fake.param_groups):
@@ -208,7 +214,10 @@ def _keep_kernels(real: torch.optim.Optimizer, fake: torch.optim.Optimizer) -> N
 
 
 class _FakeMemory(LiveMemory):
-    """Live memory of fake tensors. The optimizer may read step counts, which a fake tensor cannot give."""
+    """Counts live memory of fake tensors.
+
+    Answers an optimizer that reads its step count with 1, because a fake tensor has no value.
+    """
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
@@ -225,7 +234,7 @@ def _by_small_batches(step: Step, batch: Any, samples: int, reason: str) -> Memo
     """Predicts from two real batches: the bytes of every kind are a + b * samples."""
     small, large = 2, 4
     counted = {n: count_step(_real_copy(step), _repeated(batch, n)) for n in (small, large)}
-    gc.collect()  # frees the copies: an optimizer refers to itself
+    gc.collect()  # frees the copies, because an optimizer is in a reference cycle
     a, b = counted[small], counted[large]
 
     def line(low: int, high: int) -> int:
@@ -258,7 +267,7 @@ def _real_copy(step: Step) -> Step:
 
 
 def _repeated(batch: Any, samples: int) -> Any:
-    """Returns a batch of `samples` samples, repeating the first ones if there are too few."""
+    """Returns a batch of `samples` samples. Repeats samples from the start if there are too few."""
     count = samples_of(batch)
 
     def repeat(tensor: torch.Tensor) -> torch.Tensor:
@@ -270,7 +279,7 @@ def _repeated(batch: Any, samples: int) -> Any:
 
 
 def _copied(step: Step) -> Step:
-    """Copies model, optimizer and loss together, so that they stay connected."""
+    """Copies model, optimizer and loss together, so that the copies share their parameters."""
     model = getattr(step.model, "_orig_mod", step.model)  # the model that torch.compile wrapped
     new = Step(*copy.deepcopy((model, step.optimizer, step.loss_fn)))
     for name in ("autocast", "channels_last", "accumulate", "max_norm", "set_to_none"):
@@ -298,7 +307,7 @@ def _state(optimizer: torch.optim.Optimizer) -> Iterator[Any]:
 def _cublas_bytes(device: torch.device) -> int:
     """Returns the size of one cuBLAS workspace.
 
-    Each thread that multiplies matrices has a workspace: the training thread and autograd's.
+    The training thread and autograd's thread each have a workspace if they multiply matrices.
     """
     if device.type != "cuda":
         return 0

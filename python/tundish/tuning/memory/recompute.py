@@ -1,8 +1,7 @@
-"""Chooses the cheapest blocks to recompute for a memory target.
+"""Chooses submodules for gradient checkpointing: the cheapest ones that meet a memory target.
 
-One forward pass records what autograd keeps, and inside which modules. A checkpointed block keeps its
-inputs instead. The cost of a block is its forward time, paid once more per step; its benefit is the bytes
-that it frees.
+One forward pass records which tensors autograd keeps, and inside which modules. A checkpointed block
+keeps only its inputs. Its cost is a second forward pass per step; its benefit is the freed memory.
 """
 
 from __future__ import annotations
@@ -29,38 +28,42 @@ MOST_LIMITS = 16
 
 @dataclass(frozen=True)
 class RecomputableBlock:
-    """A submodule that can be recomputed."""
+    """A submodule that can be checkpointed."""
 
     name: str
-    freed_bytes: int  # bytes that checkpointing frees, less the inputs that it keeps
-    seconds: float  # forward time
-    before_bytes: int = 0  # bytes kept when the block begins, without checkpointing
+    freed_bytes: int  # bytes that checkpointing frees, minus the inputs that it keeps
+    seconds: float  # time of the forward pass
+    before_bytes: int = 0  # bytes that autograd holds when the block begins, without checkpointing
 
 
 @dataclass(frozen=True)
 class BlockChoice:
-    """The result of `choose_blocks`: names of submodules for `Checkpointing(blocks)`."""
+    """The submodules that `choose_blocks` selected for gradient checkpointing.
 
-    blocks: tuple[str, ...]  # names of submodules
-    target_bytes: int  # the limit of activation memory
-    plain_bytes: int  # peak of activations without checkpointing
-    peak_bytes: int  # predicted peak of activations with these blocks
-    seconds: float  # predicted cost per step
+    Pass `blocks` to `Checkpointing(blocks)`.
+    """
+
+    blocks: tuple[str, ...]  # names of the submodules
+    target_bytes: int  # limit of activation memory
+    plain_bytes: int  # peak activation memory without checkpointing
+    peak_bytes: int  # predicted peak activation memory with these blocks checkpointed
+    seconds: float  # predicted extra time per step
 
     @property
     def reached(self) -> bool:
-        """Whether the blocks bring the activations down to `target_bytes`."""
+        """Whether the predicted peak is within `target_bytes`."""
         return self.peak_bytes <= self.target_bytes
 
 
 def choose_blocks(job: Job, activation_memory: int | str) -> BlockChoice:
-    """Returns the cheapest blocks to recompute so that activations fit into `activation_memory`.
+    """Chooses submodules for gradient checkpointing so that activations fit into a memory limit.
 
-    If no choice reaches the target, returns the one with the lowest peak. Activations are what autograd
-    keeps for the backward pass; weights, gradients, optimizer state and the batch are not counted.
-    The model of the job stays unchanged.
+    Returns the choice that costs the least time. If no choice meets the limit, returns the one with
+    the lowest peak. Activations are the tensors that autograd keeps for the backward pass. Weights,
+    gradients, optimizer state and the batch are not counted. The model stays unchanged.
 
-    activation_memory  limit in bytes, or as "4GiB"
+    job                the training job
+    activation_memory  limit in bytes, or a string such as "4GiB"
     """
     target_bytes = limit_bytes(activation_memory, "choose_blocks: activation_memory")
     plain, blocks = measure_blocks(job)
@@ -77,10 +80,11 @@ def choose_blocks(job: Job, activation_memory: int | str) -> BlockChoice:
 def choose_for_peak(
     source: JobSource, seed: int, peak_bytes: int, target_bytes: int
 ) -> tuple[str, ...]:
-    """Returns blocks that bring a step of `peak_bytes` down to about `target_bytes`. Runs in a child.
+    """Returns blocks that reduce the peak of a step from `peak_bytes` to about `target_bytes`.
 
-    Activations are measured in the plain step. With other number types, activations shrink by the same
-    fraction, while weights, gradients and optimizer state stay.
+    Runs in a child process. Activations are measured in the plain step. With other tricks,
+    checkpointing is assumed to free the same fraction of the activations. Weights, gradients and
+    optimizer state do not shrink.
     """
     job = source.make(seed)
     plain, blocks = measure_blocks(job)
@@ -91,9 +95,10 @@ def choose_for_peak(
 
 
 def predicted_peak(chosen: list[RecomputableBlock], plain_bytes: int) -> int:
-    """Returns the predicted peak of activations.
+    """Returns the predicted peak of activation memory.
 
-    The peak is at the end of the forward pass, or while a block runs again: later activations are freed by then.
+    The peak is at the end of the forward pass or while a block is recomputed. When a block is
+    recomputed, the activations of later blocks are already freed.
     """
     freed = peak = 0
     for block in sorted(chosen, key=lambda block: block.before_bytes):
@@ -105,9 +110,9 @@ def predicted_peak(chosen: list[RecomputableBlock], plain_bytes: int) -> int:
 def select(
     blocks: list[RecomputableBlock], plain_bytes: int, target_bytes: int
 ) -> list[RecomputableBlock]:
-    """Chooses the blocks that free most bytes per second, trying several limits on the block size.
+    """Chooses the blocks that free the most bytes per second. Tries several limits on the block size.
 
-    A large block frees much memory, but that memory is in use again while the block is recomputed.
+    A large block frees much memory, but needs all of it again while it is recomputed.
     """
     if plain_bytes <= target_bytes:
         return []
@@ -130,9 +135,9 @@ def select(
 def select_greedily(
     blocks: list[RecomputableBlock], plain_bytes: int, target_bytes: int
 ) -> list[RecomputableBlock]:
-    """Adds the block that frees most bytes per extra second, until the target is reached.
+    """Repeatedly adds the block that frees the most bytes per extra second, until the target is met.
 
-    A block replaces chosen blocks inside it; only the difference counts.
+    A block replaces chosen blocks inside it, so only the difference to these blocks counts.
     """
     left = {block.name: block for block in blocks}
     chosen: dict[str, RecomputableBlock] = {}
@@ -168,7 +173,7 @@ def select_greedily(
 def drop_unneeded(
     chosen: list[RecomputableBlock], plain_bytes: int, target_bytes: int
 ) -> list[RecomputableBlock]:
-    """Drops blocks that later choices made unnecessary, the most expensive first."""
+    """Drops blocks that later choices made unnecessary. Starts with the most expensive block."""
     goal = max(target_bytes, predicted_peak(chosen, plain_bytes))
     for block in sorted(chosen, key=lambda block: -block.seconds):
         others = [other for other in chosen if other is not block]
@@ -178,7 +183,7 @@ def drop_unneeded(
 
 
 def enclosing_modules(name: str) -> list[str]:
-    """Returns the names of the modules around a module: "a", "a.b" for "a.b.c"."""
+    """Returns the names of the modules that contain a module: "a" and "a.b" for "a.b.c"."""
     parts = name.split(".")
     return [".".join(parts[:i]) for i in range(1, len(parts))]
 
@@ -208,19 +213,19 @@ def measure_blocks(
 
 
 class _ForwardRecorder:
-    """Records what one forward pass keeps, by module.
+    """Records the storages that autograd keeps in one forward pass, by module.
 
-    Keeps the tensors alive, so that no address is used twice.
+    Holds references to all tensors, so that no address is reused.
     """
 
     def __init__(self, device: torch.device, clock: Clock, ignored: set[int]) -> None:
         self._device, self._clock, self._ignored = device, clock, ignored
         self.seconds: dict[str, float] = {}
-        self.inputs: dict[str, dict[int, int]] = {}  # storages passed to a module, with their bytes
+        self.inputs: dict[str, dict[int, int]] = {}  # sizes of the storages passed to each module
         self.before: dict[str, int] = {}
         self.refused: set[str] = set()
         self._saved: dict[int, int] = {}
-        self._saved_in: dict[int, list[tuple[str, ...]]] = {}  # the modules that were running
+        self._saved_in: dict[int, list[tuple[str, ...]]] = {}  # modules running when it was saved
         self._running: list[str] = []
         self._begun: list[tuple[float, list[Any], list[Any]]] = []
         self._alive: list[Any] = []

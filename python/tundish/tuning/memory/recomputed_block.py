@@ -1,8 +1,8 @@
-"""A forward pass that keeps only its inputs and runs again when the backward pass needs the rest.
+"""Gradient checkpointing for one module: a forward pass that keeps only its inputs and can run again.
 
-Wraps torch.utils.checkpoint. In addition, running statistics are updated once instead of twice, and the
-states of Python's and NumPy's generators are kept as well as torch's. Blocks that would silently give other
-gradients (because they overwrite an input or change a buffer) are refused.
+Wraps torch.utils.checkpoint and adds three things. Running statistics are updated once instead of twice.
+The second pass repeats the random numbers of Python and NumPy as well as torch's. Blocks that overwrite
+an input or change a buffer raise an error, because their gradients would silently differ.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 
 
 class RecomputedForward:
-    """Replaces `module.forward`. An object rather than a closure, so that the model can be copied."""
+    """Replaces `module.forward`. This is a class, not a closure, so that the model can be copied."""
 
     def __init__(self, name: str, module: torch.nn.Module) -> None:
         self.name, self.module, self.forward = name, module, module.forward
-        self._checked: set[bool] = set()  # modes of the module whose first pass was checked
-        self._draws = False  # whether it drew random numbers on the GPU
+        self._checked: set[bool] = set()  # values of module.training that have been checked
+        self._draws = False  # whether the module drew random numbers on the GPU
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         if not torch.is_grad_enabled():
             return self.forward(*inputs, **keywords)
         run = functools.partial(self.forward, **keywords)
         if torch.compiler.is_compiling():
-            # The compiler recomputes values only; statistics are written once, in the forward pass.
+            # The compiler recomputes values only; the forward pass alone writes statistics.
             return checkpoint(run, *inputs, use_reentrant=False)
         versions = [(t, t._version) for t in tensors_of((inputs, keywords)) if not t.is_inference()]
         is_checked = self.module.training in self._checked
@@ -50,7 +50,7 @@ class RecomputedForward:
             run,
             *inputs,
             use_reentrant=False,
-            preserve_rng_state=not capturing,  # a capture may not read the generator
+            preserve_rng_state=not capturing,  # reading the generator's state would break a capture
             context_fn=self._contexts,
         )
         if state is not None:
@@ -65,7 +65,7 @@ class RecomputedForward:
         return torch.cuda.get_rng_state() if torch.cuda.is_initialized() else None
 
     def _contexts(self) -> tuple[Any, Any]:
-        """Returns the contexts of the forward pass and of the repeated pass."""
+        """Returns the context managers for the first pass and for the repeated pass."""
         return contextlib.nullcontext(), _repeating(self.module, PythonRandomState())
 
     def _refuse_changes(self, versions: list[Any], buffers: list[Any]) -> None:
@@ -84,12 +84,12 @@ class RecomputedForward:
 
 
 def norms_of(module: torch.nn.Module) -> list[torch.nn.Module]:
-    """Returns modules whose running statistics RecomputedForward protects from a second update."""
+    """Returns the normalization layers whose running statistics must be updated only once."""
     return [m for m in module.modules() if isinstance(m, torch.nn.modules.batchnorm._NormBase)]
 
 
 def changing_buffers(module: torch.nn.Module) -> list[tuple[str, torch.Tensor, int]]:
-    """Returns buffers, with their versions, that must not change in a repeated forward pass."""
+    """Returns (name, buffer, version) of each buffer that a repeated forward pass must not change."""
     handled = {id(m._buffers[key]) for m in norms_of(module) for key in m._buffers}
     return [
         (name, buffer, buffer._version)
@@ -100,7 +100,10 @@ def changing_buffers(module: torch.nn.Module) -> list[tuple[str, torch.Tensor, i
 
 @contextlib.contextmanager
 def _repeating(module: torch.nn.Module, generators: PythonRandomState) -> Iterator[None]:
-    """Context of the second pass: writes running statistics to copies and repeats the first pass's random numbers."""
+    """Context manager for the second pass.
+
+    Running statistics are written to copies, and the random numbers of the first pass are repeated.
+    """
     kept = [
         (norm, key, norm._buffers[key])
         for norm in norms_of(module)

@@ -1,1 +1,1 @@
-"""Checks whether a trick still computes the user's step: bitwise, within fp32 noise, or by loss curve."""
+"""Checks that a trick keeps the training step correct: same bits, within fp32 noise, or by loss curve."""

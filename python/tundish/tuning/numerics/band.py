@@ -1,9 +1,9 @@
-"""The statistical grade: compares the loss curve of a low-precision run with equal fp32 runs.
+"""The check for tricks in lower precision: compares the loss curve with the curves of fp32 runs.
 
-Equal fp32 runs drift apart, because training multiplies rounding errors. Their spread is measured on the
-user's own model, and a candidate may drift a few times as far. The check finds a wrong loss scale and a
-precision that is too low. It cannot find a single sum in low precision, so every trick passes an fp32 gate
-first.
+Even fp32 runs of the same job drift apart, because training amplifies rounding errors. This module takes
+the spread of such runs, measured on the user's model. A run in lower precision may drift a few times as
+far. The check finds a wrong loss scale and a precision that is too low. It cannot find a single sum in low
+precision, so the other tricks are checked in fp32 first.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-FIRST, LAST = 10, 30  # compare steps 11 to 30; in earlier steps the runs have hardly drifted apart
+FIRST, LAST = 10, 30  # compares steps 11 to 30, because runs have hardly drifted apart before
 TIMES = 3.0  # limit relative to the fp32 spread; correct tricks stayed below 1.2, a wrong scale was above 12
-# Lower bound of the limit, for models that hardly multiply errors: their fp32 spread is 1e-6, and a
-# correct bf16 run with 8 bits of mantissa drifts by 1e-3 to 1e-2.
+# Lower bound of the limit, for models that hardly amplify errors: their fp32 spread is 1e-6, although a
+# correct bf16 run with an 8-bit mantissa drifts by 1e-3 to 1e-2.
 LEAST_LIMIT = 0.02
-# A run may be this many steps ahead or behind. While the loss falls by 10 % per step, for example when
-# the model memorizes a batch, equal 16-bit runs are 3 % apart: a third of a step. A wrong scale loses
-# many steps.
+# A run may be this many steps ahead or behind. If the loss falls by 10 % per step, for example because
+# the model memorizes a batch, two correct 16-bit runs differ by 3 %, a third of a step. A run with a wrong
+# loss scale falls many steps behind.
 STEPS_APART = 1.0
 # Below this fraction of the first loss, the batch is memorized and the rest of the loss is noise.
 MEMORIZED = 0.02
@@ -32,10 +32,10 @@ FEWEST_RUNS = 3
 class BandResult:
     passed: bool
     sentence: str
-    difference: float = 0.0  # mean over the window, relative to the baseline's loss
+    difference: float = 0.0  # mean difference in the compared steps, relative to the fp32 loss
     limit: float = 0.0
-    spread: float = 0.0  # largest difference among fp32 runs
-    step: int = 0  # step at which the curve leaves the band, from 1; 0 if it stays inside
+    spread: float = 0.0  # largest difference between fp32 runs
+    step: int = 0  # number (from 1) of the step that leaves the band; 0 if the curve stays inside
     notes: list[str] = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
@@ -48,11 +48,10 @@ def check_band(
     candidate: Sequence[float],
     gradient_norm_ratio: float | None = None,
 ) -> BandResult:
-    """Compares the losses of a candidate with the losses of equal fp32 runs.
+    """Checks whether the loss curve of a run stays within the spread of fp32 runs.
 
     baseline             losses of the plain fp32 run
-    equals               losses of runs that differ from the baseline only by rounding: an identical twin
-                         and nudged runs
+    equals               losses of other fp32 runs, which differ from the baseline only by rounding
     candidate            losses of the run to check
     gradient_norm_ratio  gradient norm relative to fp32; None if unknown
 
@@ -95,10 +94,10 @@ def window_of(steps: int) -> range:
 
 
 def scale_of_losses(baseline: Sequence[float], window: range) -> float:
-    """Returns the loss that differences are relative to.
+    """Returns the loss value by which differences are divided.
 
-    It is one number for all steps, bounded below, so that a loss close to 0 (at one step, or at all steps
-    once the batch is memorized) does not make a difference infinite.
+    One value is used for all steps. It has a lower bound, because the loss may come close to 0, for
+    example once the model has memorized the batch.
     """
     mean = sum(abs(baseline[i]) for i in window) / max(1, len(window))
     first = sum(abs(loss) for loss in baseline[:3]) / max(1, len(baseline[:3]))
@@ -113,7 +112,7 @@ def difference(
 
 
 def mean_loss_change(baseline: Sequence[float], window: range) -> float:
-    """Returns the mean change of the loss per step. Noise cancels, because only the ends count."""
+    """Returns the mean change of the loss per step, computed from the two ends of the window."""
     first, last = window.start, window.stop - 1
     return abs(baseline[first] - baseline[last]) / max(1, last - first)
 
@@ -125,9 +124,9 @@ def find_exit_step(
     window: range,
     size: float,
 ) -> int:
-    """Returns the first step, from 1, at which the candidate exceeds the limit of that step.
+    """Returns the number (from 1) of the first step at which the candidate exceeds the limit.
 
-    Returns the step with the largest difference if no step exceeds its limit.
+    If no single step exceeds its limit, returns the step with the largest difference.
     """
     off = [abs(candidate[i] - baseline[i]) / size for i in range(window.stop)]
     for i, value in enumerate(off):
@@ -141,5 +140,5 @@ def find_exit_step(
 
 
 def first_not_finite(losses: Sequence[float]) -> int:
-    """Returns the first step, from 1, with a loss that is not finite; 0 if there is none."""
+    """Returns the number (from 1) of the first step whose loss is not finite; 0 if all are finite."""
     return next((i + 1 for i, loss in enumerate(losses) if not math.isfinite(loss)), 0)

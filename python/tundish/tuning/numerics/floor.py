@@ -1,7 +1,8 @@
-"""The noise floor: how far correct fp32 steps lie from the reference, tensor by tensor.
+"""The noise floor: the error of correct fp32 steps relative to an fp64 reference, for each tensor.
 
-One run is not enough: if it happens to lie close to the reference, a correct trick looks wrong. The floor of
-a tensor is its largest error over two equal runs, three runs with nudged inputs and three with nudged weights.
+One run is not enough. If it happens to be close to the reference, a correct trick would look wrong. The
+noise floor of a tensor is its largest error over eight runs: two equal ones, three with inputs changed by
+rounding errors, and three with weights changed by rounding errors.
 """
 
 from __future__ import annotations
@@ -15,14 +16,15 @@ from .observed_step import Observation
 
 EPS = torch.finfo(torch.float32).eps
 LEAST = 8 * EPS  # error of a sequential sum of a thousand terms
-# For optimizer updates. Adam's 1 - beta2^step, 0.001 in the first step, is 500 times less exact in fp32
-# than in the host's fp64, and its square root 250 times. torch's fused kernels are off by 30 x EPS.
+# Smallest error that counts for optimizer updates. Adam's 1 - beta2^step is 0.001 in the first step. In
+# fp32 it is 500 times less exact than in the host's fp64, and its square root 250 times. The error of
+# torch's fused kernels is 30 x EPS.
 LEAST_UPDATE = 32 * EPS
-NOISE_FROM = 0.1  # a tensor with a larger relative error in fp32 is rounding noise
+NOISE_FROM = 0.1  # a tensor whose relative error in fp32 is larger consists of rounding noise
 NOISE_SIZE = (
     1000 * EPS
-)  # limit for noise tensors, relative to their kind: sums of 10^6 terms that cancel
-MOST = 1e12  # replaces infinity, which JSON does not have
+)  # limit for tensors of noise, relative to other tensors of their kind: sums of 10^6 canceling terms
+MOST = 1e12  # replaces infinity, which JSON cannot represent
 
 
 @dataclass
@@ -34,7 +36,7 @@ class Errors:
     least_if_noise: dict[str, float] = field(default_factory=dict)
 
     def merge(self, other: Errors) -> None:
-        """Keeps the larger error of each tensor. NaN counts as the largest."""
+        """Keeps the larger error of each tensor. NaN counts as the largest error."""
         for mine, theirs in (
             (self.error, other.error),
             (self.least, other.least),
@@ -45,7 +47,7 @@ class Errors:
 
 
 def errors_of(seen: Observation, reference: Observation) -> Errors:
-    """Returns the errors of loss, outputs, gradients and buffers against the reference."""
+    """Returns the errors of loss, outputs, gradients and buffers relative to the reference."""
     names = [name for name in reference if not name.startswith("weight ")]
     extra = [
         name for name in seen if name not in reference and name.startswith(("gradient", "output"))
@@ -56,7 +58,7 @@ def errors_of(seen: Observation, reference: Observation) -> Errors:
     typical = _typical_sizes(names, sizes, counts)
     out = Errors()
     for name, size, count, difference in zip(names, sizes, counts, differences):
-        # The typical size of a tensor of this kind and length; tiny tensors are compared with it.
+        # The typical norm of a tensor of this kind and length. Errors of tiny tensors are relative to it.
         usual = typical[_kind(name)] * math.sqrt(count)
         whole = max(size, EPS * usual, 1e-300)
         out.error[name] = difference / whole
@@ -67,7 +69,7 @@ def errors_of(seen: Observation, reference: Observation) -> Errors:
     for name, size in zip(extra, _norms([seen[name] for name in extra])):
         out.error[name] = (
             0.0 if size == 0.0 else MOST
-        )  # a gradient of zeros may replace a missing one
+        )  # a gradient of zeros may stand in for a missing gradient
         out.least[name] = out.least_if_noise[name] = LEAST
     return out
 
@@ -78,8 +80,8 @@ def update_errors(
     """Returns the errors of the optimizer's updates, relative to the updates.
 
     Relative to the weights, the errors would be too small to see. `expected` holds the updates of the plain
-    optimizer in fp64, computed from the gradients of the same run. From the reference's gradients, Adam would
-    turn the sign of a noise gradient into a whole update.
+    optimizer in fp64, computed from the gradients of the same run. The gradients of the reference cannot be
+    used: Adam makes a full-sized update even from a noise gradient, whose sign is random.
     """
     names = list(expected)
     sizes = _norms([expected[name] for name in names])
@@ -97,7 +99,7 @@ def update_errors(
 
 
 def ratios(run: Errors, floor: Errors) -> dict[str, tuple[float, float, float]]:
-    """Returns error / floor, error and floor of each tensor."""
+    """Returns (error / floor, error, floor) for each tensor."""
     out = {}
     for name, error in run.error.items():
         measured = _finite(floor.error.get(name, 0.0))

@@ -1,4 +1,4 @@
-"""The numerics gate: a trick is kept only if the step still computes the same numbers."""
+"""The numerics gate: a trick may be used only if the training step still computes the same numbers."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from .randomness import same_dropout
 from .reference import MakeJob, Plain, replace_zero_rates, same_bits
 from .side_effects import CHANGED_BATCH, BatchCopies, fault_in_eval_mode
 
-LIMIT = 10.0  # correct tricks had errors up to 4.4 x the floor, faults 133 x and more
+LIMIT = 10.0  # errors of correct tricks were up to 4.4 x the noise floor, errors of faults 133 x and more
 SHOWN = 10
 
 
 @dataclass
 class GateResult:
-    """The result of the gate. Plain values only, because it is sent through a pipe and saved in reports."""
+    """The result of the gate. Holds plain values only, because it is sent through a pipe and saved."""
 
     passed: bool
     grade: str  # weakest grade of the tricks
-    sentence: str  # for the user: the difference, or that there is none
+    sentence: str  # describes the largest difference, for the user
     worst: str = ""  # the tensor with the largest ratio
-    ratio: float = 0.0  # error of this tensor / its fp32 noise
+    ratio: float = 0.0  # error of this tensor, divided by its fp32 noise
     limit: float = LIMIT
     reference: str = ""  # "fp64", "fp32" or "bits"
     deterministic: bool = True  # whether the plain step is deterministic
-    graphs: int = 0  # graphs made by torch.compile
+    graphs: int = 0  # number of graphs that torch.compile compiled
     obstacle: str = ""  # why a trick cannot be used on this job at all
     tensors: list[dict[str, Any]] = field(
         default_factory=list
@@ -52,7 +52,10 @@ class GateResult:
 def check_tricks(
     source: JobSource, tricks: list[dict[str, Any]], seed: int, samples: int = 32
 ) -> GateResult:
-    """Entry point for a child: {"do": "call", "function": "tundish.tuning.numerics.gate:check_tricks", ...}."""
+    """Checks tricks together, given as JSON. Called in a child process by its name.
+
+    The request is {"do": "call", "function": "tundish.tuning.numerics.gate:check_tricks", ...}.
+    """
     chosen = in_order(trick_from_json(values) for values in tricks)
     return gate(lambda: source.make(seed), chosen, seed, samples)
 
@@ -60,7 +63,7 @@ def check_tricks(
 def check_each(
     source: JobSource, tricks: list[dict[str, Any]], seed: int, samples: int = 32
 ) -> list[GateResult]:
-    """Checks each trick separately, like check_tricks. Computes the plain step's reference and noise once."""
+    """Checks each trick separately. Computes the reference and the noise of the plain step only once."""
 
     def make() -> Job:
         return source.make(seed)
@@ -77,7 +80,7 @@ def check_each(
 
 
 def gate(make: MakeJob, tricks: list[Trick], seed: int, samples: int = 32) -> GateResult:
-    """Checks tricks together, applied in the given order, by the grade of the weakest trick."""
+    """Checks tricks together, applied in the given order. The least exact trick decides the grade."""
     with ground():
         if grade_of(tricks) is Grade.STATISTICAL:
             from .precision import gate_precision
@@ -93,7 +96,7 @@ def grade_of(tricks: list[Trick]) -> Grade:
 
 @contextlib.contextmanager
 def ground() -> Iterator[None]:
-    """Turns TF32 off and makes random numbers independent of layout, number type and compiler."""
+    """Turns TF32 off and makes random numbers independent of layout, precision and compilation."""
     kept = Flags()
     set_flags(False, False)
     try:
@@ -128,7 +131,7 @@ class Candidate:
         if self.step.compile_options is not None:
             from torch._inductor import config
 
-            # Otherwise the compiler draws its own numbers, and dropout masks differ.
+            # Otherwise compiled code draws other random numbers, and dropout masks differ.
             self._config.enter_context(config.patch(fallback_random=True))
         return ""
 
@@ -178,8 +181,8 @@ def _gate_fp32(
 def reference_pieces(step: Step) -> tuple[int, str]:
     """Returns the number of micro-batches of the reference step, and a note for the user.
 
-    BatchNorm normalizes each micro-batch separately and dropout draws for each. For such models the step of the
-    whole batch is a different computation, not the same one with different rounding.
+    BatchNorm normalizes each micro-batch separately, and dropout draws a mask for each. For such models,
+    the reference step must use micro-batches too, because the whole batch gives other results.
     """
     if step.accumulate == 1:
         return 1, ""
@@ -193,7 +196,10 @@ def reference_pieces(step: Step) -> tuple[int, str]:
 
 
 def run_candidate(candidate: Candidate, plain: Plain) -> Iterator[Observation]:
-    """Yields one step at each point, after the steps that a CUDA graph needs to warm up."""
+    """Yields the results of one step for each point, after the warm-up steps of a CUDA graph.
+
+    A point is an input of a step: a batch and a seed.
+    """
     recorder = OutputRecorder(candidate.step.model)
     try:
         for i in range(warm_up_steps(candidate.step) + len(plain.points)):
@@ -206,7 +212,7 @@ def run_candidate(candidate: Candidate, plain: Plain) -> Iterator[Observation]:
 def warm_up_steps(step: Step) -> int:
     """Returns the number of warm-up steps, rounded up to an even number.
 
-    The points alternate, so that a step that reads the previous batch is detected.
+    Steps alternate between two inputs, which detects a step that reads the previous batch.
     """
     return WARM_UP_STEPS + WARM_UP_STEPS % 2 if step.capture else 0
 
@@ -222,7 +228,7 @@ def judge(candidate: Candidate, plain: Plain, grade: Grade) -> GateResult:
     run = keep_last(run_candidate(candidate, plain))
     errors = plain.compare(run, plain.start, skip=warm_up_steps(candidate.step))
     found = ratios(errors, plain.floor)
-    if candidate.step.accumulate != plain.accumulate:  # outputs of a micro-batch, not of the batch
+    if candidate.step.accumulate != plain.accumulate:  # these are outputs of a micro-batch only
         found = {name: value for name, value in found.items() if not name.startswith("output")}
     names = sorted(found, key=lambda name: -found[name][0])
     worst = names[0]
@@ -260,7 +266,7 @@ def _demand_bits(result: GateResult, run: list[Observation], plain: Plain) -> No
 
 
 def _demand_eval_mode(result: GateResult, candidate: Candidate, plain: Plain) -> None:
-    """Compares the model in eval mode too: validation may take another path through the model."""
+    """Compares the model in eval mode too, because validation may take another path through the model."""
     fault, note = fault_in_eval_mode(candidate.step, plain)
     if fault:
         result.passed, result.worst, result.sentence = False, "", fault

@@ -1,8 +1,8 @@
 """Finds the nondeterministic operations of a training step and the lines that call them.
 
-torch warns about each such operation. A warning of the forward pass is raised while the user's line is on
-the stack. Autograd delays the warnings of the backward pass until its end, so the backward pass runs node by
-node here. The warnings of a node belong to the line that made the node in the forward pass.
+torch warns about each such operation. In the forward pass, the user's line is on the stack when torch
+warns. Autograd delays the warnings of the backward pass until its end, so this module runs the backward
+pass node by node. The warnings of a node belong to the forward line that created the node.
 """
 
 from __future__ import annotations
@@ -25,16 +25,19 @@ from ..step import Step
 _OPERATION = re.compile(r"^(.+?) (?:does not have a|defaults to a non-?)\s?deterministic")
 
 
-Gradients = dict[int, torch.Tensor]  # by output number of the node
+Gradients = dict[int, torch.Tensor]  # gradients by output number of the node
 
 
 @dataclass(frozen=True)
 class NondeterministicOperation:
-    """An operation without a deterministic algorithm, and the line of the forward pass that calls it."""
+    """An operation without a deterministic algorithm, and the line of code that calls it.
+
+    For an operation of the backward pass, this is the line of the corresponding forward operation.
+    """
 
     operation: str  # name of the operation
     file: str  # file of the line
-    line: int  # number of the line; 0 if it is unknown
+    line: int  # line number; 0 if the line is unknown
     text: str  # text of the line
     in_backward: bool = False  # whether the operation runs in the backward pass
 
@@ -44,10 +47,13 @@ class NondeterministicOperation:
 
 
 def find_nondeterministic(job: Job | Step, batch: Any = None) -> list[NondeterministicOperation]:
-    """Returns the operations of a training step that have no deterministic algorithm.
+    """Finds the operations of a training step that have no deterministic algorithm.
 
-    Runs forward and backward pass of one batch. Each operation is listed once per line, in order of
-    execution. The model, its gradients and all random generators stay unchanged.
+    Runs the forward and backward pass of one batch. The result lists each operation once per line of
+    code, in order of execution. The model, its gradients and all random generators stay unchanged.
+
+    job    a Job, or a Step with the batch as second argument
+    batch  batch to run; default: the first batch of the Job
     """
     step, batch = step_and_batch(job, batch)
     found: dict[NondeterministicOperation, None] = {}
@@ -73,7 +79,7 @@ def find_nondeterministic(job: Job | Step, batch: Any = None) -> list[Nondetermi
 
 
 def operation_of(text: str) -> str:
-    """Returns the operation named in one of torch's warnings."""
+    """Returns the name of the operation that a torch warning is about."""
     found = _OPERATION.match(text)
     if found:
         return found[1]
@@ -83,10 +89,11 @@ def operation_of(text: str) -> str:
 def backward_nodes(
     loss: torch.Tensor, leaves: dict[Any, Gradients] | None = None
 ) -> Iterator[tuple[Any, Callable[[], None]]]:
-    """Yields the nodes of the backward pass in an order of execution. Call `run` before the next node.
+    """Yields (node, run) for each node of the backward pass, in a valid order of execution.
 
-    Runs each node separately: torch.autograd.grad would also run the nodes between its inputs. No hook runs, and
-    no gradient reaches a parameter's .grad; `leaves` receives the gradients.
+    Call `run()` before you request the next node. It runs this node only; torch.autograd.grad would
+    also run other nodes. No hooks run, and no parameter's .grad is set. `leaves` receives the gradients
+    of the parameters instead.
     """
     root = loss.grad_fn
     if root is None:
@@ -132,7 +139,7 @@ def _run(node: Any, gradients: Gradients, received: dict[Any, Gradients]) -> Non
 
 
 def _fitted(gradient: torch.Tensor, node: Any, number: int) -> torch.Tensor:
-    """Fits a gradient to the input of a node as autograd's engine does: shape, then type."""
+    """Converts a gradient to the shape and then the type of a node's input, as autograd's engine does."""
     if gradient.is_sparse or node.name() == "torch::autograd::AccumulateGrad":
         return gradient
     wanted = node._input_metadata[number]
@@ -156,7 +163,7 @@ def _warn_of_nondeterminism() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _collect_warnings(note: Callable[[str], None]) -> Iterator[None]:
-    """Calls `note` with each nondeterminism warning, on the stack that raises the warning."""
+    """Calls `note` with the text of each nondeterminism warning, at the moment torch issues it."""
 
     def show(message: Any, *_: Any, **__: Any) -> None:
         if "deterministic" in str(message):

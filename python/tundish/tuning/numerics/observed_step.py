@@ -1,8 +1,8 @@
-"""The results of one training step by name: loss, outputs, gradients, buffers and weights.
+"""Records the results of one training step by name: loss, outputs, gradients, buffers and weights.
 
-Every observed step starts from the same weights and buffers, whatever the previous steps did. So the errors of
-two steps do not multiply, and a step that becomes a CUDA graph at its fourth call is compared once it is one.
-The optimizer's state continues from step to step.
+Every recorded step starts from the same weights and buffers, so errors do not accumulate over steps. A step
+that becomes a CUDA graph at its fourth call can therefore be compared from then on. Only the optimizer's
+state continues from step to step.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Observation = dict[str, torch.Tensor]
 
 @dataclass(frozen=True)
 class Point:
-    """Input of an observed step: a batch and the seed of the random numbers."""
+    """The input of a recorded step: a batch, and the seed of the random numbers."""
 
     batch: Any
     seed: int
@@ -31,7 +31,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Start:
-    """Weights and buffers that a step starts from, by name."""
+    """The weights and buffers that a step starts with, by name."""
 
     parameters: dict[str, torch.Tensor]
     buffers: dict[str, torch.Tensor]
@@ -44,7 +44,7 @@ class Start:
         )
 
     def restore(self, model: torch.nn.Module) -> None:
-        """Copies in place, because a graph keeps reading the same memory. Keeps number types and layout."""
+        """Copies the values in place, because a CUDA graph reads the same memory. Keeps types and layout."""
         with torch.no_grad():
             for name, parameter in model.named_parameters():
                 parameter.copy_(self.parameters[name])
@@ -54,9 +54,9 @@ class Start:
 
 
 def points_of(job: Job, seed: int, samples: int) -> list[Point]:
-    """Returns two points of equal shape with different samples and random numbers.
+    """Returns two points of equal shape, with different samples and random numbers.
 
-    Two points detect a step that keeps something from the previous one.
+    With two points, a step that wrongly reuses data of the previous step is detected.
     """
     first = job.batches[0]
     count = samples_of(first)
@@ -69,7 +69,7 @@ def points_of(job: Job, seed: int, samples: int) -> list[Point]:
 
 
 def whole_points(job: Job, seed: int) -> list[Point]:
-    """Returns points with whole batches, for batches that cannot be cut."""
+    """Returns points with whole batches, for batches that cannot be sliced."""
     first = job.batches[0]
     others = [b for b in job.batches[1:] if signature(b) == signature(first)]
     return [Point(first, seed), Point(others[0] if others else first, seed + 1)]
@@ -86,11 +86,11 @@ class OutputRecorder:
         def keep(module: Any, inputs: Any, output: Any) -> None:
             seen["output"] = output
 
-        # Under a CUDA graph this runs once, during the capture; each replay writes the same tensor.
+        # With a CUDA graph this runs only during the capture. Each replay writes to the same tensor.
         self._handle = model.register_forward_hook(keep)
 
     def outputs(self) -> Iterator[tuple[str, torch.Tensor]]:
-        # Remove the output: a non-empty dictionary would recompile the next call of a compiled step.
+        # Remove each output, because a non-empty dictionary would recompile a compiled step.
         if "output" in self._seen:
             self._last = [tensor.detach() for tensor in tensors_of(self._seen.pop("output"))]
         for i, tensor in enumerate(self._last):
@@ -102,7 +102,7 @@ class OutputRecorder:
 
 
 def observe(step: Step, recorder: OutputRecorder, start: Start, point: Point) -> Observation:
-    """Runs one whole step at a point and returns what it computed."""
+    """Runs one whole step with the point's batch and seed, and returns its results."""
     start.restore(step.model)
     set_seeds(point.seed)
     loss = step(point.batch)
@@ -113,7 +113,7 @@ def observe(step: Step, recorder: OutputRecorder, start: Start, point: Point) ->
 
 
 def gradients_seen(step: Step, recorder: OutputRecorder, loss: torch.Tensor) -> Observation:
-    """Returns everything but the weights."""
+    """Returns all results of a step except the weights."""
     seen = {"loss": loss.detach().clone()}
     seen.update((name, tensor.clone()) for name, tensor in recorder.outputs())
     trained = {id(p) for group in step.optimizer.param_groups for p in group["params"]}
@@ -128,7 +128,7 @@ def gradients_seen(step: Step, recorder: OutputRecorder, loss: torch.Tensor) -> 
 
 
 def observe_in_fp64(job: Job, start: Start, point: Point, accumulate: int) -> Observation:
-    """Runs forward and backward pass in fp64: the step without rounding errors."""
+    """Runs the forward and backward pass in fp64, as a reference almost free of rounding errors."""
     from .randomness import Fp32Draws
 
     step = Step(job.model, job.optimizer, job.loss_fn)

@@ -10,13 +10,13 @@ from typing import Any
 @dataclass(frozen=True)
 class Overflow:
     steps: int
-    skipped: tuple[int, ...]  # step numbers, from 0
+    skipped: tuple[int, ...]  # numbers of the skipped steps, from 0
     first_scale: float
     last_scale: float
 
     @property
     def settled(self) -> bool:
-        """Whether no step of the second half was skipped, so the scale has settled."""
+        """Whether the scale has settled: no step of the second half was skipped."""
         return not any(step >= self.steps // 2 for step in self.skipped)
 
     @property
@@ -36,14 +36,14 @@ class Overflow:
 
 
 def overflow_of(scales: Sequence[float]) -> Overflow:
-    """Returns the summary. `scales`: the scale before the first step and after each step.
+    """Returns the summary for the scales before the first step and after each step.
 
-    The scale shrinks after a skipped step.
+    A smaller scale after a step means that the step was skipped.
     """
     skipped = tuple(i for i in range(len(scales) - 1) if scales[i + 1] < scales[i])
     return Overflow(max(0, len(scales) - 1), skipped, scales[0], scales[-1])
 
 
 def scale_of(scaler: Any) -> float:
-    """Returns the scale. Waits for the GPU."""
+    """Returns the scaler's scale. Waits for the GPU."""
     return float(scaler.get_scale())

@@ -1,7 +1,7 @@
-"""Gives a step the same random numbers in fp32, in fp64, in any memory layout and compiled.
+"""Makes a step draw the same random numbers in fp32 and fp64, in any memory layout, eager or compiled.
 
-torch draws a dropout mask in memory order, with kernels that depend on the number type. Two correct steps would
-drop different elements and could not be compared.
+torch draws a dropout mask in memory order, with kernels that depend on the dtype. Without this module, two
+correct steps would drop different elements and could not be compared.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
-    """Attention with a separate dropout mask. torch's kernels draw a mask internally."""
+    """Computes attention with a dropout mask drawn outside, because torch's kernels draw their own mask."""
     if dropout_p == 0.0:
         return _scaled_dot_product_attention(
             query, key, value, attn_mask, 0.0, is_causal, scale=scale, enable_gqa=enable_gqa

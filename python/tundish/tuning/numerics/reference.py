@@ -1,4 +1,4 @@
-"""The plain step: its fp64 reference, its fp32 noise floor and its exact optimizer updates."""
+"""The plain step, without tricks: its fp64 reference, fp32 noise floor and exact optimizer updates."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from .observed_step import (
 from .side_effects import BatchCopies
 
 MakeJob = Callable[[], Job]
-USABLE_BELOW = 1e-3  # error of the plain fp32 outputs; above it, fp64 ran a different computation
+USABLE_BELOW = 1e-3  # if fp32 and fp64 outputs differ by more, fp64 ran a different computation
 NUDGED_INPUTS = NUDGED_WEIGHTS = 3
 _STAND_IN_RATE = 1e-3
 
 
 class Plain:
-    """The plain job in fp32, its starting point and its fp64 reference."""
+    """The job without tricks in fp32, with its initial weights and its fp64 reference."""
 
     def __init__(self, make: MakeJob, seed: int, samples: int, accumulate: int) -> None:
         self.notes: list[str] = []
@@ -99,9 +99,9 @@ class Plain:
         return floor, all(same_bits(a, b) == "" for a, b in zip(self.eager, twin))
 
     def compare(self, run: Iterable[Observation], start: Start, skip: int = 0) -> Errors:
-        """Returns the largest errors over the steps of a run, leaving out the first `skip` steps.
+        """Returns the largest errors over the steps of a run, without the first `skip` steps.
 
-        The run may be a generator: a step is dropped when the next one begins.
+        The run may be a generator, so that only one step is in memory at a time.
         """
         out, exact = Errors(), self.reference or self.eager
         self._optimizer.begin()
@@ -129,7 +129,7 @@ class Plain:
 
 
 class ExactOptimizer:
-    """The plain optimizer in fp64. Computes the exact updates for the gradients of a run."""
+    """The user's optimizer in fp64, which computes the exact updates for given gradients."""
 
     def __init__(self, job: Job, state: dict[str, Any]) -> None:
         self.job, self._state = job, state
@@ -152,14 +152,14 @@ class ExactOptimizer:
 
 
 def replace_zero_rates(optimizer: torch.optim.Optimizer) -> None:
-    """Replaces learning rates of 0, as in the first step of a warm-up, which would hide the update."""
+    """Replaces learning rates of 0, which would hide the update. A warmup may start with 0."""
     for group in optimizer.param_groups:
         if float(group["lr"]) == 0.0:
             group["lr"] = _STAND_IN_RATE
 
 
 def same_bits(seen: Observation, other: Observation) -> str:
-    """Returns the first tensor that differs, or an empty string."""
+    """Returns the name of the first tensor whose bits differ, or an empty string."""
     for name in dict.fromkeys([*other, *seen]):
         a, b = seen.get(name), other.get(name)
         if a is None or b is None:

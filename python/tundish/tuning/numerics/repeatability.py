@@ -1,4 +1,4 @@
-"""Checks whether a training step is deterministic: two runs from one seed, compared bit by bit."""
+"""Checks whether a training step is deterministic: compares two runs with the same seed bit by bit."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..step import Step
 
 @dataclass(frozen=True)
 class Difference:
-    """The first tensor that differed between two runs."""
+    """The first tensor that differs between two runs with the same seed."""
 
     what: str  # "output", "loss" or "gradient"
-    name: str  # module or parameter; empty for the loss
+    name: str  # name of the module or parameter; empty for the loss
     run: int  # number of the run that differs from run 0
-    largest: float  # largest absolute difference; NaN if shapes differ or one side has a NaN
+    largest: float  # largest absolute difference; NaN if the shapes differ or a value is NaN
 
     def __str__(self) -> str:
         name = f" of {self.name}" if self.name else ""
@@ -31,11 +31,16 @@ class Difference:
 def find_difference(
     job: Job | Step, batch: Any = None, *, seed: int = 0, runs: int = 2
 ) -> Difference | None:
-    """Runs forward and backward pass `runs` times from one seed and returns the first difference.
+    """Checks whether a training step is deterministic: returns the first difference between runs.
 
-    Returns None if all bits are equal. Compares in order of execution: outputs of modules, the loss,
-    gradients from the last layer to the first. The model, its gradients and all random generators
-    stay unchanged.
+    Runs the forward and backward pass `runs` times with the same seed. Returns None if all bits are
+    equal. Compares the outputs of modules, then the loss, then the gradients from the last layer to
+    the first. The model, its gradients and all random generators stay unchanged.
+
+    job    a Job, or a Step with the batch as second argument
+    batch  batch to run; default: the first batch of the Job
+    seed   seed of each run
+    runs   number of runs
     """
     step, batch = step_and_batch(job, batch)
     first: list[tuple[str, str, torch.Tensor]] = []
@@ -53,7 +58,7 @@ def find_difference(
 
 
 def same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """Returns whether all bits are equal. Equal NaN bits are equal; 0.0 and -0.0 are not."""
+    """Returns whether all bits are equal. A NaN equals a NaN with the same bits; 0.0 and -0.0 differ."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return False
     return bool(torch.equal(_bits(a), _bits(b)))
@@ -71,7 +76,7 @@ def _largest(a: torch.Tensor, b: torch.Tensor) -> float:
 
 
 def _tensors_of_run(step: Step, batch: Any) -> Iterator[tuple[str, str, torch.Tensor]]:
-    """Yields copies on the CPU, so that the GPU holds no more memory than a step needs."""
+    """Yields (what, name, tensor). The tensors are copies on the CPU, which saves GPU memory."""
     outputs: list[tuple[str, str, torch.Tensor]] = []
     handles = [
         module.register_forward_hook(_recorder(outputs, name))

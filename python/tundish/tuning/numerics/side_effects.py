@@ -1,4 +1,4 @@
-"""Side effects that a step must not have: on the batch, and on the model in eval mode."""
+"""Detects side effects that a step must not have: a changed batch, or other results in eval mode."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def copy_batch(batch: Any) -> Any:
 
 
 def fault_in_eval_mode(step: Step, plain: Plain) -> tuple[str, str]:
-    """Compares the outputs of the model in eval mode with the plain model's, bit by bit.
+    """Compares the outputs in eval mode bit by bit with the outputs of the plain model.
 
-    Returns a sentence about the first difference and a note; both are empty if the bits are equal.
+    Returns a sentence about the first difference, and a note. Both are empty if all bits are equal.
     """
     usual: list[list[Observation]] = []
     try:
@@ -74,7 +74,7 @@ def fault_in_eval_mode(step: Step, plain: Plain) -> tuple[str, str]:
 
 
 def _outputs(step: Step, start: Start, point: Point) -> Observation:
-    """The outputs of one forward pass in eval mode, on a copy of the batch."""
+    """Returns the outputs of one forward pass in eval mode, on a copy of the batch."""
     batch = copy_batch(point.batch)
     recorder = OutputRecorder(step.model)
     try:

@@ -1,1 +1,1 @@
-"""Results of a tuning run as rows, terminal text and HTML page."""
+"""Presents the results of a tuning run: table rows, terminal text and an HTML page."""

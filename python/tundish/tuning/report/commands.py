@@ -1,4 +1,4 @@
-"""Commands and lines of code that repeat a run or load its plan, ready to be copied."""
+"""Writes commands and code that repeat a tuning run or load its plan, for users to copy."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from .results import Row
 
-if TYPE_CHECKING:  # imports torch, which help does not need
+if TYPE_CHECKING:  # not at run time: job.py imports torch, which --help does not need
     from ..job import JobSource
 
 
 def load_text(file: str, own: Sequence[str] = ()) -> str:
-    """Returns a line such as tundish.load_plan("plan.json", custom_tricks=["tricks.py:Mine"])."""
+    """Returns code such as tundish.load_plan("plan.json", custom_tricks=["tricks.py:Mine"])."""
     arguments = [quoted(file)]
     if own:
         arguments.append(f"custom_tricks=[{', '.join(map(quoted, own))}]")
@@ -22,16 +22,16 @@ def load_text(file: str, own: Sequence[str] = ()) -> str:
 
 
 def own_tricks(row: Row) -> list[str]:
-    """Returns FILE:CLASS of the user's own tricks in a row."""
+    """Returns FILE:CLASS of each user-defined trick in a row."""
     return [near(str(values["own"])) for values in row.tricks if values.get("own")]
 
 
 def tune_command(source: JobSource, own: Iterable[str], options: dict[str, Any]) -> str:
-    """Returns the command line for a run that Python started.
+    """Returns the command line that repeats a run started from Python.
 
-    `options` are named as on the command line. Options that are None, False, 0 or empty are left out.
+    The keys of `options` are command line names. Options that are None, False, 0 or empty are left out.
     """
-    if not source.function:  # objects of a program, which a command cannot name
+    if not source.function:  # the job was passed as objects, which a command cannot name
         return "tundish.tune(model, optimizer, loss_fn, batch)"
     argv = ["tundish", "tune", near(f"{source.file}:{source.function}")]
     for name, value in options.items():

@@ -1,4 +1,4 @@
-"""Queries on a report: the baseline's row, the plan's row, memory comparison, gains by name."""
+"""Extracts data from a tuning report: the rows of baseline and plan, memory, gains by name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from .results import COMPARED, FASTER, IMPOSSIBLE, KEPT, REJECTED, Row, TuneReport
 
-# The references of Report.gains in display order, with their display names.
+# The settings that TuneReport.gains compares the plan with, in display order, with display names.
 REFERENCES = {
     "baseline": "your step",
     "torch defaults": "torch's default flags",
@@ -15,11 +15,11 @@ REFERENCES = {
     "human recipe": "the human recipe",
 }
 HUMAN_RECIPE = "bf16 autocast + channels_last + torch.compile + fused optimizer"
-_SAME_MEMORY = 0.02  # relative to the baseline's peak
+_SAME_MEMORY = 0.02  # smaller changes, relative to the baseline's peak, are shown as "="
 
 
 def baseline_row(report: TuneReport) -> Row | None:
-    """Returns the row of the user's own step from the first measurement, or None."""
+    """Returns the row of the user's unchanged step from the first measurement, or None."""
     for row in report.rows:
         if row.verdict == COMPARED and row.label.startswith("baseline"):
             return row
@@ -27,9 +27,9 @@ def baseline_row(report: TuneReport) -> Row | None:
 
 
 def plan_row(report: TuneReport) -> Row | None:
-    """Returns the winner's row of the confirming run, or None if nothing pays off.
+    """Returns the plan's row from the confirming run, or None if no trick pays off.
 
-    For a run that ended early, returns the row kept last, or the fastest variant that passed.
+    If the run ended early, returns the last row that was kept, or the fastest variant that passed.
     """
     kept = [row for row in report.rows if row.verdict == KEPT and row.tricks]
     confirmed = [row for row in kept if row.phase == "confirm"]
@@ -42,10 +42,10 @@ def plan_row(report: TuneReport) -> Row | None:
 
 
 def path_to_plan(report: TuneReport) -> list[Row]:
-    """Returns measured rows, each with more of the plan's tricks than the previous row.
+    """Returns measured rows that lead to the plan: each has more of its tricks than the previous row.
 
-    Returns the longest such path; among equally long paths, the one with the faster rows. The last row has all
-    tricks of the plan.
+    The last row has all tricks of the plan. Among several such paths, returns the longest. Among equally
+    long paths, returns the one with the faster rows.
     """
     plan = plan_row(report)
     if plan is None:
@@ -86,7 +86,7 @@ def trick_title(values: dict[str, Any]) -> str:
 
 
 def row_of(report: TuneReport, tricks: list[dict[str, Any]]) -> Row | None:
-    """Returns the confirming run's row of a variant, whatever the verdict."""
+    """Returns the row of these tricks from the confirming run, whatever its verdict."""
     confirming = [
         row for row in report.rows if row.phase == "confirm" and same_tricks(row.tricks, tricks)
     ]
@@ -102,7 +102,7 @@ def same_tricks(tricks: list[dict[str, Any]], others: list[dict[str, Any]]) -> b
 
 
 def step_ms_text(report: TuneReport, row: Row) -> str:
-    """Returns the step time, with a star if the GPU waits for the host. On a CPU nothing waits."""
+    """Returns the step time, with a star if a GPU waits for the host."""
     if row.step_ms is None:
         return ""
     return ms_text(row.step_ms) + ("*" if waits_for_host(report, row) else "")
@@ -113,7 +113,10 @@ def waits_for_host(report: TuneReport, row: Row) -> bool:
 
 
 def human_recipe(report: TuneReport) -> str:
-    """Returns the tricks of the human recipe that were usable here."""
+    """Returns the tricks of the human recipe that can be used on this job.
+
+    The human recipe is what people usually apply by hand, such as bf16 and torch.compile.
+    """
     for row in report.rows:
         if row.label == "human recipe" and row.tricks:
             return " + ".join(trick_title(values) for values in row.tricks)
@@ -121,7 +124,7 @@ def human_recipe(report: TuneReport) -> str:
 
 
 def memory_text(row: Row, baseline: Row | None) -> str:
-    """Returns the peak of the baseline, such as "31.2 GB", or the change to it: "=", "-38 %", "+4 %"."""
+    """Returns a row's peak memory, such as "31.2 GB", or its change from the baseline, such as "-38 %"."""
     if row.peak_bytes is None:
         return ""
     if baseline is None or row is baseline or not baseline.peak_bytes:
@@ -131,7 +134,7 @@ def memory_text(row: Row, baseline: Row | None) -> str:
 
 
 def gain_text(row: Row) -> str:
-    """Returns the gain, such as "1.55x (1.53-1.56)", with "more" if it is not relative to the baseline."""
+    """Returns the gain, such as "1.55x (1.53-1.56)". Adds "more" if it is not relative to the baseline."""
     if row.gain is None:
         return ""
     more = "" if row.compared_with == "baseline" else " more"
@@ -142,7 +145,7 @@ def gain_text(row: Row) -> str:
 
 
 def verdict_text(row: Row) -> str:
-    """Returns the verdict, such as "keep (pays after 5,000 steps)"."""
+    """Returns the verdict on a row, such as "keep (pays after 5,000 steps)"."""
     if row.verdict == COMPARED:
         return ""
     if row.verdict == KEPT and row.break_even_steps:
@@ -151,7 +154,7 @@ def verdict_text(row: Row) -> str:
 
 
 def gains(report: TuneReport) -> Iterator[tuple[str, str]]:
-    """Yields the name of each reference and the plan's gain over it."""
+    """Yields (name, gain) for each setting that the plan was compared with."""
     known = [name for name in REFERENCES if name in report.gains]
     for name in known + [name for name in report.gains if name not in REFERENCES]:
         values = report.gains[name]

@@ -1,4 +1,4 @@
-"""The result of a tuning run: one row per variant of the step, and how it was measured."""
+"""The result of a tuning run: one row per variant (set of tricks), and how it was measured."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Any
 
 # Verdicts on a variant.
 KEPT = "keep"
-FASTER = "faster"  # than the baseline, but not the fastest
+FASTER = "faster"  # faster than the baseline, but not the fastest variant
 NO_GAIN = "no gain"
 SLOWER = "slower"
 REJECTED = "rejected"  # rejected by the numerics gate; `numerics` names the tensor
 IMPOSSIBLE = "not possible"  # `numerics` has the reason
-COMPARED = "compared"  # reference: baseline, twin, human recipe, torch's defaults
+COMPARED = "compared"  # only for comparison: baseline, twin, human recipe, torch's defaults
 
 
 @dataclass
 class Row:
-    """A variant (a set of tricks on top of the user's step) or a reference to compare with."""
+    """A row of the report: a variant (a set of tricks) or a reference to compare with."""
 
     label: str  # label in the table: "bf16 autocast", "+ channels_last"
     phase: str  # "reference", "optimizer", "precision and layout", "compile", "flags", "removal", "confirm"
     tricks: list[dict[str, Any]]
     verdict: str
     step_ms: float | None = None  # median over the turns
-    host_ms: float | None = None  # time in which the host launches a step
+    host_ms: float | None = None  # time that the host needs to launch a step
     host_bound: bool = False
     # Speedup over `compared_with`, and its 95 % interval.
     compared_with: str = "baseline"
@@ -32,8 +32,8 @@ class Row:
     low: float | None = None
     high: float | None = None
     turns: int = 0
-    peak_bytes: int | None = None  # reserved bytes, including graph pools
-    one_off_s: float | None = None  # seconds for compilation, capture and cuDNN's trials
+    peak_bytes: int | None = None  # peak of reserved memory, including memory pools of CUDA graphs
+    one_off_s: float | None = None  # seconds of compilation, graph capture, cuDNN benchmarks
     break_even_steps: int | None = None
     numerics: str = (
         ""  # "within fp32 noise (worst: ..., 1.8 x)", "loss band ok (30 steps)", or the fault
@@ -46,18 +46,18 @@ class TuneReport:
     """The result of a tuning run: the data for tables, HTML pages and JSON."""
 
     job: str  # "train.py:build"
-    model: str  # class, parameters
+    model: str  # class and number of parameters
     optimizer: str
-    batch: str  # shapes and types
+    batch: str  # shapes and dtypes of the batch
     samples: int
     device: str
     baseline: str  # "your flags: TF32 in convolutions, eager, foreach"
     rows: list[Row] = field(default_factory=list)
     # Speedup of the winner in a fresh run over "baseline", "torch defaults", "strict fp32", "human recipe".
     gains: dict[str, dict[str, float]] = field(default_factory=dict)  # gain, low, high
-    twin: dict[str, float] = field(default_factory=dict)  # spread of the identical twin, threshold
+    twin: dict[str, float] = field(default_factory=dict)  # noise: spread, threshold
     seconds: float = 0.0
-    finished: bool = True  # False if ended by Ctrl-C or the time limit; the plan is the best so far
+    finished: bool = True  # False if Ctrl-C or the time limit ended the run early
     notes: list[str] = field(default_factory=list)
     # How the tuning time was spent: seconds, event, trial.
     timeline: list[tuple[float, str, str]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Groups the rows of a report by phase, with labels that show only what differs within the phase."""
+"""Groups the rows of a report by search phase. Labels only show how rows of a phase differ."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .results import Row, TuneReport
 
 @dataclass(frozen=True)
 class Section:
-    head: str  # phase and the tricks shared by its rows; empty for references
-    rows: list[tuple[str, Row]]  # label and row
+    head: str  # name of the phase, and the tricks shared by its rows; empty for references
+    rows: list[tuple[str, Row]]  # (label, row)
 
 
 def sections(report: TuneReport) -> list[Section]:
-    """Returns the sections without the confirming run, which the gains show."""
+    """Returns the sections of a report. Omits the confirming run, whose result is shown as gains."""
     by_phase: dict[str, list[Row]] = {}
     for row in report.rows:
         if row.phase != "confirm":

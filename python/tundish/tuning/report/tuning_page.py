@@ -1,4 +1,4 @@
-"""The HTML page of `tundish tune`: one file, charts first."""
+"""Writes the HTML report of `tundish tune` as one self-contained file."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ for batch in loader:
 
 
 def report_page(report: TuneReport, plan: Plan | None = None, file: str = "plan.json") -> str:
-    """Returns the page, with code for your own training loop if there is a plan.
+    """Returns the HTML page. If there is a plan, the page shows code for your own training loop.
 
-    file  where the plan is saved
+    file  file in which the plan is saved
     """
     title = headline(report)
     parts = [

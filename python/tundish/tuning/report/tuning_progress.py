@@ -1,4 +1,4 @@
-"""The progress of a tuning run: a redrawn line on a terminal, lines in a log."""
+"""Shows the progress of a tuning run: one redrawn line on a terminal, one line per phase in a log."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _BAR = 22
 
 
 class Progress:
-    """Shows the progress of the search. Shows nothing without a stream. Single-threaded.
+    """Shows the progress of a tuning run on `stream`, or nothing if `stream` is None. Single-threaded.
 
-    phase()    starts a phase; a log gets a line
+    phase()    starts a phase; prints a line to a log
     note()     prints a permanent line
-    tick()     updates the time; call it while waiting, at any rate
-    end()      erases the moving line
+    tick()     updates the shown time; call it as often as you like while waiting
+    end()      erases the progress line
 
     limit_s  approximate length of the whole run in seconds; None if unknown
     """
@@ -94,7 +94,7 @@ class Progress:
         before = len(self._drawn)
         columns = max(30, shutil.get_terminal_size().columns)
         self._drawn = "  " + self.text(columns - 3)
-        self._write("\r" + self._drawn.ljust(before))  # spaces erase a longer line
+        self._write("\r" + self._drawn.ljust(before))  # spaces erase the rest of a longer line
 
     def _line(self) -> None:
         if self._stream is None:
@@ -114,7 +114,7 @@ class Progress:
 
 
 def stderr_progress(quiet: bool = False, limit_s: float | None = None) -> Progress:
-    """Returns progress on stderr: redrawn on a terminal and in a notebook, lines in a log."""
+    """Returns a Progress for stderr. It redraws its line on a terminal and in a notebook."""
     if quiet:
         return Progress()
     terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"

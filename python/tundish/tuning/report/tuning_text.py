@@ -1,4 +1,4 @@
-"""The table of `tundish tune` for a terminal or a log."""
+"""Formats the results of `tundish tune` as a table for a terminal or a log."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from .sections import sections
 _HEADS = ("trick", "step ms", "gain (95 % interval)", "memory", "numerics", "verdict")
 _TO_THE_RIGHT = ("step ms", "memory")
 _NUMERICS = _HEADS.index("numerics")
-_LEAST_NUMERICS = 16  # columns; with less space the numerics are left out
+_LEAST_NUMERICS = 16  # columns; the numerics are left out if there is less space
 _LONGEST_NUMERICS = 48
 _LONGEST_LABELS = (40, 28, 24)
-_GAP = 2  # between columns
+_GAP = 2  # spaces between columns
 
 
 def report_text(report: TuneReport, width: int = 100, color: bool = False, plan: str = "") -> str:
-    """Returns all variants and the result as text.
+    """Returns a table of all variants, and the result, as text.
 
-    plan  the file that holds the plan
+    plan  file in which the plan is saved
     """
     width = max(70, width)
     parts = [_head(report, width), _table(report, width, color), _summary(report, width, color)]
@@ -60,7 +60,7 @@ def _table(report: TuneReport, width: int, color: bool) -> list[str]:
     parts = sections(report)
     shown = [(label, row) for part in parts for label, row in part.rows]
     winner = plan_row(report)
-    for short in (0, 1, 2):  # shorten the rows until they fit
+    for short in (0, 1, 2):  # shortens the rows until they fit
         heads = [*_HEADS]
         heads[2] = heads[2] if short < 2 else "gain"
         cells = [heads, *(_cells(report, label, row, short) for label, row in shown)]
@@ -79,7 +79,7 @@ def _table(report: TuneReport, width: int, color: bool) -> list[str]:
             lines += _row_lines(row, texts, widths, short, width, color)
     lines.append("  " + "-" * (min(width, _total(widths)) - 2))
     if winner is not None:
-        kept = replace(winner, verdict=KEPT)  # also if the run ended early
+        kept = replace(winner, verdict=KEPT)  # even if the run ended early
         lines += _row_lines(kept, [*last[:-1], ""], widths, short, width, color)
     return lines
 
@@ -99,7 +99,7 @@ def _row_lines(
 
 
 def _cells(report: TuneReport, label: str, row: Row, short: int) -> list[str]:
-    """Returns the cells. `short`: 1 leaves out one-off costs, 2 also the intervals."""
+    """Returns the cells of a row. `short=1` leaves out one-off costs; `short=2` also leaves out intervals."""
     gain, verdict = gain_text(row), verdict_text(row)
     if short == 0 and _once(row):
         gain += f"{', ' if gain else ''}{_once(row)}"
@@ -114,7 +114,7 @@ def _cells(report: TuneReport, label: str, row: Row, short: int) -> list[str]:
 
 
 def _once(row: Row) -> str:
-    """Returns the one-off cost of compilation, capture and cuDNN's trials."""
+    """Returns the one-off cost of compilation, graph capture and cuDNN benchmarks."""
     if row.one_off_s is None or row.one_off_s < 1 or row.verdict == COMPARED:
         return ""
     return f"{row.one_off_s:.0f} s once"
@@ -123,7 +123,7 @@ def _once(row: Row) -> str:
 def _below(row: Row, numerics: int, short: int) -> list[str]:
     """Returns lines below the row for texts that do not fit into the columns.
 
-    The numerics of a kept variant and the reason of a rejection are never cut.
+    The numerics of a kept variant and the reason for a rejection are never cut.
     """
     out = []
     if row.verdict in (KEPT, REJECTED, IMPOSSIBLE) and len(row.numerics) > numerics:
@@ -187,7 +187,7 @@ def _summary(report: TuneReport, width: int, color: bool) -> list[str]:
 
 
 def _usage(report: TuneReport, plan: str, width: int) -> list[str]:
-    """Returns a last line that shows how to use the plan. Never wrapped, so that it can be copied."""
+    """Returns lines that show how to use the plan. They are not wrapped, so that they can be copied."""
     winner = plan_row(report)
     if winner is None:
         return []

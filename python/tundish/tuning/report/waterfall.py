@@ -15,7 +15,7 @@ LEFT = 312  # width of the names in pixels
 
 @dataclass(frozen=True)
 class WaterfallBar:
-    """A bar: step time `ms`, the time `before`, and the ends of the interval."""
+    """A bar of the chart: step time `ms`, the step time `before` the trick, and the interval's ends."""
 
     name: str
     ms: float
@@ -27,7 +27,7 @@ class WaterfallBar:
 
 
 def waterfall_bars(report: TuneReport) -> list[WaterfallBar]:
-    """Returns the baseline, each trick of the plan added in turn, and the confirmed plan."""
+    """Returns bars for the baseline, for each trick of the plan added in turn, and for the whole plan."""
     baseline, plan = baseline_row(report), plan_row(report)
     if baseline is None or baseline.step_ms is None:
         return []
@@ -52,7 +52,7 @@ def _trick_bar(row: Row, name: str, before: float, ours: bool = False) -> Waterf
 
 
 def waterfall(bars: list[WaterfallBar], label: str, width: int = 760, left: int = LEFT) -> str:
-    """Draws horizontal bars from zero. The pale part is the saved time, the thin line the 95 % interval."""
+    """Draws horizontal bars. The pale part is the time saved, and the thin line is the 95 % interval."""
     right = 215
     longest = max((bar.before for bar in bars), default=0) or 1
     scale = (width - left - right) / longest

@@ -1,1 +1,1 @@
-"""Searches for the best variant: paired times, gates, confirmation."""
+"""Searches for the fastest set of tricks, checks its numerics, and confirms its speed."""

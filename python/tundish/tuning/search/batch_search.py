@@ -1,8 +1,8 @@
-"""The search for a batch size: finds where samples per second stop growing.
+"""The search for a batch size: finds the size at which samples per second stop growing, the knee.
 
-The size doubles until memory runs out, the rate stops growing or a limit is reached. Then the sizes around the
-knee are measured, and the deciding sizes are measured again alternately. The caller supplies the
-measurement: batch_size.py uses a child process, and tests a simulated clock.
+The size doubles until memory runs out, the rate stops growing or a limit is reached. Then sizes around the
+knee are measured, and the best sizes are measured again in turns. The caller supplies the function that
+measures: batch_size.py uses a child process; tests use a simulated clock.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from ..._c.errors import ArgumentError
 
 
 class DoesNotFit(RuntimeError):
-    """A batch of this size needs more memory than there is."""
+    """Raised if a batch of this size needs more memory than there is."""
 
 
 @dataclass(frozen=True)
 class SizeTiming:
-    """One timed turn of one batch size."""
+    """One measurement of one batch size."""
 
     step_s: float
     peak_bytes: int
@@ -28,7 +28,7 @@ class SizeTiming:
 
 @dataclass
 class SizeResult:
-    """All turns of one batch size."""
+    """All measurements of one batch size."""
 
     batch: int
     turns: list[SizeTiming] = field(default_factory=list)
@@ -40,7 +40,7 @@ class SizeResult:
 
     @property
     def spread(self) -> float:
-        """Difference between the slowest and the fastest turn, relative to the median."""
+        """Difference between the slowest and the fastest measurement, relative to the median."""
         times = [turn.step_s for turn in self.turns]
         return (max(times) - min(times)) / median(times)
 
@@ -57,7 +57,7 @@ FLAT_DOUBLINGS = 3  # doublings in a row without a gain that end the search
 class BatchSearch:
     """A search for a batch size.
 
-    results   turns by batch size
+    results   measurements by batch size
     stopped   why no larger size was tried
     """
 
@@ -72,7 +72,7 @@ class BatchSearch:
     stopped: str = ""
 
     def run(self) -> int:
-        """Runs the search and returns the knee."""
+        """Runs the search. Returns the knee, the smallest size whose rate is close to the best."""
         self._double()
         if not self.results:
             self._halve()
@@ -84,14 +84,14 @@ class BatchSearch:
     def knee(self, lower: float = 0.0) -> int:
         """Returns the smallest size whose rate is within `tolerance` of the best.
 
-        lower  fraction by which the limit is lowered
+        lower  fraction by which to lower that limit further
         """
         best = max(result.rate for result in self.results.values())
         limit = min(best, (1 - self.tolerance) * (1 - lower) * best)
         return min(b for b, r in self.results.items() if r.rate >= limit)
 
     def noise(self) -> float:
-        """Returns the median spread of sizes with several turns: the difference of equal measurements."""
+        """Returns the noise: the median spread of sizes that were measured more than once."""
         spreads = [r.spread for r in self.results.values() if len(r.turns) > 1]
         return median(spreads) if spreads else 0.0
 
@@ -113,7 +113,7 @@ class BatchSearch:
         self.stopped = f"{self.max_batch_size} is the largest size to try"
 
     def _halve(self) -> None:
-        """Tries sizes below the smallest one if none fits. These need not be multiples of `multiple`."""
+        """Tries sizes below `multiple` if no multiple fits."""
         batch = min(self.multiple, self.too_large or self.multiple) // 2
         while batch >= 1:
             if self._try(batch):
@@ -125,7 +125,7 @@ class BatchSearch:
         )
 
     def _refine_above(self) -> None:
-        """Tries sizes between the largest that fits and the smallest that does not, while the rate grows."""
+        """Tries sizes between the largest that fits and the smallest that does not, while speed grows."""
         for _ in range(2):
             top = self.largest_fit()
             if self.too_large is None or self._best() != top or top < self.multiple:
@@ -149,14 +149,14 @@ class BatchSearch:
             self._try(batch)
 
     def _repeat(self) -> None:
-        """Adds turns for the sizes near the best rate, so that one lucky turn does not decide.
+        """Measures the sizes near the best rate again, so that one lucky measurement does not decide.
 
-        If the best size was only lucky, other sizes come near the best rate and are repeated too.
+        If the best size was only lucky, other sizes come near the best rate and are measured again too.
         """
         while few := [b for b in self._near() if len(self.results[b].turns) < self.turns]:
             for batch in few:
                 self._try(batch)
-            if not self.results:  # memory varies: a size that fitted once did not fit again
+            if not self.results:  # memory varies: a size that did fit no longer fits
                 self._halve()
 
     def _near(self) -> list[int]:
@@ -171,7 +171,7 @@ class BatchSearch:
         return batch // self.multiple * self.multiple
 
     def _try(self, batch: int) -> bool:
-        """Measures one turn. Returns False if the size does not fit."""
+        """Measures a size once. Returns False if it does not fit."""
         predicted = 0.0 if batch in self.results else self._predicted_peak(batch)
         if self.memory_cap_bytes is not None and predicted > 1.25 * self.memory_cap_bytes:
             return self._ends_at(batch, f"{batch} would need {_gib(predicted)}, more than the cap")
@@ -192,7 +192,7 @@ class BatchSearch:
         return False
 
     def _predicted_peak(self, batch: int) -> float:
-        """Extrapolates the peak from the two largest measured sizes below `batch`; 0 with fewer sizes."""
+        """Extrapolates the peak from the two largest measured sizes below `batch`. Returns 0 without two."""
         known = sorted(b for b in self.results if b < batch)[-2:]
         if len(known) < 2:
             return 0.0
@@ -205,10 +205,10 @@ def _gib(size: float) -> str:
 
 
 def split_batch(wanted: int, fits: int, multiple: int = 8) -> tuple[int, int]:
-    """Returns a micro-batch size and a count that give `wanted` samples, with at most `fits` at once.
+    """Splits `wanted` samples into micro-batches of at most `fits`. Returns their size and their number.
 
-    Prefers equal micro-batches that are multiples of 8, if at most twice as many are needed. Otherwise the
-    last micro-batches are smaller by one.
+    Prefers equal micro-batches that are multiples of `multiple`, even if up to twice as many are needed.
+    Otherwise, the last micro-batches are smaller by one.
     """
     fewest = -(-wanted // fits)
     for step in (multiple, 1):

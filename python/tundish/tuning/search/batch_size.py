@@ -1,7 +1,8 @@
-"""find_batch_size: the smallest batch size that keeps the GPU busy, under a memory cap.
+"""find_batch_size: finds the smallest batch size that keeps the GPU busy, within a memory limit.
 
-The largest batch that fits is rarely the answer: from some size on, a larger batch brings no more samples per
-second, only fewer updates per epoch. The answer is the smallest size within 3 % of the best rate.
+The largest batch that fits is rarely the best. From some size on, a larger batch does not train more
+samples per second and only makes fewer updates per epoch. The recommended size is the smallest one
+within 3 % of the best rate.
 """
 
 from __future__ import annotations
@@ -31,34 +32,34 @@ from .batch_search import BatchSearch, DoesNotFit, SizeTiming, split_batch
 
 SLOWEST_SIZE_S = 300.0
 TURN_S = 0.5
-# Errors of cuBLAS, cuDNN and the CPU allocator, which raise RuntimeError.
+# Texts of RuntimeErrors that cuBLAS, cuDNN and the CPU allocator raise when memory runs out.
 _OUT_OF_MEMORY = ("CUDA error: out of memory", "STATUS_ALLOC_FAILED", "can't allocate memory")
 
 
 @dataclass(frozen=True)
 class BatchPoint:
-    """One measured batch size of `BatchReport`."""
+    """One batch size that `find_batch_size` measured."""
 
-    batch: int  # samples
-    samples_per_s: float  # rate
-    step_ms: float  # time of a step in milliseconds
-    peak_bytes: int  # peak of the memory that torch's allocator reserved
+    batch: int  # batch size in samples
+    samples_per_s: float  # samples per second
+    step_ms: float  # duration of a step in milliseconds
+    peak_bytes: int  # peak memory reserved by torch's allocator
 
 
 @dataclass(frozen=True)
 class BatchReport:
-    """The result of `find_batch_size`; `print(report)` shows the curve."""
+    """The recommended batch size and all measured sizes; `print(report)` shows a table."""
 
     batch: int  # recommended batch size
     points: tuple[BatchPoint, ...]  # every measured size, smallest first
     stopped: str  # why no larger size was tried
-    samples_per_update: int  # samples per update
-    micro_batch: int  # samples that are computed at once
-    accumulate: int  # micro-batches per update: the argument of Accumulate
-    noise: float = 0.0  # relative difference between equal measurements
-    low: int = 0  # lowest recommendation within the noise
-    high: int = 0  # highest recommendation within the noise
-    device: str = ""  # device name
+    samples_per_update: int  # samples per optimizer update
+    micro_batch: int  # samples in one forward and backward pass
+    accumulate: int  # micro-batches per update, for Accumulate(parts)
+    noise: float = 0.0  # relative difference between repeated measurements
+    low: int = 0  # smallest size that could be the answer, given the noise
+    high: int = 0  # largest size that could be the answer, given the noise
+    device: str = ""  # name of the device
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -94,21 +95,23 @@ def find_batch_size(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> BatchReport:
-    """Returns the smallest batch size whose samples per second are close to the best.
+    """Finds the smallest batch size that trains almost as many samples per second as the best one.
 
-    Trains with growing batches in a child process. Repeats the example batch to make larger ones.
+    Trains with growing batches in a child process. Larger batches repeat the samples of the example
+    batch.
 
     build               a function that returns model, optimizer, loss_fn, batch; or "train.py:build";
                         or a Job
-    samples_per_update  accumulated if they do not fit at once. Default: the found size
-    memory              limit of the device's memory, in bytes or as "40GiB"; default: all memory of
-                        the GPU, on a CPU half of the free memory
-    tolerance           share by which a smaller batch may miss the best samples per second
-    multiple            the size is a multiple of this
+    samples_per_update  samples per optimizer update, accumulated over several micro-batches if they
+                        do not fit at once; default: the batch size that is found
+    memory              memory limit in bytes, or a string such as "40GiB"; default: all memory of the
+                        GPU, or half of the free memory on a CPU
+    tolerance           accepted loss of speed: 0.03 accepts 3 % fewer samples per second than the best
+    multiple            only try multiples of this number
     max_batch_size      largest size to try
-    tricks              tricks of the step: precision and compilation change the answer
-    seed                seed of the weights and the random numbers
-    progress            function that is called with a text for each size
+    tricks              tricks to apply first, because precision and compilation change the answer
+    seed                seed of the weights and of all random numbers
+    progress            function to call with a line of text for each size
     """
     if not 0 <= tolerance < 1:
         raise ArgumentError(
@@ -166,7 +169,7 @@ def _source(build: Build | str | JobSource | Job, folder: str) -> JobSource:
 
 
 class InChild:
-    """Measures sizes in a child process. Starts a new child when one died."""
+    """Measures batch sizes in a child process. Starts a new child if one dies."""
 
     def __init__(
         self,
@@ -177,7 +180,7 @@ class InChild:
     ) -> None:
         self._progress = (lambda text: None) if progress is None else progress
         self._tick = getattr(progress, "tick", lambda: None)
-        self.memory_limit: int | None = None  # the default cap, if the user sets none
+        self.memory_limit: int | None = None  # the default limit, for users who set none
         self.device = ""
         self._job_arguments: dict[str, Any] = {
             "source": source,
@@ -211,7 +214,7 @@ class InChild:
         return SizeTiming(reply["step_s"], reply["peak"])
 
     def make(self) -> None:
-        """Builds the job before the first size is tried."""
+        """Builds the job in the child. Called before the first size is tried."""
         self._progress("the job")
         try:
             found = self._ask("describe_step")
@@ -234,7 +237,7 @@ class InChild:
         )
 
 
-# --- runs in the child ---------------------------------------------------------------------------
+# --- functions that run in the child -------------------------------------------------------------
 
 _made: dict[str, Any] = {}  # the step and the example batch of this process
 
@@ -255,10 +258,10 @@ def make_step(source: JobSource, tricks: list[dict[str, Any]], seed: int) -> tup
 
 
 def describe_step(source: JobSource, tricks: list[dict[str, Any]], seed: int) -> dict[str, Any]:
-    """Returns the device name and the memory cap in bytes.
+    """Returns the device name and the default memory limit in bytes.
 
-    On a CPU the cap is half of the free memory, because a machine without memory kills other programs. On a
-    GPU it is None: no cap.
+    On a CPU, the limit is half of the free memory, because a machine that runs out of memory kills other
+    programs. On a GPU, it is None, which means no limit.
     """
     step, _ = make_step(source, tricks, seed)
     device = describe_device(step.device)
@@ -272,7 +275,7 @@ def describe_step(source: JobSource, tricks: list[dict[str, Any]], seed: int) ->
 def measure_size(
     source: JobSource, tricks: list[dict[str, Any]], seed: int, batch: int
 ) -> dict[str, Any]:
-    """Measures one turn: a few warm-up steps, then about half a second of steps."""
+    """Measures one batch size once: a few warm-up steps, then about half a second of steps."""
     step, example = make_step(source, tricks, seed)
     release(step)
     try:
@@ -288,9 +291,9 @@ def measure_size(
 
 
 def out_of_memory(error: BaseException | None) -> str:
-    """Returns the first line of an out-of-memory error, or an empty string.
+    """Returns the first line of an out-of-memory error, or an empty string for other errors.
 
-    Follows the causes of the error, such as a capture or a compilation.
+    Also searches the causes of the error, because a graph capture or a compilation may wrap it.
     """
     while error is not None:
         text = str(error)
@@ -305,7 +308,7 @@ def out_of_memory(error: BaseException | None) -> str:
 def time_step(run: Callable[[], Any], device: torch.device) -> dict[str, Any]:
     for _ in range(5):  # a graph is captured at the fourth step
         run()
-    # In groups of steps: on a busy machine the first estimate of a turn's length is unreliable.
+    # Times groups of steps, because on a busy machine the first estimate of a step is unreliable.
     group = max(1, round(0.1 * TURN_S / max(1e-6, _seconds(run, 3, device))))
     steps, total = 0, 0.0
     while steps < 3 or total < TURN_S:
@@ -326,10 +329,10 @@ def _seconds(run: Callable[[], Any], steps: int, device: torch.device) -> float:
 
 
 def release(step: Step) -> None:
-    """Frees what the last size left behind: graph, gradients, the allocator's cached blocks."""
+    """Frees everything that the last size left behind: graph, gradients, cached blocks of the allocator."""
     step.reset()
     if step.compile_options is not None:
-        torch.compiler.reset()  # otherwise it runs eagerly after eight shapes of one function
+        torch.compiler.reset()  # otherwise, torch.compile gives up after eight shapes
     step.optimizer.zero_grad(set_to_none=True)
     gc.collect()
     if step.device.type == "cuda":
@@ -354,12 +357,12 @@ def resident_bytes() -> int:
 
 
 def resize_batch(batch: Any, samples: int) -> Any:
-    """Returns a batch of `samples` samples, repeated or cut from the example. Keeps the memory layout."""
+    """Returns a batch of `samples` samples. Repeats or cuts the example batch. Keeps the memory layout."""
     count = samples_of(batch)
 
     def resize(tensor: torch.Tensor) -> torch.Tensor:
         if tensor.dim() == 0 or tensor.shape[0] != count:
-            return tensor  # belongs to all samples
+            return tensor  # applies to all samples
         rows = torch.arange(samples, device=tensor.device) % count
         out = tensor.index_select(0, rows)
         if tensor.dim() == 4 and tensor.is_contiguous(memory_format=torch.channels_last):

@@ -1,8 +1,9 @@
 """The fresh run: times the winner again, because the best of many measurements looks better than it is.
 
-The baseline, its twin, the winner and the human recipe take turns. On a GPU, so do strict fp32 and torch's
-default flags, so that a report can name every baseline. The winner gets a new process, because one process may
-be lucky; with --quick, new turns in the same process must suffice. The other trials prepare during the search.
+These variants take turns: the baseline (the user's unchanged step), its twin (the same step in a second
+process), the winner, and the human recipe (what people apply by hand). On a GPU, strict fp32 and torch's
+default flags take part too, so that the report can compare the plan with all of them. The winner runs in a
+new process, because one process may be lucky; with --quick, it keeps its process.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ BASELINE, TWIN, HUMAN = "baseline", "twin", "human recipe"
 STRICT, DEFAULTS, WINNER = "strict fp32", "torch defaults", "winner"
 FALLBACK_LAYERS = "layers that lose channels_last"
 ROUNDS, QUICK_ROUNDS, FEWEST_ROUNDS = 10, 6, 4
-FRESH_S = 25.0  # starts a process and loads what was compiled before
-END_S = 2.0  # writes rows and ends all processes
+FRESH_S = 25.0  # time to start a process and load code that was compiled before
+END_S = 2.0  # time to write the rows and end all processes
 REFERENCE_STEPS = 12  # for trials whose losses are not checked
-USELESS = 0.5  # above this threshold only a gain of half would be detected
+USELESS = 0.5  # noise threshold above which only gains of more than 50 % would be detected
 
 
 def confirm(search: Search) -> None:
-    """Sets the final winner, the gains over every baseline and the rows of the fresh run."""
+    """Makes the fresh run. Sets the final winner, its gains over every reference, and the rows."""
     search.progress("a fresh run of the winner")
     variants = chosen(search)
     trials = {name: trial_name(search, name, variant) for name, variant in variants.items()}
@@ -76,13 +77,13 @@ def confirm(search: Search) -> None:
 
 
 def start_human_recipe(search: Search) -> None:
-    """Starts the human recipe after the winner is compiled, because both share kernels."""
+    """Starts the human recipe. Called after the winner is compiled, because both share kernels."""
     if human := search.human_recipe():
         start_trial(search, search.name(human), HUMAN, human)
 
 
 def start_references(search: Search) -> None:
-    """Starts the trials of the fresh run's baselines, which prepare during the search."""
+    """Starts the references of the fresh run early, so that they are ready when the search ends."""
     for name, variant in flags_of(search).items():
         start_trial(search, trial_name(search, name, variant), name, variant)
     if any(trick.name == "channels_last" for trick in search.winner):
@@ -100,7 +101,7 @@ def start_fallback_layers(search: Search) -> None:
 
 
 def fallback_layers(search: Search) -> list[str]:
-    """Returns the layers of the winner that lose channels_last, each at the cost of a copy."""
+    """Returns the layers whose output is not channels_last in the winner. Each of them costs a copy."""
     if not any(trick.name == "channels_last" for trick in search.winner):
         return []
     start_fallback_layers(search)
@@ -118,7 +119,7 @@ def start_trial(search: Search, trial: str, name: str, variant: Variant) -> None
 
 
 def trial_name(search: Search, name: str, variant: Variant) -> str:
-    """Returns the name of a trial of the search that can be reused, or else a new name."""
+    """Returns the name of a trial from the search that can be reused, or a new name."""
     if name in (BASELINE, TWIN):
         return name
     if name == HUMAN and variant != search.winner:
@@ -166,7 +167,7 @@ def choose_final_plan(
     trials: dict[str, str],
     turns: dict[str, list[TimedTurn]],
 ) -> list[TimedTurn]:
-    """Returns the turns of the plan: the winner's, or the human recipe's if it is faster, correct and fits."""
+    """Chooses the winner, or the human recipe if it is faster, correct and fits. Returns its timings."""
     won = turns.get(WINNER, turns[BASELINE])
     theirs = turns.get(HUMAN)
     if theirs is None or middle_ms(theirs) >= 0.99 * middle_ms(won):

@@ -1,4 +1,4 @@
-"""Decides whether a variant's numbers can be trusted: each trick's own check, then the loss of all together."""
+"""Decides whether a variant computes correctly: checks each trick, then the losses of all combined."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 _CHECK = "tundish.tuning.numerics.gate:check_tricks"
 _CHECK_EACH = "tundish.tuning.numerics.gate:check_each"
-# Checked in one process: these checks are quick and share the plain step's reference. A failed capture
-# can corrupt its process, so it comes last.
+# These tricks are checked in one process, because the checks are quick and share the plain step's
+# reference. A failed graph capture can corrupt its process, so cuda_graph comes last.
 _TOGETHER = ("fused_optimizer", "foreach_optimizer", "channels_last", "cuda_graph")
 
 
@@ -34,15 +34,15 @@ class Gates:
     source: JobSource
     seed: int
     need_bytes: int = 0
-    limit: float = math.inf  # of time.monotonic(): checks that end later count as failed
+    limit: float = math.inf  # a time.monotonic() value; checks that end later count as failed
     deterministic: bool = True  # whether the plain step was deterministic in every check
     found: dict[str, GateVerdict] = field(default_factory=dict)
     _shared: dict[str, tuple[str, int]] = field(
         default_factory=dict
-    )  # call, position in its answer
+    )  # name of the call, and position in its result
 
     def start(self, pool: TrialPool, tricks: Iterable[Trick]) -> None:
-        """Starts the check of each trick whose grade is bitwise or reassociation."""
+        """Starts the check of each trick that does not lower the precision."""
         checked = [
             trick
             for trick in tricks
@@ -98,7 +98,7 @@ class Gates:
         return pool.result(name)
 
     def judge(self, pool: TrialPool, variant: tuple[Trick, ...], name: str) -> GateVerdict:
-        """Returns the verdict on a variant. `name`: the trial whose first losses are compared."""
+        """Returns the verdict on a variant. Compares the first losses of the trial `name`."""
         grades = [trick.grade for trick in variant]
         grade = weakest(grades).value
         texts = []

@@ -1,4 +1,4 @@
-"""Recomputes the cheapest blocks in the backward pass until the step fits a memory target."""
+"""Adds gradient checkpointing to the winner until the step fits into the memory limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compares the tricks of a saved plan, measured again, with the plan's own measurements."""
+"""Compares new measurements of a plan's tricks with the measurements saved in the plan."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..report.results import TuneReport
 class PlanComparison:
     ok: bool
     text: str
-    slower_percent: float  # negative if faster
+    slower_percent: float  # negative if the plan is faster now
     limit_percent: float
     saved_ms: float | None = None
     now_ms: float | None = None
@@ -36,8 +36,8 @@ def compare_with_plan(
 ) -> PlanComparison:
     """Compares the measurements in the saved plan with new ones.
 
-    On the same device it compares step times, which detects a model that became slower. On another device
-    it compares gains over the baseline, because both were measured on one machine.
+    On the same device, compares step times, which detects a model that has become slower. On another
+    device, compares the gains over the baseline, because step times of two machines are not comparable.
     """
     then = row_of(saved, tricks) or plan_row(saved) or baseline_row(saved)
     here = row_of(now, tricks)

@@ -1,4 +1,4 @@
-"""Rows of the report, made from timings and verdicts."""
+"""Creates the rows of the report from timings and verdicts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def reference_row(name: str, outcome: TrialOutcome, peak_bytes: int | None) -> R
 
 
 def variant_row(name: str, phase: str, variant: Variant, outcome: TrialOutcome) -> Row:
-    """Returns a row without times. The row is final if the trial could not be prepared."""
+    """Returns a row without times. If the trial could not be prepared, the row stays without times."""
     row = Row(name, phase, [trick.as_json() for trick in variant], NO_GAIN)
     row.one_off_s = outcome.one_off_s
     if outcome.failed:

@@ -1,14 +1,15 @@
 """The search for the best combination of tricks.
 
-Trying each trick alone and stacking the winners ends below what people do by hand. A CUDA graph gains nothing
-alone and a lot under a compiled step; fp16 wins in one layout and loses in the other. So the order is:
+Trying each trick alone and combining the winners gives worse results than what people do by hand. A CUDA
+graph may gain nothing alone, but a lot when the step is compiled. fp16 may win in one memory layout and
+lose in the other. Therefore the search has these phases:
 
-    1  the ground: the whole step as a CUDA graph with the fused optimizer
-    2  on the ground, precision x layout as one choice
-    3  torch.compile on the best of these, in both layouts
-    4  flags: cudnn.benchmark, TF32 in addition to the precision; in-place activations
-    5  removal: does the plan need each of its tricks?
-    6  with a memory target: recomputation of the cheapest blocks
+    1  the ground, which the next variants build on: a CUDA graph of the whole step, and the fused optimizer
+    2  all combinations of precision and memory layout on this ground
+    3  torch.compile on the best combination, in both layouts
+    4  more tricks: cudnn.benchmark, TF32 in addition to the precision, in-place activations
+    5  removal of each trick that the plan does not need
+    6  if there is a memory limit: recomputation of the cheapest blocks
     7  a fresh run of the winner against the baseline, its twin and the human recipe (confirmation.py)
 
 Compiled trials prepare in the background from the start. Only one trial is timed at a time.
@@ -42,8 +43,8 @@ from .memory_target import fit_memory
 from .rows import Variant, fill_row, label, reference_row, variant_row
 from .variants import BaselineFailed, JobFacts, MeasuredVariant, in_variant, without
 
-NOT_WORTH = 1.003  # a trick with a smaller gain is left out, for a simpler plan
-EXACT_STEPS = 15  # for variants whose tricks are compared with fp64 one by one
+NOT_WORTH = 1.003  # a trick with a smaller gain is left out, because a simpler plan is better
+EXACT_STEPS = 15  # steps of variants whose tricks have each been compared with fp64
 QUICK_ROUNDS = 4
 
 
@@ -54,10 +55,10 @@ class Search:
     pool: TrialPool
     gates: Gates
     facts: JobFacts
-    deadline: float  # of time.monotonic()
+    deadline: float  # end of the run, as a time.monotonic() value
     quick: bool = False
     own: list[Trick] = field(default_factory=list)  # the user's own tricks
-    target_bytes: int = 0  # of GPU memory; 0: no target
+    target_bytes: int = 0  # limit of GPU memory; 0: no limit
     allowed: Callable[[Trick], bool] = lambda trick: True
     progress: Callable[[str], None] = lambda text: None
     rows: list[Row] = field(default_factory=list)
@@ -86,7 +87,7 @@ class Search:
         self.gates.start(self.pool, variant)
         confirm(self)
 
-    # 0: the references for all comparisons.
+    # Phase 0: the references for all comparisons.
 
     def start_references(self) -> None:
         self.progress("the step as it is")
@@ -106,12 +107,12 @@ class Search:
         self.rows.append(reference_row(BASELINE, base, self.pool.memory(BASELINE)))
 
     def _start_compiling(self) -> None:
-        """Starts the compiled variant that is most likely needed. A single one is ready sooner."""
+        """Starts the compiled variant that is most likely needed. It starts alone, to be ready sooner."""
         if self._can(Compile()) and self._can(Bf16()):
             self._start(self._compiled_first())
 
     def _compiled_first(self) -> Variant:
-        """Returns the first compiled variant. The human recipe shares its kernels and can reuse them later."""
+        """Returns the first variant to compile. The human recipe can reuse its kernels later."""
         return self._usable([*self.ground(), Bf16(), ChannelsLast(), Compile()])
 
     def _checked_first(self) -> list[Trick]:
@@ -119,10 +120,10 @@ class Search:
         return [trick for trick in tricks if self._can(trick)]
 
     def human_recipe(self) -> Variant:
-        """Returns what people do by hand: bf16 autocast, channels_last, compile, the fused optimizer."""
+        """Returns what people apply by hand: bf16 autocast, channels_last, compile, the fused optimizer."""
         return self._usable([Bf16(), ChannelsLast(), Compile(), FusedOptimizer()])
 
-    # 1, 2
+    # Phases 1 and 2.
 
     def start_ground(self) -> None:
         for cell in self.cells():
@@ -157,7 +158,7 @@ class Search:
         self._settle(cells)
         start_references(self)
 
-    # 3
+    # Phase 3.
 
     def choose_compiler(self) -> None:
         if not self._can(Compile()):
@@ -171,7 +172,7 @@ class Search:
         for found in self._best_first(self.cells())[: 1 if self.quick else 2]:
             candidates.append(self._usable([*found, Compile()]))
         best = candidates[0] if candidates else ()
-        if ChannelsLast() in best:  # compilation changes the gain of a layout, so both are timed
+        if ChannelsLast() in best:  # compilation changes a layout's gain, so both layouts are timed
             if not self.quick:
                 candidates.append(without(best, ChannelsLast()))
         elif best:
@@ -188,14 +189,14 @@ class Search:
         self.measure([*candidates, self.winner], "compile")
         self._settle([*candidates, self.winner])
 
-    # 4
+    # Phase 4.
 
     def choose_flags(self) -> None:
         extra = [] if self.quick else self._extra()
         extra = [
             trick for trick in [*extra, *self.own] if self._can(trick) and trick not in self.winner
         ]
-        if not self._time_for(45):  # the user's own tricks are always tried
+        if not self._time_for(45):  # user-defined tricks are tried even if time is short
             extra = [trick for trick in extra if trick in self.own]
             self.notes += [] if self.quick else ["no time left for flags; --minutes gives more"]
         if not extra:
@@ -220,7 +221,7 @@ class Search:
 
     def _extra(self) -> list[Trick]:
         """Returns further tricks that can have an effect on the winner."""
-        is_muon = self.facts.obstacles.get(TundishOptimizer.name)  # otherwise neither applies
+        is_muon = self.facts.obstacles.get(TundishOptimizer.name)  # or neither trick applies
         optimizer = TundishMuon() if is_muon else TundishOptimizer()
         extra: list[Trick] = [CudnnBenchmark(), optimizer, DdpOptions()]
         if not any(trick.name in ("bf16", "fp16") for trick in self.winner):
@@ -229,7 +230,7 @@ class Search:
             extra.append(InplaceActivations())
         return extra
 
-    # 5
+    # Phase 5.
 
     def try_removal(self) -> None:
         if self.quick or len(self.winner) < 2 or not self._time_for(40):
@@ -254,13 +255,13 @@ class Search:
                 self.winner = simpler
 
     def _cheap_to_remove(self, trick: Trick) -> bool:
-        """Returns False if removing the trick costs a compilation for a known answer."""
+        """Returns False if a step without the trick needs a new compilation, although the answer is known."""
         return not (Compile() in self.winner and trick.name in ("bf16", "fp16", "channels_last"))
 
-    # Shared by the phases.
+    # Functions shared by the phases.
 
     def measure(self, variants: Sequence[Variant], phase: str) -> None:
-        """Prepares and times variants together with the baseline and its twin, and writes their rows."""
+        """Prepares variants and times them together with the user's unchanged step. Adds report rows."""
         wanted = [variant for variant in dict.fromkeys(variants) if variant]
         for variant in wanted:
             self._start(variant)
@@ -292,7 +293,7 @@ class Search:
             yield group
 
     def _is_in_time(self, variant: Variant) -> bool:
-        """Waits for a trial to be prepared. Ends it if the fresh run would start too late."""
+        """Waits until a trial is prepared. Ends the trial if it would delay the fresh run."""
         name = self.name(variant)
         if self.pool.is_ready_by(name, self._latest()):
             return True
@@ -311,7 +312,7 @@ class Search:
         return sorted(good, key=lambda variant: self.measured[variant].ms)
 
     def _settle(self, variants: Iterable[Variant]) -> None:
-        """Chooses the fastest variant that passes and beats the baseline; the simplest of equals."""
+        """Chooses the fastest correct variant that beats the baseline. Prefers the simplest of equals."""
         order = [
             variant for variant in self._best_first(variants) if self.measured[variant].gain.faster
         ]
@@ -363,7 +364,7 @@ class Search:
         self.pool.end(*[name for name in alive if name not in wanted])
 
     def _latest(self) -> float:
-        """Returns the latest start of the fresh run."""
+        """Returns the latest time at which the fresh run must start."""
         return self.deadline - confirm_s(self)
 
     def _time_for(self, seconds: float) -> bool:
@@ -371,20 +372,20 @@ class Search:
         return time.monotonic() + seconds < self._latest()
 
     def _make_room(self) -> None:
-        """Sets how much of the device's memory simultaneous trials may use."""
+        """Sets how much device memory simultaneous trials may use together."""
         if not self.facts.cuda:
             self.pool.most_preparing = 2
             return
         total = int(self.pool.outcome(BASELINE).details.get("memory_total") or 0)
         self.facts.peak_bytes = self.pool.memory(BASELINE) or 0
-        # Twice the memory of a step in fp64, for a batch that is cut to 32 samples.
+        # Twice the memory of a step in fp64 on a batch of 32 samples.
         share = min(1.0, 32 / max(1, self.facts.samples))
         self.gates.need_bytes = int(2 * share * self.facts.peak_bytes) + (700 << 20)
         self.pool.memory_limit = int(0.85 * total)
         self.pool.most_preparing = 16
 
     def need(self, variant: Variant) -> int:
-        """Estimates the memory of a trial from the baseline's. A graph keeps its own memory pool."""
+        """Estimates a trial's memory from the baseline's memory. A CUDA graph needs its own memory pool."""
         low = any(trick.name in ("bf16", "fp16") for trick in variant)
         return int((0.7 if low else 1.2) * self.facts.peak_bytes) + (700 << 20)
 

@@ -12,7 +12,7 @@ from .rows import Variant
 
 
 class BaselineFailed(RuntimeError):
-    """The user's step fails without any trick."""
+    """Raised if the user's step fails without any trick."""
 
     def __init__(self, outcome: TrialOutcome) -> None:
         super().__init__(outcome.failed)
@@ -24,14 +24,14 @@ class JobFacts:
     """Facts about the job that the search needs before it starts."""
 
     cuda: bool
-    obstacles: dict[str, str]  # by trick name; an empty text if the trick can be used
-    samples: int = 0  # in a batch
-    peak_bytes: int = 0  # of the baseline, set after its run
+    obstacles: dict[str, str]  # why each trick cannot be used, by trick name; empty if it can
+    samples: int = 0  # number of samples in a batch
+    peak_bytes: int = 0  # peak memory of the baseline, set after its run
 
 
 @dataclass
 class MeasuredVariant:
-    """A timed variant, with the baseline and its twin of the same rounds."""
+    """A timed variant, with timings of the baseline and its twin from the same rounds."""
 
     turns: list[TimedTurn]
     base: list[TimedTurn]
@@ -50,7 +50,10 @@ class MeasuredVariant:
 def pair_noise(
     other: list[TimedTurn], base: list[TimedTurn], twin: list[TimedTurn]
 ) -> list[TimedTurn]:
-    """Returns a twin for `other`: as far from it, round by round, as the baseline's twin is from the baseline."""
+    """Returns simulated timings of a twin of `other`.
+
+    In each round, they differ from `other` as much as the baseline's twin differs from the baseline.
+    """
     return [
         TimedTurn(o.ms * t.ms / b.ms, o.host_ms * t.host_ms / b.host_ms)
         for o, b, t in zip(other, base, twin)

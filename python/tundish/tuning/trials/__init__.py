@@ -1,1 +1,1 @@
-"""Trials: every variant of the step runs in its own process."""
+"""Trials: every variant of the training step runs and is timed in its own process."""

@@ -39,7 +39,7 @@ def describe_job(
 
 
 def describe_flags(step: Step, cuda: bool) -> str:
-    """Describes the user's own flags, with which the baseline ran."""
+    """Describes the user's torch flags, which the baseline runs with."""
     group: dict[str, Any] = step.optimizer.param_groups[0]
     kernels = "fused" if group.get("fused") else "foreach" if group.get("foreach") else "default"
     parts = ["your step", "eager"]

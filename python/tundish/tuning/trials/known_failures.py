@@ -1,4 +1,4 @@
-"""Errors for jobs that fail, and fixes for common mistakes in a training step, matched by torch's message.
+"""Explains common mistakes in a training step, which it recognizes by torch's error message.
 
 The patterns match the messages of torch 2.11 and 2.13, on a CPU and on a GPU.
 """
@@ -14,7 +14,7 @@ _SAME_TYPE = "give the loss targets of the type of the model's outputs, as in ta
 _INPUTS = "give the model inputs of the type of its weights, as in inputs.float()"
 _RANGE = "labels must be from 0 to the number of classes minus 1: compare targets.max() with the outputs of the last layer"
 
-# The first matching pattern decides.
+# (pattern, fix). The first matching pattern decides.
 _FIXES = (
     (
         r"does not require grad and does not have a grad_fn",
@@ -94,7 +94,7 @@ def build_error(function: str, text: str, details: str) -> ArgumentError:
 
 
 def late_build_error(function: str, minutes: float) -> ArgumentError:
-    """Returns the error for a build() that used up the time of the run."""
+    """Returns the error for a build() that takes longer than the whole run may take."""
     where = f"{function}()" if function else "the pickled job"
     verb = "did not return" if function else "was not loaded"
     return ArgumentError(
@@ -104,7 +104,7 @@ def late_build_error(function: str, minutes: float) -> ArgumentError:
 
 
 def late_step_error(steps: int, minutes: float) -> ArgumentError:
-    """Returns the error for a plain step, without tricks, that used up the time of the run."""
+    """Returns the error for a step that, even without tricks, takes longer than the whole run may take."""
     return ArgumentError(
         f"your step did not finish its first {steps} runs within {minutes:g} minutes, the limit of this run\n"
         "  fix: find out where it waits: a lock, a data loader, another rank; --minutes gives more time"

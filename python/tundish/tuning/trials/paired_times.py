@@ -1,8 +1,8 @@
-"""Decides whether one step is faster than another, by paired turns and an identical twin.
+"""Decides whether one step is faster than another, from times measured in alternating turns.
 
-All variants take turns in rounds. A turn is compared with the baseline's turn of the same round, so that a
-temporary disturbance of the machine affects both. The baseline runs in two processes. The gain of the second
-one, the twin, is noise: another gain counts only if it is clearly larger.
+All variants take turns in rounds. A turn is compared with the baseline's turn in the same round, because a
+temporary disturbance of the machine then affects both. The baseline also runs in a second process, the twin.
+The twin's gain over the baseline is pure noise, so another gain counts only if it is clearly larger.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-# The smallest gain that counts. Host-bound steps vary more than their turns show: on recorded turns of
-# equal steps, 2 of 100 runs found a gain with the threshold for GPUs, 2 to 3 of 1,000 with this one
-# (tests/tuning/test_false_alarms.py).
+# The smallest gains that count. Host-bound steps vary more than the spread of their turns suggests. On
+# recorded turns of equal steps, the GPU-bound threshold produced false gains in 2 of 100 runs, and the
+# host-bound threshold in 2 to 3 of 1,000 (tests/tuning/test_false_alarms.py).
 GPU_BOUND_THRESHOLD = 0.01
 HOST_BOUND_THRESHOLD = 0.05
-HOST_BOUND_SHARE = 0.95  # host time over step time
+HOST_BOUND_SHARE = 0.95  # a step is host-bound if its host time exceeds this share of the step time
 TWIN_SPREADS = 3.0
 
 # The 97.5 % quantile of the t distribution, by degrees of freedom; 1.96 for many.
@@ -37,7 +37,7 @@ class Gain:
     gain: float
     low: float
     high: float
-    threshold: float  # 1.01: at least one percent
+    threshold: float  # smallest gain that counts: 1.01 is one percent
     turns: int
 
     @property
@@ -52,15 +52,15 @@ class Gain:
 def compare(
     base: Sequence[TimedTurn], other: Sequence[TimedTurn], twin: Sequence[TimedTurn]
 ) -> Gain:
-    """Returns the speedup of `other` over `base`. All three ran in the same rounds."""
+    """Returns the speedup of `other` over `base`. All three arguments are turns of the same rounds."""
     logs = [math.log(a.ms / b.ms) for a, b in zip(base, other)]
     noise = [math.log(a.ms / b.ms) for a, b in zip(base, twin)]
     turns = len(logs)
     middle = median(logs)
     host_bound = is_host_bound(base) or is_host_bound(other)
-    # A few turns can agree by chance, so the spread is at least the twin's.
+    # A few turns can agree by chance, so the spread is never smaller than the twin's spread.
     spread = max(deviation(logs), deviation(noise))
-    if host_bound:  # disturbed turns are common there
+    if host_bound:  # in host-bound steps, disturbed turns are common
         spread = max(spread, plain_deviation(logs), plain_deviation(noise))
     error = 1.2533 * spread / math.sqrt(turns)  # standard error of a median
     half = t_point(turns - 1) * error
@@ -83,16 +83,16 @@ def middle_ms(turns: Sequence[TimedTurn]) -> float:
 
 
 def is_host_bound(turns: Sequence[TimedTurn]) -> bool:
-    """Returns whether the host needs as long to launch a step as the device to run it."""
+    """Returns whether launching a step takes the host about as long as running it takes the device."""
     return median(turn.host_ms / turn.ms for turn in turns) >= HOST_BOUND_SHARE
 
 
 def deviation(values: Sequence[float]) -> float:
-    """Returns the standard deviation, robust against a disturbed turn if there are five or more values."""
+    """Returns the standard deviation. With five or more values, it is robust against a disturbed turn."""
     if len(values) < 5:
         return plain_deviation(values)
     middle = median(values)
-    # The median deviation of few values is biased low: by 1.8 / (n - 1) and more.
+    # The median deviation of few values is too small, by 1.8 / (n - 1) or more.
     return 1.4826 * median(abs(value - middle) for value in values) * (1 + 1.8 / (len(values) - 1))
 
 

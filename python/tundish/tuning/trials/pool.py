@@ -1,4 +1,4 @@
-"""The pool of trial processes: many prepare side by side, one at a time is timed."""
+"""The pool of trial processes. Several trials prepare at the same time, but only one is timed at a time."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ..tricks import Trick
 from .paired_times import TimedTurn, is_host_bound
 from .trial import SLOWEST_TURN_S, TrialFailed, TrialProcess, ready
 
-TURN_S = 0.25  # seconds of a turn that the GPU limits
+TURN_S = 0.25  # seconds per turn of a GPU-bound step
 LEAST_STEPS, MOST_STEPS = 2, 500
 ROUNDS, HOST_BOUND_ROUNDS = 5, 10
-QUICK_ANSWER_S = 5.0  # limit for answers that need no step
+QUICK_ANSWER_S = 5.0  # time limit for replies that need no training step
 
 
 @dataclass
@@ -30,7 +30,7 @@ class TrialOutcome:
     losses: list[float] = field(default_factory=list)
     one_off_s: float = 0.0
     step_ms: float = 0.0
-    graphs: int = 0  # graphs made by torch.compile
+    graphs: int = 0  # number of graphs that torch.compile compiled
     details: dict[str, Any] = field(default_factory=dict)
 
 
@@ -43,18 +43,18 @@ class _Entry:
     call: dict[str, Any] | None = None  # a function to call instead of a preparation
     answer: Any = None
     need_bytes: int = 0  # estimated memory on the device
-    only_losses: bool = False  # True if the trial will not be timed
-    steps: int = 0  # steps before the trial is timed; 0: the default
+    only_losses: bool = False  # True: only the losses are needed, and the trial is not timed
+    steps: int = 0  # number of steps before the trial is timed; 0: the default
 
     def was_stopped(self) -> bool:
-        """Whether the pool stopped the trial, rather than a failure."""
+        """Whether the pool itself stopped the trial, so it did not fail."""
         if self.process is not None or self.outcome is None:
             return False
         return self.outcome.kind in ("", "ended")
 
 
 class TrialPool:
-    """A pool of trials by name. Single-threaded. close() ends every process."""
+    """A pool of named trials. Single-threaded. close() ends every process."""
 
     def __init__(
         self,
@@ -68,16 +68,16 @@ class TrialPool:
     ) -> None:
         self._source, self._folder = source, folder
         self._seed, self._steps, self._prepare_s = seed, steps, prepare_s
-        # Processes that import torch in advance; none on a machine with few cores.
         self._entries: dict[str, _Entry] = {}
         self._on_wait = on_wait
+        # Processes that import torch in advance. There are none on a machine with few cores.
         self._spare = [TrialProcess() for _ in range(min(6, lib.tundish_usable_cpus() // 3))]
-        self.rounds = ROUNDS  # for variants that the GPU limits
+        self.rounds = ROUNDS  # rounds for GPU-bound variants
         self.most_preparing = 1
         self.memory_limit = 0  # bytes for all trials together; 0: no limit
         self.began = time.monotonic()
-        self.deadline = math.inf  # of time.monotonic(); trials that are not done by then fail
-        self.events: list[tuple[float, str, str]] = []  # seconds, event, trial
+        self.deadline = math.inf  # a time.monotonic() value; trials that are not done by then fail
+        self.events: list[tuple[float, str, str]] = []  # (seconds, event, trial)
 
     def start(
         self,
@@ -87,7 +87,7 @@ class TrialPool:
         need_bytes: int = 0,
         steps: int = 0,
     ) -> None:
-        """Queues a trial, which prepares in the background once there is room. Restarts a stopped trial."""
+        """Queues a trial, which prepares in the background once memory allows. Restarts a stopped trial."""
         entry = self._entries.get(name)
         if entry is None or entry.was_stopped():
             self._entries[name] = _Entry(
@@ -96,7 +96,7 @@ class TrialPool:
             self._pump()
 
     def start_call(self, name: str, function: str, need_bytes: int = 0, **arguments: Any) -> None:
-        """Queues a function that runs in its own process. result() waits for the return value."""
+        """Queues a function to run in a new process. result() waits for the return value."""
         if name not in self._entries:
             self._entries[name] = _Entry(
                 (), call={"function": function, **arguments}, need_bytes=need_bytes
@@ -104,7 +104,7 @@ class TrialPool:
             self._pump()
 
     def call(self, name: str, function: str, **arguments: Any) -> Any:
-        """Runs start_call() and result(). Returns None if the function failed."""
+        """Runs a function in a new process and returns its result, or None if it fails."""
         self.start_call(name, function, **arguments)
         try:
             return self.result(name)
@@ -118,18 +118,18 @@ class TrialPool:
         return entry.outcome
 
     def is_ready_by(self, name: str, limit: float) -> bool:
-        """Waits until a trial is prepared or time.monotonic() passes `limit`. Returns whether it is prepared."""
+        """Waits for a trial until time.monotonic() passes `limit`. Returns whether the trial is prepared."""
         return self._wait_for(name, limit).outcome is not None
 
     def result(self, name: str) -> Any:
-        """Waits for a function and returns its value. Raises TrialFailed if the process failed."""
+        """Waits for a queued function and returns its result. Raises TrialFailed if the process failed."""
         entry = self._wait_for(name)
         if isinstance(entry.answer, TrialFailed):
             raise entry.answer
         return entry.answer
 
     def measure(self, names: Sequence[str], rounds: int = 0) -> dict[str, list[TimedTurn]]:
-        """Times prepared trials in rounds, with all others paused. Leaves out trials that fail."""
+        """Times prepared trials in rounds while all other trials are paused. Leaves out trials that fail."""
         names = [name for name in names if not self.outcome(name).failed]
         busy = [e for e in self._entries.values() if e.process and e.outcome is None]
         turns: dict[str, list[TimedTurn]] = {name: [] for name in names}
@@ -166,7 +166,7 @@ class TrialPool:
             return None
 
     def end(self, *names: str) -> None:
-        """Ends processes. Their results are kept."""
+        """Ends the processes of these trials. Keeps their results."""
         for name in names:
             entry = self._entries.get(name)
             if entry is None:
@@ -183,7 +183,7 @@ class TrialPool:
             self._spare.pop().end()
 
     def alive(self) -> list[str]:
-        """Returns trials that have a process. Called functions are left out; they end by themselves."""
+        """Returns the trials with a running process. Omits queued functions, which end by themselves."""
         entries = self._entries.items()
         return [name for name, entry in entries if entry.process is not None and entry.call is None]
 
@@ -203,7 +203,7 @@ class TrialPool:
         entry.outcome.step_ms = found["ms"]
 
     def _answer_s(self, least: float = 0.0) -> float:
-        """Returns how long a process may take to answer: until the deadline, but at least `least` seconds."""
+        """Returns how long a process may take to reply: until the deadline, but at least `least` seconds."""
         return max(least, min(SLOWEST_TURN_S, self.deadline - time.monotonic()))
 
     def _wait_for(self, name: str, limit: float = math.inf) -> _Entry:
@@ -218,7 +218,7 @@ class TrialPool:
         return entry
 
     def _pump(self, force: str = "") -> None:
-        """Starts queued trials while there is room. Starts `force` anyway if no trial is preparing."""
+        """Starts queued trials while memory allows. Starts `force` in any case if no trial is preparing."""
         for name, entry in self._entries.items():
             queued = entry.process is None and entry.outcome is None
             if queued and (self._has_room(entry) or (name == force and not self._preparing())):
@@ -288,6 +288,6 @@ class TrialPool:
             entry.process = None
 
     def _cache_of(self, tricks: Sequence[Trick]) -> str:
-        """Returns a cache folder per precision; the cache keys of old torch versions ignore the precision."""
+        """Returns a cache folder per precision, because cache keys of old torch versions ignore it."""
         kinds = [trick.name for trick in tricks if trick.name in ("tf32", "bf16", "fp16")]
         return os.path.join(self._folder, "-".join(["cache", *kinds]))

@@ -1,4 +1,4 @@
-"""The parent's side of a trial: starts the child process, sends requests and ends it."""
+"""The parent's side of a trial: starts the child process, sends requests to it and ends it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ from ..tricks import Trick, in_order
 
 _START = "from tundish.tuning.trials.trial_process import main; main(int(sys.argv[1]))"
 SLOWEST_TURN_S = 120.0
-IN_TRIAL = "TUNDISH_TUNE_TRIAL"  # set in the environment of every trial and its children
+IN_TRIAL = "TUNDISH_TUNE_TRIAL"  # environment variable, set for every trial and its children
 
 
 class TrialFailed(RuntimeError):
-    """The process of a trial failed. `kind` is "out of memory", "capture", "hang", "late", "died" or "error"."""
+    """Raised if the process of a trial fails.
+
+    `kind` is "out of memory", "capture", "hang", "late", "died" or "error".
+    """
 
     def __init__(self, text: str, kind: str, details: str = "") -> None:
         super().__init__(text)
@@ -30,10 +33,10 @@ class TrialFailed(RuntimeError):
 
 
 class TrialProcess:
-    """A child process. send() and receive() are separate, so that several processes can be busy."""
+    """A child process of a trial. send() does not wait for the reply, so several processes can be busy."""
 
     def __init__(self) -> None:
-        if IN_TRIAL in os.environ:  # without a check, trials would start trials without end
+        if IN_TRIAL in os.environ:  # a trial must not start trials, which would never end
             raise ArgumentError(
                 "a trial imports your script, and the script starts a tuning run of its own\n"
                 '  fix: put the call and what follows it below if __name__ == "__main__":'
@@ -50,7 +53,7 @@ class TrialProcess:
                 stderr=self._errors,
                 start_new_session=True,  # its own process group, so that all its children end with it
             )
-        except BaseException:  # also Ctrl-C; a child that was started ends when its pipe closes
+        except BaseException:  # includes Ctrl-C; a child that has started ends when its pipe closes
             own_end.close()
             self._errors.close()
             raise
@@ -60,7 +63,7 @@ class TrialProcess:
         self._environment: dict[str, str] = {}
 
     def use_cache(self, folder: str) -> None:
-        """Sets the folder of compiled kernels. Call it before the first request."""
+        """Sets the folder for compiled kernels. Must be called before the first request."""
         self._environment = {
             "TORCHINDUCTOR_CACHE_DIR": os.path.join(folder, "inductor"),
             "TRITON_CACHE_DIR": os.path.join(folder, "triton"),
@@ -106,14 +109,14 @@ class TrialProcess:
         timeout_s: float,
         nudge: int = 0,
     ) -> None:
-        """Starts the preparation. receive() waits for it."""
+        """Tells the child to prepare the job. receive() waits until the job is prepared."""
         values = [trick.as_json() for trick in in_order(tricks)]
         self.send(
             "prepare", timeout_s, source=source, tricks=values, seed=seed, steps=steps, nudge=nudge
         )
 
     def pause(self) -> None:
-        """Stops a busy child, so that another one can be timed."""
+        """Suspends a busy child, so that another child can be timed."""
         self._signal(signal.SIGSTOP)
 
     def resume(self, paused_s: float) -> None:
@@ -121,7 +124,7 @@ class TrialProcess:
         self._signal(signal.SIGCONT)
 
     def end(self) -> None:
-        """Ends the child and its descendants, and waits for it."""
+        """Ends the child and all its descendants. Waits for the child to exit."""
         self._signal(signal.SIGKILL)
         self._process.wait()
         self._connection.close()
@@ -147,7 +150,7 @@ class TrialProcess:
 
 
 def ready(processes: dict[str, TrialProcess], wait_s: float) -> list[str]:
-    """Returns the processes that answered, died or are late: receive() will not block."""
+    """Returns the names of processes that have replied, died or are late. receive() does not block then."""
     connections = {process._connection: name for name, process in processes.items()}
     answered = {connections[source] for source in wait(list(connections), wait_s)}  # type: ignore[index]
     return [name for name, process in processes.items() if name in answered or process.is_late()]

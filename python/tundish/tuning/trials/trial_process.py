@@ -1,13 +1,13 @@
 """The child process of a trial. trial.py starts it with the number of a file descriptor.
 
-It builds the job, applies the tricks, runs the first steps and then times turns on request:
+The child builds the job, applies the tricks and runs the first steps. Then it handles requests:
 
     {"do": "prepare", ...}  -> losses of the first steps, one-off costs
     {"do": "turn", "steps"} -> ms per step, host ms per step
     {"do": "memory"}        -> peak bytes
     {"do": "call", "function": "module:name", ...}  -> return value of that function (numerics, memory)
 
-Between two requests it is idle, so that only one trial runs at a time.
+The child is idle between two requests, so that only one trial is timed at a time.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Trial:
     ) -> dict[str, Any]:
         """Builds the job, applies the tricks and runs the first steps.
 
-        nudge  above 0, moves the inputs by half a unit in the last place and changes the random numbers
-               of the training: the noise between equal runs
+        nudge  if above 0, changes the inputs by half a unit in the last place, and the random numbers of
+               the training. The results then show the noise between equal runs
         """
         begin = time.perf_counter()
         self.job = job = source.make(seed)
@@ -74,7 +74,7 @@ class Trial:
             losses.append(self._one())
             if step.scaler is not None:
                 scales.append(step.scaler.get_scale())
-            if len(ends) < 8:  # the first steps include one-off work; wait for each
+            if len(ends) < 8:  # wait for each of the first steps, which include one-off work
                 self._wait()
                 ends.append(time.perf_counter())
         self._wait()
@@ -93,10 +93,10 @@ class Trial:
         }
 
     def turn(self, steps: int) -> dict[str, Any]:
-        """Times `steps` steps: with events on a GPU, by the clock on a CPU."""
+        """Times `steps` steps, with CUDA events on a GPU and with the clock on a CPU."""
         assert self.step is not None
         cuda = self.step.device.type == "cuda"
-        for _ in range(1 + steps // 20):  # caches and clocks cooled during the turns of others
+        for _ in range(1 + steps // 20):  # warm-up: caches and GPU clocks went cold between turns
             self._one()
         self._wait()
         if cuda:
@@ -129,7 +129,7 @@ class Trial:
         return self.step(batch)
 
     def _wait(self) -> None:
-        """Sleeps until the GPU is done. torch's own wait would occupy a core that others compile on."""
+        """Sleeps until the GPU is done. torch's own wait would occupy a CPU that other trials compile on."""
         if self.step is not None and self.step.device.type == "cuda":
             done = torch.cuda.Event(blocking=True)
             done.record(torch.cuda.current_stream(self.step.device))
@@ -147,7 +147,7 @@ def total_memory(device: torch.device) -> int:
 def answer(trial: Trial, request: dict[str, Any]) -> Any:
     arguments = dict(request)
     do = arguments.pop("do")
-    os.environ.update(arguments.pop("environment", {}))  # before the compiler is imported
+    os.environ.update(arguments.pop("environment", {}))  # must precede importing the compiler
     if do == "call":
         module, _, name = arguments.pop("function").partition(":")
         return getattr(importlib.import_module(module), name)(**arguments)
@@ -155,7 +155,7 @@ def answer(trial: Trial, request: dict[str, Any]) -> Any:
 
 
 def failure(error: BaseException) -> dict[str, Any]:
-    """Returns the reply for an error. The parent raises or reports it."""
+    """Returns the reply for an error, which the parent raises or reports."""
     kind = "error"
     if isinstance(error, torch.OutOfMemoryError):
         kind = "out of memory"
@@ -174,7 +174,7 @@ def failure(error: BaseException) -> dict[str, Any]:
 
 
 def is_closed(connection: Connection) -> bool:
-    """Returns whether the parent's end is closed. A parent that ended before prctl() sends no signal."""
+    """Returns whether the parent has ended. If it ended before prctl(), the child gets no signal."""
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLRDHUP)
     return bool(poll.poll(0))

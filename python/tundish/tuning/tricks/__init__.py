@@ -50,9 +50,9 @@ __all__ = ["TRICKS", "Grade", "Trick", "in_order", "load_own", "trick_from_json"
 
 
 def in_order(tricks: Iterable[Trick]) -> list[Trick]:
-    """Sorts tricks in order of application. The user's own tricks precede the optimizer's.
+    """Sorts tricks in order of application. The user's own tricks precede optimizer tricks.
 
-    Undo the tricks in reverse order.
+    Tricks must be undone in reverse order.
     """
     own = TRICKS.index(ForeachOptimizer) - 0.5
     places: dict[type[Trick], float] = {kind: place for place, kind in enumerate(TRICKS)}
@@ -60,7 +60,7 @@ def in_order(tricks: Iterable[Trick]) -> list[Trick]:
 
 
 def trick_from_json(values: dict[str, Any]) -> Trick:
-    """Returns the trick of a plan file. Raises ValueError for unknown names and options."""
+    """Creates a trick from an entry of a plan file. Raises ValueError for unknown names and options."""
     values = dict(values)
     name = values.pop("name", None)
     own = values.pop("own", None)

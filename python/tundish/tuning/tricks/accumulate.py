@@ -1,4 +1,4 @@
-"""Gradient accumulation: splits a batch into micro-batches and updates the weights once."""
+"""Gradient accumulation: splits a batch into micro-batches and updates the weights once per batch."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ STATIC_GRAPH = "a DistributedDataParallel with static_graph=True cannot accumula
 
 
 def has_class_weights(loss_fn: LossFunction) -> bool:
-    """Returns whether one of torch's losses or a functools.partial has a weight."""
+    """Returns whether a torch loss or a functools.partial has class weights."""
     keywords = getattr(loss_fn, "keywords", {})
     return getattr(loss_fn, "weight", keywords.get("weight")) is not None
 
 
 @dataclass(frozen=True)
 class Accumulate(Trick):
-    """Splits each batch into `parts` micro-batches and updates the weights once.
+    """Gradient accumulation: splits each batch into `parts` micro-batches with one weight update.
 
-    The update equals the update of the whole batch if the loss is a mean or a sum over samples.
-    BatchNorm is the exception: it normalizes by the statistics of a micro-batch.
+    The result is the same as for the whole batch if the loss is a mean or a sum over samples. An
+    exception is BatchNorm, which uses the statistics of each micro-batch.
     """
 
     parts: int = 2

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bf16(Trick):
-    """Runs matrix products and convolutions in bfloat16 by autocast; weights stay in fp32."""
+    """Runs the forward pass under bfloat16 autocast. Weights stay in fp32."""
 
     name = "bf16"
     title = "bf16 autocast"
@@ -45,9 +45,9 @@ class Bf16(Trick):
 
 @dataclass(frozen=True)
 class Fp16(Trick):
-    """Runs matrix products and convolutions in float16 by autocast, with a gradient scaler.
+    """Runs the forward pass under float16 autocast, with a gradient scaler. Weights stay in fp32.
 
-    Without the scaler, gradients below 6e-8 would be zero.
+    Without the scaler, gradients below 6e-8 would become zero.
     """
 
     name = "fp16"

@@ -1,4 +1,4 @@
-"""channels_last: stores images and filters as (N, H, W, C), the layout of tensor cores."""
+"""channels_last: stores images and filters as (N, H, W, C), the layout that Tensor Cores use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .trick import Grade, Trick
 
 @dataclass(frozen=True)
 class ChannelsLast(Trick):
-    """Stores images and filters as (N, H, W, C), the layout of tensor cores."""
+    """Stores images and convolution weights in the channels_last layout, which Tensor Cores use."""
 
     name = "channels_last"
     title = "channels_last"
@@ -31,7 +31,8 @@ class ChannelsLast(Trick):
         step.model.to(memory_format=torch.channels_last)
         match_weight_layout(step.optimizer)
         step.channels_last = True
-        # Checkpoints keep the usual layout: fused kernels refuse a state with another layout than its weights.
+        # Checkpoints keep the original layout. Fused kernels reject a state whose layout differs from
+        # the layout of its weight.
         optimizer: Any = step.optimizer
         hooks = [
             optimizer.register_state_dict_post_hook(
@@ -72,7 +73,7 @@ class Strides:
         ]
 
     def restore(self) -> None:
-        """Restores the layout, and gives the optimizer's state the layout of its parameters."""
+        """Restores the layout of weights, buffers, gradients and optimizer state."""
         for parameter, strides in self._parameters.items():
             parameter.data = with_strides(parameter.data, strides)
         for parameter, strides in self._gradients:
@@ -101,7 +102,7 @@ class Strides:
 
 
 def with_strides(tensor: Any, strides: tuple[int, ...]) -> Any:
-    """Returns the tensor if it has these strides, otherwise a copy with these strides."""
+    """Returns the tensor itself if it already has these strides, otherwise a copy with these strides."""
     if tensor.stride() == strides or tensor.dim() != len(strides):
         return tensor
     return torch.empty_strided(
@@ -110,7 +111,7 @@ def with_strides(tensor: Any, strides: tuple[int, ...]) -> Any:
 
 
 def match_weight_layout(optimizer: torch.optim.Optimizer) -> None:
-    """Gives the optimizer's state the layout of its parameters."""
+    """Converts each state tensor of the optimizer to the layout of its parameter."""
     for parameter, state in optimizer.state.items():
         for key, value in state.items():
             if isinstance(value, torch.Tensor) and value.shape == parameter.shape:
@@ -118,7 +119,7 @@ def match_weight_layout(optimizer: torch.optim.Optimizer) -> None:
 
 
 def find_fallback_layers(source: JobSource, seed: int) -> list[str]:
-    """Returns layers that turn a channels_last input into another layout. Each costs a copy."""
+    """Returns the layers whose output is not channels_last. Each of them costs a copy."""
     job = source.make(seed)
     step = Step(job.model, job.optimizer, job.loss_fn)
     ChannelsLast().apply(step)

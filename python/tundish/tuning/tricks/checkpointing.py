@@ -1,4 +1,4 @@
-"""Gradient checkpointing: blocks keep only their inputs and run again in the backward pass."""
+"""Gradient checkpointing: blocks keep only their inputs and are recomputed in the backward pass."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Checkpointing(Trick):
-    """Recomputes the activations of some blocks in the backward pass instead of keeping them.
+    """Gradient checkpointing: recomputes activations in the backward pass instead of storing them.
 
-    `blocks` are names of submodules; `choose_blocks` finds them for a memory target. The results are
-    bitwise equal where the operations are deterministic: inputs and random numbers are the same.
+    `blocks` are the names of the submodules to recompute; `choose_blocks` finds them for a memory
+    target. A recomputed block sees the same inputs and random numbers, so the results are bitwise
+    equal if its operations are deterministic.
     """
 
     blocks: tuple[str, ...] = ()
@@ -48,10 +49,10 @@ class Checkpointing(Trick):
         return ""
 
     def apply(self, step: Step) -> None:
-        """Replaces forward() of the blocks. Names, parameters and hooks of the model stay the same."""
+        """Replaces forward() of the blocks. The model's names, parameters and hooks do not change."""
         for name in self.blocks:
             module = step.model.get_submodule(name)
-            before = module.__dict__.get("forward")  # usually defined on the class, not the object
+            before = module.__dict__.get("forward")  # usually None: the class defines forward()
             step.kept[f"checkpointing {name}"] = (module, before)
             module.forward = RecomputedForward(name, module)
         step.reset()

@@ -1,4 +1,4 @@
-"""torch.compile: generated kernels for forward, loss and backward, with point-wise operations fused."""
+"""torch.compile: generates kernels for forward, loss and backward, and fuses pointwise operations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Compile(Trick):
-    """Compiles forward pass, loss and backward pass with `torch.compile(mode=...)`."""
+    """Compiles the forward pass, the loss and the backward pass with `torch.compile(mode=...)`."""
 
     mode: str = "default"
 
@@ -41,6 +41,6 @@ class Compile(Trick):
 
 
 def compiled_graphs() -> int:
-    """Returns the number of graphs that torch.compile made in this process; 0 means it ran eagerly."""
+    """Returns the number of graphs that torch.compile has compiled in this process; 0 if all ran eagerly."""
     dynamo = sys.modules.get("torch._dynamo.utils")
     return int(dynamo.counters["stats"]["unique_graphs"]) if dynamo is not None else 0

@@ -1,4 +1,4 @@
-"""A CUDA graph of the whole step: one launch instead of thousands."""
+"""A CUDA graph of the whole step: one launch replaces thousands of kernel launches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CudaGraph(Trick):
 
     name = "cuda_graph"
     title = "CUDA graph of the step"
-    grade = Grade.REASSOCIATION  # same kernels, but cuDNN's own sums vary between runs
+    grade = Grade.REASSOCIATION  # the kernels are the same, but sums in cuDNN vary between runs
 
     def obstacle(self, step: Step) -> str:
         if isinstance(step.model, torch.nn.parallel.DistributedDataParallel):

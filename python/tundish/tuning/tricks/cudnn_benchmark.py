@@ -1,4 +1,4 @@
-"""cudnn.benchmark: times cuDNN's algorithms for each shape of convolution and keeps the fastest."""
+"""cudnn.benchmark: cuDNN times its algorithms for each convolution shape and keeps the fastest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CONVOLUTIONS = (
 
 @dataclass(frozen=True)
 class CudnnBenchmark(Trick):
-    """Lets cuDNN time its algorithms for each shape of convolution and keep the fastest."""
+    """Turns on cudnn.benchmark: cuDNN picks the fastest algorithm for each convolution shape."""
 
     name = "cudnn_benchmark"
     title = "cudnn.benchmark"
@@ -44,7 +44,7 @@ class CudnnBenchmark(Trick):
         torch.backends.cudnn.benchmark = True
 
     def undo(self, step: Step) -> None:
-        # The algorithms already chosen stay in use in this process.
+        # Algorithms that cuDNN has already chosen stay in use in this process.
         torch.backends.cudnn.benchmark = step.kept.pop("cudnn_benchmark")
 
     def code(self) -> list[str]:

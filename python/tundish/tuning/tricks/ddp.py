@@ -1,4 +1,4 @@
-"""Options of DistributedDataParallel: gradients as views of its buckets, a static graph."""
+"""Options of DistributedDataParallel: gradient_as_bucket_view and static_graph."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _PARALLEL = torch.nn.parallel.DistributedDataParallel
 
 @dataclass(frozen=True)
 class DdpOptions(Trick):
-    """Sets options of DistributedDataParallel.
+    """Sets the options `gradient_as_bucket_view` and `static_graph` of DistributedDataParallel.
 
-    `gradient_as_bucket_view` saves a copy of all gradients. `static_graph` saves the search for
+    `gradient_as_bucket_view` avoids a copy of all gradients. `static_graph` avoids the search for
     unused parameters in every step.
 
     An existing DistributedDataParallel cannot be changed, so `apply` wraps the same module in a
@@ -34,7 +34,7 @@ class DdpOptions(Trick):
 
     name = "ddp"
     title = "DDP bucket views, static graph"
-    grade = Grade.REASSOCIATION  # different buckets sum in a different order on more than two ranks
+    grade = Grade.REASSOCIATION  # with more than two ranks, other buckets change the order of sums
 
     def obstacle(self, step: Step) -> str:
         model = step.model
@@ -75,7 +75,7 @@ class DdpOptions(Trick):
 
 
 def arguments(model: Any) -> dict[str, Any]:
-    """Returns the constructor arguments of the model, as far as it stores them."""
+    """Returns the constructor arguments of a DistributedDataParallel, as far as it stores them."""
     known = inspect.signature(_PARALLEL.__init__).parameters
     out: dict[str, Any] = {
         "device_ids": model.device_ids or None,
@@ -83,7 +83,7 @@ def arguments(model: Any) -> dict[str, Any]:
         "find_unused_parameters": model.find_unused_parameters,
         "process_group": model.process_group,
         "dim": model.dim,
-        "init_sync": False,  # the ranks already agree; buffers that may differ stay unchanged
+        "init_sync": False,  # the weights already agree; buffers may differ and must stay unchanged
     }
     if "forward_sync_buffers" in known:  # torch 2.13's name
         out["forward_sync_buffers"] = model.forward_sync_buffers
@@ -95,7 +95,7 @@ def arguments(model: Any) -> dict[str, Any]:
 
 
 def _drop_gradients(step: Step) -> None:
-    """Drops gradients, which may be views of the other object's buckets."""
+    """Drops gradients, which may be views of the other DistributedDataParallel's buckets."""
     for parameter in step.model.parameters():
         parameter.grad = None
     step.reset()

@@ -1,4 +1,4 @@
-"""In-place activations: ReLU and similar activations overwrite their input."""
+"""In-place activations: ReLU and similar functions overwrite their input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class InplaceActivations(Trick):
-    """Lets ReLU and similar activations overwrite their input where autograd does not need it."""
+    """Sets `inplace=True` on ReLU and similar activations, which then overwrite their input."""
 
     name = "inplace"
     title = "in-place activations"
@@ -27,7 +27,7 @@ class InplaceActivations(Trick):
         return ""
 
     def apply(self, step: Step) -> None:
-        """Sets `inplace`. If another layer needs an overwritten input, the backward pass fails."""
+        """Sets `inplace`. The backward pass raises an error if another layer needs an overwritten input."""
         modules = _candidates(step.model)
         for module in modules:
             module.inplace = True

@@ -1,4 +1,4 @@
-"""Shares a user's optimizer groups and states with optimizers of tundish.optim."""
+"""Shares the groups and states of a user's optimizer with optimizers of tundish.optim."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .optimizer_equivalents import OptimizerTwin
 
 
 class LentState:
-    """The states of one optimizer, in the format of tundish.optim until the last `release()`.
+    """The states of a user's optimizer, kept in the format of tundish.optim until the last `release()`.
 
-    The optimizer's own step(), checkpoints and copies still use the optimizer's format. Steps of several plans share
-    one LentState, so that states are converted once.
+    The step(), checkpoints and copies of the user's optimizer still use its original format. Several
+    plans for one optimizer share one LentState, so that the states are converted only once.
     """
 
     def __init__(self, optimizer: Any, twin: OptimizerTwin) -> None:
@@ -30,17 +30,20 @@ class LentState:
             ),
             optimizer.register_load_state_dict_post_hook(lambda _: self._loaded()),
         ]
-        optimizer._tundish_lent = self  # the only reference, so that both are freed together
+        optimizer._tundish_lent = self  # the only reference, so both are freed together
         optimizer.__getstate__ = self._copied  # for copy.deepcopy() and pickle
 
     def lend(self, borrower: Any) -> None:
-        """Shares groups and states, so that schedulers and checkpoints use the user's optimizer."""
+        """Shares the user's groups and states with `borrower`, an optimizer of tundish.optim.
+
+        Schedulers and checkpoints can then keep using the user's optimizer.
+        """
         self.to_ours()
         self._share(borrower)
         self._borrowers.append(borrower)
 
     def release(self, borrower: Any) -> None:
-        """Ends the sharing with `borrower`. The last release restores the optimizer's format."""
+        """Ends the sharing with `borrower`. The last release restores the original format."""
         self._borrowers = [other for other in self._borrowers if other is not borrower]
         if self._borrowers:
             return
@@ -51,7 +54,10 @@ class LentState:
         self.to_theirs()
 
     def to_ours(self) -> None:
-        """Converts the states before a step of tundish.optim, or after the optimizer's own step raised."""
+        """Converts the states to the format of tundish.optim.
+
+        Called before a step of tundish.optim, and after an exception in the optimizer's own step.
+        """
         self._follow_replacement()
         if not self._is_ours:
             self._twin.to_ours(self._optimizer.param_groups, self._optimizer.state)
@@ -65,21 +71,21 @@ class LentState:
             self._is_ours = False
 
     def _follow_replacement(self) -> None:
-        """Shares other groups or another state that the user assigned to the optimizer."""
+        """Shares the new groups or states if the user has assigned new ones to the optimizer."""
         state = self._optimizer.state
         for borrower in self._borrowers:
             before = borrower.state
             groups_are_same = borrower.param_groups is self._optimizer.param_groups
             if before is state and groups_are_same:
                 continue
-            if before is not state:  # in the format of tundish.optim only if it reuses the entries
+            if before is not state:  # it has our format only if it reuses entries
                 known = set(map(id, before.values()))
                 reused = all(id(entries) in known for entries in state.values())
                 self._is_ours = self._is_ours and reused and bool(state)
             self._share(borrower)
 
     def _loaded(self) -> None:
-        """Converts loaded groups and states, which torch creates in the optimizer's format."""
+        """Converts groups and states after load_state_dict(), which restores the original format."""
         for borrower in self._borrowers:
             self._share(borrower)
         self._is_ours = False
@@ -103,7 +109,7 @@ class LentState:
     def _by_parameter(
         self, groups: list[dict[str, Any]], states: dict[Any, dict[str, Any]]
     ) -> dict[Any, dict[str, Any]]:
-        """Returns states by parameter. A checkpoint has numbers instead of parameters."""
+        """Returns the states by parameter. A checkpoint identifies parameters by number."""
         pairs = [
             (parameter, states[key])
             for group, own in zip(groups, self._optimizer.param_groups)
@@ -119,7 +125,7 @@ class LentState:
 
 
 def lent_state(optimizer: Any, twin: OptimizerTwin) -> LentState:
-    """Returns the LentState of this optimizer, or a new one."""
+    """Returns the optimizer's LentState. Creates one if there is none."""
     lent: LentState | None = getattr(optimizer, "_tundish_lent", None)
     return LentState(optimizer, twin) if lent is None else lent
 
@@ -133,9 +139,9 @@ def has_step_hooks(optimizer: Any) -> bool:
 
 
 def restore_state_types(states: dict[Any, dict[str, Any]]) -> None:
-    """Converts states to the type of their parameters, as torch and timm keep them.
+    """Converts states to the data type of their parameters, as torch and timm store them.
 
-    tundish.optim keeps the states of 16-bit parameters in fp32.
+    tundish.optim stores the states of 16-bit parameters in fp32.
     """
     for parameter, state in states.items():
         for key, value in state.items():

@@ -1,6 +1,6 @@
-"""Optimizers of torch and timm with an equivalent in tundish.optim, and how groups and states differ.
+"""The optimizers of torch and timm that tundish.optim can replace, and how their states differ.
 
-Never imports timm: a program that uses timm's optimizers has timm in sys.modules.
+This module never imports timm. A program that uses timm's optimizers already has timm in sys.modules.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 Groups = list[dict[str, Any]]
 States = dict[
     Any, dict[str, Any]
-]  # keyed by the entries of "params" in a group: parameters, or their numbers
+]  # keyed by the entries of a group's "params": parameters, or parameter numbers in a checkpoint
 Convert = Callable[[Groups, States], None]  # changes both in place
 
 
@@ -36,7 +36,7 @@ class OptimizerTwin:
     obstacle: Callable[[Any], str] = lambda optimizer: ""
 
     def make(self) -> type[Any]:
-        """Returns the class of tundish.optim, adapted to groups that have only the user's options."""
+        """Returns the class in tundish.optim, adapted to groups that lack the options in `assumed`."""
         from ... import optim
 
         kind: type[Any] = getattr(optim, self.ours)
@@ -53,23 +53,23 @@ class OptimizerTwin:
 
 
 def twin_of(optimizer: Any) -> OptimizerTwin | None:
-    """Returns the equivalent of an optimizer, or None. Subclasses have none: they may do anything."""
+    """Returns the equivalent of an optimizer, or None. A subclass has none, because it may do anything."""
     for twin in TWINS:
         if type(optimizer) is getattr(sys.modules.get(twin.module), twin.name, None):
             return twin
     return None
 
 
-# --- step counts: in tundish.optim they are tensors in the states, shared by many parameters ------
+# --- step counts: tundish.optim keeps them in the states, as tensors shared by many parameters ----
 
 
 def _count(steps: float) -> Any:
-    """Returns a step count as torch keeps it, independent of the default dtype and device."""
+    """Returns a step count as torch stores it, whatever the default dtype and device are."""
     return torch.tensor(steps, dtype=torch.float32, device="cpu")
 
 
 def _own_counts(groups: Groups, states: States) -> None:
-    """Copies step counts, because torch would increment a shared tensor once per parameter."""
+    """Copies the step count for each parameter, because torch would increment a shared tensor repeatedly."""
     for group in groups:
         on_device = bool(group.get("fused") or group.get("capturable"))
         for key in group["params"]:
@@ -99,7 +99,7 @@ def _counts_to_groups(groups: Groups, states: States) -> None:
         found = [states.get(key, {}).pop("step", None) for key in group["params"]]
         counts = {
             id(count): count for count in found if count is not None
-        }  # reading each waits for the GPU
+        }  # each distinct tensor once, because reading one waits for the GPU
         if counts:
             group["step"] = _count(max(map(float, counts.values())))
 
@@ -108,12 +108,12 @@ def _counts_to_groups(groups: Groups, states: States) -> None:
 
 
 def _norms(groups: Groups, states: States) -> None:
-    """Takes square roots: timm's NovoGrad keeps squared norms and an integer step count."""
+    """Converts the squared norms that timm's NovoGrad stores to norms."""
     for state in states.values():
         if "exp_avg_sq" in state:
             square = state["exp_avg_sq"]
             state["exp_avg_sq"] = norm = square.sqrt()
-            norm._square = square  # the bits that no step has changed
+            norm._square = square  # restores the exact bits if no step changes the norm
 
 
 def _squared_norms(groups: Groups, states: States) -> None:

@@ -1,4 +1,4 @@
-"""torch's fast optimizer steps: fused (one kernel for many tensors) and foreach (one per operation)."""
+"""torch's fast optimizer kernels: fused (one kernel for many tensors) and foreach (one per operation)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FusedOptimizer(Trick):
-    """Runs the optimizer's step with torch's fused kernels: one kernel for many tensors."""
+    """Sets `fused=True` on torch's optimizer: one kernel updates many tensors."""
 
     name = "fused_optimizer"
     title = "fused optimizer"
@@ -39,7 +39,7 @@ class FusedOptimizer(Trick):
 
 @dataclass(frozen=True)
 class ForeachOptimizer(Trick):
-    """Runs the optimizer's step with torch's foreach kernels: one kernel per operation."""
+    """Sets `foreach=True` on torch's optimizer: one kernel per operation for many tensors."""
 
     name = "foreach_optimizer"
     title = "foreach optimizer"
@@ -81,7 +81,7 @@ def use_kernels(step: Step, name: str, **values: bool) -> None:
 
 
 class Kernels:
-    """Options of the optimizer's groups, in force until undo(). Checkpoints keep the user's options."""
+    """Changes options of the optimizer's groups until undo(). Checkpoints keep the user's options."""
 
     def __init__(self, step: Step, values: dict[str, bool]) -> None:
         self._step, self._values = step, values
@@ -93,7 +93,7 @@ class Kernels:
         ] = []  # parameter, its new momentum, its previous state
         self._enforce()
         self._hooks = [
-            # Before the hooks of earlier plans: what was applied last is taken back first.
+            # Runs before the hooks of earlier plans, because the last change is undone first.
             self._optimizer.register_state_dict_post_hook(
                 lambda _, saved: self._users_checkpoint(saved), prepend=True
             ),
@@ -121,14 +121,14 @@ class Kernels:
         self._step.reset()
 
     def add_momentum(self) -> None:
-        """Makes the momentum of parameters that were unfrozen or added; fused SGD fails without it."""
+        """Creates momentum for parameters that were unfrozen or added. Fused SGD fails without it."""
         self._made += make_momentum(self._optimizer)
 
     def _enforce(self) -> None:
         for group in self._optimizer.param_groups:
             group.update({key: self._values[key] for key in self._own_options(group)})
         move_step_counts(self._optimizer)
-        # Normally set by torch's constructor: a fused step itself divides by the scale of a GradScaler.
+        # torch's constructor normally sets this flag. A fused step divides by a GradScaler's scale itself.
         if isinstance(self._optimizer, _WITH_FUSED):
             self._optimizer._step_supports_amp_scaling = self._values["fused"]
         self._made = make_momentum(self._optimizer) if self._values["fused"] else []
@@ -138,7 +138,7 @@ class Kernels:
         return {key: group[key] for key in self._values if key in group}
 
     def _options(self) -> Options:
-        """Returns the user's options by group. Groups added later have the defaults."""
+        """Returns the user's options of each group. Groups added later have the optimizer's defaults."""
         added = self._optimizer.param_groups[len(self._before) :]
         return [*self._before, *(self._own_options(self._optimizer.defaults) for _ in added)]
 
@@ -161,7 +161,7 @@ _WITH_FUSED = (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim
 
 
 def move_step_counts(optimizer: Any) -> None:
-    """Moves the step counts to the device on which torch's kernels read them."""
+    """Moves the step counts to the device where torch's kernels expect them."""
     for group in optimizer.param_groups:
         on_device = bool(group.get("fused") or group.get("capturable"))
         for parameter in group["params"]:
@@ -172,11 +172,11 @@ def move_step_counts(optimizer: Any) -> None:
 
 
 def make_momentum(optimizer: torch.optim.Optimizer) -> list[tuple[Any, Any, Any]]:
-    """Sets SGD's initial momentum to zero.
+    """Creates SGD's momentum tensors, filled with zeros.
 
-    Fused SGD leaves the momentum unwritten when a scaler skips the first step. Starting from zero gives the
-    same result as SGD's first step, except with dampening. Returns tuples of the parameter, its new momentum
-    and a copy of its previous state (None if it had none).
+    If a scaler skips the first step, fused SGD would leave the momentum uninitialized. Without
+    dampening, zeros give the same result as SGD's first step. Returns tuples of the parameter, its new
+    momentum and a copy of its previous state (None if it had no state).
     """
     made: list[tuple[Any, Any, Any]] = []
     if not isinstance(optimizer, torch.optim.SGD):

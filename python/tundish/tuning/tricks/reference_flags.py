@@ -1,4 +1,4 @@
-"""Reference flags for comparing gains: strict fp32 and torch's defaults. Never kept as tricks."""
+"""Settings to compare against: strict fp32 and torch's defaults. They are never part of a plan."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StrictFp32(Trick):
-    """Turns TF32 off everywhere. A reference for comparison, not a gain."""
+    """Turns TF32 off everywhere. This is a setting to compare against, not an optimization."""
 
     name = "strict_fp32"
     title = "strict fp32"
@@ -41,9 +41,9 @@ class StrictFp32(Trick):
 
 @dataclass(frozen=True)
 class TorchDefaults(Trick):
-    """Sets torch's default flags: TF32 in convolutions only, no cudnn.benchmark.
+    """Restores torch's default flags: TF32 for convolutions only, and cudnn.benchmark off.
 
-    A reference for comparison, not a gain.
+    This is a setting to compare against, not an optimization.
     """
 
     name = "torch_defaults"

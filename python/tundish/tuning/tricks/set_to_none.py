@@ -1,4 +1,4 @@
-"""zero_grad(set_to_none=True): drops gradients instead of zeroing them. torch's default since 2.0."""
+"""zero_grad(set_to_none=True) drops gradients instead of zeroing them: torch's default since 2.0."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SetToNone(Trick):
-    """Drops gradients before a step instead of filling them with zeros."""
+    """Calls `zero_grad(set_to_none=True)`, which drops gradients instead of filling them with zeros."""
 
     name = "set_to_none"
     title = "set_to_none"

@@ -1,4 +1,4 @@
-"""TF32: tensor cores multiply fp32 numbers with 10 bits of mantissa."""
+"""TF32: Tensor Cores multiply fp32 numbers with a 10-bit mantissa."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TF32(Trick):
-    """Multiplies fp32 numbers in TF32, with 10 bits of mantissa, on tensor cores."""
+    """Turns on TF32: Tensor Cores multiply fp32 numbers with a 10-bit mantissa."""
 
     name = "tf32"
     title = "TF32"
@@ -45,17 +45,18 @@ class TF32(Trick):
 
 
 class Flags:
-    """A snapshot of torch's TF32 flags. Each flag has an older and a newer name.
+    """A snapshot of torch's TF32 flags, under their older and their newer names.
 
-    The newer flags, `fp32_precision`, can also be "none", which inherits the setting of the owner above.
-    torch refuses to read an older flag that contradicts the newer one; its value is then the opposite.
+    The newer flags are named `fp32_precision`. The value "none" inherits the setting of the enclosing
+    backend. If an older flag contradicts the newer one, torch refuses to read it. The older flag then
+    has the opposite value.
     """
 
     def __init__(self) -> None:
         self._newer: list[tuple[Any, str]] = []
         for owner in (*_owners_above(), *_owners()):
             self._newer.append((owner, owner.fp32_precision))
-            owner.fp32_precision = "none"  # so that the owners below show their own setting
+            owner.fp32_precision = "none"  # so that the backends inside show their own setting
         self._restore_newer()
         self._older = [_older(read, owners) for read, owners in _OLDER]
 
@@ -74,14 +75,14 @@ def flags() -> tuple[bool, bool]:
         products, convolutions, *_ = (owner.fp32_precision == "tf32" for owner in owners)
         return products, convolutions
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # torch announces a new name for these flags
+        warnings.simplefilter("ignore")  # torch warns that these flags have been renamed
         return torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
 
 
 def set_flags(products: bool, convolutions: bool) -> None:
     _set_older(products, convolutions)
     for owner, on in zip(_owners(), (products, convolutions, convolutions)):
-        owner.fp32_precision = "tf32" if on else "ieee"  # "none" would inherit from the owner above
+        owner.fp32_precision = "tf32" if on else "ieee"  # "none" would inherit a setting
 
 
 def _set_older(products: bool, convolutions: bool) -> None:
@@ -107,9 +108,9 @@ def _older(read: Callable[[], bool], owners: slice) -> bool:
 
 
 def _owners() -> list[Any]:
-    """Returns the owners of the newer flags: matrix products, convolutions, recurrent layers.
+    """Returns the objects with the newer flags: matrix products, convolutions, recurrent layers.
 
-    Returns an empty list for an older torch.
+    Returns an empty list if torch is too old to have these flags.
     """
     cudnn = torch.backends.cudnn
     found = [torch.backends.cuda.matmul, getattr(cudnn, "conv", None), getattr(cudnn, "rnn", None)]

@@ -1,4 +1,4 @@
-"""The base class of tricks: changes of the training step that can be applied, undone and checked."""
+"""The base class of tricks: optimizations of the training step that can be applied and undone."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class Grade(Enum):
-    """How close a trick's numbers must stay to the plain step's numbers.
+    """How closely training with a trick must match training without it.
 
     BITWISE        the same bits
-    REASSOCIATION  the same sums in another order: within the noise of fp32
-    STATISTICAL    lower precision: the loss curve stays in the band of fp32
+    REASSOCIATION  the same sums in another order, with differences within fp32 rounding noise
+    STATISTICAL    lower precision, with a loss curve within the spread of fp32 runs
     """
 
     BITWISE = "bitwise"
@@ -26,36 +26,36 @@ class Grade(Enum):
 
 @dataclass(frozen=True)
 class Trick(ABC):
-    """Base class of a change of the training step that `tundish.tune` can try.
+    """Base class of tricks: optimizations of the training step that `tundish.tune` can try.
 
     A subclass is a frozen dataclass. Its fields are options, which are saved in a plan file.
 
-    name      name in a plan file and for `tundish tune`
+    name      name in plan files and on the command line
     title     name in tables
     grade     required numerical accuracy
-    replaces  names of tricks that have no effect when this one is used
+    replaces  names of tricks that have no effect when this trick is applied
     """
 
     name: ClassVar[str] = ""
     title: ClassVar[str] = ""
     grade: ClassVar[Grade] = Grade.BITWISE
     replaces: ClassVar[tuple[str, ...]] = ()
-    own: ClassVar[str] = ""  # FILE:CLASS of a user's own trick
+    own: ClassVar[str] = ""  # "FILE:CLASS" of a user-defined trick
 
     def obstacle(self, step: Step) -> str:
-        """Returns why this trick cannot be used on this step; an empty string if it can."""
+        """Returns why this trick cannot be applied to the step, or an empty string if it can."""
         return ""
 
     @abstractmethod
     def apply(self, step: Step) -> None:
-        """Changes the step or flags of torch. Keeps in `step.kept` what `undo` needs."""
+        """Changes the step or flags of torch. Stores what `undo` needs in `step.kept`."""
 
     @abstractmethod
     def undo(self, step: Step) -> None:
         """Reverts `apply`."""
 
     def code(self) -> list[str]:
-        """Returns lines that do the same in your own training loop."""
+        """Returns lines of code that apply the trick in your own training loop."""
         return []
 
     def as_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Runs Muon's step with tundish.optim: the same formula with different rounding in bfloat16."""
+"""Runs torch's Muon with tundish.optim: the same formula, rounded differently in bfloat16."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TundishMuon(TundishOptimizer):
-    """Runs the step of `torch.optim.Muon` with `tundish.optim`.
+    """Runs `torch.optim.Muon` with the kernels of `tundish.optim`.
 
-    Newton-Schulz iterations in bfloat16 amplify every rounding. Two correct programs differ by about
-    1 % of an update, far more than fp32 noise, so loss curves are compared instead of single steps.
+    Newton-Schulz iterations in bfloat16 amplify rounding errors. Two correct implementations differ
+    by about 1 % of an update, far more than fp32 noise. `tundish.tune` therefore compares loss curves
+    instead of single steps.
     """
 
     name = "tundish_muon"

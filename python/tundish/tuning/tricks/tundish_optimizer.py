@@ -1,4 +1,4 @@
-"""Runs the optimizer's step with tundish.optim, on the user's optimizer object, groups and state."""
+"""Runs the user's optimizer with the kernels of tundish.optim, on the same groups and states."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _OTHERS = tuple(twin for twin in TWINS if twin is not MUON)
 
 @dataclass(frozen=True)
 class TundishOptimizer(Trick):
-    """Runs the optimizer's step with `tundish.optim`.
+    """Runs your optimizer with the kernels of `tundish.optim`.
 
-    The optimizer object, its groups and its state stay yours. Supports torch's SGD, Adam and AdamW and
+    You keep your optimizer object with its groups and state. Supports torch's SGD, Adam and AdamW, and
     timm's Lars, Lamb, Lion and NvNovoGrad.
     """
 
@@ -83,7 +83,7 @@ def find_obstacle(optimizer: Any, twins: tuple[OptimizerTwin, ...]) -> str:
 
 
 class Updater:
-    """Replaces the user's optimizer in the step."""
+    """Replaces the user's optimizer in a training step."""
 
     def __init__(self, ours: Any, optimizer: Any, lent: LentState) -> None:
         self._ours, self._optimizer, self._lent = ours, optimizer, lent
@@ -94,4 +94,4 @@ class Updater:
         return self._ours
 
     def done(self) -> None:
-        self._optimizer._opt_called = True  # checked by learning-rate schedulers
+        self._optimizer._opt_called = True  # learning rate schedulers check this flag

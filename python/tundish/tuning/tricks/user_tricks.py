@@ -1,4 +1,4 @@
-"""The user's own tricks: classes in a user file, tried like the built-in tricks.
+"""User-defined tricks: classes in your own file, which `tundish tune` tries like built-in tricks.
 
 # tricks.py
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ _LOADED: dict[str, type[Trick]] = {}
 
 
 def load_own(spec: str) -> type[Trick]:
-    """Returns the class named "FILE:CLASS". Loads each class once, so that equal tricks compare equal."""
+    """Returns the class for "FILE:CLASS". Loads each class once, so that equal tricks compare equal."""
     if spec not in _LOADED:
         file, _, name = spec.rpartition(":")
         if not file or not name.isidentifier():

@@ -61,7 +61,7 @@ struct CutMix {
   Mix draw_mix(Size image, Random& random) const;
 };
 
-// Refuses a dtype of levels: mixing needs numbers.
+// Refuses uint8: mixing needs a floating-point type.
 void check_mixes(const char* name, Dtype dtype);
 
 }  // namespace tundish

@@ -9,7 +9,7 @@
 
 namespace tundish {
 
-// A range in degrees. A single number x gives the range -x .. x.
+// A range in degrees. A single number x means the range -x .. x.
 struct AngleRange {
   double low = 0, high = 0;
   bool operator==(const AngleRange&) const = default;

@@ -23,7 +23,7 @@ struct LevelFormula {
   int shift = 0;  // 9 .. 16
 };
 
-// Returns a formula that gives every level of the table of 256 levels. Returns Kind::none if
+// Returns a formula that computes every level of a table of 256 levels. Returns Kind::none if
 // look-ups are faster on this machine.
 LevelFormula formula_of(const std::uint8_t* table, Cpu cpu);
 

@@ -10,7 +10,7 @@
 
 namespace tundish {
 
-using LevelCounts = std::array<std::array<std::uint32_t, 256>, 3>;  // by channel, then level
+using LevelCounts = std::array<std::array<std::uint32_t, 256>, 3>;  // indexed by channel, level
 
 LevelCounts count_levels(const std::uint8_t* rgb, std::size_t pixels);
 

@@ -1,5 +1,5 @@
 // Normal random numbers per pixel, as a function of a key and a place. Computed with integers and a
-// table so that every machine gives the same numbers. Shared by CPU and GPU.
+// table so that every machine computes the same numbers. Shared by CPU and GPU.
 #pragma once
 
 #include <cstdint>

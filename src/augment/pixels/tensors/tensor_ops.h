@@ -37,7 +37,7 @@ TUNDISH_HOST_DEVICE float tensor_gray(std::uint8_t red, std::uint8_t green, std:
   return static_cast<float>(static_cast<int>(fused(static_cast<float>(blue), 0.114f, sum)));
 }
 
-// torch adds float32 numbers, which gives the same result while the sum is below 2^24.
+// torch adds float32 numbers. The result is the same as long as the sum is below 2^24.
 TUNDISH_HOST_DEVICE float tensor_mean(std::uint64_t sum_of_grays, std::uint64_t pixels) {
   return static_cast<float>(sum_of_grays) / static_cast<float>(pixels);
 }

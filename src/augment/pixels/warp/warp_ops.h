@@ -153,7 +153,7 @@ struct NearestAffine {
   double across[2] = {}, down[2] = {};  // steps of x and y
 };
 
-// Converts to 16 fractional bits. Overflow gives the lowest number, as in Pillow on x86.
+// Converts to 16 fractional bits. Returns the lowest number on overflow, as Pillow does on x86.
 TUNDISH_HOST_DEVICE std::uint32_t fixed_of(double value) {
   const double scaled = value * 65536.0 + 0.5;
   if (!(scaled > -2147483648.0 && scaled < 2147483648.0)) return 0x80000000u;

@@ -1,8 +1,8 @@
-// sample_row() for several pixels at once: the arithmetic of warp_ops.h in the same order, so
-// with the same bits. Included only by the files for one instruction set, each with its Lanes.
+// sample_row() for several pixels at once. The arithmetic has the order of warp_ops.h, so the bits
+// are the same. Included only by the files for one instruction set, each with its Lanes.
 //
-// A few pixels are computed by warp_ops.h: those with a neighbor outside the image in x, and those
-// whose bytes are too close to the end of the image.
+// warp_ops.h computes the few pixels that have a neighbor outside the image in x, or whose bytes
+// are too close to the end of the image.
 #pragma once
 
 #include "augment/pixels/warp/warp_rows.h"

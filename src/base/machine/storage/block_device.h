@@ -13,7 +13,7 @@ struct BlockDevice {
   std::string name;   // "nvme0n1"
   std::string model;  // empty: unknown
   std::string scheduler;
-  std::optional<bool> rotational;  // as the kernel reports it; virtual disks often claim true
+  std::optional<bool> rotational;  // the kernel's claim; often true for virtual disks
   std::optional<std::uint64_t> read_ahead_kib;
 };
 

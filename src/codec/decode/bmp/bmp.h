@@ -1,5 +1,5 @@
-// Our own BMP decoder: reads every kind that Pillow reads, with identical pixels, Pillow's mistakes
-// included. Called through decode.h, which checks the size before decode_bmp.
+// Our own BMP decoder: reads every kind of BMP that Pillow reads. The pixels are identical, even
+// where Pillow is wrong. Called through decode.h, which checks the size before decode_bmp.
 #pragma once
 
 #include <array>

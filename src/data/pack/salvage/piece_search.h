@@ -1,5 +1,6 @@
-// Finds the end of a piece whose length is lost: tests behind every byte whether the next four are
-// the checksum of all bytes before. One in 2^32 fits by chance, so callers check what follows.
+// Finds the end of a piece whose length is lost: tests after every byte whether the next four bytes
+// are the checksum of all bytes before them. One place in 2^32 fits by chance, so callers check
+// what follows.
 #pragma once
 
 #include <cstdint>

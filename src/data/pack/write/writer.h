@@ -1,7 +1,7 @@
 // Packs any Source into .tnd files: many threads, bounded memory, the same bytes for any number of
 // threads. Crash-safe: writes a hidden file beside the target with space reserved first, then syncs
 // the file, renames it and syncs the directory. A killed or failed pack leaves the old target, the
-// hidden file and a journal; the next pack of the target resumes there and gives the same bytes.
+// hidden file and a journal; the next pack of the target resumes there with the same bytes.
 #pragma once
 
 #include <atomic>
@@ -48,7 +48,7 @@ struct PackOptions {
   double max_growth = 1.10;     // keep a JPEG unchanged if it would grow by more
   bool strip_metadata = false;  // drop EXIF, ICC and comments of re-coded JPEGs
   // Copies records of packs unchanged, except lanes records whose pack has other tables than the
-  // new pack (the tables of most records): these are coded again. For sources read by number.
+  // new pack (the tables of most records): these are coded again. Only for sources read by number.
   bool copy_records = false;
   Limits limits = {};
   std::function<void(const PackProgress&)> progress =

@@ -7,7 +7,7 @@ namespace tundish {
 
 struct ArrayFields {
   Schema schema;
-  std::vector<StoredArray> arrays;  // by field number
+  std::vector<StoredArray> arrays;  // indexed by field number
   std::uint64_t count = 0;
 };
 

@@ -24,7 +24,7 @@ struct ClassNames {
 
 // Arrays and names that a format found in its files.
 struct ArraySet {
-  std::string path;                        // as the user gave it
+  std::string path;                        // path as the user gave it
   const char* format = "";                 // "NumPy .npz": for messages
   const char* provenance = "";             // Schema::source
   std::vector<StoredArray> arrays = {};    // with distinct names

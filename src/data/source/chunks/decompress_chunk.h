@@ -1,5 +1,5 @@
 // Decompressors of one chunk. `out` has exactly the size of the chunk; input that decompresses to
-// fewer or more bytes is damaged. Any input either fills `out` or gives a Fault (source_damaged or
+// fewer or more bytes is damaged. Any input either fills `out` or yields a Fault (source_damaged or
 // format_unsupported) whose offset counts in `in`. Stateless; any thread.
 #pragma once
 

@@ -46,7 +46,7 @@ void make_record(std::vector<std::byte>& out, const CacheId& id, std::uint64_t n
 // Neither may be trusted before unpack_record().
 std::optional<RecordPlace> read_record_head(Bytes head);
 
-// Returns true if a whole record is unchanged since it was written, whatever it holds.
+// Returns whether a whole record is unchanged since it was written, regardless of its contents.
 bool is_intact(Bytes record, const CacheId& id);
 
 // Unpacks the wanted fields of sample `number`. Returns false, with `out` in any state, if the

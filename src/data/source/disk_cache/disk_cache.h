@@ -70,7 +70,7 @@ class DiskCache {
   const std::size_t field_count_;
 
   mutable std::mutex places_mutex_;  // guards the next three members
-  std::vector<Place> places_;        // by sample number
+  std::vector<Place> places_;        // indexed by sample number
   std::vector<std::string> files_;   // paths
   std::uint64_t bytes_ = 0;
 

@@ -3,7 +3,7 @@
 // Classes are the direct sub-folders, sorted as Python sorts them; label = index in that list.
 // Inside a class, folders are walked and links followed. Order is by folder path, then by name.
 // Files without an image ending are omitted. A folder that directly holds images, with none in
-// sub-folders, gives a source without labels. Differences from torchvision: .npy files count as
+// sub-folders, is a source without labels. Differences from torchvision: .npy files count as
 // images, a class may be empty, a folder that cannot be listed is an error, and a link that leads
 // back to a folder containing it is not followed.
 #pragma once

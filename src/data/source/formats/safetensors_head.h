@@ -18,7 +18,7 @@ struct SafeTensor {
   std::uint64_t begin = 0, end = 0;  // counted from the end of the head
 };
 
-inline constexpr std::uint64_t kMaxSafetensorsHead = 100'000'000;  // as in the original
+inline constexpr std::uint64_t kMaxSafetensorsHead = 100'000'000;  // same limit as safetensors
 inline constexpr std::size_t kMaxSafetensors = 10'000;
 
 // Sorts by `begin`. Faults: source_damaged for invalid JSON, for a repeated key, for overlaps and

@@ -1,6 +1,6 @@
 // Decodes Python pickles, protocols 0 to 5, to values. Never executes code: a pickle may only use
 // the names on a list (pickle_names.h), and the objects that they would build are kept as data.
-// Any bytes give values or a fault, in memory within the limits below. Values may contain
+// Any bytes yield values or a fault, in memory within the limits below. Values may contain
 // themselves: code that walks through values needs a depth limit.
 //
 //   Pickle pickle;
@@ -26,7 +26,7 @@ inline constexpr std::size_t kMaxPickleValues = 4'000'000;  // about 100 bytes e
 enum class PickleKind : std::uint8_t {
   none,
   boolean,  // integer()
-  integer,  // of at most 64 bits
+  integer,  // an integer of at most 64 bits
   big,      // more than 64 bits: bytes, little-endian, or digits
   real,
   text,   // UTF-8
@@ -68,7 +68,7 @@ class Pickle {
   const PickleValue& root() const { return root_; }
   std::size_t end() const { return end_; }  // end of the pickle in the bytes
 
-  std::string_view text(const PickleValue& value) const;  // of text, bytes, big, global; else empty
+  std::string_view text(const PickleValue& value) const;  // for text, bytes, big, global; or empty
   double real(const PickleValue& value) const;
   // Returns the items of a list, tuple, dict, set or persistent; empty for others.
   const std::vector<PickleValue>& items(const PickleValue& value) const;

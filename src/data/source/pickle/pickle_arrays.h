@@ -10,13 +10,13 @@ namespace tundish {
 
 struct PickledArray {
   ArrayLayout layout;
-  PickleValue bytes;  // as many bytes as the layout has
+  PickleValue bytes;  // the elements, with the size of the layout
 };
 
 // Returns empty for other values, and for arrays of structured types.
 std::optional<PickledArray> read_numpy(const Pickle& pickle, const PickleValue& value);
 
-// Returns an integer, a boolean, or a NumPy scalar of such a type.
+// Returns an integer or a boolean; also accepts NumPy scalars of these types.
 std::optional<std::int64_t> read_integer(const Pickle& pickle, const PickleValue& value);
 
 // Returns a tuple or list of nonnegative integers.

@@ -37,7 +37,7 @@ struct Chosen {
   std::shared_ptr<const Source> source;  // the given source if all samples are chosen
   std::uint64_t of = 0;                  // samples before the choice
   std::uint64_t filtered = 0;            // samples that pass the filters
-  std::vector<Duplicate> duplicates;     // by number in the given source
+  std::vector<Duplicate> duplicates;     // numbered as in the given source
 };
 
 using ChoiceProgress = std::function<void(const char* work, std::uint64_t done, std::uint64_t all)>;

@@ -41,7 +41,7 @@ std::optional<Fault> parse_filter(std::vector<FilterClause>& out, std::string_vi
 // and the text and number fields of the schema. A label is a class name or a number.
 class Filter {
  public:
-  // Throws Error(argument) for a name that the source lacks, or a value that fits no sample of
+  // Throws Error(argument) for a name that the source lacks, or for a value that fits no sample of
   // any dataset: width=wide, a class that does not exist.
   Filter(const std::vector<FilterClause>& clauses, const Source& source);
 

@@ -3,8 +3,8 @@
 // CPU and GPU decode alternating blocks of batches; the pixels are the same. The measure is the
 // GPU's time from batch to batch. It includes the step, the wait for data, and the time that
 // decoding takes from the step. Batches made ahead would hide a slow decoder. So a block is
-// measured only when these batches are used up, or when their number stays constant. Batches
-// gained or lost meanwhile are counted.
+// measured only when these batches are used up, or when their number stays constant. The result
+// includes the number of batches gained or lost during the block.
 #pragma once
 
 #include <array>

@@ -30,8 +30,8 @@ class TuningRule {
  public:
   // Numbers of windows, each about a quarter second.
   static constexpr int kSettle = 1;  // ignored after a change
-  static constexpr int kFew = 2;     // before more workers are tried
-  static constexpr int kMany = 4;    // before trying fewer workers, and before reverting a trial
+  static constexpr int kFew = 2;     // windows before more workers are tried
+  static constexpr int kMany = 4;    // windows before fewer workers are tried, or a trial is undone
 
   TuningRule(int threads, TuningLimits limits, int open_batches = 1);
 
@@ -79,9 +79,9 @@ class TuningRule {
   TuningLimits limits_;
   double now_ = 0;  // sum of all windows, in seconds
   int settle_ = kSettle;
-  std::deque<TuningWindow> windows_;  // since the last change, at most kMany
+  std::deque<TuningWindow> windows_;  // windows since the last change, at most kMany
   CostModel model_;
-  std::map<int, SampleCosts> known_costs_;  // by threads_; cleared when the load changes
+  std::map<int, SampleCosts> known_costs_;  // indexed by threads_; cleared when the load changes
   std::optional<Trial> trial_;
   double step_ = 4;  // maximum factor of workers in a trial
   double more_after_ = 0, fewer_after_ = 0, deeper_after_ = 0;

@@ -13,10 +13,10 @@ from ..loaders.loader_origin import loader_origin
 
 
 class Applied:
-    """A change to a loader: `wanted` is "workers=4" or "accelerate".
+    """Changes a DataLoader of the script. `wanted` is the change: "workers=4" or "accelerate".
 
-    Only loaders with this dataset and these origins are changed. If several loaders share them, the
-    change counts as done only if every loader accepts it.
+    Only changes loaders with the given dataset and origins (see loader_origin.py). If several loaders
+    match, the change counts as done only if it works for all of them.
     """
 
     def __init__(self, wanted: str, dataset: str, origins: str = "") -> None:
@@ -48,7 +48,7 @@ class Applied:
         return self._origins is None or loader_origin(loader, frame) in self._origins
 
     def _set_outcome(self, done: bool, text: str) -> None:
-        """Sets the outcome. The outcome of a loader that could not be changed is final."""
+        """Sets the outcome. Once a loader could not be changed, the outcome stays a failure."""
         if not self._refused:
             self.done, self.text, self._refused = done, text, not done
 
@@ -62,8 +62,8 @@ class Applied:
 
     @hidden
     def _accelerated(self, loader: Any, original: Callable[[Any], Any]) -> Any:
-        """Returns the engine's iterator. The accelerated loader is kept for later epochs."""
-        self._busy = True  # loaders that accelerate() iterates itself stay unchanged
+        """Returns an iterator of the accelerated loader, which is kept for later epochs."""
+        self._busy = True  # do not change loaders that accelerate() itself iterates
         try:
             ours = loader.__dict__.get("_tundish_accelerated")
             if ours is None:

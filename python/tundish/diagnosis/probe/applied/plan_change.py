@@ -10,7 +10,10 @@ from ..hidden_frames import hidden
 
 
 class AppliedPlan:
-    """Applies the tricks that need no new training step, once the loop's model is known."""
+    """Applies the tricks of a plan that do not replace the training step.
+
+    Applies them after the first optimizer step, when the loop's model is known.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -19,7 +22,10 @@ class AppliedPlan:
         self.text = "no optimizer step ran"
 
     def optimizer_ended(self, model: Any, optimizer: Any) -> None:
-        """Applies the plan at the first call. `model`: the module that the loop calls."""
+        """Called after each optimizer step; applies the plan at the first call.
+
+        `model` is the module that the loop calls.
+        """
         if self._tried or model is None:
             return
         self._tried = True
@@ -53,7 +59,7 @@ class AppliedPlan:
 
 
 def _use_bf16(model: Any) -> None:
-    """Runs the model under bfloat16 autocast. Outputs are float32, so the loss is unchanged."""
+    """Runs the model under bfloat16 autocast. Outputs are float32, so the loss is computed as before."""
     torch = sys.modules["torch"]
     forward = model.forward
     device = next((p.device.type for p in model.parameters()), "cpu")

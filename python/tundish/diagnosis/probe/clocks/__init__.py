@@ -1,1 +1,1 @@
-"""Clocks of the training loop, of a thread and of the GPU."""
+"""Clocks that measure the training loop, a thread and the GPU."""

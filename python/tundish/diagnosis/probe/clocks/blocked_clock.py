@@ -1,4 +1,4 @@
-"""Measures how long a thread was blocked: neither running nor waiting for a free CPU."""
+"""Measures how long a thread is blocked: neither running nor waiting for a free CPU."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class BlockedClock:
-    """Wall and blocked seconds of the thread that creates and reads the clock."""
+    """Measures wall time and blocked time of the current thread, which must also create the clock."""
 
     def __init__(self) -> None:
         path = f"/proc/self/task/{threading.get_native_id()}/schedstat"
@@ -26,8 +26,8 @@ class BlockedClock:
     def own(self) -> tuple[float, float]:
         """Returns (own, blocked) seconds since an arbitrary start.
 
-        Own time is wall time without waiting for a CPU used by other threads. Such waits take
-        milliseconds and can hit any function, including functions of a microsecond.
+        Own time is wall time without the waits for a CPU that other threads use. Such waits take
+        milliseconds and can hit any function, even one that runs for a microsecond.
         """
         wall, waited = self._read()
         own = wall - waited
@@ -39,11 +39,11 @@ class BlockedClock:
         if self._file is None:
             return wall, 0.0
         self._file.seek(0)
-        # The first number, the run time, lags by up to one kernel tick (4 ms).
+        # The first number in the file, the run time, lags by up to one kernel tick (4 ms).
         return wall, int(self._file.read().split()[1]) / 1e9
 
     def measure_read_s(self) -> float:
-        """Returns the duration of one own() call, measured now."""
+        """Measures and returns the duration of one own() call."""
         calls = [self.own()[0] for _ in range(50)]
         return max(0.0, min(after - before for before, after in pairwise(calls)))
 

@@ -1,8 +1,8 @@
-"""Measures the GPU time of each part of a step with events on the loop's stream.
+"""Measures the GPU time of each part of a step with CUDA events on the loop's stream.
 
-An event is reached when the GPU has finished all work queued before. Between two events around a
-part that queues nothing, such as waiting for a batch, the GPU is idle as long as the host keeps it
-waiting. If work is still queued, both events are reached at the same time.
+The GPU reaches an event when it has finished all work queued before. Consider two events around a
+part that queues no work, such as waiting for a batch. The time between them is the time that the
+GPU is idle. If earlier work is still running when the part ends, the time is zero.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .step_ledger import Mark
 
 
 def make_event_recorder() -> Any:
-    """Returns a function that records an event on the current stream, or None if no GPU is in use."""
+    """Returns a function that records an event on the current stream. Returns None if no GPU is used."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_initialized() or not torch.cuda.is_available():
         return None
@@ -29,7 +29,10 @@ def make_event_recorder() -> Any:
 
 
 def gpu_seconds(marks: list[Mark]) -> dict[str, float]:
-    """Returns seconds by part for a step whose events are reached. The first mark starts the step."""
+    """Returns the seconds of each part of a step. The GPU must have reached all events.
+
+    The first mark is the start of the step.
+    """
     out: dict[str, float] = {}
     for (_, before), (part, after) in itertools.pairwise(marks):
         out[part] = out.get(part, 0.0) + before.elapsed_time(after) / 1e3
@@ -37,7 +40,7 @@ def gpu_seconds(marks: list[Mark]) -> dict[str, float]:
 
 
 def synchronize() -> None:
-    """Waits for all recorded events."""
+    """Waits until the GPU has reached all recorded events."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized() and torch.cuda.is_available():
         torch.cuda.synchronize()

@@ -1,4 +1,4 @@
-"""Divides a step into parts: the current part of the loop's thread, and the time in each part."""
+"""Divides the time of a training step into parts, such as data, forward and backward."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-# The parts of a step in their usual order. "other": time outside all hooks; "own": the doctor.
+# The parts of a step in their usual order. "other" is time outside all hooks. "own" is the doctor's
+# own work.
 PARTS = (
     *("data", "copy", "forward", "backward", "communication", "optimizer", "zero_grad"),
     *("other", "own"),
 )
-Mark = tuple[str, Any]  # the part that ends here, and a GPU event
+Mark = tuple[str, Any]  # (the part that ends here, a GPU event)
 
 
 class StepLedger:
-    """Accumulates time by part in the loop's thread. Nested time counts for the innermost part.
+    """Adds up the time that the loop's thread spends in each part of a step.
 
-    `make_event` records a GPU event at every change, to measure GPU time as well.
+    If parts are nested, time counts for the innermost part. `make_event` records a GPU event whenever
+    the part changes, to measure GPU time as well.
     """
 
     def __init__(
@@ -28,7 +30,7 @@ class StepLedger:
         self._clock, self.make_event = clock, make_event
         self._inside: list[str] = []
         self._since = clock()
-        self.changes = 0  # number of changes in all steps, for the measuring overhead
+        self.changes = 0  # number of part changes in all steps, to estimate the overhead
         self.listener: Callable[[str, float, float, str], None] | None = None
         self._begin()
 
@@ -54,7 +56,7 @@ class StepLedger:
         self._inside.pop()
 
     def drop(self, part: str) -> None:
-        """Removes a part that ended without leave(), for example by an exception."""
+        """Removes a part that ended without leave(), for example because of an exception."""
         if part in self._inside:
             outer = [inner for inner in self._inside if inner != part]
             self._change(outer[-1] if outer else "other")
@@ -72,13 +74,13 @@ class StepLedger:
             self.marks.append((part, self.make_event()))
 
     def move(self, part: str, to: str, seconds: float) -> None:
-        """Moves time of this step between parts, when its purpose becomes known later."""
+        """Moves time of this step to another part, once the purpose of the time is known."""
         seconds = min(seconds, self.seconds[part])
         self.seconds[part] -= seconds
         self.seconds[to] += seconds
 
     def close_step(self) -> tuple[dict[str, float], list[Mark]]:
-        """Ends the step. Returns its seconds by part and its GPU marks."""
+        """Ends the step. Returns the seconds of each part, and the GPU marks."""
         self._change(self.part)
         done = self.seconds, self.marks
         self._begin()

@@ -1,4 +1,4 @@
-"""Relates the two clocks of a timeline: Unix time (torch's profiler) and CLOCK_MONOTONIC."""
+"""Converts between the two clocks of a timeline: Unix time (torch's profiler) and CLOCK_MONOTONIC."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ TRIES = 20
 
 @dataclass(frozen=True)
 class ClockPair:
-    """One reading of both clocks. `offset_ns`: Unix time minus CLOCK_MONOTONIC, within `width_ns`."""
+    """One reading of both clocks.
+
+    `offset_ns` is Unix time minus CLOCK_MONOTONIC. Its error is at most `width_ns`.
+    """
 
     monotonic_ns: int
     offset_ns: int
@@ -21,7 +24,10 @@ class ClockPair:
 
 
 def read_clocks() -> ClockPair:
-    """Returns the most precise of several readings. A thread may be preempted between two clocks."""
+    """Returns the most precise of several readings.
+
+    A reading is imprecise if the thread is preempted between the two clocks.
+    """
     best: ClockPair | None = None
     for _ in range(TRIES):
         before = time.monotonic_ns()
@@ -37,7 +43,7 @@ def read_clocks() -> ClockPair:
 def to_monotonic_ns(unix_ns: int, begin: ClockPair, end: ClockPair) -> int:
     """Converts Unix time to CLOCK_MONOTONIC.
 
-    Interpolates the offset linearly between two readings, because NTP may slew the Unix clock.
+    Interpolates the offset linearly between two readings, because NTP may adjust the Unix clock.
     """
     guess = unix_ns - begin.offset_ns
     passed = end.monotonic_ns - begin.monotonic_ns

@@ -1,5 +1,5 @@
-"""Measures time, FLOPs and bytes of every module in a few extra steps, and the machine's limits.
+"""Measures the time, FLOPs and bytes of every module in a few extra steps, and the machine's limits.
 
-No hook is registered on the user's modules. torch's global hooks are set for these steps and
-removed afterwards.
+Uses torch's global hooks, which are removed after these steps. Registers no hooks on the user's
+modules.
 """

@@ -1,8 +1,8 @@
 """Assigns autograd nodes to the modules that created them, by sequence number.
 
-A node's number is the count of nodes created before in its thread. Backward runs the ready node
-with the highest number first, so nodes of one module mostly run one after another. torch's full
-backward hooks are not used: they would wrap the inputs and outputs of a module in views, which
+torch numbers the nodes of a thread in the order of their creation. The backward pass runs the ready
+node with the highest number first, so the nodes of one module mostly run one after another. torch's
+full backward hooks cannot be used: they wrap the inputs and outputs of a module in views, which
 in-place modules reject.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 MOST_NODES = 200_000
-_NO_NUMBER = 2**62  # number of gradient accumulation nodes, which no forward created
+_NO_NUMBER = 2**62  # gradient accumulation nodes have this number or more: no module created them
 _DEEPEST = 4
 
 
@@ -47,7 +47,7 @@ class NodeOwners:
     def __init__(self) -> None:
         self._numbers: list[int] = []
         self._owners: list[int | None] = []
-        self._ends: list[Any] = []  # nodes of outputs
+        self._ends: list[Any] = []  # nodes that created the outputs
 
     def begins(self, owner: int | None) -> None:
         """Assigns all nodes created from now on to this module."""

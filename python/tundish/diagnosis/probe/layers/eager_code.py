@@ -1,6 +1,7 @@
-"""Runs compiled functions of the script uncompiled while a dispatch mode is active.
+"""Runs the script's compiled functions in eager mode while a dispatch mode is active.
 
-torch.compile compiles nothing then, and functions with fullgraph=True would raise an error.
+Under a dispatch mode, torch.compile cannot compile, and functions with fullgraph=True would raise
+an error.
 """
 
 from __future__ import annotations

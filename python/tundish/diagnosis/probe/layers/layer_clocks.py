@@ -1,4 +1,4 @@
-"""Measures the time of each module without its children, forward and backward."""
+"""Measures the forward and backward time of each module, excluding its children."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-Seconds = dict[tuple[int, bool], float]  # by module, and whether in backward
+Seconds = dict[tuple[int, bool], float]  # seconds by (module number, whether in the backward pass)
 
 
 class NoClock:
     """A clock that measures nothing, for the step that counts operations."""
 
     def moved(self, owner: int | None, backward: bool) -> None:
-        """Assigns the time since the last call to the owner."""
+        """Assigns the time since the last call to `owner`, a module number."""
 
     def resumed(self) -> None:
         """Starts a new interval, which excludes the time since moved()."""
@@ -24,7 +24,7 @@ class NoClock:
 
 
 class WallClock(NoClock):
-    """Measures CPU modules, whose operations are synchronous. Excludes the time of the hooks."""
+    """Measures modules on a CPU, where operations are synchronous. Excludes the time of the hooks."""
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
@@ -46,13 +46,13 @@ class WallClock(NoClock):
 
 
 class GpuClock(NoClock):
-    """Measures GPU modules with events on the loop's stream, which are read after each step."""
+    """Measures modules on a GPU with events on the loop's stream. Reads the events after each step."""
 
     def __init__(self, record: Callable[[], Any], synchronize: Callable[[], None]) -> None:
         self._record, self._synchronize = record, synchronize
         self._marks: list[
             tuple[int | None, bool, Any]
-        ] = []  # owner of the time that ends at the event
+        ] = []  # each event, with the owner of the time that ends there
 
     def moved(self, owner: int | None, backward: bool) -> None:
         event = self._record()
@@ -77,7 +77,7 @@ def gpu_clock() -> GpuClock:
 
     def record() -> Any:
         if torch.cuda.is_current_stream_capturing():
-            return None  # recording an event would break the script's graph capture
+            return None  # the script captures a CUDA graph, which recording an event would break
         event = torch.cuda.Event(enable_timing=True)
         event.record()
         return event

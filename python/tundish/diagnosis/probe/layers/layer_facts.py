@@ -17,11 +17,11 @@ class Convolution:
 
 @dataclass(frozen=True)
 class LayerFacts:
-    """A module without its children, per step."""
+    """One module in one step. All values exclude the module's children."""
 
     name: str
     type: str
-    order: int = 0  # rank of its first call among all modules; -1 if never called
+    order: int = 0  # position in the order of first calls; -1 if the module is never called
     calls: int = 1
     parameters: int = 0
     conv: Convolution | None = None
@@ -40,7 +40,7 @@ class LayerFacts:
     products: list[str] = field(default_factory=list)
     tokens: int = 0
     layout_bytes: int = 0
-    unknown: bool = False  # the FLOPs are not known
+    unknown: bool = False  # whether the FLOPs are unknown
     padded: float | None = (
         None  # time with sizes that suit Tensor Cores, relative to the measured time
     )
@@ -52,12 +52,12 @@ class LayerFacts:
 
     @property
     def display_name(self) -> str:
-        """The name, or the type for the model itself, which has no name."""
+        """The module's name. The model itself has no name, so its type is returned in parentheses."""
         return self.name or f"({self.type})"
 
     @property
     def precision(self) -> str:
-        """Element type of most of the layer's FLOPs; "" without FLOPs."""
+        """The precision in which most of the layer's FLOPs run; "" without FLOPs."""
         return max(self.types, key=lambda name: self.types[name], default="")
 
     @property
@@ -75,7 +75,10 @@ class LayerFacts:
 
 @dataclass(frozen=True)
 class RoofFacts:
-    """Limits of the machine. `flops_per_s`: by precision; `seconds`: duration of the measurement."""
+    """Measured limits of the machine.
+
+    `flops_per_s` is by precision. `seconds` is the duration of the measurement.
+    """
 
     bytes_per_s: float | None
     flops_per_s: dict[str, float]
@@ -88,7 +91,7 @@ class LayersFacts:
 
     device: str
     steps: int
-    outside_s: float  # backward of operations outside modules
+    outside_s: float  # backward time of operations outside modules, such as a loss
     total_s: float
     counts_missing_reason: str
     roof: RoofFacts

@@ -1,4 +1,4 @@
-"""Numbers the modules of the user's model, with names and observations of their calls."""
+"""Assigns numbers and names to the modules of the user's model, and records their calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from .autograd_nodes import tensors_in
 from .layer_facts import Convolution
 
-# Wrappers of the user's module. Names omit them.
+# Classes that wrap the user's model. Module names omit these wrappers.
 WRAPPERS = ("DistributedDataParallel", "DataParallel", "FullyShardedDataParallel")
 _WRAPPER_ATTRIBUTES = ("_fsdp_wrapped_module", "_checkpoint_wrapped_module")
 MOST_BRANCHES = 16
@@ -18,13 +18,13 @@ MOST_BRANCHES = 16
 
 @dataclass
 class Module:
-    """A module and its calls in one step. Numbers exclude the children."""
+    """A module and its calls in one step. All values exclude the module's children."""
 
     name: str
     type: str
     parameters: int
     conv: Convolution | None
-    order: int = -1  # rank of its first call among all modules; -1 if never called
+    order: int = -1  # position in the order of first calls; -1 if the module is never called
     calls: int = 0
     shape_in: list[int] = field(default_factory=list)
     shape_out: list[int] = field(default_factory=list)
@@ -39,13 +39,13 @@ class Module:
 class Modules:
     def __init__(self) -> None:
         self.all: list[Module] = []
-        self._numbers: dict[int, int] = {}  # by id()
-        self._kept: list[Any] = []  # keeps modules alive, so that no id is reused
+        self._numbers: dict[int, int] = {}  # module numbers by id()
+        self._kept: list[Any] = []  # references to the modules, so that no id is reused
         self._calls = 0
         self._callers: list[int] = []
 
     def add_root(self, root: Any) -> None:
-        """Adds all modules of a model. Known modules keep their number and name."""
+        """Adds all modules of a model. Modules that are already known keep their number and name."""
         if id(root) in self._numbers:
             return
         self._kept.append(root)
@@ -68,7 +68,7 @@ class Modules:
         return self._numbers.get(id(module))
 
     def entered(self, number: int, args: Any) -> None:
-        """Records the beginning of a call, in the step that counts operations."""
+        """Records the beginning of a call. Used only in the step that counts operations."""
         called = self.all[number]
         if called.order < 0:
             called.order = self._calls
@@ -103,9 +103,9 @@ class Modules:
 
 
 def layout(tensor: Any) -> str:
-    """Returns the memory layout of an image tensor, "" for other tensors.
+    """Returns the memory layout of an image tensor; "" for other tensors.
 
-    One of "NCHW", "NHWC", "both" if the two coincide, or "other".
+    The layout is "NCHW", "NHWC", "both" (if the strides fit both layouts) or "other".
     """
     torch = sys.modules["torch"]
     if tensor.dim() != 4 or tensor.layout != torch.strided:

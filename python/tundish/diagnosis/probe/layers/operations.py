@@ -1,4 +1,4 @@
-"""Counts FLOPs and bytes of each operation for the running module. Requires torch."""
+"""Counts the FLOPs and bytes of each operation and adds them to the running module. Imports torch."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def _cpu_attention_backward(grad: Any, q: Any, k: Any, v: Any, *args: Any, **kwa
 
 
 def _convolution_backward(grad: Any, x: Any, weight: Any, *args: Any, **kwargs: Any) -> int:
-    """Counts FLOPs: each of the two gradients costs as much as the forward pass.
+    """Returns the FLOPs: each of the two gradients costs as much as the forward pass.
 
-    torch's formula multiplies all groups with each other.
+    torch's own formula ignores that groups are computed separately.
     """
     transposed, wanted = args[4], args[7]
     positions = (x if transposed else grad).numel()
     return int(2 * positions * weight[0].numel() * sum(wanted[:2]))
 
 
-# formulas that torch's registry lacks (fused attention on CPUs) or overestimates (groups)
+# Formulas that torch's registry lacks (fused attention on CPUs) or has wrong (grouped convolutions).
 _OURS = {
     "convolution_backward": _convolution_backward,
     "_scaled_dot_product_flash_attention_for_cpu": _cpu_attention,
@@ -49,21 +49,21 @@ _OURS = {
 
 @dataclass
 class Counted:
-    """Counts of one module in one step, forward and backward."""
+    """Counts for one module in one step, forward and backward."""
 
     flops: int = 0
     bytes: int = 0
-    operations: int = 0  # operations that access memory, about the number of GPU kernels
+    operations: int = 0  # operations that access memory: approximately the number of GPU kernels
     by_kind: dict[str, int] = field(default_factory=dict)  # bytes by kind
     types: dict[str, int] = field(default_factory=dict)  # FLOPs by element type of the operands
-    products: set[str] = field(default_factory=set)  # softmax, bmm, attention
+    products: set[str] = field(default_factory=set)  # which of softmax, bmm and attention ran
     tokens: int = 0  # number of tokens that attend to each other
     layout_bytes: int = 0  # bytes copied between NHWC and NCHW
-    unknown: bool = False  # has an operation with unknown FLOPs
+    unknown: bool = False  # whether the FLOPs of an operation are unknown
 
 
 class OperationCounter(TorchDispatchMode):  # type: ignore[misc]
-    """Counts operations while active. `owner` returns the owner of an operation, or None."""
+    """Counts operations while active. `owner` returns the number of the running module, or None."""
 
     def __init__(self, owner: Callable[[], int | None]) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ def count(into: Counted, func: Any, args: Any, kwargs: Any, out: Any) -> None:
     read = list(_tensors([*args, *kwargs.values()]))
     written = list(_tensors([out]))
     if name in ("copy_", "fill_", "zero_"):
-        read = read[1:]  # overwritten memory is not read
+        read = read[1:]  # the output tensor is overwritten, not read
     moved = sum(_bytes(tensor) for tensor in {id(tensor): tensor for tensor in read}.values())
     moved += sum(_bytes(tensor) for tensor in written)
     into.bytes += moved
@@ -135,7 +135,10 @@ def _note_attention(into: Counted, name: str, read: list[Any]) -> None:
 
 
 def operation_kind(func: Any) -> str:
-    """Returns matrix, norm, elementwise, copy, other, or "free" without memory access."""
+    """Returns the kind of an operation: matrix, norm, elementwise, copy or other.
+
+    Returns "free" if the operation does not access memory.
+    """
     known = _KINDS.get(func)
     if known is None:
         known = _KINDS[func] = _kind(func)
@@ -185,7 +188,7 @@ def _tensors(values: Any) -> Iterator[Any]:
 
 
 def _bytes(tensor: Any) -> int:
-    """Returns the size of a tensor, or of its storage if the tensor is expanded."""
+    """Returns the bytes of a tensor. For an expanded tensor, returns the bytes of its storage."""
     whole = tensor.numel() * tensor.element_size()
     try:
         return int(min(whole, tensor.untyped_storage().nbytes()))
@@ -194,7 +197,7 @@ def _bytes(tensor: Any) -> int:
 
 
 def precision(dtype: Any, is_conv: bool, on_gpu: bool) -> str:
-    """Returns fp32, tf32, bf16, fp16 or the type name, as computed by a GPU with current settings."""
+    """Returns the precision that is used with the current settings: fp32, tf32, bf16, fp16, or the dtype."""
     names = {torch.float32: "fp32", torch.bfloat16: "bf16", torch.float16: "fp16"}
     if dtype is torch.float32 and on_gpu and uses_tf32(is_conv):
         return "tf32"
@@ -207,6 +210,6 @@ def uses_tf32(is_conv: bool) -> bool:
     settings = torch.backends.cudnn if is_conv else torch.backends.cuda.matmul
     try:
         return bool(settings.allow_tf32)
-    except RuntimeError:  # the script uses the newer setting
+    except RuntimeError:  # the script uses the newer flags, so torch refuses to read the older ones
         newer = torch.backends.cudnn.conv if is_conv else torch.backends.cuda.matmul
         return bool(newer.fp32_precision == "tf32")

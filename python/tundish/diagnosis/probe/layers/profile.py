@@ -1,6 +1,6 @@
-"""Measures every layer in extra steps: one step counts operations, the next steps are timed.
+"""Measures every layer in a few extra steps: the first step counts operations, the others are timed.
 
-Counting slows operations down, so it never runs in a timed step.
+Counting slows operations down, so counted steps are not timed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ _HOOKS_S = 40e-6  # estimated host overhead per module
 
 
 class LayerProfile:
-    """Measures layers by start(), step_ended() after each step and stop(). Never raises; see `missing_reason`."""
+    """Measures the layers of a model. Call start(), step_ended() after each step, then stop().
+
+    Never raises. If there is no result, `missing_reason` explains why.
+    """
 
     def __init__(self) -> None:
         self.result: LayersFacts | None = None
@@ -48,8 +51,8 @@ class LayerProfile:
     ) -> bool:
         """Starts measuring. Returns False if nothing can be measured.
 
-        `host_s`: host time of forward and backward in a plain step. `is_in_step`: whether a module
-        call belongs to the training step.
+        `host_s` is the host time of forward and backward in a normal step. `is_in_step` returns
+        whether a module call belongs to the training step.
         """
         try:
             self.missing_reason = refusal_reason(model)
@@ -88,9 +91,9 @@ class LayerProfile:
         return self._counter if self._counting else nullcontext()
 
     def _before_root(self) -> None:
-        """Keeps the GPU busy first, so that the host runs ahead of the GPU.
+        """Queues work that keeps the GPU busy, so that the host gets ahead of the GPU.
 
-        Events then show the GPU's work instead of its waiting for kernel launches.
+        The events then measure the GPU's work, without waits for kernel launches.
         """
         if not self._counting and not self._slept and self._device.type == "cuda":
             self._slept = True
@@ -111,7 +114,7 @@ class LayerProfile:
             self._fail(error)
 
     def stop(self, complete: bool = True) -> None:
-        """Computes the result. `complete`: all steps were made; otherwise there is no result."""
+        """Ends the measurement. Computes the result if all steps ran (`complete`)."""
         tracker, self._tracker = self._tracker, None
         if tracker is None:
             return
@@ -152,7 +155,7 @@ class LayerProfile:
         ]
         needed = {name for row in rows for name in row.types}
         if self._device.type == "cuda":
-            needed.add("bf16")  # rate of the Tensor Cores
+            needed.add("bf16")  # to know the rate of the Tensor Cores
             rows = with_trials(rows, self._device)
         return LayersFacts(
             device=self._device.type,
@@ -207,7 +210,7 @@ Measure = Callable[[], None]
 def measure_layers(
     model: Any, step: Measure, thread: int, steps: int, host_s: float
 ) -> LayerProfile:
-    """Measures the layers of `step`, a function that makes one forward and one backward pass."""
+    """Measures the layers of `model`. `step` is a function that runs one forward and backward pass."""
     profile = LayerProfile()
     if not profile.start(model, thread, host_s):
         return profile

@@ -1,4 +1,4 @@
-"""Rejects models whose modules are not called one by one, so that layers cannot be timed."""
+"""Rejects models whose layers cannot be timed, because their modules are not called one by one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def refusal_reason(model: Any) -> str:
-    """Returns why the modules cannot be measured, or ""."""
+    """Returns why the modules cannot be measured, or "" if they can."""
     torch = sys.modules["torch"]
     if model is None:
         return "the loop calls no module"

@@ -1,6 +1,6 @@
-"""Measures the machine's limits: bytes per second of a copy, FLOPs per second of a matrix product.
+"""Measures the machine's limits: bytes per second of a copy, and FLOPs per second of a matrix product.
 
-Takes about a second. Draws no random numbers and restores all torch settings.
+This takes about a second. It draws no random numbers and restores all torch settings.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 
 from .layer_facts import RoofFacts
 
-MOST_S = 0.15  # time limit per figure, after warm-up
+MOST_S = 0.15  # time limit per measurement, after warm-up
 COPY_BYTES = {"cuda": 512 << 20, "cpu": 64 << 20}  # larger than the caches
 _LONG_ENOUGH_S = {"cuda": 2e-3, "cpu": 10e-3}
 _TYPES = {"fp32": "float32", "tf32": "float32", "bf16": "bfloat16", "fp16": "float16"}
 _SMALLEST = {
     "cuda": 256,
     "cpu": 512,
-}  # on a busy CPU, a product of size 256 would measure other programs
+}  # on a busy CPU, the time of a 256 x 256 product would mostly show other programs
 _LARGEST = {"cuda": 8192, "cpu": 2048}
 
 
@@ -30,7 +30,7 @@ def measure_roof(device: Any, precisions: Iterable[str]) -> RoofFacts:
     began = time.perf_counter()
     torch = sys.modules["torch"]
     rates = {}
-    # The script's loop may be inside autocast.
+    # Autocast is disabled here, because the script's loop may be inside it.
     with torch.no_grad(), torch.autocast(device.type, enabled=False):
         copied = _copy_rate(torch, device)
         for name in sorted(set(precisions)):
@@ -74,14 +74,14 @@ def _matrix_rate(torch: Any, device: Any, name: str) -> float | None:
 
 
 def _filled(torch: Any, n: int, device: Any) -> Any:
-    """Returns a matrix without zeros. GPUs multiply zeros faster because they draw less power."""
+    """Returns a matrix without zeros. GPUs multiply zeros faster, because this takes less power."""
     values = torch.linspace(-1, 1, n * n, device=device, dtype=torch.float32)
     return values.view(n, n)
 
 
 @contextlib.contextmanager
 def _float32_products(torch: Any, device: Any, name: str) -> Iterator[None]:
-    """Computes float32 products on a GPU in precision `name`: fp32 or tf32."""
+    """Context manager that sets the precision of float32 products on a GPU: "fp32" or "tf32"."""
     if device.type != "cuda" or name not in ("fp32", "tf32"):
         yield
         return
@@ -98,7 +98,7 @@ def time_call(function: Callable[[], object], device: Any, most_s: float = MOST_
     """Returns the shortest duration of a call, over as many calls as fit into `most_s`."""
     torch = sys.modules["torch"]
     seconds_of = _on_gpu if device.type == "cuda" else _on_cpu
-    seconds_of(torch, function)  # warm
+    seconds_of(torch, function)  # warm-up
     best, until = seconds_of(torch, function), time.perf_counter() + most_s
     for _ in range(3):
         best = min(best, seconds_of(torch, function))

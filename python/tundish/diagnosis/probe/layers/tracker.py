@@ -1,6 +1,8 @@
-"""Tracks the active module: the innermost call in forward, the owner of the node in backward.
+"""Tracks which module is active.
 
-start() sets global hooks of torch and stop() removes them. The user's modules are not modified.
+In the forward pass, this is the innermost module that is being called. In the backward pass, it is
+the module that created the running autograd node. start() sets global hooks of torch, and stop()
+removes them. The user's modules are not modified.
 """
 
 from __future__ import annotations
@@ -15,12 +17,15 @@ from .autograd_nodes import NodeOwners
 from .layer_clocks import NoClock
 from .modules import Modules
 
-OUTSIDE = -1  # backward of computations outside modules, such as a loss
+OUTSIDE = -1  # owner of backward computations outside modules, such as a loss
 Context = Callable[[], AbstractContextManager[Any]]
 
 
 class Tracker:
-    """Tracks the active module. `around` is a context that every outermost call and backward() enters."""
+    """Tracks the active module.
+
+    `around` returns a context manager in which every outermost call and every backward() run.
+    """
 
     def __init__(self, modules: Modules) -> None:
         self.modules = modules
@@ -34,11 +39,11 @@ class Tracker:
         self.failed = ""
         self._active = False
         self._thread = 0
-        # Open calls: id of the module, its number, and the module that was active before.
+        # Calls that have not ended: (id of the module, its number, the module that was active before).
         self._stack: list[tuple[int, int | None, int | None]] = []
         self._owners = NodeOwners()
         self._entered: list[AbstractContextManager[Any]] = []
-        self._ignored = 0  # depth of calls without gradients
+        self._ignored = 0  # depth of nested calls that run without gradients
         self._when_run: dict[int, Callable[[Any], None]] = {}
         self._undo: list[Callable[[], None]] = []
 
@@ -58,7 +63,7 @@ class Tracker:
         self._undo = [before.remove, after.remove, restore]
 
     def stop(self) -> None:
-        """Removes the hooks and disables the hooks of autograd graphs that still exist."""
+        """Removes the global hooks. Disables the hooks on nodes of autograd graphs that still exist."""
         self._active = False
         while self._undo:
             self._undo.pop()()
@@ -67,14 +72,14 @@ class Tracker:
             self._entered.pop().__exit__(None, None, None)
 
     def _is_tracked(self) -> bool:
-        """Whether the current thread is tracked.
+        """Whether calls in the current thread are tracked.
 
-        Checkpoint recomputation runs in an autograd thread.
+        Includes autograd's threads, in which checkpointed modules are recomputed.
         """
         return self._active and (self.in_backward or self._thread == threading.get_ident())
 
     def _safely(self, function: Callable[..., None]) -> Callable[..., None]:
-        """Catches errors, so that they do not reach the script. Tracking ends at the first error."""
+        """Wraps `function` so that no error reaches the script. Tracking ends at the first error."""
 
         is_compiling = sys.modules["torch"].compiler.is_compiling
 
@@ -111,7 +116,7 @@ class Tracker:
         if not any(module_id == id(module) for module_id, _, _ in self._stack):
             return
         self.clock.moved(self.current, self.in_backward)
-        while True:  # also ends calls that did not reach their hook
+        while True:  # also end inner calls whose hook did not run
             module_id, number, before = self._stack.pop()
             if module_id == id(module):
                 break
@@ -139,7 +144,7 @@ class Tracker:
             self._entered.pop().__exit__(None, None, None)
 
     def _is_training(self) -> bool:
-        """Returns whether a call is part of training, not of a validation or a loader's transform."""
+        """Returns whether a call belongs to training, not to a validation or a loader's transform."""
         return bool(sys.modules["torch"].is_grad_enabled()) and self.is_in_step()
 
     def _node_hook(self, owner: int) -> Callable[[Any], None]:

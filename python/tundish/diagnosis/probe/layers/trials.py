@@ -1,4 +1,4 @@
-"""Times layers that Tensor Cores could speed up: as they are, with padded sizes, in bfloat16."""
+"""Times layers that Tensor Cores could speed up: unchanged, with padded sizes, and in bfloat16."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 from .layer_facts import LayerFacts
 from .roof import time_call
 
-MOST = 8  # number of layers, slowest first
+MOST = 8  # number of layers to try, slowest first
 MOST_S = 0.03
 NO_TENSOR_CORES = ("fp32", "float64")
 _GROUPS_OF = {"bf16": 8, "fp16": 8, "tf32": 4}
-_IMAGE_CHANNELS = 4  # channels of an image; the first convolution must accept them
+_IMAGE_CHANNELS = 4  # most channels of an image, which the first convolution has to accept
 
 
 def with_trials(rows: list[LayerFacts], device: Any) -> list[LayerFacts]:
-    """Adds the possible forward time relative to the current one to the slowest rows.
+    """Adds possible forward times to the slowest rows, relative to the current time.
 
-    `padded`: with padded sizes, for unsuitable sizes. `in_bf16`: under autocast, for precisions
-    without Tensor Cores.
+    `padded` is the time with padded sizes, for layers whose sizes do not suit Tensor Cores. `in_bf16`
+    is the time under autocast, for layers whose precision does not use Tensor Cores.
     """
     slowest = sorted(rows, key=lambda row: -row.seconds)
     padded = [id(row) for row in slowest if padded_sizes(row) is not None][:MOST]
@@ -41,7 +41,7 @@ def needs_16_bits(row: LayerFacts) -> bool:
 
 
 def _sizes(row: LayerFacts) -> tuple[int, int] | None:
-    """Returns input and output channels or features of one group; None for other layers."""
+    """Returns the input and output channels (or features) of one group; None for other layers."""
     conv = row.conv
     if conv is not None:
         if len(conv.kernel_size) != 2 or len(row.shape_in) != 4:
@@ -53,7 +53,7 @@ def _sizes(row: LayerFacts) -> tuple[int, int] | None:
 
 
 def padded_sizes(row: LayerFacts) -> tuple[int, int] | None:
-    """Returns padded sizes; None if the sizes are suitable or the precision has no Tensor Cores."""
+    """Returns padded sizes. Returns None if padding does not help or Tensor Cores are not used."""
     group = _GROUPS_OF.get(row.precision)
     sizes = _sizes(row)
     if group is None or sizes is None or (row.conv and row.conv.groups > 1):
@@ -72,14 +72,15 @@ def _ratio_or_none(
     try:
         before = _seconds(row, now, False, device)
         return _seconds(row, sizes, in_bf16, device) / before
-    except RuntimeError:  # no memory, or a layer of an unknown kind
+    except RuntimeError:  # out of memory, or an unknown kind of layer
         return None
 
 
 def _seconds(row: LayerFacts, sizes: tuple[int, int], in_bf16: bool, device: Any) -> float:
-    """Returns the duration of the layer alone.
+    """Returns the duration of the layer when it runs alone.
 
-    `in_bf16` includes autocast's conversions of input and weight, which other layers may share.
+    With `in_bf16`, this includes autocast's conversions of input and weight, which layers may share
+    in the model.
     """
     torch = sys.modules["torch"]
     kinds = {"bf16": torch.bfloat16, "fp16": torch.float16, "float64": torch.float64}

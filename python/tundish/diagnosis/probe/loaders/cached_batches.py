@@ -1,4 +1,4 @@
-"""Repeats copies of a few batches, so that loading a step is free."""
+"""Feeds the loop copies of a few batches, so that loading costs almost no time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST = 4
 
 
 class CachedBatches:
-    """A few batches of one loader. Copies protect them from loops that modify batches in place."""
+    """A few batches of one loader. The loop gets copies, because it may modify batches in place."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
@@ -24,7 +24,7 @@ class CachedBatches:
         return len(self._batches)
 
     def keep(self, batch: Any, loader: Callable[[], Any]) -> None:
-        """Keeps the first few batches. Batches of another loader replace the kept ones."""
+        """Keeps the first few batches. A batch of another loader replaces all kept batches."""
         if self.loader() is not loader():
             self.clear()
             self.loader = loader
@@ -32,7 +32,7 @@ class CachedBatches:
             return
         try:
             self._batches.append(copy_batch(batch))
-        except Exception:  # a class of the script's; then no step uses cached batches
+        except Exception:  # the script's own class cannot be copied; no step uses cached batches
             self._is_uncopyable = True
             self.clear()
 
@@ -54,7 +54,7 @@ class CachedBatches:
 
 
 def batch_structure(batch: Any) -> Any:
-    """Returns a comparable description of a batch without values and tensor sizes."""
+    """Returns a description of a batch's structure, for comparison. Ignores values and tensor sizes."""
     torch = sys.modules["torch"]
     if isinstance(batch, torch.Tensor):
         return batch.dtype, batch.dim()
@@ -66,7 +66,7 @@ def batch_structure(batch: Any) -> Any:
 
 
 def copy_batch(batch: Any) -> Any:
-    """Copies tensors and their containers. Pinned memory stays pinned; other objects are shared."""
+    """Copies the tensors and containers of a batch. Pinned memory stays pinned. Shares other objects."""
     torch = sys.modules["torch"]
     if isinstance(batch, torch.Tensor):
         if batch.device.type == "cpu" and torch.cuda.is_initialized() and batch.is_pinned():
@@ -78,10 +78,10 @@ def copy_batch(batch: Any) -> Any:
             done[key] = copy_batch(value)
         return done
     if isinstance(batch, tuple) and hasattr(batch, "_fields"):
-        kind: Any = type(batch)  # its constructor may take other arguments
+        kind: Any = type(batch)  # the constructor may expect other arguments
         return kind._make(copy_batch(item) for item in batch)
     if type(batch) in (list, tuple):
         return type(batch)(copy_batch(item) for item in batch)
-    if hasattr(batch, "clone"):  # graphs and other custom batches
+    if hasattr(batch, "clone"):  # graph batches and other custom batches
         return batch.clone()
     return batch

@@ -1,8 +1,8 @@
-"""Profiles a torch dataset: creates a few samples in this process and times its functions.
+"""Profiles a torch dataset: loads a few samples in this process and times the functions it calls.
 
-Each function called by `__getitem__`, each transform and the collate function is a row. A row has
-own time and blocked time (disk, network, sleep). Own time excludes waiting for a free CPU, because
-worker processes of the same loader may use all CPUs.
+The result has a row for each function that `__getitem__` calls, for each transform and for the
+collate function. A row has own time and blocked time (disk, network, sleep). Own time excludes waits
+for a free CPU, because the loader's worker processes may use all CPUs.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ class Rows:
     """Own and blocked seconds by function, in the order of first use."""
 
     def __init__(self, read_s: float = 0.0) -> None:
-        self.read_s = read_s  # duration of one clock reading, contained in every row
+        self.read_s = read_s  # duration of one clock reading, which every measured time includes
         self.all: dict[tuple[str, Kind], list[float]] = {}
         self.lines: dict[
             tuple[str, Kind], tuple[str, int]
-        ] = {}  # the user's line that calls the function
+        ] = {}  # the user's line that calls each function
 
     def note_line(
         self, name: str, kind: Kind, caller: FrameType | None, called: FrameType | None = None
@@ -50,20 +50,20 @@ class Rows:
 
 
 class CallTimes:
-    """Times each function called directly by `watched` code while active.
+    """Context manager that times each function that the `watched` code calls directly.
 
-    Functions that only delegate (a default loader, Compose) are watched in turn, so that the
-    functions they call become rows.
+    A called function that only delegates, such as Compose, is watched too. The functions that it
+    calls become rows.
     """
 
     def __init__(self, rows: Rows, clock: BlockedClock, watched: set[Any]) -> None:
         self._rows, self._clock, self._watched = rows, clock, watched
         self._before: Any = None
-        # The open row: frame, events that end the row, name, kind, begin.
+        # The running call: (frame, profiler events that end the call, name, kind, begin).
         self._open: list[tuple[Any, tuple[str, ...], str, Kind, tuple[float, float]]] = []
 
     def __enter__(self) -> CallTimes:
-        self._before = sys.getprofile()  # the script's
+        self._before = sys.getprofile()  # the script's profiler
         if self._may_replace():
             sys.setprofile(self._on_event)
         return self
@@ -73,7 +73,7 @@ class CallTimes:
             sys.setprofile(self._before)
 
     def _may_replace(self) -> bool:
-        """Whether the script's profiler can be set again: one written in C, as cProfile, cannot."""
+        """Whether the script's profiler can be restored. A profiler in C, such as cProfile, cannot."""
         return self._before is None or callable(self._before)
 
     def _on_event(self, frame: FrameType, event: str, arg: Any) -> None:
@@ -102,7 +102,7 @@ class CallTimes:
 
 
 def _user_line(frame: FrameType | None) -> tuple[str, int] | None:
-    """Returns the innermost user line inside the dataset, without the training loop."""
+    """Returns the innermost line of user code in the dataset. Ignores the frames of the training loop."""
     while frame is not None and frame.f_code.co_filename != __file__:
         if is_user_file(frame.f_code.co_filename):
             return frame.f_code.co_filename, frame.f_lineno
@@ -111,18 +111,18 @@ def _user_line(frame: FrameType | None) -> tuple[str, int] | None:
 
 
 def _first_line(called: FrameType | None) -> tuple[str, int] | None:
-    """Returns the first line of a user's function called by a library (ImageFolder's `loader=`)."""
+    """Returns the first line of a user's function that a library calls (as ImageFolder calls `loader`)."""
     if called is None or not is_user_file(called.f_code.co_filename):
         return None
     return called.f_code.co_filename, called.f_code.co_firstlineno
 
 
 def profile_dataset(loader: Any, most_s: float) -> SampleFacts:
-    """Times samples, and the collation of a batch.
+    """Times the loading of samples and the collation of a batch.
 
-    Returns per sample: seconds, blocked seconds and rows; and the seconds of collating a batch.
-    Takes at most about twice `most_s` and three samples, or three batches with __getitems__(). The first sample is discarded, because it
-    imports modules and opens files, which workers have already done.
+    The first sample is discarded, because it imports modules and opens files. In workers, this has
+    already happened. Takes about twice `most_s`, plus the time of three samples, or of three batches
+    if the dataset has __getitems__().
     """
     dataset = copy.copy(loader.dataset)
     state = LoadingState(loader)
@@ -140,7 +140,7 @@ def profile_dataset(loader: Any, most_s: float) -> SampleFacts:
     finally:
         clock.close()
         state.restore()
-    # Profiling slows Python down, so the total comes from the samples without profiling.
+    # Profiling slows Python down, so the total time is measured on samples without profiling.
     sample_s = min(plain[0] / count, profiled[0] / again)
     in_rows = sum(times[0] for times in rows.all.values()) / again
     scale = min(1.0, sample_s / in_rows if in_rows else 1.0) / again
@@ -166,7 +166,7 @@ def _row(
 def _make(
     dataset: Any, most: int, clock: BlockedClock, rows: Rows | None, most_s: float
 ) -> tuple[tuple[float, float], int, Any]:
-    """Creates samples. Returns (own, blocked) seconds, the number of samples, and the samples."""
+    """Loads samples. Returns (own, blocked) seconds, the number of samples, and the samples."""
     next_samples = _sample_function(dataset)
     made, samples = 0, None
     begin, began = clock.own(), time.perf_counter()
@@ -188,7 +188,7 @@ def _make(
 
 
 def _samples_per_batch(loader: Any) -> int:
-    """Returns 1 for a loader that does not batch samples."""
+    """Returns the number of samples in a batch: 1 for a loader that does not batch samples."""
     if loader.batch_size:
         return int(loader.batch_size)
     if not _collates(loader):
@@ -204,9 +204,10 @@ def _collates(loader: Any) -> bool:
 
 
 def _sample_function(dataset: Any) -> Callable[[int], tuple[int, Any]]:
-    """Returns a function that makes a list of one sample, or all requested ones in one call.
+    """Returns a function that loads samples: one per call, or several with __getitems__().
 
-    __getitems__() makes all requested samples. It may return anything that the collate function accepts.
+    __getitems__() loads all requested samples. It may return any object that the collate function
+    accepts.
     """
     iterable = sys.modules["torch"].utils.data.IterableDataset
     has_items = hasattr(type(dataset), "__getitem__") and hasattr(type(dataset), "__len__")
@@ -223,14 +224,14 @@ def _sample_function(dataset: Any) -> Callable[[int], tuple[int, Any]]:
 
 
 def _makes_batches(dataset: Any) -> bool:
-    """Returns whether torch calls __getitems__(). A Subset has one that may only call its dataset."""
+    """Returns whether torch calls the dataset's __getitems__(). For a Subset, its inner dataset decides."""
     if isinstance(dataset, sys.modules["torch"].utils.data.Subset):
         return _makes_batches(dataset.dataset)
     return callable(getattr(dataset, "__getitems__", None))
 
 
 def _codes(dataset: Any) -> set[Any]:
-    """Returns the code of __getitem__ or __iter__, also of nested datasets."""
+    """Returns the code objects of __getitem__ and __iter__ of a dataset and its nested datasets."""
     codes = set()
     pending = [dataset]
     for dataset in pending:

@@ -12,11 +12,11 @@ from typing import Any
 from ..facts import EngineFacts
 from .own_generators import LoadingState
 
-MOST_BATCHES = 40  # batches to time
+MOST_BATCHES = 40  # largest number of batches to time
 
 
 def engine_rate(loader: Any, most_s: float) -> EngineFacts | None:
-    """Returns the rate of the engine, or None without Tundish."""
+    """Returns the rate of the engine, or None if Tundish is not installed in the script's environment."""
     if importlib.util.find_spec("tundish") is None:
         return None
     from tundish.dropin.accelerate import accelerate  # the script's tundish package, not this one
@@ -35,7 +35,7 @@ def engine_rate(loader: Any, most_s: float) -> EngineFacts | None:
 
 
 def _batch_s(loader: Any, most_s: float) -> float:
-    """Returns seconds per batch without the first batch, which waits for threads to start."""
+    """Returns the seconds per batch. Ignores the first batch, which waits for threads to start."""
     count, begin = 0, time.perf_counter()
     deadline = begin + most_s
     for _ in _endless(loader):
@@ -55,7 +55,7 @@ def _endless(loader: Any) -> Iterator[Any]:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Disables logging. The report of accelerate() is part of the verdict."""
+    """Disables logging in a `with` block, because the verdict already contains accelerate()'s report."""
     log = logging.getLogger("tundish")
     before, log.disabled = log.disabled, True
     try:

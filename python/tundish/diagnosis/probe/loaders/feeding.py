@@ -1,6 +1,6 @@
-"""Identifies the loader that feeds the training, and the loop's position in each open iterator.
+"""Identifies the loader that feeds the training, and the loop's position in each of its iterators.
 
-A loop may iterate several loaders: for validation, or two at once. The loader that returned the
+A loop may iterate over several loaders, for example one for validation. The loader that returned the
 last batch before an optimizer step feeds the training. Only its batches are cached and replaced.
 """
 
@@ -18,7 +18,7 @@ MOST_ORIGINS = 64
 class Iteration:
     """One pass over a loader.
 
-    `place`: file and line of the loop's `for`, or of the iterated object.
+    `place` is the file and line of the loop's `for`, or of the code that created the iterator.
     """
 
     place: tuple[str, int]
@@ -27,7 +27,10 @@ class Iteration:
 
 
 class Feeding:
-    """`fed_by` and `iterator` are weak references to the loader and its latest iterator."""
+    """Keeps track of the loader that feeds the training.
+
+    `fed_by` and `iterator` are weak references to the loader and its latest iterator.
+    """
 
     def __init__(self) -> None:
         self._open: weakref.WeakKeyDictionary[Any, Iteration] = weakref.WeakKeyDictionary()
@@ -36,11 +39,11 @@ class Feeding:
         self._have_fed: weakref.WeakSet[Any] = weakref.WeakSet()
         self.fed_by: Callable[[], Any] = _nothing
         self.iterator: Callable[[], Any] = _nothing
-        self.loader: Any = None  # kept for the verdict if the script drops the loader
+        self.loader: Any = None  # for the verdict, because the script may drop the loader
         self.place = ("", 0)
         self.origins: dict[
             str, None
-        ] = {}  # origins of torch loaders that fed a step; see loader_origin.py
+        ] = {}  # origins of torch loaders that have fed a step; see loader_origin.py
 
     def begin(self, iterator: Any, place: Callable[[], tuple[str, int]]) -> bool:
         """Registers an iterator. Returns whether the iterator is new or restarted."""
@@ -50,7 +53,7 @@ class Feeding:
         return True
 
     def forget(self, iterator: Any) -> None:
-        """Removes an iterator whose epoch is over or was abandoned."""
+        """Removes an iterator whose epoch has ended or was abandoned."""
         self._open.pop(iterator, None)
 
     def iteration_of(self, iterator: Any) -> Iteration:
@@ -63,9 +66,9 @@ class Feeding:
     def optimizer_stepped(self) -> bool:
         """Assigns an optimizer step to the loader of the last batch.
 
-        Returns whether the loader was recreated, for example for a new epoch. A recreated loader
-        feeds a step for the first time, at the same line and with the same dataset class as the
-        previous loader.
+        Returns whether the script has recreated the loader, for example for a new epoch. This is the
+        case if the loader feeds a step for the first time, but its line and dataset class are the same
+        as for the previous loader.
         """
         if self._last is None:
             return False
@@ -92,14 +95,14 @@ class Feeding:
 
 
 def loader_or_iterator(iterator: Any, loader: Any) -> Any:
-    """Returns the loader, or the iterator if the loader is unknown because it predates the watch."""
+    """Returns the loader. If it is unknown, because it was iterated before the watch, returns the iterator."""
     return iterator if loader is None else loader
 
 
 def _dataset_class(loader: Any) -> Any:
-    """Returns the class of the dataset for torch loaders, otherwise of the loader."""
+    """Returns the class of the dataset for a torch loader, otherwise the class of the loader."""
     return type(loader.dataset) if hasattr(loader, "num_workers") else type(loader)
 
 
 def _nothing() -> None:
-    """Weak reference to nothing."""
+    """Stands in for a weak reference to nothing."""

@@ -1,4 +1,4 @@
-"""Facts about a loader: kind, workers, length, prefetched batches."""
+"""Collects facts about a loader: kind, workers, length, prefetched batches."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def loader_length(iterator: Any, loader: Any) -> int | None:
 def loader_facts(loader: Any) -> LoaderFacts:
     """Returns the settings of a loader."""
     kind = loader_kind(loader)
-    # Other kinds of loaders may open files when their dataset is accessed.
+    # Loaders of other kinds may open files when their dataset is accessed.
     dataset = dataset_name(loader) if kind == "torch" else None
     auto_threads = None
     if kind == "tundish":
@@ -61,15 +61,15 @@ def _flag(loader: Any, name: str) -> bool | None:
 
 
 def dataset_name(loader: Any) -> str:
-    """Returns module and class of the dataset."""
+    """Returns the module and class of the dataset."""
     kind = type(getattr(loader, "dataset", None))
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def wait_until_filled(iterator: Any, most_s: float = 3.0) -> None:
-    """Waits until torch's workers have prefetched all batches.
+    """Waits until torch's workers have prefetched as many batches as they may.
 
-    They are then idle in the steps with cached batches.
+    The workers are then idle during the steps with cached batches.
     """
     deadline = time.monotonic() + most_s
     results = getattr(iterator, "_worker_result_queue", None)

@@ -12,11 +12,11 @@ from .loader_facts import dataset_name
 
 
 def loader_origin(loader: Any, frame: FrameType | None) -> str:
-    """Returns a hash of the call stack, the dataset class and the number of samples.
+    """Returns the loader's origin: a hash of the call stack, the dataset class and the number of samples.
 
-    The hash covers all lines of the stack, because a function or a Trainer may iterate training and
-    validation loaders in the same line. It covers the number of samples, because a loop over both
-    loaders has the same stack for both.
+    The hash includes all lines of the stack, because a function or a Trainer may iterate over training
+    and validation loaders in the same line. It includes the number of samples, because the stack is
+    the same for both if a loop runs over both loaders.
     """
     parts = [dataset_name(loader), str(_samples(loader))]
     while frame is not None:

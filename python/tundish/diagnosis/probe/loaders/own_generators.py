@@ -1,6 +1,6 @@
-"""Saves the random generators that loading draws from, those that a dataset owns included.
+"""Saves and restores the states of all random generators that loading uses.
 
-A dataset may own some: `self.rng = np.random.default_rng(0)`.
+This includes generators that a dataset owns, such as `self.rng = np.random.default_rng(0)`.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from typing import Any
 from ...._process.random_state import loader_random_state
 
 _MOST_OBJECTS = 2000
-_MOST_ITEMS = 100  # of a list, tuple or dict
+_MOST_ITEMS = 100  # most items of a list, tuple or dict to search
 _PLAIN = (str, bytes, int, float, complex, type(None), type)
 
 Restore = Callable[[], object]
 
 
 class LoadingState:
-    """A snapshot before samples are created."""
+    """A snapshot of the generators, taken before samples are loaded."""
 
     def __init__(self, loader: Any) -> None:
         self._global = loader_random_state(loader)
@@ -38,14 +38,14 @@ class LoadingState:
 
 
 def snapshot_generators(roots: Iterable[Any]) -> list[Restore]:
-    """Returns functions that restore the generators in attributes of `roots`.
+    """Returns functions that restore the random generators found in `roots`.
 
-    Objects in attributes, lists and closures are searched too, and the global variables of the
-    modules that define their classes. No property or method of the objects is called.
+    Searches attributes, containers and closures, and the global variables of modules that define the
+    classes of the objects. Calls no property or method of the objects.
     """
     found: dict[int, Restore] = {}
     for value in _reachable(roots):
-        with contextlib.suppress(Exception):  # such as random.SystemRandom, which has no state
+        with contextlib.suppress(Exception):  # for example random.SystemRandom, which has no state
             restore = _restore(value)
             if restore is not None:
                 found.setdefault(id(value), restore)
@@ -72,7 +72,7 @@ def _restore(value: Any) -> Restore | None:
 
 
 def _reachable(roots: Iterable[Any]) -> Iterator[Any]:
-    """Yields the roots, the values inside them, and global variables of their modules."""
+    """Yields the roots, all values inside them, and the global variables of their modules."""
     pending, seen, modules = list(roots), set[int](), set[str]()
     while pending and len(seen) < _MOST_OBJECTS:
         value = pending.pop(0)
@@ -89,7 +89,7 @@ def _reachable(roots: Iterable[Any]) -> Iterator[Any]:
 
 
 def _inside(value: Any) -> Iterable[Any]:
-    """Returns the items, attributes, or bound values of an object."""
+    """Returns the items, attributes or closure variables of an object."""
     if isinstance(value, list | tuple):
         return value
     if isinstance(value, dict):
@@ -103,7 +103,7 @@ def _inside(value: Any) -> Iterable[Any]:
         return [cell.cell_contents for cell in cells if not _is_empty(cell)]
     try:
         return list(vars(value).values())
-    except TypeError:  # no __dict__
+    except TypeError:  # the object has no __dict__
         return ()
 
 

@@ -1,4 +1,4 @@
-"""Classifies functions by stage of loading: read, decode, transform, or other."""
+"""Classifies the functions of a dataset by stage of loading: read, decode, transform or other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from ...._process.code_origin import is_own_file
 from ..facts import Kind
 
-# Patterns for lower-case function names as commonly used in datasets.
+# Patterns for function names that are common in datasets, matched in lower case.
 _NAME_PATTERNS: dict[Kind, str] = {
     "decode": r"decode|imdecode|decompress|convert|load_image|pil_loader|load_jpeg|to_rgb|loads|unpickle",
     "read": r"read|open|fetch|download|request|get_object|seek|stat|mmap|recv|query|select|urlopen|load_bytes",
@@ -20,12 +20,15 @@ _FILES: dict[Kind, tuple[str, ...]] = {
     "decode": ("torchvision/io", "PIL/", "cv2", "imageio", "turbojpeg"),
     "read": ("fsspec", "boto", "requests", "urllib", "h5py", "lmdb", "s3fs", "gcsfs"),
 }
-# Functions that only delegate: the functions they call become rows.
+# Functions that only delegate. The functions that they call become rows of the profile.
 _DELEGATING = {"default_loader", "pil_loader", "accimage_loader", "__getitems__"}
 
 
 def classify_call(frame: FrameType, function: Any) -> tuple[str, Kind, bool]:
-    """Returns (name, stage, delegates). `function`: a C function called in the frame, or None."""
+    """Returns (name, stage, whether it only delegates) for a called function.
+
+    `function` is a C function that the frame calls, or None for the frame's own function.
+    """
     if function is not None:
         name = getattr(function, "__qualname__", None) or repr(function)
         name = name.replace("_VariableFunctionsClass.", "torch.")
@@ -33,10 +36,10 @@ def classify_call(frame: FrameType, function: Any) -> tuple[str, Kind, bool]:
         return name, _kind(name, module), False
     code = frame.f_code
     name = getattr(code, "co_qualname", code.co_name)  # needs Python 3.11
-    name = re.sub(r"\.<locals>\.<\w+>$", "", name)  # attributes a comprehension to its function
+    name = re.sub(r"\.<locals>\.<\w+>$", "", name)  # use the function around a comprehension
     owner = frame.f_locals.get("self")
     simple = code.co_name
-    if is_own_file(code.co_filename):  # hook around a module's call
+    if is_own_file(code.co_filename):  # the doctor's hook around a module's call
         return name, "other", True
     comprehension = simple.startswith("<") and name.endswith("__getitems__")
     if simple in _DELEGATING or comprehension or (simple == "__getitem__" and owner is not None):

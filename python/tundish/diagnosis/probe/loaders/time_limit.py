@@ -1,4 +1,4 @@
-"""Limits the time for loading samples: a dataset may wait forever, for example for an abandoned queue."""
+"""Limits the time for loading samples. A dataset may wait forever, for example for an unused queue."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-_AGAIN_S = 1.0  # a dataset may catch every exception and try again
+_AGAIN_S = 1.0  # interval for repeating the alarm, because a dataset may catch it and try again
 
 
 class TooLong(BaseException):
-    """Derived from BaseException, because a dataset may catch every Exception."""
+    """Raised at the time limit. Derives from BaseException, because a dataset may catch any Exception."""
 
 
 @contextlib.contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Raises TooLong in the block after a number of seconds. No effect if the script may use the alarm."""
+    """Raises TooLong in the `with` block after `seconds`. Does nothing if the script may use the alarm."""
     free = (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGALRM) in (signal.SIG_DFL, signal.SIG_IGN)

@@ -1,7 +1,7 @@
 """Records when DataLoader workers produced their batches, in one fixed-size file per worker.
 
-The file is a ring of records: the newest records overwrite the oldest. It can be read at any time,
-and a killed worker leaves its records.
+Each file is a ring buffer, in which new records overwrite the oldest ones. A file can be read at any
+time, even after its worker was killed.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from collections.abc import Callable
 from typing import Any
 
 RECORDS = 4096
-_HEADER = struct.Struct("<8sqq")  # magic, number of the worker, records written so far
+_HEADER = struct.Struct("<8sqq")  # magic bytes, number of the worker, number of records written
 _RECORD = struct.Struct("<qqq")  # number of the batch, begin and end in ns of CLOCK_MONOTONIC
 _MAGIC = b"tndwork1"
 Span = tuple[int, int, int]
 
 
 class WorkerRing:
-    """Writer of one process. add() never raises, because a full disk must not end the training."""
+    """Writes the file of one worker. add() never raises, because a full disk must not end the training."""
 
     def __init__(self, path: str, worker: int) -> None:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -56,7 +56,7 @@ class WorkerSpans:
         self._folder = folder
         self._rings: dict[
             int, WorkerRing | None
-        ] = {}  # by process id, because a fork inherits this object
+        ] = {}  # by process id, because a forked worker inherits this object
 
     def hook(self, replace: Callable[[Any, str, Callable[[Any], Any]], None]) -> None:
         module = sys.modules.get("torch.utils.data._utils.fetch")

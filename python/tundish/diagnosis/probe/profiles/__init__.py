@@ -1,1 +1,1 @@
-"""Profiles of some steps: lines, functions, kernels, and a timeline."""
+"""Profilers that run in a few steps: lines, functions, GPU kernels and a timeline."""

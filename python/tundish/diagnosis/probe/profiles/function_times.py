@@ -1,7 +1,7 @@
-"""Profiles the host functions of some steps in the loop's thread.
+"""Profiles the Python functions that run in the loop's thread during some steps.
 
-Uses the C module behind cProfile, because cProfile imports Python's module `profile`: it would hide
-a profile.py of the script.
+Uses the C module behind cProfile directly, because cProfile imports Python's module `profile`, which
+would hide a file profile.py of the script.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ MOST_ROWS = 60
 
 
 class FunctionTimes:
-    """A recorder, see recorders.py.
+    """A recorder (see recorders.py) of function times.
 
-    cProfile slows Python considerably, so only the shares are reliable.
+    Profiling slows Python down considerably, so only the relative times are reliable.
     """
 
     def __init__(self, steps: int) -> None:
@@ -31,7 +31,7 @@ class FunctionTimes:
         self._threads = 1
 
     def start(self, watch: Any) -> None:
-        if sys.getprofile() is not None:  # it would be replaced
+        if sys.getprofile() is not None:  # do not replace the script's profiler
             raise RuntimeError("the script uses a profiler itself")
         self._profile = _lsprof.Profiler()
         self._threads = threading.active_count()
@@ -55,9 +55,9 @@ class FunctionTimes:
 
 
 def slowest(rows: list[FunctionRow]) -> list[FunctionRow]:
-    """Returns the slowest rows by own time and by total time.
+    """Returns the rows with the largest own times and the rows with the largest total times.
 
-    Total time keeps a user's function that only calls a slow function.
+    The latter include a user's function that only calls a slow function.
     """
     half = MOST_ROWS // 2
     kept: dict[int, FunctionRow] = {}
@@ -69,7 +69,10 @@ def slowest(rows: list[FunctionRow]) -> list[FunctionRow]:
 
 
 def _row(entry: Any, steps: int) -> FunctionRow:
-    """Returns a row per step. `own_s` excludes called functions, `all_s` includes them."""
+    """Converts a profiler entry to a row with values per step.
+
+    `own_s` excludes the time of called functions; `all_s` includes it.
+    """
     if isinstance(entry.code, str):  # a C function: "<built-in method time.sleep>"
         file, line, name = "", 0, entry.code.strip("<>")
     else:

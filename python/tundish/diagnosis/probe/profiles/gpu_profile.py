@@ -1,7 +1,7 @@
-"""Summarizes GPU activity in the profiled steps: kernels, copies and host waits (torch's profiler).
+"""Summarizes GPU activity in the profiled steps, with torch's profiler: kernels, copies, host waits.
 
-Records only GPU activities and runtime calls. Recording operators would slow the host down, and a
-host that launches kernels slowly is one of the causes to detect.
+Records only GPU activities and CUDA runtime calls. Recording operators would slow the host down, and
+a host that launches kernels slowly is one of the causes that the doctor has to detect.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _WAITS = (
     "cudaEventSynchronize",
     "cuStreamSynchronize",
 )
-# For unpinned memory, these calls first wait for all queued GPU work.
+# If the memory is not pinned, these calls wait for all queued GPU work first.
 _COPY_CALLS = ("cudaMemcpy", "cuMemcpy")
 _LAUNCHES = ("cudaLaunchKernel", "cuLaunchKernel", "cudaGraphLaunch")
-Event = tuple[str, bool, float, float]  # name, whether on the GPU, begin and end in seconds
+Event = tuple[str, bool, float, float]  # (name, whether on the GPU, begin in s, end in s)
 
 
 class GpuProfile:
-    """Profiles the GPU; called by the loop's thread.
+    """Profiles the GPU. Its methods run in the loop's thread and never raise.
 
-    Never raises: the script may use a profiler itself.
+    Profiling fails if the script uses a profiler itself.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class GpuProfile:
             self._profiler, self.failed = None, f"{type(error).__name__}: {error}"
 
     def stop(self, steps: int, wall_s: float) -> None:
-        """Summarizes the profile. `wall_s`: wall time of these steps without the doctor's work."""
+        """Ends and summarizes the profile. `wall_s` is the steps' wall time without the doctor's work."""
         profiler, self._profiler = self._profiler, None
         if profiler is None:
             return
@@ -74,7 +74,7 @@ def profiler_events(profiler: Any) -> list[Event]:
 
 
 def summarize(events: Iterable[Event], steps: int, wall_s: float) -> GpuFacts:
-    """Returns seconds and counts per step."""
+    """Returns the seconds and counts of GPU activity per step."""
     on_gpu, copies = [], {"pageable": 0.0, "pinned": 0.0}
     kernels = launches = waits = 0
     wait_s = kernel_s = copy_s = copy_call_s = 0.0
@@ -111,7 +111,7 @@ def summarize(events: Iterable[Event], steps: int, wall_s: float) -> GpuFacts:
 
 
 def covered(intervals: list[tuple[float, float]]) -> float:
-    """Returns the seconds covered by at least one interval. Streams run concurrently."""
+    """Returns the length of the union of the intervals, which overlap if several streams run at once."""
     total, until = 0.0, float("-inf")
     for begin, end in sorted(intervals):
         if end > until:

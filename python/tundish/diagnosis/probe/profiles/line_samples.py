@@ -1,4 +1,4 @@
-"""Samples the line of the loop's thread every few milliseconds during some steps."""
+"""A sampling profiler: records the current line of the loop's thread every few milliseconds."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from ..facts import LineFacts
 from ..median import median
 
 PERIOD_S = 0.002
-RARE_STEP = 5.0  # multiple of the median; longer steps contain a validation or a checkpoint
+RARE_STEP = 5.0  # steps longer than this multiple of the median include a validation or similar
 _FOR = dis.opmap["FOR_ITER"]
-# Part of the step ("torch": in a torch function outside modules), whether the part is outside all
-# hooks, file, line, called function.
+# (part of the step, whether it is outside all hooks, file, line, called function). The part is "torch"
+# for a torch function called outside modules.
 SampledLine = tuple[str, bool, str, int, str]
-Sample = tuple[SampledLine, float]  # and the seconds it represents
+Sample = tuple[SampledLine, float]  # the line, and the seconds that the sample represents
 Columns = tuple[int, int]  # range of an expression in a line, in UTF-8 bytes
 
 
 class LineSampler:
-    """Samples the loop's thread from another thread. start() and stop() run in the loop's thread."""
+    """Samples the loop's thread from another thread. Call start() and stop() in the loop's thread."""
 
     def __init__(self) -> None:
         self._current: list[Sample] = []  # samples of the current step
-        self._steps: list[tuple[bool, float, list[Sample]]] = []  # boundary, seconds, samples
+        self._steps: list[tuple[bool, float, list[Sample]]] = []  # (boundary, seconds, samples)
         self._columns: dict[tuple[str, int], Counter[Columns]] = {}
         self._loops: dict[CodeType, set[int]] = {}
         self._stop: threading.Event | None = None
 
     def note_loop(self, frame: FrameType | None) -> None:
-        """Records the `for` loops around a step, from the frames of the callers."""
+        """Records which `for` loops contain the step, from the frames of the callers."""
         while frame is not None:
             if is_user_file(frame.f_code.co_filename) and frame.f_code not in self._loops:
                 self._loops[frame.f_code] = _for_loops_around(frame)
@@ -59,7 +59,7 @@ class LineSampler:
             self._stop = None
 
     def step_ended(self, boundary: bool, seconds: float) -> None:
-        """Ends a step. `boundary`: an epoch began or ended in it, so it may contain a validation."""
+        """Ends a step. `boundary` means that an epoch began or ended in it, maybe with a validation."""
         ended, self._current = self._current, []
         self._steps.append((boundary, seconds, ended))
 
@@ -68,8 +68,8 @@ class LineSampler:
     ) -> None:
         last = time.perf_counter()
         while not stop.wait(PERIOD_S):
-            # C functions that hold the GIL, such as gc.collect(), delay a sample until they return.
-            # The sample represents all of that time.
+            # A C function that holds the GIL, such as gc.collect(), delays the sample until it returns.
+            # The sample then represents all of that time.
             since, last = last, time.perf_counter()
             frame = sys._current_frames().get(thread)
             if frame is None:
@@ -96,9 +96,9 @@ class LineSampler:
         return False
 
     def facts(self) -> list[LineFacts]:
-        """Returns the lines, longest time first.
+        """Returns the sampled lines, longest time first.
 
-        `column` and `end_column`: the part of the line with the most samples.
+        `column` and `end_column` delimit the expression with the most samples in the line.
         """
         samples = self._typical_samples()
         counts = Counter(place for place, _ in samples)
@@ -127,7 +127,7 @@ class LineSampler:
         return out
 
     def _typical_samples(self) -> list[Sample]:
-        """Returns the samples of the steps that count in the figures, or all if there are none."""
+        """Returns the samples of steps that count in the figures, or of all steps if none counts."""
         usual = [step for step in self._steps if not step[0]]
         limit = RARE_STEP * median(step[1] for step in usual) if usual else 0.0
         kept = [samples for _, seconds, samples in usual if seconds <= limit]
@@ -139,7 +139,7 @@ class LineSampler:
 def _columns(frame: FrameType | None, file: str) -> Columns:
     """Returns the columns of the current expression in the innermost frame of `file`.
 
-    (0, 0) before Python 3.11 and for expressions over several lines.
+    Returns (0, 0) before Python 3.11, and for expressions that span several lines.
     """
     while frame is not None and frame.f_code.co_filename != file:
         frame = frame.f_back
@@ -156,10 +156,10 @@ def _torch_folder() -> str:
 
 
 def _user_line(frame: FrameType) -> tuple[str, int, str, str]:
-    """Returns the innermost user line: file, line, the function called there and its file.
+    """Returns the innermost line of user code: file, line, the function called there, and its file.
 
-    If a framework runs the loop, the user's line is always `trainer.fit(...)`. The called function
-    then also names the framework's innermost function.
+    If a framework runs the loop, this line is always `trainer.fit(...)`. The called function then also
+    names the framework's innermost function.
     """
     called = called_file = inside = ""
     caller = frame
@@ -169,7 +169,7 @@ def _user_line(frame: FrameType) -> tuple[str, int, str, str]:
             if inside and framework_name(called_file):
                 called = f"{called}: {inside}"
             return file, caller.f_lineno, called, called_file
-        if not is_own_file(file):  # skips hooks around torch functions, which are named `call`
+        if not is_own_file(file):  # skips the doctor's hooks around torch functions
             called, called_file = caller.f_code.co_name, file
         inside = inside or _framework_function(caller)
         if caller.f_back is None:
@@ -178,7 +178,10 @@ def _user_line(frame: FrameType) -> tuple[str, int, str, str]:
 
 
 def _framework_function(frame: FrameType) -> str:
-    """Returns function and file, such as "refresh in tqdm_progress.py"; "" outside frameworks."""
+    """Returns the framework's function and file, such as "refresh in tqdm_progress.py".
+
+    Returns "" outside frameworks.
+    """
     file = frame.f_code.co_filename
     return f"{frame.f_code.co_name} in {os.path.basename(file)}" if framework_name(file) else ""
 

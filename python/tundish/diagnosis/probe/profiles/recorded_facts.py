@@ -1,4 +1,4 @@
-"""Facts of the recorders: a timeline, host functions, and the memory of a step."""
+"""Facts from the recorders: a timeline, Python functions, and the memory of a step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ class TimelineFacts:
 
 @dataclass(frozen=True)
 class FunctionRow:
-    """A function, per step. `own_s` excludes called functions, `all_s` includes them."""
+    """A function with values per step.
+
+    `own_s` excludes the time of called functions; `all_s` includes it.
+    """
 
     function: str
     file: str
@@ -30,7 +33,7 @@ class FunctionsFacts:
 
 @dataclass(frozen=True)
 class MemoryRow:
-    """Memory at the peak, by kind and line."""
+    """Memory of one kind that one line holds at the peak."""
 
     kind: str
     file: str
@@ -42,7 +45,7 @@ class MemoryRow:
 
 @dataclass(frozen=True)
 class MemoryCurve:
-    """Course of a step: the part at each point, and the bytes at each point by kind."""
+    """Memory over one step. At each point: the part of the step, and the bytes of each kind."""
 
     parts: list[str]
     kinds: dict[str, list[int]]
@@ -50,7 +53,7 @@ class MemoryCurve:
 
 @dataclass(frozen=True)
 class LongLivedFacts:
-    """Tensors of one line that outlive their step."""
+    """Tensors that one line creates and that outlive their step."""
 
     reason: str
     file: str
@@ -94,7 +97,10 @@ class MemoryFacts:
 
 @dataclass(frozen=True)
 class RecordedFacts:
-    """Results of the recorders. `asked`: phases of the requested recorders; `failed`: errors by phase."""
+    """Results of the recorders.
+
+    `asked` has the phases of the requested recorders. `failed` has error texts by phase.
+    """
 
     asked: list[str] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
@@ -103,7 +109,7 @@ class RecordedFacts:
     memory: MemoryFacts | None = None
 
     def steps_in(self, phase: str) -> int:
-        """Returns the number of recorded steps in the phase of a recorder."""
+        """Returns the number of steps that the recorder of this phase recorded."""
         found = {"timeline": self.timeline, "functions": self.functions, "memory": self.memory}[
             phase
         ]

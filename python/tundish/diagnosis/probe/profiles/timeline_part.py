@@ -1,4 +1,4 @@
-"""The part of a timeline that one process writes. Times are seconds of CLOCK_MONOTONIC."""
+"""The part of a timeline that one process writes. Times are in seconds of CLOCK_MONOTONIC."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class RecordedStep:
 
 @dataclass(frozen=True)
 class RecordedSpan:
-    """A part of a step, such as "forward"."""
+    """The time span of a part of a step, such as "forward"."""
 
     name: str
     begin: float
@@ -27,7 +27,10 @@ class RecordedSpan:
 
 @dataclass(frozen=True)
 class TimelinePart:
-    """Steps and parts of steps. `clocks`: readings at begin and end; `loaders`: trace files."""
+    """The steps of one process and their parts.
+
+    `clocks` are clock readings at begin and end. `loaders` are trace files of tundish.Loaders.
+    """
 
     pid: int
     rank: int

@@ -1,6 +1,6 @@
-"""Records some steps on one clock: torch's profiler, parts of the step, loader threads, workers.
+"""Records a timeline of some steps: torch's profiler, parts of the step, loader threads, workers.
 
-Each process writes parts to a folder, and the doctor merges them into one file (timeline/merge.py):
+Each process writes several files to a folder. The doctor merges them into one (timeline/merge.py):
 
     PID.timeline        steps, parts of steps, and two readings of the clocks
     PID.torch           output of torch's profiler
@@ -25,15 +25,15 @@ MOST_SPANS = 100_000
 
 
 class TimelineRecorder:
-    """A recorder; see recorders.py."""
+    """A recorder (see recorders.py) of the timeline."""
 
     def __init__(self, folder: str, steps: int) -> None:
         self.steps, self.failed = steps, ""
         self._folder = folder
         self._profiler: Any = None
         self._begin: ClockPair | None = None
-        self._steps: list[tuple[int, float, float]] = []  # number, begin, end
-        self._spans: list[tuple[str, float, float]] = []  # part, begin, end
+        self._steps: list[tuple[int, float, float]] = []  # (number, begin, end)
+        self._spans: list[tuple[str, float, float]] = []  # (part, begin, end)
         self._dropped = 0
         self._since = 0.0
         self._watch: Any = None
@@ -100,9 +100,9 @@ class TimelineRecorder:
             loaders=traces,
         )
         path = os.path.join(self._folder, f"{os.getpid()}.timeline")
-        with contextlib.suppress(OSError):  # the folder is gone because the doctor was killed
+        with contextlib.suppress(OSError):  # the folder is gone if the doctor was killed
             with open(path + ".new", "w", encoding="utf-8") as file:
-                json.dump(part, file, default=vars)  # every object inside is a dataclass
+                json.dump(part, file, default=vars)  # all nested objects are dataclasses
             os.replace(path + ".new", path)
 
     def facts(self) -> TimelineFacts | None:

@@ -1,4 +1,4 @@
-"""Checks of a model's layers, one file each. To add a check, add a file."""
+"""Checks for a model's measured layers. Each file is one check; to add a check, add a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RULES: dict[str, LayerRule] = load_rules(__name__)
 
 
 def check_layers(facts: LayersFacts | None) -> list[FindingJson]:
-    """Returns the findings of the layer checks, most expensive first, notes last."""
+    """Returns the findings of all layer checks, most expensive first, with notes at the end."""
     if not facts:
         return []
     measured = MeasuredLayers(facts)

@@ -1,4 +1,4 @@
-"""Detects layers of a channels_last model with NCHW inputs or outputs, each of which costs a copy."""
+"""Detects layers in a channels_last model that have NCHW inputs or outputs. Each one costs a copy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..runtime.runtime_rule import name_list
 from .layer_rule import LayerFinding, LayerRule
 
 SHARE = 0.01
-_PASSES = 4  # input read and written in forward, its gradient in backward
+_PASSES = 4  # the input is read and written in forward, and its gradient in backward
 _SIZES = {"bf16": 2, "fp16": 2, "float64": 8}
 
 

@@ -1,4 +1,4 @@
-"""Detects hybrid models with more blocks in fine stages than in coarse ones (TRT-ViT)."""
+"""Detects hybrid vision models with more blocks at fine than at coarse resolution (TRT-ViT)."""
 
 from __future__ import annotations
 
@@ -47,6 +47,6 @@ RULE = LayerRule(
     title="more blocks in early stages than in late ones",
     level="warning",
     reason="Second rule of TRT-ViT: shallow early stages and deep late stages are more accurate for the same time, because a block at a fine resolution costs "
-    "several times as much as a late one. The cost is the time of attention and convolutions in the fine stages. Applies only to models with attention.",
+    "several times as much as a block in a late stage. The cost is the time of attention and convolutions in the fine stages. Applies only to models with attention.",
     find=find,
 )

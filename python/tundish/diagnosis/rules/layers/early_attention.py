@@ -1,4 +1,4 @@
-"""Detects attention at a fine resolution in models with coarser later stages (TRT-ViT)."""
+"""Detects attention at a fine resolution in models whose later stages are coarser (TRT-ViT)."""
 
 from __future__ import annotations
 

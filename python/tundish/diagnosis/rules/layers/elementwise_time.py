@@ -1,4 +1,4 @@
-"""Detects element-wise operations that take a large part of the time (G4 of ShuffleNetV2)."""
+"""Detects element-wise operations that take much of the time (rule G4 of ShuffleNetV2)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..runtime.runtime_rule import name_list
 from .layer_rule import LayerFinding, LayerRule
 
 SHARE = 0.25
-BY_MEMORY = 0.2  # fraction of the time explained by memory bandwidth; below it, launches dominate
+BY_MEMORY = 0.2  # least fraction of the time due to memory bandwidth; below it, launches dominate
 
 
 def find(measured: MeasuredLayers) -> Iterator[LayerFinding]:

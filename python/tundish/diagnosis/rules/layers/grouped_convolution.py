@@ -1,4 +1,4 @@
-"""Detects grouped convolutions that are much slower per FLOP than dense ones (G2 of ShuffleNetV2)."""
+"""Detects grouped convolutions that take more time per FLOP than dense ones (rule G2 of ShuffleNetV2)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ...probe.layers.layer_facts import LayerFacts
 from ..runtime.runtime_rule import name_list
 from .layer_rule import LayerFinding, LayerRule
 
-SLOWER = 3.0  # FLOPs per second of dense layers, relative to grouped ones
+SLOWER = 3.0  # least ratio of FLOPs per second in dense layers to FLOPs per second in grouped ones
 
 
 def find(measured: MeasuredLayers) -> Iterator[LayerFinding]:
@@ -35,7 +35,7 @@ def find(measured: MeasuredLayers) -> Iterator[LayerFinding]:
 
 
 def _dense_rate(measured: MeasuredLayers, others: list[LayerFacts], precision: str) -> float:
-    """Returns the FLOPs per second of the model's other layers, or of the roof if there are none."""
+    """Returns the FLOPs per second of the model's other layers, or the machine's limit without others."""
     took = total(others)
     if took:
         return float(sum(layer.flops for layer in others) / took)

@@ -1,4 +1,4 @@
-"""The type of a layer check: texts for people, and a function of the measured layers."""
+"""The type of a layer check: its texts, and a function that examines the measured layers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...layers.measured_layers import MeasuredLayers
 
 @dataclass(frozen=True)
 class LayerFinding:
-    """A finding. `seconds`: cost per step, or None if unknown."""
+    """A finding about layers. `seconds` is the cost per step, or None if it is unknown."""
 
     text: str
     fix: str
@@ -21,7 +21,7 @@ class LayerFinding:
 class LayerRule:
     """A check of measured layers.
 
-    level: warning (time is lost) or note (a rule from a paper, whose benefit must be tried out).
+    level  "warning" (time is lost) or "note" (a rule from a paper; its benefit must be tried out)
     """
 
     id: str

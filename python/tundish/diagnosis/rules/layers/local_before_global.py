@@ -1,4 +1,4 @@
-"""Detects blocks with a convolution before their attention and none after it (TRT-ViT)."""
+"""Detects blocks with a convolution before the attention and no convolution after it (TRT-ViT)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def find(measured: MeasuredLayers) -> Iterator[LayerFinding]:
         block = enclosing_block(measured, candidate)
         inside = {layer.name for layer in measured.under(block)} if block else set()
         if sum(other.name in inside for other in attention) != 1:
-            continue  # contains several attention layers, so it is a stage
+            continue  # a module with several attention layers is a stage, not a block
         orders = [conv.order for conv in convolutions if conv.name in inside]
         if orders and max(orders) < candidate.order:
             blocks.append(block)

@@ -1,4 +1,4 @@
-"""Detects many small parallel layers where one wider layer would do (G3 of ShuffleNetV2)."""
+"""Detects many small parallel layers that one wider layer could replace (rule G3 of ShuffleNetV2)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..runtime.runtime_rule import name_list
 from .layer_rule import LayerFinding, LayerRule
 
 BRANCHES = 3
-FAR_BELOW = 0.25  # fraction of the roof below which the machine is not filled
+FAR_BELOW = 0.25  # below this fraction of the machine's limit, layers are too small for the machine
 
 
 def find(measured: MeasuredLayers) -> Iterator[LayerFinding]:

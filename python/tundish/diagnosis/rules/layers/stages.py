@@ -1,4 +1,4 @@
-"""Finds attention and convolutions of a hybrid vision model by resolution, for the TRT-ViT rules."""
+"""Finds the attention and convolution layers of a hybrid vision model by resolution (for TRT-ViT rules)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from ...layers.measured_layers import MeasuredLayers
 from ...probe.layers.layer_facts import LayerFacts
 
-COARSER = 4.0  # number of tokens of a stage relative to the next one
+COARSER = 4.0  # number of tokens in a stage, relative to the next stage
 
 
 def attention_layers(measured: MeasuredLayers) -> list[LayerFacts]:
@@ -27,7 +27,7 @@ def token_count(measured: MeasuredLayers, layer: LayerFacts) -> int:
 
 
 def spatial_convolutions(measured: MeasuredLayers) -> list[LayerFacts]:
-    """Returns convolutions above 1 x 1 with stride 1, that is, no stem or patch embedding."""
+    """Returns convolutions larger than 1 x 1 with stride 1. This excludes stems and patch embeddings."""
     return sorted(
         (
             layer
@@ -46,9 +46,9 @@ def pixels(layer: LayerFacts) -> int:
 
 
 def mixers(measured: MeasuredLayers) -> list[tuple[LayerFacts, int]]:
-    """Returns attention and convolutions with their number of positions, in call order.
+    """Returns (layer, number of positions) for each attention and convolution layer, in call order.
 
-    Empty without attention.
+    Returns an empty list for a model without attention.
     """
     attention = attention_layers(measured)
     if not attention:
@@ -59,7 +59,7 @@ def mixers(measured: MeasuredLayers) -> list[tuple[LayerFacts, int]]:
 
 
 def level(tokens: int, most: int) -> int:
-    """Returns 0 for the finest resolution, plus one for each division of its positions by four."""
+    """Returns 0 for the finest resolution. The level rises by one when a quarter of the positions is left."""
     return round(math.log(max(1.0, most / max(1, tokens)), COARSER))
 
 

@@ -1,4 +1,4 @@
-"""Detects Tensor Core layers whose sizes are not multiples of 8, if padding was measured faster."""
+"""Detects Tensor Core layers whose sizes are not multiples of 8, if a trial with padding was faster."""
 
 from __future__ import annotations
 

@@ -37,7 +37,10 @@ def find(measured: MeasuredLayers) -> Iterator[LayerFinding]:
 
 
 def _share_in_bf16(measured: MeasuredLayers, layer: LayerFacts) -> float | None:
-    """Returns the time under bfloat16 relative to now, measured or estimated from the roofs."""
+    """Returns the layer's time in bfloat16 relative to its current time.
+
+    The value is measured, or estimated from the limits of the machine.
+    """
     if layer.in_bf16 is not None:
         return layer.in_bf16
     fast, roof = measured.roof.flops_per_s.get("bf16"), measured.roof_s(layer)

@@ -1,4 +1,4 @@
-"""Detects pointwise convolutions with very different input and output widths (G1 of ShuffleNetV2)."""
+"""Detects 1 x 1 convolutions with very unequal input and output widths (rule G1 of ShuffleNetV2)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ...probe.layers.layer_facts import LayerFacts
 from ..runtime.runtime_rule import name_list
 from .layer_rule import LayerFinding, LayerRule
 
-RATIO = 1.3  # activation bytes relative to equal widths; reached beyond 4.6 to 1
-NOT_OVERHEAD = 0.1  # least fraction of the roof; below it, the layer does not wait for memory
+RATIO = 1.3  # least ratio of activation bytes to a layer with equal widths; reached beyond 4.6 to 1
+NOT_OVERHEAD = 0.1  # least fraction of the machine's limit; slower layers do not wait for memory
 
 
 def find(measured: MeasuredLayers) -> Iterator[LayerFinding]:
@@ -34,7 +34,10 @@ def find(measured: MeasuredLayers) -> Iterator[LayerFinding]:
 
 
 def excess(layer: LayerFacts) -> float:
-    """Returns activation bytes relative to equal widths with the same FLOPs; 0 for other layers."""
+    """Returns the activation bytes relative to a layer with equal widths and the same FLOPs.
+
+    Returns 0 if the layer is not a 1 x 1 convolution.
+    """
     conv = layer.conv
     if conv is None or conv.groups != 1 or any(size != 1 for size in conv.kernel_size):
         return 0.0

@@ -1,4 +1,4 @@
-"""Checks that need the running script, one file each. To add a check, add a file."""
+"""Checks that need a running script. Each file is one check; to add a check, add a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RULES: dict[str, RuntimeRule] = load_rules(__name__)
 
 
 def check_run(facts: Facts) -> list[FindingJson]:
-    """Returns the findings of the runtime checks for one process, as in the doctor's JSON."""
+    """Returns the findings of the runtime checks for one process, in the format of the doctor's JSON."""
     if facts.observed is None:
         return []
     return [

@@ -1,4 +1,4 @@
-"""Detects cudnn.benchmark with batches of many shapes."""
+"""Detects the use of cudnn.benchmark with batches of many shapes."""
 
 from __future__ import annotations
 

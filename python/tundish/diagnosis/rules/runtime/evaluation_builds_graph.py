@@ -1,4 +1,4 @@
-"""Detects validation forward passes that build a graph for backward."""
+"""Detects forward passes in a validation that build an autograd graph."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ RULE = RuntimeRule(
     title="a validation without torch.no_grad()",
     level="warning",
     reason="Every activation is kept until the output is freed, which needs the memory of a training step, and time. "
-    "A line is reported if it calls the model in evaluation mode, or in training mode and no backward pass follows any of its calls.",
+    "A line is reported if it calls the model in evaluation mode. It is also reported if it calls the model in training mode and no backward pass follows any of its calls.",
     find=find,
 )

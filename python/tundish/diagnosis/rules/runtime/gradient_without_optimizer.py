@@ -1,4 +1,4 @@
-"""Detects gradients of parameters that no optimizer has."""
+"""Detects gradients of parameters that are in no optimizer."""
 
 from __future__ import annotations
 

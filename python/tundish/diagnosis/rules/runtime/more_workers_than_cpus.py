@@ -1,4 +1,4 @@
-"""Detects worker processes that share too few CPUs."""
+"""Detects more worker processes than CPUs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Detects parameters of called modules that never get a gradient."""
+"""Detects parameters that never get a gradient although their module is called."""
 
 from __future__ import annotations
 

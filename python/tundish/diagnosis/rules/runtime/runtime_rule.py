@@ -1,4 +1,4 @@
-"""The type of a runtime check: texts for people, and a function of the observed facts."""
+"""The type of a runtime check: its texts, and a function that examines the observed facts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...probe.facts import Facts, ObservedFacts
 
 @dataclass(frozen=True)
 class RuntimeFinding:
-    """One finding. `file` is "" if no single line is responsible."""
+    """A finding about a running script. `file` is "" if no single line is responsible."""
 
     text: str
     fix: str
@@ -20,9 +20,10 @@ class RuntimeFinding:
 
 @dataclass(frozen=True)
 class RuntimeRule:
-    """A check of a running script. `find` receives the facts of one process, and the observations in them.
+    """A check of a running script.
 
-    level: error (results are wrong) or warning (time or memory is lost).
+    find   called with the facts of one process and `facts.observed`
+    level  "error" (results are wrong) or "warning" (time or memory is lost)
     """
 
     id: str
@@ -37,6 +38,6 @@ class RuntimeRule:
 
 
 def name_list(names: list[str], count: int, shown: int = 3) -> str:
-    """Returns the first names and the number of the others."""
+    """Returns the first names as text, with the number of further names."""
     text = ", ".join(names[:shown])
     return f"{text} and {count - shown} more" if count > shown else text

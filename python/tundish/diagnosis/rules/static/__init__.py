@@ -1,6 +1,6 @@
-"""The static checks, one file each, in folders by topic. To add a check, add a file.
+"""The static checks, in folders by topic. Each file is one check; to add a check, add a file.
 
-`RULES` maps ids to rules, `TOPICS` maps each topic to ids.
+`RULES` maps ids to rules. `TOPICS` maps each topic to the ids of its rules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The type of a static check: texts for people, and a function that finds the lines."""
+"""The type of a static check: its texts, and a function that finds the lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LEVELS = ("error", "warning", "note")
 
 @dataclass(frozen=True)
 class Occurrence:
-    """One occurrence: the node, the problem and the replacement."""
+    """One place where a check finds a problem: the syntax node, the problem and the replacement."""
 
     node: ast.AST
     text: str
@@ -24,7 +24,7 @@ class Occurrence:
 class StaticRule:
     """A static check.
 
-    level: error (results are wrong), warning (time or memory is lost), note (a suggestion).
+    level  "error" (results are wrong), "warning" (time or memory is lost) or "note" (a suggestion)
     """
 
     id: str
@@ -32,11 +32,11 @@ class StaticRule:
     level: str
     reason: str
     fix: str
-    before: str  # example lines that are found
-    after: str  # the same lines fixed
+    before: str  # example lines that the check reports
+    after: str  # the same lines after the fix
     find: Callable[[Script], Iterable[Occurrence]]
     silent: str = ""  # cases in which the check deliberately reports nothing
-    only_gpu: bool = False  # the problem has no cost on a CPU
+    only_gpu: bool = False  # whether the problem costs nothing on a CPU
 
     @property
     def page(self) -> str:

@@ -19,7 +19,8 @@ inline constexpr std::uint64_t kMaxMissingChunks = 100'000;
 
 // Calls visit(folder, name) for `path` and the folders below, sorted by name, at most 8 levels.
 // Does not enter an array, for which visit() returns true. The name is relative, as in
-// "train/image", and empty for `path`. Throws Error if a folder cannot be listed, or for too many.
+// "train/image", and empty for `path`. Throws Error if a folder cannot be listed, or if there are
+// too many folders.
 void walk_arrays(
     const std::string& path,
     const std::function<bool(const std::string& folder, const std::string& name)>& visit);

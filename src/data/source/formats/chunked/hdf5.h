@@ -1,4 +1,5 @@
-// HDF5: a helper process reads the structure (source/formats/hdf5_index.h), own code the chunks.
+// HDF5: a helper process reads the structure (source/formats/hdf5_index.h), and this library reads
+// the chunks.
 #pragma once
 
 #include <memory>

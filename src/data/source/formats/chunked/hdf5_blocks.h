@@ -1,5 +1,6 @@
 // Reads blocks of metadata in an HDF5 file with bounds: every block is inside the file, and all
-// blocks together have little more bytes than the file. So a cycle of addresses ends in a fault.
+// blocks together are at most slightly larger than the file. A cycle of addresses therefore ends in
+// a fault.
 #pragma once
 
 #include <cstdint>

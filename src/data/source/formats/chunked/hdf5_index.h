@@ -35,7 +35,7 @@ enum class Hdf5Kind : std::uint8_t {
   little_endian,
   big_endian,
   references,  // byte strings: (N, 2) of uint64, each a heap reference (hdf5_heap.h)
-  texts,       // as references, to texts
+  texts,       // references to texts
 };
 
 inline constexpr const char* kHdf5Classes = "classes";  // texts: the names of the classes

@@ -30,7 +30,7 @@ struct PthFile {
   std::uint64_t pickle_offset = 0;
   // Bytes of NumPy arrays that were pickled as text, by the number of their value.
   std::unordered_map<std::int64_t, SharedStore> decoded;
-  std::unordered_map<std::string, Storage> storages;  // by key
+  std::unordered_map<std::string, Storage> storages;  // indexed by key
   bool big_endian = false;
 };
 

@@ -1,5 +1,5 @@
 // Chooses the samples among the values of an LMDB file, and their order. __keys__ and __len__,
-// written by ImageFolder2LMDB and others, describe the dataset and are no samples.
+// written by ImageFolder2LMDB and other tools, describe the dataset and are not samples.
 #pragma once
 
 #include <functional>

@@ -33,7 +33,7 @@ class RecordIoReader {
  public:
   explicit RecordIoReader(ByteStream& in) : in_(in) {}  // keeps a reference
 
-  // Reads the next record. Returns false at the end and at a fault (source_damaged): it is final.
+  // Reads the next record. Returns false at the end, and after a fault (source_damaged).
   bool next(RecordIoRecord& out);
   const std::optional<Fault>& fault() const { return fault_; }
 

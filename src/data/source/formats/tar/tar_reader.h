@@ -3,7 +3,7 @@
 // too, except for a list of classes (data/source/labels.h). Refuses sparse files and multi-volume
 // archives. Concatenated archives are read as one.
 //
-// Any bytes give members or a fault. Header data (long names, pax) are limited to 1 MiB each, and
+// Any bytes yield members or a fault. Header data (long names, pax) are limited to 1 MiB each, and
 // sizes to less than 2^63. If the length of the stream is known, no member exceeds it.
 #pragma once
 
@@ -19,7 +19,7 @@
 namespace tundish {
 
 struct TarMember {
-  std::string name;          // as stored: raw bytes without zeros, never empty
+  std::string name;          // stored name: raw bytes without zeros, never empty
   std::uint64_t offset = 0;  // offset of its data in the stream
   std::uint64_t size = 0;
 };

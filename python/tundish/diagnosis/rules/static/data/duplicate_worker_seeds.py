@@ -36,9 +36,9 @@ def find(script: Script) -> Iterator[Occurrence]:
 
 
 def _copied_generators(script: Script, made_by: ast.ClassDef) -> Iterator[Occurrence]:
-    """Finds generators created in the parent process and used in __getitem__.
+    """Finds random generators that are created in the parent process and used in __getitem__.
 
-    Each worker has a copy of the generator in the same state.
+    Every worker gets a copy of such a generator in the same state.
     """
     getter = method(made_by, "__getitem__") or method(made_by, "__iter__")
     if getter is None:
@@ -61,7 +61,7 @@ def _copied_generators(script: Script, made_by: ast.ClassDef) -> Iterator[Occurr
 
 
 def _is_reseeded(script: Script, getter: ast.FunctionDef, generator: ast.expr) -> bool:
-    """Returns whether __getitem__ seeds or rebinds the generator, itself or in a called method."""
+    """Returns whether __getitem__, or a method that it calls, seeds or replaces the generator."""
     name = written(generator)
     functions: list[ast.AST] = [getter]
     made_by = script.enclosing_class(getter)

@@ -35,7 +35,7 @@ def find(script: Script) -> Iterator[Occurrence]:
 
 
 def _transforms(script: Script, compose: ast.Call) -> list[str]:
-    """Returns the names of the transforms; empty if one is not from torchvision."""
+    """Returns the names of the transforms. Returns an empty list if one is not from torchvision."""
     if script.name(compose.func) not in _COMPOSE or not compose.args:
         return []
     steps: ast.expr | None = compose.args[0]

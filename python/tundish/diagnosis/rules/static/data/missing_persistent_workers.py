@@ -38,6 +38,6 @@ RULE = StaticRule(
     "for epoch in range(90):\n    for x, y in loader:\n        ...",
     after="loader = DataLoader(dataset, batch_size=64, num_workers=8, persistent_workers=True)",
     find=find,
-    silent="loaders that are iterated once; datasets, their transforms and variables that the script changes between epochs; "
+    silent="loaders that are iterated once; datasets whose transforms or variables the script changes between epochs; "
     "num_workers from a variable (it may be 0)",
 )

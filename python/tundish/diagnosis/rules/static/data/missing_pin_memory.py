@@ -27,7 +27,7 @@ def find(script: Script) -> Iterator[Occurrence]:
         if not copies or not trains or _yields_gpu_batches(script, loader):
             continue
         if any(argument(copy, "non_blocking") is not None for copy in copies):
-            continue  # reported by pageable-non-blocking
+            continue  # the check pageable-non-blocking reports this
         yield Occurrence(
             loader,
             f"batches of this loader are copied to the GPU ({script.line_text(copies[0])}) from unpinned memory",
@@ -36,7 +36,7 @@ def find(script: Script) -> Iterator[Occurrence]:
 
 
 def _yields_gpu_batches(script: Script, loader: ast.Call) -> bool:
-    """Returns whether the dataset's arguments, its class or collate_fn put data on a GPU."""
+    """Returns whether the dataset (its arguments or class) or collate_fn puts data on a GPU."""
     dataset = argument(loader, "dataset", 0)
     if dataset is not None and script.values.is_gpu_tensor(dataset):
         return True
@@ -65,13 +65,13 @@ def _definition(script: Script, expression: ast.expr) -> list[ast.AST]:
 
 
 def _puts_on_gpu(script: Script, node: ast.AST) -> bool:
-    """Returns whether a call moves its tensor to a GPU or has a GPU as an argument."""
+    """Returns whether a call moves a tensor to a GPU or names a GPU in an argument."""
     if not isinstance(node, ast.Call):
         return False
     if target_device(script, node) == "gpu":
         return True
     given = [*node.args, *(keyword.value for keyword in node.keywords)]
-    # device_named_by() takes every number for the index of a GPU.
+    # Numbers are excluded, because device_named_by() would treat any number as the index of a GPU.
     devices = [value for value in given if not isinstance(script.constant(value), int)]
     return any(device_named_by(script, value) == "gpu" for value in devices)
 

@@ -1,4 +1,4 @@
-"""Detects training processes that read and decode images themselves: num_workers is 0."""
+"""Detects num_workers=0 if the training process itself then reads and decodes images."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def find(script: Script) -> Iterator[Occurrence]:
 
 
 def _spawn_requirements(script: Script, loader: ast.Call) -> str:
-    """Returns what spawned workers require. macOS, Windows and Python 3.14 spawn instead of fork."""
+    """Returns what the script must change if workers are spawned, as on macOS, Windows and Python 3.14."""
     needed = []
     if script.function(loader) is script.tree and not script.in_main_guard(loader):
         needed.append('if __name__ == "__main__": around the training')
@@ -77,7 +77,7 @@ def _has_lambda(script: Script, made: ast.Call) -> bool:
 
 
 def _work(script: Script, loader: ast.Call) -> str:
-    """Describes the work for one sample, or returns "" if it is small."""
+    """Describes the work for one sample. Returns "" if there is little work."""
     if dataset_name(script, loader).startswith("torchvision.datasets.ImageFolder"):
         return "reads and decodes the images"
     made_by = dataset_class(script, loader)

@@ -1,4 +1,4 @@
-"""Detects `torch.tensor(array)`, which copies; `torch.from_numpy(array)` does not."""
+"""Detects `torch.tensor(array)`, which copies the array; `torch.from_numpy(array)` does not."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def find(script: Script) -> Iterator[Occurrence]:
 
 
 def _without_copy(script: Script, call: ast.Call) -> str:
-    """Returns the call without the copy. Adds float32, to which torch.Tensor() converts any array."""
+    """Returns a call that does not copy. For torch.Tensor(), adds its conversion to float32."""
     if script.name(call.func) == "torch.tensor":
         shared = rewritten(call, "torch.as_tensor")
         return f"{shared} shares its memory: nothing may write into the array later"
@@ -39,7 +39,7 @@ def _without_copy(script: Script, call: ast.Call) -> str:
 
 
 def _is_frequent(script: Script, call: ast.Call) -> bool:
-    """Returns whether a call runs per sample or step: __getitem__, collate, a training loop."""
+    """Returns whether a call runs for every sample or step: in __getitem__, collate, a training loop."""
     function = getattr(script.function(call), "name", "")
     if function == "__getitem__" or "collate" in function:
         return True
@@ -47,7 +47,7 @@ def _is_frequent(script: Script, call: ast.Call) -> bool:
 
 
 def _is_small(script: Script, array: ast.expr) -> bool:
-    """Returns whether there is little to copy: literals, np.float32(...), random numbers."""
+    """Returns whether the array is small: a literal, np.float32(...), or random numbers."""
     bindings = script.bindings(array)
     value = bindings[0].value if len(bindings) == 1 else array
     if not isinstance(value, ast.Call):

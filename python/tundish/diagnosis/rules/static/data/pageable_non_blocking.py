@@ -1,4 +1,4 @@
-"""Detects non_blocking=True copies from unpinned memory."""
+"""Detects copies with non_blocking=True from memory that is not pinned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Detects DistributedSampler without set_epoch, which repeats the same order in every epoch."""
+"""Detects a DistributedSampler without set_epoch(), which uses the same order in every epoch."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def find(script: Script) -> Iterator[Occurrence]:
 
 
 def _sets_epoch(script: Script) -> bool:
-    """Returns whether the script mentions set_epoch or assigns `epoch` of another object."""
+    """Returns whether the script mentions set_epoch or assigns to the `epoch` attribute of an object."""
     for node in script.nodes(ast.Attribute):
         assigned = node.attr == "epoch" and isinstance(node.ctx, ast.Store)
         if node.attr == "set_epoch" or (assigned and written(node.value) != "self"):

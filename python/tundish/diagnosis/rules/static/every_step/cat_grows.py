@@ -1,4 +1,4 @@
-"""Detects `out = torch.cat([out, x])` in a loop, which copies everything again each time."""
+"""Detects `out = torch.cat([out, x])` in a loop, which copies all of `out` in every pass."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def find(script: Script) -> Iterator[Occurrence]:
 
 
 def _is_read_by_numpy(script: Script, node: ast.AST) -> bool:
-    """Returns whether NumPy reads the result: np.mean(x.cpu().numpy()) belongs to numpy-in-loop."""
+    """Returns whether a NumPy function reads the result; the check numpy-in-loop reports that."""
     for ancestor in script.ancestors(node):
         if isinstance(ancestor, ast.stmt):
             return False

@@ -32,7 +32,7 @@ def find(script: Script) -> Iterator[Occurrence]:
 
 
 def _created_on_gpu(script: Script, call: ast.Call, made: ast.Call) -> str:
-    """Returns the factory call with the device. Conversions by `.to(...)` are kept."""
+    """Returns the call that creates the tensor, with a device argument. Keeps dtype conversions."""
     moved = argument(call, "device", 0)
     device = ast.unparse(moved) if moved is not None else '"cuda"'
     created = rewritten(made, changed={"device": device})

@@ -36,10 +36,10 @@ def _reads(script: Script) -> Iterator[tuple[ast.Call, ast.expr, str]]:
 
 
 def _is_needed(script: Script, call: ast.Call) -> bool:
-    """Returns whether the step itself needs the number, so it cannot be read later.
+    """Returns whether the step itself needs the number now, so the read cannot be delayed.
 
-    In forward(), everything except arithmetic needs it: split sizes, indexes. In a loop, a variable
-    used as an index, a size or a condition needs it.
+    In forward(), any use except arithmetic needs the number, such as a split size or an index. In a
+    loop, this holds for a variable used as an index, a size or a condition.
     """
     parent = script.parents.get(call)
     if getattr(script.loops.step_region(call), "name", "") == "forward":
@@ -55,7 +55,7 @@ def _is_needed(script: Script, call: ast.Call) -> bool:
 
 
 def _controls_code(script: Script, node: ast.AST) -> bool:
-    """Recognizes `x[:n]`, `range(n)` and `if n > 3:`, also as part of an expression."""
+    """Recognizes `x[:n]`, `range(n)` and `if n > 3:`, also inside larger expressions."""
     below = node
     for ancestor in script.ancestors(node):
         if isinstance(ancestor, ast.Subscript):
@@ -71,7 +71,7 @@ def _controls_code(script: Script, node: ast.AST) -> bool:
 
 
 def _remedy(script: Script, call: ast.Call, tensor: ast.expr) -> str:
-    """Suggests a replacement, and other changes that the step needs with it."""
+    """Suggests a replacement, and other changes that must accompany it."""
     name = script.text(tensor, 100)
     kept = name if name.endswith(".detach()") or _is_comparison(tensor) else f"{name}.detach()"
     others = remaining_waits_note(script, _other_reads(script, call))
@@ -79,7 +79,7 @@ def _remedy(script: Script, call: ast.Call, tensor: ast.expr) -> str:
 
 
 def _replacement(script: Script, call: ast.Call, kept: str) -> str:
-    """Suggests a replacement, depending on the use of the number."""
+    """Suggests a replacement that fits the use of the number."""
     shown = _logging_call(script, call)
     if shown is not None and _is_lightning_log(script, shown):
         return f"pass {kept} itself: {written(shown.func)}() takes tensors"
@@ -108,7 +108,7 @@ def _replacement(script: Script, call: ast.Call, kept: str) -> str:
 
 
 def _is_comparison(tensor: ast.expr) -> bool:
-    """Recognizes `(a == b).sum()`: integers without gradient."""
+    """Recognizes `(a == b).sum()`, an integer without a gradient."""
     while isinstance(tensor, ast.Call) and isinstance(tensor.func, ast.Attribute):
         tensor = tensor.func.value
     return isinstance(tensor, ast.Compare)
@@ -130,14 +130,14 @@ def _logging_call(script: Script, node: ast.AST) -> ast.Call | None:
 
 
 def _is_lightning_log(script: Script, call: ast.Call) -> bool:
-    """Recognizes `self.log(...)` in a module, but not in a trainer of another library."""
+    """Recognizes `self.log(...)` in a LightningModule, but not in a trainer of another library."""
     owner = script.enclosing_class(call)
     is_module = owner is not None and script.values.is_module_class(owner)
     return is_module and written(call.func) in ("self.log", "self.log_dict")
 
 
 def _later_log(script: Script, statement: ast.AST | None) -> ast.Name | None:
-    """Returns the place where a later line of the step prints `last` of `last = loss.item()`."""
+    """Returns `last` in a later line that prints it, for a statement such as `last = loss.item()`."""
     if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
         return None
     name = statement.targets[0].id
@@ -149,7 +149,7 @@ def _later_log(script: Script, statement: ast.AST | None) -> ast.Name | None:
 
 
 def _other_reads(script: Script, call: ast.Call) -> Iterator[ast.Call]:
-    """Yields other reads in the same step of values that may be GPU tensors."""
+    """Yields other calls in the same step that read values of possible GPU tensors."""
     region = script.loops.step_region(call)
     for other, tensor, _ in _reads(script):
         if script.values.infer(tensor).kind or script.loops.step_region(other) is not region:
@@ -178,5 +178,5 @@ RULE = StaticRule(
     find=find,
     only_gpu=True,
     silent="behind an if (every 50 steps); in loops that step an environment (env.step); in validation loops; in scripts "
-    "without a GPU; numbers that the step needs: an index, a size, a condition, and everything except arithmetic in forward()",
+    "without a GPU; numbers that the step needs: an index, a size, a condition, and in forward() everything except arithmetic",
 )

@@ -1,4 +1,4 @@
-"""Detects losses that keep their graph alive: `total += loss`, `losses.append(loss)`."""
+"""Detects code that keeps a loss and thereby its graph: `total += loss`, `losses.append(loss)`."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _is_detached(script: Script, loss: ast.expr) -> bool:
 
 
 def _outlives(script: Script, target: ast.expr, loop: ast.AST) -> bool:
-    """Returns whether the target was created before the loop. A sum created in each step is freed."""
+    """Returns whether the target is created before the loop. If it is created in each step, it is freed."""
     if isinstance(target, ast.Subscript):
         target = target.value
     if isinstance(target, ast.Attribute):
@@ -109,5 +109,5 @@ RULE = StaticRule(
     before="total += loss",
     after="total += loss.detach()",
     find=find,
-    silent="sums that start in each step and are used for backward, scripts with retain_graph",
+    silent="sums that start anew in each step and are used for backward, scripts with retain_graph",
 )

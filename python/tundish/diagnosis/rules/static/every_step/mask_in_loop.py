@@ -1,4 +1,4 @@
-"""Detects `x[mask]` with a boolean mask, which hides a nonzero."""
+"""Detects `x[mask]` with a boolean mask, which calls nonzero() and waits for the GPU."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def find(script: Script) -> Iterator[Occurrence]:
 
 
 def _is_mask(script: Script, index: ast.expr) -> bool:
-    """Returns whether an index is a comparison of tensors, its inversion, or a name bound to one."""
+    """Returns whether an index is a comparison of tensors, an inverted one, or a name bound to one."""
     for _ in range(4):
         while isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.Invert):
             index = index.operand

@@ -1,4 +1,4 @@
-"""Detects results whose size depends on the data: nonzero, unique, masked_select."""
+"""Detects functions whose output size depends on the data: nonzero, unique, masked_select."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def find(script: Script) -> Iterator[Occurrence]:
 
 
 def _other_calls(script: Script, call: ast.Call) -> list[ast.Call]:
-    """Returns other calls of this method in the same step on possible GPU tensors."""
+    """Returns other calls of the same method on possible GPU tensors in the same step."""
     if not isinstance(call.func, ast.Attribute) or script.name(call.func):
         return []
     region = script.loops.step_region(call)

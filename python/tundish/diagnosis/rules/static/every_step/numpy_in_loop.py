@@ -1,4 +1,4 @@
-"""Detects NumPy functions of GPU tensors in every step."""
+"""Detects NumPy functions that are called on GPU tensors in every step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ....script import Script
 from ....script.timing import timed_step_note
 from ..static_rule import Occurrence, StaticRule
 
-# NumPy functions with the same meaning in torch. Excludes std and var: torch divides by n - 1.
+# NumPy functions that have the same meaning in torch. Excludes std and var, where torch divides by n - 1.
 _SAME: tuple[str, ...] = (
     "abs",
     "argmax",
@@ -43,7 +43,7 @@ def find(script: Script) -> Iterator[Occurrence]:
 
 
 def _remedy(name: str) -> str:
-    """Suggests the torch function if there is one; for example, there is no torch.array."""
+    """Suggests the torch function of the same name, if there is one."""
     if name in _IN_TORCH:
         return f"use torch on the GPU: torch.{_IN_TORCH[name]}(...) or the tensor method"
     return "keep the tensor on the GPU with .detach() and convert once after the loop"

@@ -1,4 +1,4 @@
-"""Detects arrays that are converted and copied again in every step."""
+"""Detects constant arrays that are converted to tensors and copied again in every step."""
 
 from __future__ import annotations
 

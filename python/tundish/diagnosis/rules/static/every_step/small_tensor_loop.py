@@ -24,7 +24,7 @@ def find(script: Script) -> Iterator[Occurrence]:
 
 
 def _iterated_tensor(script: Script, loop: ast.comprehension) -> str:
-    """Returns the iterated tensor: `for row in x`, `for i in range(len(x))`, `x.shape[0]`."""
+    """Returns the tensor x in `for row in x`, `for i in range(len(x))` or `range(x.shape[0])`."""
     if loop.ifs or not isinstance(loop.target, ast.Name):
         return ""
     counted = loop.iter
@@ -54,7 +54,7 @@ def _is_zero(arguments: list[ast.expr]) -> bool:
 
 
 def _is_torch_work(script: Script, element: ast.expr) -> bool:
-    """Returns whether the element calls torch functions, and no model."""
+    """Returns whether the element expression calls torch functions but no model."""
     calls = [node for node in ast.walk(element) if isinstance(node, ast.Call)]
     if any(script.values.infer(call.func).kind == "model" for call in calls):
         return False

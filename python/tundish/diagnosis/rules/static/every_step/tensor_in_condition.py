@@ -1,4 +1,4 @@
-"""Detects `if loss > 3:` in every step, where the CPU waits to choose the branch."""
+"""Detects `if loss > 3:` in every step, where the CPU must wait for the GPU to choose the branch."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from ....script.call_arguments import argument, is_literal
 from ....script.libraries import uses_rpc
 from ..static_rule import Occurrence, StaticRule
 
-# Gradients that must stay in place: views of a shared buffer, or memory of a captured graph.
+# Names in scripts whose gradients must stay in place: views of a shared buffer, memory of a CUDA graph.
 _NEED_GRADIENTS_IN_PLACE = (
     "tundish.optim.flatten",
     "torch.cuda.graph",
@@ -43,7 +43,7 @@ def _memsets(script: Script) -> Iterator[Occurrence]:
 
 
 def _needs_gradients(script: Script) -> bool:
-    """Returns whether None gradients would break the script, which reads or reuses `.grad`."""
+    """Returns whether the script reads or reuses `.grad`, so that None gradients would break it."""
     if uses_rpc(script) or any(True for _ in script.calls(*_NEED_GRADIENTS_IN_PLACE)):
         return True
     zeroed = {_zeroed(call) for call in script.methods("zero_")}
@@ -58,7 +58,7 @@ def _needs_gradients(script: Script) -> bool:
 
 
 def _zeroed(call: ast.Call) -> ast.Attribute | None:
-    """Returns x.grad of `x.grad.zero_()` and `x.grad.data.zero_()`."""
+    """Returns `x.grad` for `x.grad.zero_()` and `x.grad.data.zero_()`."""
     owner = call.func.value if isinstance(call.func, ast.Attribute) else None
     if isinstance(owner, ast.Attribute) and owner.attr == "data":
         owner = owner.value

@@ -1,4 +1,4 @@
-"""Detects cudnn.benchmark with inputs of random size."""
+"""Detects the use of cudnn.benchmark with inputs of random size."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def find(script: Script) -> Iterator[Occurrence]:
 
 
 def _is_drawn(script: Script, call: ast.Call) -> bool:
-    """Returns whether the training loop resizes to a random size: randint or uniform, not choice."""
+    """Returns whether the training loop resizes to a size drawn by randint or uniform, not by choice."""
     if not script.loops.step_region(call):
         return False
     size = argument(call, "size", 1) or argument(call, "scale_factor", 2)

@@ -1,4 +1,4 @@
-"""Detects a bias that the following batch norm removes."""
+"""Detects layers with a bias that the following batch norm cancels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _found(script: Script, layer: ast.Call) -> Occurrence:
 
 
 def _without_bias(script: Script, layer: ast.Call) -> str:
-    """Returns the layer with bias=False and all other arguments."""
+    """Returns the call with bias=False added and all other arguments kept."""
     position = _POSITION[script.name(layer.func)]
     if len(layer.args) <= position:
         return rewritten(layer, changed={"bias": "False"})
@@ -64,7 +64,7 @@ def _followed_in_lists(script: Script) -> Iterator[ast.Call]:
 
 
 def _followed_in_forward(script: Script) -> Iterator[ast.Call]:
-    """Yields layers in self.norm(self.layer(x)) that are used once and created once."""
+    """Yields layers in `self.norm(self.layer(x))` that are created once and used once."""
     for outer in script.nodes(ast.Call):
         norm = _only_value(script, outer.func)
         if norm is None or script.name(norm.func) not in _NORMS or len(outer.args) != 1:

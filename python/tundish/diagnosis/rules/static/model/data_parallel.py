@@ -1,4 +1,4 @@
-"""Detects nn.DataParallel."""
+"""Detects nn.DataParallel, which is slower than DistributedDataParallel."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def find(script: Script) -> Iterator[Occurrence]:
 def _offers_processes(script: Script) -> bool:
     """Returns whether the script can also run one process per GPU.
 
-    DataParallel then is a choice of the script's user.
+    The user of such a script has chosen DataParallel.
     """
     if any(True for _ in script.calls(*_PROCESSES)):
         return True
@@ -34,7 +34,7 @@ def _offers_processes(script: Script) -> bool:
 
 
 def _trains(script: Script) -> bool:
-    """Returns whether the script trains. DistributedDataParallel does not help evaluation."""
+    """Returns whether the script trains, because DistributedDataParallel does not help evaluation."""
     if script.loops.backward_calls or script.loops.step_calls:
         return True
     return any(script.values.infer(call).kind == "optimizer" for call in script.nodes(ast.Call))

@@ -1,4 +1,4 @@
-"""Detects gradients of parameters that no optimizer has."""
+"""Detects gradients of parameters that are in no optimizer."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _freezes_parameters(script: Script) -> bool:
 
 
 def _parameter_owner(given: ast.expr) -> ast.expr | None:
-    """Returns x of `x.parameters()`."""
+    """Returns `x` for `x.parameters()`."""
     if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute):
         return given.func.value if given.func.attr == "parameters" else None
     return None

@@ -1,4 +1,4 @@
-"""Detects sums in 16 bits."""
+"""Detects sums that are computed in fp16 or bf16."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _found(script: Script, call: ast.Call, tensor: ast.expr) -> Iterator[Occurre
 
 
 def _sixteen_bit_type(script: Script, tensor: ast.expr) -> str:
-    """Returns fp16 or bf16 if the tensor comes directly from a conversion, else ""."""
+    """Returns "fp16" or "bf16" if the tensor is the direct result of a conversion, else ""."""
     if isinstance(tensor, ast.Name):
         bindings = script.reaching(tensor)
         if len(bindings) != 1 or bindings[0].how != "assign" or bindings[0].value is None:

@@ -1,4 +1,4 @@
-"""Detects sizes unsuitable for Tensor Cores in scripts that train in 16 bits."""
+"""Detects layer sizes that are not multiples of 8, in scripts that train in fp16 or bf16."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ....script.call_arguments import argument
 from ....script.published import loads_published_weights
 from ..static_rule import Occurrence, StaticRule
 
-_LEAST = 128  # smaller layers cost little in any case
+_LEAST = 128  # smaller layers are not reported, because they take little time anyway
 _SIZES = {"torch.nn.Linear": (("in_features", 0), ("out_features", 1))}
 _SIZES |= {f"torch.nn.Conv{n}d": (("in_channels", 0), ("out_channels", 1)) for n in (1, 2, 3)}
 _SIXTEEN = ("torch.autocast", "torch.amp.autocast", "torch.cuda.amp.autocast")

@@ -72,10 +72,10 @@ def _is_layer(script: Script, value: ast.Call) -> bool:
 
 
 def _is_complete(script: Script, owner: ast.ClassDef) -> bool:
-    """Returns whether all uses of the class are visible.
+    """Returns whether all uses of the class's layers are in this file.
 
-    The class must derive from nn.Module alone, not be a base class, define forward, and be
-    instantiated here. Layers of a file that only defines models may be used elsewhere.
+    The class must derive from nn.Module alone, define forward(), be no base class of another class, and
+    be instantiated in this file. If a file only defines models, other files may use their layers.
     """
     if [script.name(base) in MODULES for base in owner.bases] != [True]:
         return False

@@ -1,4 +1,4 @@
-"""Detects Apex's amp, which no longer exists."""
+"""Detects the use of apex.amp, which no longer exists."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def find(script: Script) -> Iterator[Occurrence]:
 
 
 def _remedy(name: str) -> str:
-    """Returns torch's replacement. O1 of Apex was fp16 with a scaled loss."""
+    """Returns the replacement in torch. Apex's level O1 was fp16 with a scaled loss."""
     if name.startswith("apex.parallel"):
         return "use torch.nn.parallel.DistributedDataParallel, torch.nn.SyncBatchNorm.convert_sync_batchnorm(model)"
     if name.startswith(("apex.amp", "apex.fp16_utils")):

@@ -1,4 +1,4 @@
-"""Detects hotshot, a profiler of Python 2."""
+"""Detects hotshot, a profiler that only Python 2 has."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from ....script import Script
 from ....script.call_arguments import argument, is_literal
 from ..static_rule import Occurrence, StaticRule
 
-# {} is the script's value
+# {} stands for the value in the script.
 _REPLACEMENTS = {
     "gpus": 'accelerator="gpu", devices={}',
     "tpu_cores": 'accelerator="tpu", devices={}',
@@ -52,7 +52,7 @@ def find(script: Script) -> Iterator[Occurrence]:
 
 
 def _remedy(script: Script, name: str, given: ast.expr) -> str:
-    """Returns the replacement with the script's value. Some values need special treatment."""
+    """Returns the replacement for an argument, with the value from the script filled in."""
     if isinstance(given, ast.Constant):
         for (argument_name, value), replacement in _SPECIAL_VALUES.items():
             if argument_name == name and is_literal(given, value):

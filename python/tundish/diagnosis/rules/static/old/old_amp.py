@@ -1,4 +1,4 @@
-"""Detects torch.cuda.amp, the old spelling of torch.amp."""
+"""Detects torch.cuda.amp, the old name of torch.amp."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def find(script: Script) -> Iterator[Occurrence]:
 
 
 def _new_call(call: ast.Call, name: str) -> str:
-    """Returns the call in the new spelling. Keeps all arguments, because enabled= may be False."""
+    """Returns the call under the new name. Keeps all arguments, because enabled= may be False."""
     device, last = f'"{name.split(".")[1]}"', name.rpartition(".")[2]
     if last == "autocast":
         if has_unknown_arguments(call) and call.args:
@@ -53,7 +53,7 @@ def _new_decorator(name: str) -> str:
 
 
 def _has_both(script: Script) -> bool:
-    """Returns whether the script also has the new spelling, to support several versions of torch."""
+    """Returns whether the script also uses the new name, to support several versions of torch."""
     return any(True for _ in script.calls("torch.amp.GradScaler", "torch.autocast", "torch.amp."))
 
 

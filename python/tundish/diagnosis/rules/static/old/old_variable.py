@@ -17,9 +17,9 @@ def find(script: Script) -> Iterator[Occurrence]:
 
 
 def _remedy(script: Script, call: ast.Call) -> str:
-    """Suggests the tensor itself if it has no graph, else detach(), as Variable() does.
+    """Suggests the tensor itself if it has no graph, otherwise detach(), which Variable() also does.
 
-    Keeps requires_grad=.
+    Keeps the argument requires_grad.
     """
     given = argument(call, "data", 0)
     if given is None:

@@ -1,4 +1,4 @@
-"""Detects `.data` of tensors with a graph."""
+"""Detects `.data` on tensors that have an autograd graph."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def _is_scalar(script: Script, owner: ast.expr) -> bool:
 
 
 def _is_without_grad(script: Script, node: ast.AST) -> bool:
-    """Returns whether no graph is recorded here, so `.data` hides nothing."""
+    """Returns whether no graph is recorded here, so that `.data` is harmless."""
     loops = script.loops
     return loops.without_grad(node) or loops.called_without_grad(script.function(node))
 
 
 def _is_parameter(owner: ast.expr) -> bool:
-    """Recognizes parameters, whose in-place initialization and averaging is no finding."""
+    """Recognizes parameters. Their in-place initialization and averaging is not reported."""
     return isinstance(owner, ast.Attribute) and owner.attr in ("weight", "bias", "grad")
 
 

@@ -11,7 +11,7 @@ from ..static_rule import Occurrence, StaticRule
 
 _OLD = ("torch.jit.script", "torch.jit.trace", "torch.jit.script_method", "torch.jit.trace_module")
 _NEW = ("torch.compile", "torch.export.export", "torch._dynamo.optimize")
-# attributes that only ScriptModule and ScriptFunction have
+# Attributes that only ScriptModule and ScriptFunction have.
 _ONLY_SCRIPTED = {"save", "save_to_buffer", "graph", "inlined_graph", "graph_for", "code"}
 _ONLY_SCRIPTED |= {"code_with_constants", "_c", "_save_for_lite_interpreter"}
 _SIZES = {"size", "shape", "numel", "dim", "ndim"}
@@ -51,9 +51,9 @@ def _without_decorator(script: Script, node: ast.FunctionDef | ast.ClassDef) -> 
 
 
 def _untyped_bounds(node: ast.FunctionDef | ast.ClassDef) -> list[str]:
-    """Returns untyped parameters that bound a slice.
+    """Returns untyped parameters that are used as a bound of a slice.
 
-    TorchScript makes them tensors, which torch.compile cannot trace there.
+    TorchScript treats them as tensors, which torch.compile cannot trace in a slice.
     """
     if isinstance(node, ast.ClassDef):
         return []
@@ -69,7 +69,7 @@ def _untyped_bounds(node: ast.FunctionDef | ast.ClassDef) -> list[str]:
 
 
 def _must_be_scripted(script: Script, call: ast.Call) -> bool:
-    """Returns whether TorchScript is required: by an option, or by later code.
+    """Returns whether an option or later code requires TorchScript.
 
     Later code may save the module for another program, pass it on, or read its graph.
     """
@@ -110,7 +110,7 @@ def _needs_script(script: Script, node: ast.AST) -> bool:
 
 
 def _reads_sizes(node: ast.AST) -> bool:
-    """Returns whether a function reads sizes. torch.jit.trace records them as constants otherwise."""
+    """Returns whether a function reads tensor sizes, which torch.jit.trace records as constants."""
     return any(
         isinstance(inner, ast.Attribute) and inner.attr in _SIZES for inner in ast.walk(node)
     )

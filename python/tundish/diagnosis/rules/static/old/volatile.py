@@ -1,4 +1,4 @@
-"""Detects volatile=True, which torch ignores."""
+"""Detects the argument volatile=True, which torch ignores."""
 
 from __future__ import annotations
 

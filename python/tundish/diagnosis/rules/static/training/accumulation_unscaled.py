@@ -1,4 +1,4 @@
-"""Detects accumulation that sums the gradients of k batches without scaling the loss."""
+"""Detects gradient accumulation over k batches in which the loss is not divided by k."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Detects DistributedDataParallel that reduces gradients in every step of an accumulation."""
+"""Detects gradient accumulation in which DistributedDataParallel still communicates in every step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Detects timing of Image.open, which does not decode."""
+"""Detects time measurements of Image.open(), which does not decode the image."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from ....script import Script
 from ....script.timing import spans
 from ..static_rule import Occurrence, StaticRule
 
-# Methods of an image that need no pixels, functions that look at the object alone, and containers that keep it.
+# Image methods that need no pixels, functions that only inspect the object, and methods of containers
+# that store it.
 _LAZY_METHODS = ("close", "seek", "tell", "getexif", "getbands", "draft", "verify")
 _KEEPS = ("print", "len", "type", "isinstance", "repr", "id", "append", "extend", "add", "put")
 
@@ -26,7 +27,7 @@ def find(script: Script) -> Iterator[Occurrence]:
 
 
 def _is_used(script: Script, opened: ast.Call, calls: list[ast.Call]) -> bool:
-    """Returns whether a call may need the pixels: a method of the image, or a function that gets it."""
+    """Returns whether a call may need the pixels: a method of the image, or a function it is passed to."""
     statement = script.statement(opened)
     parts = statement.items if isinstance(statement, ast.With) else [statement]
     names = {
@@ -63,5 +64,5 @@ RULE = StaticRule(
     before="start = time.time()\nimage = Image.open(path)\nprint(time.time() - start)",
     after="start = time.time()\nimage = Image.open(path)\nimage.load()\nprint(time.time() - start)",
     find=find,
-    silent="spans that call a method of the image, or give it to a function: convert, np.asarray, a transform",
+    silent="spans that call a method of the image, or pass it to a function, such as np.asarray or a transform",
 )

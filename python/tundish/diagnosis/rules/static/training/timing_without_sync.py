@@ -47,12 +47,12 @@ def _waits(script: Script, call: ast.Call) -> bool:
         return True
     if script.name(call.func) in _WAITING_FUNCTIONS or target_device(script, call) == "cpu":
         return True
-    # A function of the script may wait; a function that receives the loss or a meter often does.
+    # A function defined in the script may wait, and functions that receive the loss often do.
     return isinstance(script.definition(call.func), ast.FunctionDef | ast.AsyncFunctionDef)
 
 
 def _reads_tensor(script: Script, span: Span) -> bool:
-    """Returns whether a condition, a formatted string or a conversion reads a GPU's value."""
+    """Returns whether a condition or a formatted string reads a value from the GPU."""
     tested: list[ast.expr] = []
     for kind in (ast.If, ast.While, ast.Assert, ast.IfExp):
         tested += [getattr(node, "test") for node in span.nodes(script, kind)]  # noqa: B009
@@ -70,9 +70,9 @@ def _reads_tensor(script: Script, span: Span) -> bool:
 
 
 def _is_gpu_work(script: Script, call: ast.Call, end: ast.AST) -> bool:
-    """Returns whether a call is a model's call or a backward pass in the same loop as the clock.
+    """Returns whether a call is a model call or a backward pass in the same loop as the clock.
 
-    For a whole epoch, the few queued steps do not matter.
+    If the clock measures a whole epoch, the few steps that are still queued do not matter.
     """
     last = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     if last != "backward":

@@ -1,4 +1,4 @@
-"""Detects eval() in the epoch loop without any train()."""
+"""Detects eval() in the epoch loop if no train() restores the training mode."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _loop_with_one_model(script: Script, call: ast.Call, model: ast.expr) -> ast
 
 
 def _is_last(script: Script, call: ast.Call, epochs: ast.AST) -> bool:
-    """Returns whether the loop ends after `call`: by break or return, or in its last pass."""
+    """Returns whether the loop ends after `call`, by break or return, or because it is the last pass."""
     below: ast.AST = call
     leaves: tuple[type[ast.stmt], ...] = (ast.Return, ast.Raise, ast.Break)
     for ancestor in script.ancestors(call):
@@ -94,5 +94,5 @@ RULE = StaticRule(
     before="for epoch in range(90):\n    for x, y in loader:\n        ...  # trains\n    model.eval()\n    ...",
     after="for epoch in range(90):\n    model.train()\n    for x, y in loader:\n        ...\n    model.eval()\n    ...",
     find=find,
-    silent="scripts that call train() anywhere; an eval() after which the loop ends, or before which it creates the model",
+    silent="scripts that call train() anywhere; loops that end after eval(), or that create the model before eval()",
 )

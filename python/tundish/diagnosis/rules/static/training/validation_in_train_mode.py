@@ -1,4 +1,4 @@
-"""Detects evaluation with dropout and batch norm in training mode."""
+"""Detects an evaluation in which dropout and batch norm are still in training mode."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _sets_mode(script: Script) -> bool:
 
 
 def _may_be_evaluation(script: Script, call: ast.Call) -> bool:
-    """Recognizes `x.train(False)`, and `model.train(training)`, which sets either mode."""
+    """Recognizes `x.train(False)`, and `model.train(training)`, which may set evaluation mode."""
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     if len(given) != 1 or is_literal(given[0], True):
         return False

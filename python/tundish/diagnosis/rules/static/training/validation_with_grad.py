@@ -1,4 +1,4 @@
-"""Detects evaluation that records a graph without a backward pass."""
+"""Detects an evaluation that records an autograd graph but runs no backward pass."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def find(script: Script) -> Iterator[Occurrence]:
 
 
 def _evaluated(script: Script, loop: ast.For) -> ast.Call | None:
-    """Returns the first call, in a loop over a loader, of a model in eval mode."""
+    """Returns the first call of a model in eval mode, in a loop over a loader."""
     if not script.loops.over_loader(loop):
         return None
     evals = {
@@ -68,7 +68,7 @@ def _trained_again(script: Script, name: str, loop: ast.AST, since: tuple[int, i
 def _needs_grad(script: Script, loop: ast.AST) -> bool:
     """Returns whether the loop needs gradients, or runs only where gradients are disabled.
 
-    Examples are saliency maps, adversarial attacks and training in eval mode.
+    Saliency maps, adversarial attacks and training in eval mode need gradients.
     """
     function = script.function(loop)
     for call in script.inside(loop, ast.Call):
@@ -95,5 +95,5 @@ RULE = StaticRule(
     after="model.eval()\nwith torch.no_grad():\n    for x, y in val_loader:\n"
     "        correct += (model(x).argmax(1) == y).sum()",
     find=find,
-    silent="if gradients of inputs are used; if all callers disable gradients; without eval(): loops over a loader that is also used for training",
+    silent="if gradients of inputs are used; if all callers disable gradients; loops without eval() over a loader that is also used for training",
 )
