@@ -256,7 +256,9 @@ def surveyed(loop):
 def test_the_survey_names_models_optimizers_and_the_loader_that_feeds_them():
     model, optimizer = made()
     teacher = Net(width=4)  # called, never trained
-    train_set, val_set = (TensorDataset(torch.rand(n, 3, 8, 8), torch.zeros(n).long()) for n in (32, 8))
+    train_set, val_set = (
+        TensorDataset(torch.rand(n, 3, 8, 8), torch.zeros(n).long()) for n in (32, 8)
+    )
     loader, val_loader = DataLoader(train_set, 4, shuffle=True), DataLoader(val_set, 8)
 
     def loop():
