@@ -30,6 +30,7 @@ VERBS = (
     "check",
     "env",
     "top",
+    "boost",
     "tune",
     "tune remeasure",
     "tune batch-size",
@@ -61,6 +62,7 @@ pages of `docs/` show how to use it, task by task.
 - [Dataset](#dataset), [DataSource](#datasource)
 - [Orders](#orders)
 - [Transforms](#transforms), and [functions](#functions-of-transforms) on lists of transforms
+- [boost](#boost)
 - [Tuning](#tuning)
 - [Launching](#launching)
 - [Checking](#checking)
@@ -187,6 +189,13 @@ def tuning(package: Any) -> str:
     return "\n".join(parts)
 
 
+def boosting(package: Any) -> str:
+    """Returns the section on tundish.boost. docs/boost.md shows its use."""
+    line = signature("tundish.boost", package.boost)
+    about = "[boost.md](boost.md) shows how to use it, and `tundish boost`."
+    return f"## boost\n\n{about}\n\n`{line}`\n\n{documentation(package.boost)}\n"
+
+
 def launching(package: Any) -> str:
     """Returns the section on starting one process per GPU. docs/launch.md shows its use."""
     function = package.replace_data_parallel
@@ -264,6 +273,7 @@ def page() -> str:
         f"{documentation(package.DataSource)}",
         classes(package, ORDERS, "Orders"),
         transforms(found),
+        boosting(package),
         tuning(package),
         launching(package),
         checking(package),

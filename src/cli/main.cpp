@@ -33,6 +33,7 @@ constexpr std::array kVerbs = {
     Verb{"diagnose", "env", "find what makes this machine unfit for training: GPUs, CPUs, disk",
          run_env},
     Verb{"diagnose", "top", "watch GPUs, host, disks and every running loader", run_top},
+    Verb{"train", "boost", "make an unmodified training script faster, and prove it", nullptr},
     Verb{"train", "tune", "find the training tricks that make your own model faster", nullptr},
     Verb{"train", "run", "run a training script on every GPU of this machine", nullptr},
     Verb{"data", "pack", "pack a folder, an archive or another dataset into one .tnd file",
@@ -56,6 +57,7 @@ constexpr std::array kVerbs = {
 std::string overview() {
   std::string out =
       "examples:\n"
+      "  tundish boost -- python train.py\n"
       "  tundish doctor -- python train.py\n"
       "  tundish pack photos/ -o train.tnd\n"
       "\n"

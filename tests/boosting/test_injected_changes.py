@@ -237,9 +237,9 @@ def test_a_compiler_error_falls_back_only_outside_of_trials(monkeypatch):
         train(model, optimizer)
     assert "no compiler" in injector.outcomes.left_out()["compile"]
     model, optimizer = made()
-    with injected(request(model, optimizer, "compile", fallback=False)):
-        with pytest.raises(torch._dynamo.exc.TorchDynamoException):
-            train(model, optimizer)
+    failing = request(model, optimizer, "compile", fallback=False)
+    with injected(failing), pytest.raises(torch._dynamo.exc.TorchDynamoException):
+        train(model, optimizer)
 
 
 def surveyed(loop):

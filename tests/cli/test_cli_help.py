@@ -23,7 +23,7 @@ from wrapped import wrapped_page
 
 pytestmark = needs_program
 
-GROUPS = {"diagnose": "doctor", "train": "tune", "data": "pack", "more": "demo"}  # first verbs
+GROUPS = {"diagnose": "doctor", "train": "boost", "data": "pack", "more": "demo"}  # first verbs
 
 
 def test_help_starts_with_an_example_and_lists_every_verb():
