@@ -17,6 +17,7 @@ VERBS = [
     "check",
     "env",
     "top",
+    "boost",
     "tune",
     "run",
     "pack",
