@@ -54,9 +54,14 @@ def baseline(step_s=0.1, wait_s=0.0, survey=SURVEY, engine_s=None):
     engine = None if engine_s is None else EngineFacts(True, "native", engine_s)
     decoding = [("decode", "decode", wait_s / 10, 0.0)]
     loader = sampled(decoding, wait_s / 10, workers=0, engine=engine)
-    steps = [step("measure", data=wait_s, forward=(step_s - wait_s) / 2, backward=(step_s - wait_s) / 2)]
+    steps = [
+        step("measure", data=wait_s, forward=(step_s - wait_s) / 2, backward=(step_s - wait_s) / 2)
+    ]
     found = facts(steps=steps * 20, loader=loader, torch=TorchFacts("2.13", 2, None))
-    runs = [RunFacts("plain", CURVE), *(RunFacts(k, CURVE, SAME) for k in ("plain", "nudged", "random"))]
+    runs = [
+        RunFacts("plain", CURVE),
+        *(RunFacts(k, CURVE, SAME) for k in ("plain", "nudged", "random")),
+    ]
     return result(step_s, wait_s, facts=found, survey=survey, runs=runs)
 
 
@@ -161,7 +166,10 @@ def searched_verdict():
 @pytest.mark.parametrize(
     ("base", "text"),
     [
-        (TrialResult(failed="the script ended with exit code 1", output="KeyError: 'x'"), "KeyError"),
+        (
+            TrialResult(failed="the script ended with exit code 1", output="KeyError: 'x'"),
+            "KeyError",
+        ),
         (
             TrialResult(
                 failed="the script ended with exit code 1",
