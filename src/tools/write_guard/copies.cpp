@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "tools/write_guard/entries.h"
 #include "tools/write_guard/system_calls.h"
 
 namespace tundish::guard {
@@ -23,8 +24,8 @@ bool set_times(const char* path, const struct stat& about) {
 bool make_own_folder(const char* own, const char* user) {
   struct stat about;
   if (read_status(own, about) && (about.st_mode & S_ISVTX) == 0) return true;
-  const unsigned mode = read_status(user, about) ? mode_of(about) : kOwn;
-  return make_folder(own, kOwn) && set_mode(own, mode | kOwn);
+  if (!read_status(user, about)) return make_folder(own, kOwn);
+  return make_folder(own, kOwn) && set_mode(own, mode_of(about) | kOwn) && set_times(own, about);
 }
 
 // A name in the trial's folder that no other thread uses.
@@ -76,30 +77,6 @@ bool publish(const char* spare, const char* own, bool over_stand_in) {
   return done || error == EEXIST || fail(error);
 }
 
-struct Entry {
-  unsigned long number;
-  long offset;
-  unsigned short size;
-  unsigned char type;
-  char name[];
-};
-
-// Calls visit(entry) for each entry of a folder until it returns false.
-template <class Visit>
-bool for_each_entry(int folder, const Visit& visit) {
-  alignas(Entry) char buffer[8192];
-  for (;;) {
-    const long size = ::syscall(SYS_getdents64, folder, buffer, sizeof buffer);
-    if (size <= 0) return size == 0;
-    for (long at = 0; at < size;) {
-      const Entry& entry = *reinterpret_cast<const Entry*>(buffer + at);
-      at += entry.size;
-      if (std::strcmp(entry.name, ".") == 0 || std::strcmp(entry.name, "..") == 0) continue;
-      if (!visit(entry)) return false;
-    }
-  }
-}
-
 bool make_stand_in(const Place& place, const char* name) {
   char user[PATH_MAX];
   char own[PATH_MAX];
@@ -121,7 +98,7 @@ bool make_stand_in(const Place& place, const char* name) {
 bool make_mark(const char* path, const char* mark) {
   char own[PATH_MAX];
   if (!mark_path(path, mark, own)) return false;
-  for (char* at = own + std::strlen(settings().folder);
+  for (char* at = own + std::strlen(settings().folder) - 1;
        (at = std::strchr(at + 1, '/')) != nullptr;) {
     *at = '\0';
     if (!make_folder(own, kOwn)) return false;
@@ -191,14 +168,18 @@ bool complete_listing(const Place& place, bool& done) {
     done = false;
     return true;
   }
+  char own[PATH_MAX];
+  struct stat about;
+  if (!own_path(place, own) || !read_status(own, about)) done = false;
   int count = 0;
-  done = for_each_entry(folder, [&](const Entry&) { return ++count <= kMaxListed; });
+  done = done && for_each_entry(folder, [&](const Entry&) { return ++count <= kMaxListed; });
   bool complete = true;
   if (done) {
     complete = ::syscall(SYS_lseek, folder, 0, SEEK_SET) == 0 &&
                for_each_entry(folder, [&](const Entry& e) { return make_stand_in(place, e.name); });
   }
   close_file(folder);
+  if (done) set_times(own, about);
   return complete && make_mark(place.path, done ? kListed : kTooLarge);
 }
 

@@ -34,6 +34,7 @@ bool may_remove(const Place& place) {
 // Gives the trial the only version: a copy of the user's file, with the user's marked as removed
 // once the copy is moved.
 bool own_it(const Place& place) {
+  if (is_folder(place) && place.user != 0) return copy_user_tree(place);
   if (place.own == Own::nothing || place.own == Own::stand_in) {
     return copy_user(place, Keep::contents);
   }
@@ -59,14 +60,15 @@ bool move_or_copy(const char* from, const char* to) {
 int reason_against(const Place& old_place, const Place& place, unsigned flags) {
   if (!old_place.is_visible()) return ENOENT;
   if ((flags & RENAME_NOREPLACE) != 0 && place.is_visible()) return EEXIST;
+  if (!is_folder(old_place) && place.slash) return ENOTDIR;
+  if (is_below(place.path, old_place.path)) return is_folder(old_place) ? EINVAL : ENOTDIR;
+  if (is_below(old_place.path, place.path)) return ENOTEMPTY;
   if (is_folder(old_place)) {
     if (place.is_visible() && !is_folder(place)) return ENOTDIR;
-    if (!place.free && is_below(place.path, old_place.path)) return EINVAL;
-    if (!old_place.free && old_place.user != 0) return EXDEV;  // as overlayfs does
     return 0;
   }
   if (place.is_visible() && is_folder(place)) return EISDIR;
-  return place.slash ? ENOTDIR : 0;
+  return 0;
 }
 
 // Completes a place of an allowed folder, where the kernel decides.
@@ -117,7 +119,8 @@ int remove_file(int folder, const char* path) {
   if (!place.is_visible()) return refuse(ENOENT);
   if (is_folder(place)) return refuse(EISDIR);
   if (!may_remove(place)) return -1;
-  if (place.user != 0 && !mark_removed(place.path)) return -1;
+  // With the trial's folders above it, which a listing then shows.
+  if (place.user != 0 && (!make_parents(place) || !mark_removed(place.path))) return -1;
   if (place.own != Own::nothing && (!own_path(place, own) || !remove_name(own))) return -1;
   errno = error;
   return 0;
@@ -130,7 +133,7 @@ int remove_folder(int folder, const char* path) {
   if (!find(folder, path, Last::keep, place)) return -1;
   if (place.free) return result(remove_name(place.path, AT_REMOVEDIR));
   if (!place.is_visible()) return refuse(ENOENT);
-  if (!is_folder(place)) return refuse(ENOTDIR);
+  if (!is_folder(place) || place.through_link) return refuse(ENOTDIR);
   if (!may_remove(place) || !own_folder(place)) return -1;
   if (!own_path(place, own) || !remove_name(own, AT_REMOVEDIR)) return -1;
   if (place.user != 0 && !mark_removed(place.path)) return -1;
@@ -146,6 +149,7 @@ int rename_file(int old_folder, const char* old_path, int folder, const char* pa
   if ((flags & ~static_cast<unsigned>(RENAME_NOREPLACE)) != 0) return refuse(EINVAL);
   if (!find(old_folder, old_path, Last::keep, old_place)) return -1;
   if (!find(folder, path, Last::keep, place)) return -1;
+  if (old_place.through_link || place.through_link) return refuse(ENOTDIR);
   if (old_place.free) look_at_free(old_place);
   if (place.free) look_at_free(place);
   if (old_place.free && place.free) {
@@ -169,9 +173,14 @@ int link_file(int old_folder, const char* old_path, int folder, const char* path
   Path to;
   // An open file (AT_EMPTY_PATH), or its link in /proc, has no place.
   Place place;
+  Place made;
   const char* source = old_path;
   if (old_path[0] != '\0') {
     if (!find(old_folder, old_path, last, place)) return -1;
+    if (!place.free && !place.is_visible()) return refuse(ENOENT);
+    if (!find(folder, path, Last::keep, made)) return -1;
+    if (place.is_visible() && !made.free && made.is_visible()) return refuse(EEXIST);
+    if (!made.free && made.slash) return refuse(ENOENT);
     if (place.is_visible() && is_folder(place)) return refuse(EPERM);
     source = for_change(old_folder, old_path, last, from);
   }

@@ -64,9 +64,11 @@ class Walk {
     const std::size_t size = std::strlen(head);
     const std::size_t more = std::strlen(rest_);
     if (size + more + 2 > sizeof rest_) return fail(ENAMETOOLONG);
-    std::memmove(rest_ + size + 1, rest_, more + 1);
+    // A slash at the end would require a folder.
+    const bool separated = more > 0 && size > 0 && rest_[0] != '/';
+    std::memmove(rest_ + size + (separated ? 1 : 0), rest_, more + 1);
     std::memcpy(rest_, head, size);
-    rest_[size] = '/';
+    if (separated) rest_[size] = '/';
     at_ = rest_;
     trusted_ = rest_ + trusted;
     return reset();
@@ -190,6 +192,7 @@ class Walk {
     }
     if (is_last_ && !out_.slash && last_ == Last::keep) return true;
     if (++links_ > kMaxLinks) return fail(ELOOP);
+    out_.through_link |= is_last_ && out_.slash;
     target[size] = '\0';
     out_.path[before] = '\0';
     shift_rest(at_);
@@ -207,6 +210,7 @@ class Walk {
         read_status(out_.path, about)) {
       out_.user = about.st_mode;
     }
+    out_.reached = true;
     if (out_.slash && out_.is_visible() && !is_folder()) return fail(ENOTDIR);
     return true;
   }

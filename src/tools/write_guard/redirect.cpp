@@ -67,6 +67,18 @@ const char* choose_for_reading(const Place& place, const char* path, Path& out) 
   return chosen != nullptr ? chosen : path;
 }
 
+// A path for which the original function fails with this error.
+const char* failing_path(int error, const char* path, Path& out) {
+  bool done = false;
+  if (error == ENOENT) done = join(out.text, settings().folder, "none");
+  if (error == ENOTDIR) done = join(out.text, "/dev/null", "none");
+  if (error == ELOOP && join(out.text, settings().folder, "loop")) {
+    ::syscall(SYS_symlinkat, "loop", AT_FDCWD, out.text);
+    done = join(out.text, out.text, "none");
+  }
+  return done ? out.text : path;
+}
+
 bool prepare_writing(const Place& place, int flags) {
   const bool changes = (flags & (O_TRUNC | O_ACCMODE)) != 0;
   if (changes && !may_write(place.path)) return false;
@@ -84,9 +96,8 @@ const char* for_reading(int folder, const char* path, Last last, Path& out) {
   if (is_there(settings().folder)) {  // otherwise nothing was written yet
     if (find(folder, path, last, place)) {
       chosen = place.free ? use_user(place, path, out) : choose_for_reading(place, path, out);
-    } else if (place.mapped && join(out.text, settings().folder, "none")) {
-      // The original function must fail with the same error: ENOENT, or ENOTDIR for FILE/NAME.
-      if (errno != ENOTDIR || join(out.text, "/dev/null", "none")) chosen = out.text;
+    } else if (place.mapped) {
+      chosen = failing_path(errno, path, out);
     }
   }
   errno = error;
@@ -99,6 +110,10 @@ const char* for_opening(int folder, const char* path, int flags, Path& out) {
   const Last last = (flags & O_NOFOLLOW) != 0 || makes_exclusively ? Last::keep : Last::follow;
   if (!writes) return for_reading(folder, path, last, out);
   if (is_unguarded(path)) return path;
+  if ((flags & O_CREAT) != 0 && (flags & O_DIRECTORY) != 0) {
+    errno = EINVAL;  // as Linux 6.4 does; before, it made a file
+    return nullptr;
+  }
   const int error = errno;
   Place place;
   if (!find(folder, path, last, place)) return nullptr;
@@ -111,7 +126,8 @@ const char* for_opening(int folder, const char* path, int flags, Path& out) {
     return nullptr;
   } else if (place.own == Own::nothing || place.own == Own::stand_in) {
     const bool in_folder = (flags & O_TMPFILE) == O_TMPFILE;
-    if (S_ISLNK(place.user) || (S_ISDIR(place.user) && !in_folder)) {
+    const bool wrong_kind = S_ISDIR(place.user) ? !in_folder : (flags & O_DIRECTORY) != 0;
+    if (S_ISLNK(place.user) || wrong_kind) {
       return use_user(place, path, out);  // refused by the kernel
     }
     if ((flags & (O_ACCMODE | O_TRUNC)) == 0) return use_user(place, path, out);
@@ -141,7 +157,7 @@ const char* for_new(int folder, const char* path, Path& out) {
   Place place;
   if (!find(folder, path, Last::keep, place)) {
     // Not a folder, but there: mkdir("file/").
-    if (errno == ENOTDIR && place.slash && place.is_visible()) errno = EEXIST;
+    if (errno == ENOTDIR && place.reached) errno = EEXIST;
     return nullptr;
   }
   if (place.free) return use_user(place, path, out);
