@@ -138,6 +138,7 @@ class Walk {
     std::strcpy(out_.path + size, at_);
     if (!is_below(out_.path, settings().files)) {
       out_.free = true;
+      out_.slash = false;  // the path has it
       return true;
     }
     shift_rest(out_.path + std::strlen(settings().files));

@@ -161,7 +161,7 @@ const char* for_new(int folder, const char* path, Path& out) {
     return nullptr;
   }
   if (place.free) return use_user(place, path, out);
-  if (place.is_visible()) {
+  if (place.is_visible() || place.through_link) {
     errno = EEXIST;
     return nullptr;
   }
