@@ -1,9 +1,9 @@
 # Files that `pip wheel .` and ./dev wheel take from this build (scikit-build-core, pyproject.toml):
-# the library in the package, the program as a script, and the license of every linked library.
+# the libraries in the package, the program as a script, and the license of every linked library.
 
 include(${CMAKE_CURRENT_LIST_DIR}/install_license.cmake)
 
-install(TARGETS tundish LIBRARY DESTINATION tundish COMPONENT wheel)
+install(TARGETS tundish tundish_guard LIBRARY DESTINATION tundish COMPONENT wheel)
 install(TARGETS program RUNTIME DESTINATION ${SKBUILD_SCRIPTS_DIR} COMPONENT wheel)
 
 set(docs /usr/share/doc)

@@ -66,7 +66,8 @@ def problems(wheel: zipfile.ZipFile) -> list[str]:
     info = next(name.split("/")[0] for name in names if name.endswith(".dist-info/WHEEL"))
     data = info.replace(".dist-info", ".data")
     library, program = "tundish/libtundish.so", f"{data}/scripts/tundish"
-    wanted = [library, program, "tundish/__init__.py", "tundish/py.typed"]
+    guard = "tundish/libtundish_guard.so"
+    wanted = [library, guard, program, "tundish/__init__.py", "tundish/py.typed"]
     wanted += [f"{info}/licenses/LICENSE"]
     linked = list(LINKED)
     if library in names and b"cudaErrorCudartUnloading" in wheel.read(library):
@@ -80,7 +81,7 @@ def problems(wheel: zipfile.ZipFile) -> list[str]:
         for f in (ROOT / "python" / "tundish").rglob("*.py")
     }
     found += [f"{name} is missing" for name in sorted(package - names)]
-    for name in (library, program):
+    for name in (library, guard, program):
         if name in names:
             found += problems_of_binary(name, wheel.read(name))
     if any(".libs/" in name for name in names):

@@ -33,7 +33,8 @@ def wheel(leave_out="", tag="py3-none-manylinux_2_35_x86_64", more=()):
     files |= {f"{INFO}/licenses/linked/{name}": b"text" for name in names}
     files[f"{INFO}/licenses/LICENSE"] = b"text"
     files[f"{INFO}/WHEEL"] = f"Wheel-Version: 1.0\nTag: {tag}\n".encode()
-    files["tundish/libtundish.so"] = (ROOT / "build/release/libtundish.so").read_bytes()
+    for library in ("libtundish.so", "libtundish_guard.so"):
+        files[f"tundish/{library}"] = (ROOT / "build/release" / library).read_bytes()
     files["tundish-1.0.data/scripts/tundish"] = (ROOT / "build/release/tundish").read_bytes()
     files |= dict.fromkeys(more, b"")
     file = io.BytesIO()
@@ -48,6 +49,7 @@ def wheel(leave_out="", tag="py3-none-manylinux_2_35_x86_64", more=()):
 def test_the_check_of_a_wheel_names_what_is_missing(tools):
     as_built = [
         "tundish/libtundish.so is not stripped",
+        "tundish/libtundish_guard.so is not stripped",
         "tundish-1.0.data/scripts/tundish is not stripped",
     ]
     assert tools[0].problems(wheel()) == as_built

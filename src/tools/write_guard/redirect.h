@@ -1,47 +1,44 @@
-// Decides which file a path of the script means: the user's file, or the trial's copy of it.
+// Decides which file a function of the C library uses: the user's file, or the trial's version.
 //
-// Reading functions get the trial's file if there is one. Writing functions always get the trial's
-// file, except in allowed folders. All functions may be called from any thread and allocate nothing.
+// Each function returns the path to use, which is `path` itself or `out.text`. Those that prepare a
+// change return null and set errno if it is impossible. They may be called from any thread, also in
+// a child process after fork or vfork, and allocate nothing.
 #pragma once
 
 #include <climits>
-#include <cstddef>
+
+#include "tools/write_guard/place.h"
 
 namespace tundish::guard {
 
 struct Path {
-  char text[PATH_MAX + 64];
+  char text[PATH_MAX];
 };
 
-// What a writing function needs of the file before it is opened.
-enum class Keep {
-  nothing,   // it is replaced: O_TRUNC, rename
-  contents,  // it is changed in place: append, O_RDWR
-};
+// For a function that only reads. errno is kept.
+const char* for_reading(int folder, const char* path, Last last, Path& out);
 
-// The path for a function that reads `path` relative to `folder` (AT_FDCWD, or an open folder).
-// Returns `path` itself if the user's file is meant.
-const char* for_reading(int folder, const char* path, Path& out);
+// For open(): reads or writes, by its flags.
+const char* for_opening(int folder, const char* path, int flags, Path& out);
 
-// The path for a function that writes. Makes the folders above it and, for `Keep::contents`, a copy
-// of the user's file. Returns null and sets errno if that is impossible.
-const char* for_writing(int folder, const char* path, Keep keep, Path& out);
+// For a function that changes an existing file: truncate, chmod. Copies the user's file.
+const char* for_change(int folder, const char* path, Last last, Path& out);
 
-// Marks the user's file as removed, so that reading functions do not find it.
-// Returns false and sets errno if there is neither a file of the user nor one of the trial.
-bool mark_removed(int folder, const char* path);
+// For a function that makes something new: mkdir, symlink.
+const char* for_new(int folder, const char* path, Path& out);
 
-// Whether the path is in an allowed folder, so that the original function must be called.
-bool is_allowed(int folder, const char* path);
+// For an open file, as fchmod() changes it: the trial's copy of the user's file it was opened from,
+// or null if it may be changed itself.
+const char* for_open_file(int file, Path& out);
 
-// Whether the trial, or the user, has such a file now.
-bool exists(int folder, const char* path);
+// unlink and rmdir, rename, link: 0, or -1 with errno.
+int remove_file(int folder, const char* path);
+int remove_folder(int folder, const char* path);
+int rename_file(int old_folder, const char* old_path, int folder, const char* path,
+                unsigned flags);
+int link_file(int old_folder, const char* old_path, int folder, const char* path, int flags);
 
-// A function of the C library behind this one.
-void* original(const char* name);
+// The path as the script sees it: /a/b for FOLDER/files/a/b. In place.
+void show_as_seen(char* path);
 
 }  // namespace tundish::guard
-
-// Calls the original of a C function: CALL(open, path, flags).
-#define TUNDISH_ORIGINAL(name) \
-  (reinterpret_cast<decltype(&name)>(tundish::guard::original(#name)))

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
+
+from .write_guard import guard_variables
 
 # Experiment trackers that would upload the runs of trials.
 _TRACKERS_OFF = {
@@ -20,12 +23,17 @@ _TRACKERS_OFF = {
 }
 
 
-def trial_environment(shared: Path, folder: Path) -> dict[str, str]:
-    """`shared`: a folder of all trials; `folder`: the folder of this trial."""
+def trial_environment(
+    shared: Path, folder: Path, allowed: Iterable[str] = ()
+) -> dict[str, str]:
+    """`shared`: a folder of all trials; `folder`: the folder of this trial.
+
+    `allowed`: more folders in which the trial may write. Raises MissingError without the guard.
+    """
     compiled = shared / "compiled"
     compiled.mkdir(exist_ok=True)
     variables = dict(_TRACKERS_OFF)
     variables["MLFLOW_TRACKING_URI"] = (folder / "mlflow").as_uri()
     variables["TORCHINDUCTOR_CACHE_DIR"] = os.environ.get("TORCHINDUCTOR_CACHE_DIR", str(compiled))
     variables["PYTHONUNBUFFERED"] = "1"
-    return variables
+    return variables | guard_variables(shared, folder, allowed)

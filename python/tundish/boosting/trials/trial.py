@@ -15,6 +15,7 @@ from ...diagnosis.probe.settings import Settings
 from ...diagnosis.process.command import CommandResult, Surroundings, run
 from ..inject.request import VARIABLE, Request
 from .surroundings import trial_environment
+from .write_guard import ALLOW
 
 MOST_S = 20.0  # seconds to measure steps with the script's loader
 SETTLING_STEPS = 2  # first steps of each run from the saved start, which are not timed
@@ -89,7 +90,7 @@ class TrialRunner:
         replace(plan.request, facts_folder=str(folder), fallback=False).write(str(request))
         environment = {VARIABLE: str(request), **trial_environment(self._folder, folder)}
         output = folder / "output.txt"
-        around = Surroundings(environment, str(output), plan.limit_s)
+        around = Surroundings(environment, str(output), plan.limit_s, allowing=ALLOW)
         try:
             ended = run(self._command, settings, around)
         except OSError as error:

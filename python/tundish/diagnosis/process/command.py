@@ -53,6 +53,7 @@ class Surroundings:
     output: str = ""  # file for stdout and stderr; stdin is then empty. "": the terminal
     limit_s: float = math.inf  # then the command is killed
     stdout_to_stderr: bool = False
+    allowing: str = ""  # variable with folders for files of the command; that of the facts is added
 
 
 def run(
@@ -106,7 +107,11 @@ def _environment(folder: str, settings: Settings, around: Surroundings) -> dict[
     path = _START if not before else f"{_START}{os.pathsep}{before}"
     quiet = {"KINETO_LOG_LEVEL": "6"}  # silences messages of torch's profiler
     ours = {"PYTHONPATH": path, VARIABLE: to_variable(folder, settings)}
-    return {**quiet, **os.environ, **around.environment, **ours}
+    variables = {**quiet, **os.environ, **around.environment, **ours}
+    if around.allowing:
+        places = [variables.get(around.allowing, ""), os.path.realpath(folder)]
+        variables[around.allowing] = os.pathsep.join(filter(None, places))
+    return variables
 
 
 def _run(
