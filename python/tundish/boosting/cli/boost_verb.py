@@ -21,6 +21,7 @@ from ..report.boost_text import boost_text
 from ..search.results import BoostResult
 from ..search.search import Search, SearchOptions
 from ..trials.trial import TrialRunner
+from ..trials.write_guard import check_guard, python_of
 from .boost_options import ARGUMENTS
 
 
@@ -35,7 +36,10 @@ def _boost(options: Options) -> int:
     wanted = SearchOptions(seconds, options.pack, options.select, options.ignore)
     try:
         with scratch_folder("tundish-boost-") as folder:
-            runner = TrialRunner(resolve_command(options.command), Path(folder))
+            command = resolve_command(options.command)
+            check_guard(python_of(command), Path(folder))
+            allowed = [options.pack] if options.pack else []
+            runner = TrialRunner(command, Path(folder), allowed)
             search = Search(runner, wanted, lambda what, left: progress.phase(what))
             result = search.run()
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
@@ -73,10 +74,13 @@ class TrialResult:
 
 
 class TrialRunner:
-    """Runs trials of one command. `folder`: for the files of the trials."""
+    """Runs trials of one command.
 
-    def __init__(self, command: list[str], folder: Path) -> None:
-        self._command, self._folder = command, folder
+    `folder`: for the files of the trials. `allowed`: files and folders that trials may write.
+    """
+
+    def __init__(self, command: list[str], folder: Path, allowed: Iterable[str] = ()) -> None:
+        self._command, self._folder, self._allowed = command, folder, list(allowed)
         self._count = 0
         self._start = folder / "start"
         self._start.mkdir()
@@ -88,7 +92,10 @@ class TrialRunner:
         settings = self._settings(plan)
         request = folder / "request.json"
         replace(plan.request, facts_folder=str(folder), fallback=False).write(str(request))
-        environment = {VARIABLE: str(request), **trial_environment(self._folder, folder)}
+        environment = {
+            VARIABLE: str(request),
+            **trial_environment(self._folder, folder, self._allowed),
+        }
         output = folder / "output.txt"
         around = Surroundings(environment, str(output), plan.limit_s, allowing=ALLOW)
         try:
