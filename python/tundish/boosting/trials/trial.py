@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -211,9 +210,3 @@ def _last_lines(path: Path, count: int = 12) -> str:
     except OSError:
         return ""
     return "\n".join(text.splitlines()[-count:])
-
-
-def remove_trial_files(folder: Path) -> None:
-    """Removes the start of the runs, which holds weights and batches."""
-    for path in (folder / "start").glob("*"):
-        os.unlink(path)
