@@ -195,6 +195,22 @@ def test_an_interrupted_split_does_not_mix_with_another(photos, tmp_path):
     assert not [name for name in os.listdir(tmp_path) if name.startswith(".")]
 
 
+@pytest.mark.parametrize("source", ["train.tnd", "all.tnds"])
+def test_split_does_not_replace_its_source(source, photos, tmp_path):
+    """A part that replaced its source would take the samples of the other parts with it."""
+    tundish.pack(photos, tmp_path / "train.tnd")
+    tundish.pack(photos, tmp_path / "all.tnd", shard_size="2KB")
+    (tmp_path / "all-00001.tnd").rename(tmp_path / "val.tnd")
+    names = ["all-00000.tnd", "val.tnd", *sorted(p.name for p in tmp_path.glob("all-*[2-9].tnd"))]
+    tundish.write_manifest(tmp_path / "all.tnds", [tmp_path / name for name in names], force=True)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    words = ["train=0.5,val=0.5", "-o", f"{tmp_path}/", "--force"]
+    error = error_of("split", tmp_path / source, *words, exit_code=2)
+    assert "it is a file of the source" in error["reason"]
+    assert error["file"].endswith("train.tnd" if source == "train.tnd" else "val.tnd")
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
 def test_split_refuses_invalid_options_before_writing(photos, tmp_path):
     for parts, text in (("train=1", "one part"), ("a=0.5,b=0.4", "add up to 0.9")):
         result = run("split", photos, parts, "-o", tmp_path / "a")
