@@ -8,7 +8,7 @@ import shutil
 import pytest
 import tundish
 
-from tests.helpers.files import jpeg
+from tests.helpers.files import jpeg, write
 from tests.helpers.program import documented_keys, err, error_of, needs_program, result_json
 from tests.helpers.program import tundish as run
 from tests.helpers.small_set import make_folder
@@ -45,6 +45,20 @@ def test_a_filter_chooses_and_the_report_says_so(photos, tmp_path):
     report = result_json("pack", photos, "-o", tmp_path / "c.tnd", "--filter", "codec=jpeg")
     assert report["samples"] == 1
     assert result_json("pack", photos, "-o", tmp_path / "d.tnd")["chosen"] is None
+
+
+@pytest.mark.parametrize("clause", ["label>=10", "label<2", "label=3", "label!=3"])
+def test_a_number_is_refused_where_classes_have_other_numbers_as_names(clause, tmp_path):
+    """Class 2 is called '10': a number could mean the name or the class."""
+    for name in ("0", "1", "2", "10"):
+        write(tmp_path / "digits" / name / f"{name}.jpg", jpeg(int(name)))
+    words = ["pack", tmp_path / "digits", "-o", tmp_path / "a.tnd", "--filter"]
+    error = error_of(*words, clause, exit_code=2)
+    assert "class 2 is called '10'" in error["reason"]
+    for clause, chosen in (("label=10", ["10/10.jpg"]), ("label~1*", ["1/1.jpg", "10/10.jpg"])):
+        result_json(*words, clause, "--force")
+        assert keys(tmp_path / "a.tnd") == chosen
+    assert result_json(*words, "label!=-1", "--force")["samples"] == 4
 
 
 def test_a_jpeg_that_was_recoded_is_both_jpeg_and_lanes(photos, tmp_path):
