@@ -1,8 +1,10 @@
 """`tundish.pack(dataset, ...)`: wrapped datasets, and values that may be labels."""
 
+import numpy as np
 import pytest
 import torch
 import tundish
+from PIL import Image
 
 from tests.helpers.program import needs_program
 from tests.helpers.python_sets import Arrays, pixels
@@ -37,6 +39,16 @@ def test_class_names_of_a_wrapped_dataset_are_not_used(tmp_path):
     assert classes_of(Wrapper(Arrays(4)), tmp_path, classes=["dog", "cat"]) == ["dog", "cat"]
     subset = torch.utils.data.Subset(torch.utils.data.Subset(Arrays(9), range(6)), [0, 3])
     assert classes_of(subset, tmp_path) == ["cat", "dog"]
+
+
+@pytest.mark.parametrize("mode", ["RGB", "L", "P"])
+def test_a_transparent_color_of_a_pillow_image_is_kept(mode, tmp_path):
+    image = Image.fromarray(pixels(1)).convert(mode)
+    image.info["transparency"] = image.getpixel((0, 0))
+    tundish.pack([(image, 0)], tmp_path / "a.tnd")
+    for loaded in ("RGB", "RGBA"):
+        found = tundish.Dataset(tmp_path / "a.tnd", mode=loaded)[0][0]
+        assert np.array_equal(found, np.asarray(image.convert(loaded)))
 
 
 def test_a_data_loader_is_refused(tmp_path):
