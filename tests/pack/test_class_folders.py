@@ -133,6 +133,15 @@ def test_images_of_another_dataset_in_the_folder_give_a_warning(tmp_path):
     assert "not of this dataset (first: c/all/2.jpg)" in warnings[0]
 
 
+def test_a_list_that_is_the_source_is_not_replaced(tmp_path):
+    source = listed(tmp_path, "ab")
+    before = source.read_bytes()
+    report = result_json("convert", source, "-o", tmp_path, "--to", "folder", "--force")
+    assert report["list"] == "list-2.csv"
+    assert source.read_bytes() == before
+    assert tundish.Dataset(tmp_path / "list-2.csv").targets == [0, 1]
+
+
 def test_unpack_writes_the_names_of_the_source(tmp_path):
     tundish.pack(listed(tmp_path, ["a", "b"]), tmp_path / "a.tnd")
     result_json("unpack", tmp_path / "a.tnd", "-o", tmp_path / "out")

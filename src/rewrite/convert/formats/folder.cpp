@@ -3,7 +3,9 @@
 #include <set>
 
 #include "base/interruption.h"
+#include "data/pack/own_files.h"
 #include "data/source/labels.h"
+#include "data/source/names.h"
 #include "rewrite/convert/formats/writers.h"
 #include "rewrite/convert/list_csv.h"
 #include "rewrite/convert/output_folder.h"
@@ -15,10 +17,14 @@ namespace {
 
 constexpr std::string_view kImageFolder = "image folder";  // Schema::source
 
-// Returns a name that no file of the dataset has.
-std::string free_list_name(const std::set<std::string>& taken) {
+// Returns a name that no file of the dataset has: neither a written one nor the list it was read
+// from.
+std::string free_list_name(const std::set<std::string>& taken, const Conversion& conversion) {
   std::string name = "list.csv";
-  for (int n = 2; taken.contains(name); ++n) name = fmt::format("list-{}.csv", n);
+  const auto is_own = [&] {
+    return !find_own_file(conversion.source, {join_path(conversion.target, name)}).empty();
+  };
+  for (int n = 2; taken.contains(name) || is_own(); ++n) name = fmt::format("list-{}.csv", n);
   return name;
 }
 
@@ -46,7 +52,8 @@ bool needs_class_folders(const Source& source) {
 class FolderWriter : public TargetWriter {
  public:
   explicit FolderWriter(const Conversion& conversion)
-      : report_(conversion.report),
+      : conversion_(conversion),
+        report_(conversion.report),
         schema_(conversion.source.schema()),
         seen_(conversion.target),
         folder_(conversion.target, conversion.replace),
@@ -69,7 +76,7 @@ class FolderWriter : public TargetWriter {
     const bool has_labels = schema_.find(FieldType::label) >= 0;
     const bool numbered_by_name = has_labels && list_.follows_from_folders();
     if (needs_list(schema_) || (has_labels && !numbered_by_name) || seen_.needs_list()) {
-      report_.list = free_list_name(like_lists_);
+      report_.list = free_list_name(like_lists_, conversion_);
       const std::string text = list_.text();
       folder_.write(report_.list, std::as_bytes(std::span(text)));
     }
@@ -97,6 +104,7 @@ class FolderWriter : public TargetWriter {
     report_.bytes += content.size();
   }
 
+  const Conversion conversion_;
   ConvertReport& report_;
   const Schema& schema_;
   SeenInFolder seen_;  // declared before the folder, which is made if it is missing
