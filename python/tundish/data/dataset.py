@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,9 @@ from .._c.library import lib
 from .._c.tensor import Tensor
 from .open_source import Paths, Source, plain_paths
 from .settings import argument_checks as checks
+
+# A Dataset without labels is often meant; one that lost its labels is not (data/source/field_names.cpp).
+_NO_LABEL_TO_LOSE = "no whole number per sample that could be one"
 
 
 class Dataset:
@@ -41,6 +45,9 @@ class Dataset:
         self.mode = checks.mode(mode)
         self._source = Source(self.path)
         self._labels = self._source.labels()
+        for text in self._source.warnings:
+            if _NO_LABEL_TO_LOSE not in text:
+                warnings.warn(text, stacklevel=2)
 
     def __len__(self) -> int:
         """Returns the number of samples."""
