@@ -172,7 +172,7 @@ class Loader:
         The keys `from` and `threads` are the numbers of threads before and after the change;
         `prefetch_from` and `prefetch` are the numbers of prefetched batches. `at_s` is the time, in
         seconds since the threads started. `samples_per_s` was measured before the change, and
-        `predicted_samples_per_s` is expected after it. `reason` is a text.
+        `predicted_samples_per_s` is expected after it. `reason` is a string.
         """
         return self._engine.tuning()[1]
 

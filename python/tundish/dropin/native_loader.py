@@ -255,7 +255,7 @@ def _set_epoch(sampler: Any, epoch: int) -> None:
 
 
 class OrderedLoader(NativeLoader):
-    """A loader that computes each epoch from the epoch's number, so that a run can resume anywhere."""
+    """A loader that computes the order of an epoch from its number, so that a run can resume anywhere."""
 
     _files_print: str | None = None  # fingerprint of a loader that reads the files
 

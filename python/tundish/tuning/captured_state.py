@@ -1,4 +1,4 @@
-"""Detects changes of Python state that a CUDA graph, which runs no Python code, would miss."""
+"""Detects changes to Python state that a CUDA graph, which runs no Python code, would miss."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class CapturedState:
     """A snapshot of the modules, parameters, buffers and optimizer state that a CUDA graph uses.
 
     Detects replaced or frozen parameters, switches between training and evaluation mode, and loaded or
-    cleared optimizer states. Does not detect changes of other attributes, such as the rate of a Dropout.
+    cleared optimizer states. Does not detect changes to other attributes, such as the rate of a Dropout.
     """
 
     def __init__(self, step: Step, with_optimizer: bool) -> None:

@@ -192,7 +192,7 @@ class Facts:
     pid: int
     rank: int
     world: int
-    phase: str  # phase in which the watch ended
+    phase: str  # phase in which the probe stopped measuring
     torch: TorchFacts | None
     cpus: int
     optimizer_steps: int
@@ -202,7 +202,7 @@ class Facts:
     origins: list[str] = field(default_factory=list)
     loader: LoaderFacts | None = None
     loader_missing_reason: str = ""  # why the loader could not be inspected
-    failed: str = ""  # the first error of the watch
+    failed: str = ""  # the first error of the probe
     seconds: float = 0.0
     python: str = ""
     script: str = ""

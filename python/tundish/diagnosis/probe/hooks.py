@@ -1,8 +1,8 @@
-"""Hooks in torch and Tundish that report the loop's activity to a watch.
+"""Hooks in torch and Tundish that report the loop's activity to a Watch.
 
 install() replaces functions on their classes, and uninstall() restores them. Each replacement calls
 the original function with the same arguments. Only calls in the loop's thread are measured. An
-error in the watch ends the watch, never the script.
+error in the Watch ends the Watch, never the script.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Hooks:
     """Installs and removes the hooks.
 
     `finish` is called once when everything is measured, and may raise SystemExit. `failed` is called
-    with the first error of the watch.
+    with the first error of the Watch.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Hooks:
             self._undo.pop()()
 
     def _report(self, function: Callable[..., Any], *words: Any) -> Any:
-        """Calls a function of the watch. If it fails, returns None, and the script continues unwatched."""
+        """Calls a function of the Watch. If it fails, returns None, and the script continues unwatched."""
         try:
             return function(*words)
         except Exception as error:
@@ -336,7 +336,7 @@ class Hooks:
 
 
 def _changes_to_try(settings: Settings) -> tuple[Applied | AppliedPlan | None, AppliedPlan | None]:
-    """Returns (the change of --apply, the same change if it is a plan); None for what does not exist."""
+    """Returns (the change that --apply requests, the same change if it is a plan). Either may be None."""
     name, _, value = settings.apply.partition("=")
     if name == "plan":
         plan = AppliedPlan(value)

@@ -79,7 +79,7 @@ class Watch:
         self.rank, self.world = rank_and_world()
         self.began = time.perf_counter()
         self.warm_up = settings.warm_up
-        self.failed = ""  # the error that ended the watch
+        self.failed = ""  # the error that ended the Watch
         self._phase_began = self.began
         self._in_phase = 0  # steps of this phase that count in the figures
         self._all_in_phase = 0  # all steps of this phase
@@ -312,7 +312,7 @@ class Watch:
             step.marks = []
 
     def give_up(self, error: Exception) -> None:
-        """Ends the watch after an error in the watch. The script continues."""
+        """Stops measuring after an error in this class. The script continues."""
         self.failed = f"{type(error).__name__}: {error}"
         with contextlib.suppress(Exception):
             self._stop_profile()
@@ -323,7 +323,7 @@ class Watch:
         self.cached_batches.clear()
 
     def end(self) -> None:
-        """Ends the watch at the end of the script or of the watched block."""
+        """Stops measuring at the end of the script or of the measured block."""
         self._stop_profile()
         self._stop_recorder()
         self.layers.stop(complete=False)

@@ -93,7 +93,7 @@ def figures(facts: Facts) -> Figures | None:
 
 
 def _host_time_without_data(host_parts: dict[str, float]) -> float:
-    """Returns the host time without waiting for data, an upper bound of the CPU time that training needs.
+    """Returns the host time minus the wait for data: an upper bound of the CPU time that training needs.
 
     With cached batches, the host is ahead of the GPU and polls for it, which uses CPU time that a
     loader could use. In a step that waits for data, the GPU is idle, and the host does not poll.
@@ -106,7 +106,7 @@ def _seconds(step: StepFacts, clock: str) -> dict[str, float]:
 
 
 def _rest(step: StepFacts, clock: str) -> float:
-    """Returns the step time without waiting for data and without the doctor's own work."""
+    """Returns the step time, excluding the wait for data and the doctor's own work."""
     return sum(s for part, s in _seconds(step, clock).items() if part not in ("data", "own"))
 
 

@@ -247,7 +247,7 @@ def _notes(facts: Facts, found: Figures) -> list[str]:
 def missing_notes(asked: Iterable[str], facts: Facts, ended: str) -> list[str]:
     """Returns a note for each missing section.
 
-    `asked` has the phases of the requested recorders (probe/recorders.py). `ended` says what ended too
+    `asked` lists the phases of the requested recorders (probe/recorders.py). `ended` says what ended too
     early, such as "the script".
     """
     recorded = facts.recorded

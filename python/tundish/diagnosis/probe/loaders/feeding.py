@@ -95,7 +95,7 @@ class Feeding:
 
 
 def loader_or_iterator(iterator: Any, loader: Any) -> Any:
-    """Returns the loader. If it is unknown, because it was iterated before the watch, returns the iterator."""
+    """Returns the loader. If its iteration began before the probe started, returns the iterator."""
     return iterator if loader is None else loader
 
 

@@ -1,6 +1,6 @@
 """Imported by Python before the script's first line if `tundish doctor` put this folder on the path.
 
-Starts the watch, then imports the environment's own sitecustomize, if there is one. An error here must
+Starts the probe, then imports the environment's own sitecustomize, if there is one. An error here must
 not end the user's script. It is reported, and the script runs unwatched. Ctrl-C here ends the process
 with the signal, because a KeyboardInterrupt would be a fatal Python error with a traceback.
 """
