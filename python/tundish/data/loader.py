@@ -204,10 +204,14 @@ class Loader:
 
     @functools.cached_property
     def dataset(self) -> Dataset:
-        """The same data as a Dataset, by sample number."""
+        """The same data as a Dataset, by sample number. Refuses other data at that path by now."""
         options = self._setup.options
         upright = bool(options.exif_orientation)
-        return Dataset(self.path, exif_orientation=upright, mode=options.mode)
+        opened = Dataset(self.path, exif_orientation=upright, mode=options.mode)
+        opened._check_unchanged(
+            self._source.fingerprint, "the loader reads", "make the loader again"
+        )
+        return opened
 
     @property
     def batch_sampler(self) -> Loader:
