@@ -181,6 +181,7 @@ def test_seeds_of_workers_change_nothing(folder):
     seeds = tundish.seed_everything(0)
     options = {"num_workers": 2, "generator": seeds.generator}
     loader = of_loader(worker_init_fn=seeds.worker_init_fn, **options)(folder)
+    seeds.undo()
     assert tundish.accelerate(loader).report.native
 
 
