@@ -17,6 +17,7 @@ from .datasets.parts import Names, Pixels
 from .forwarded_attributes import is_forwarded
 from .loader_seeds import LoaderSeed
 from .packs.packs import PackBeside
+from .rank_orders import TORCHS, RankOrders
 from .samplers import Epochs, SamplerGenerator, draw_worker_seed, order_of
 
 
@@ -123,6 +124,13 @@ class NativeLoader:
     # --- the engine --------------------------------------------------------------------------
 
     _loader: Loader | None = None
+    _rank_orders: RankOrders | None = None
+
+    def _check_before_epoch(self, order: str) -> None:
+        """Raises RuntimeError if the DataLoader has changed, or if the ranks do not divide the samples."""
+        self._snapshot.check()
+        if self._rank_orders is not None:
+            self._rank_orders.check(order)
 
     def stats(self, reset: bool = False) -> dict[str, float]:
         """Returns statistics for a logger (docs/loader-performance.md). Sums start when the newest engine was made."""
@@ -184,7 +192,7 @@ class ListedLoader(NativeLoader):
         self._drawn_epoch = -1  # of the newest list
 
     def __iter__(self) -> Any:
-        self._snapshot.check()
+        self._check_before_epoch(TORCHS)
         self._switch_to_pack()
         self._end_last_iteration()
         self._epoch += 1
@@ -267,7 +275,8 @@ class OrderedLoader(NativeLoader):
         return self._engine.epoch
 
     def __iter__(self) -> Any:
-        self._snapshot.check()
+        count = len(self._spec.known.numbers)
+        self._check_before_epoch(f"the engine's order of {count:,} samples, seed {self._spec.seed}")
         self._use_seed(draws=True)
         iterator = iter(self._engine)
         if self._switch_to_pack():

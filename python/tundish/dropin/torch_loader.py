@@ -9,6 +9,7 @@ from typing import Any
 from .accelerate_report import AccelerateReport
 from .device_copies import GpuCopier, PrefetchedCopies, SynchronousCopies
 from .forwarded_attributes import is_forwarded
+from .rank_orders import TORCHS, RankOrders
 from .waits import Waits
 
 
@@ -41,7 +42,11 @@ class TorchLoader:
     def __len__(self) -> int:
         return len(self._dataloader)
 
+    _rank_orders: RankOrders | None = None
+
     def __iter__(self) -> TorchIterator:
+        if self._rank_orders is not None:
+            self._rank_orders.check(TORCHS)
         if self._dataloader.persistent_workers:
             self._end_copies()  # torch reuses the iterator of an epoch that was left early
         batches: Any = iter(self._dataloader)
