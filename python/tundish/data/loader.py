@@ -51,6 +51,7 @@ class Loader:
     _replays = False  # True in replay.py, which makes one batch again
 
     def __init__(self, path: Paths, batch_size: int = 1, **options: Any) -> None:
+        added = set(vars(self))
         options_ = make_options({"batch_size": batch_size, **options})
         self.path = plain_paths(path)
         batch_transform = BatchTransform(options_.batch_transform, self.path)
@@ -95,6 +96,7 @@ class Loader:
         tuning = TuningLog(engine, setup.tunes_threads)
         self._run = Run(engine, pending, setup.hang_ms, batch_transform, tuning)
         self.sampler = Sampler(self)
+        self._own = {"_own", "classes", "dataset", *vars(self)} - added
         memory_budget.reserve(
             self
         )  # last, so that a loader that could not be made reserves nothing
@@ -242,16 +244,23 @@ class Loader:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A copy with the same trace would overwrite it.
-        return _rebuild, (
-            self.path,
-            {**given_options(self._setup.options), "trace": None},
-            self.state_dict(),
-        )
+        options = {**given_options(self._setup.options), "trace": None}
+        added = {name: value for name, value in vars(self).items() if name not in self._own}
+        return _rebuild, (type(self), self.path, options, Loader.state_dict(self), added)
 
 
-def _rebuild(path: Any, options: dict[str, Any], state: dict[str, Any]) -> Loader:
-    loader = Loader(path, **options)
-    loader.load_state_dict(state)
+def _rebuild(
+    kind: type[Loader],
+    path: Any,
+    options: dict[str, Any],
+    state: dict[str, Any],
+    added: dict[str, Any],
+) -> Loader:
+    """Makes a loader of the same class. `added`: attributes that a subclass or a script has set."""
+    loader = kind.__new__(kind)
+    Loader.__init__(loader, path, **options)
+    Loader.load_state_dict(loader, state)
+    vars(loader).update(added)
     return loader
 
 
