@@ -8,6 +8,7 @@ import torch
 import tundish
 from torch.utils.data import DataLoader, DistributedSampler, IterableDataset, Sampler
 from torchvision.datasets import CIFAR10
+from tundish.data import rank_orders as data_rank_orders
 from tundish.dropin import rank_orders
 
 from tests.helpers import torch_sets
@@ -82,7 +83,7 @@ def store(monkeypatch, two_ranks):
     """The store of two ranks that are both in this process."""
     made = torch.distributed.HashStore()
     monkeypatch.setattr(torch.distributed.distributed_c10d, "_get_default_store", lambda: made)
-    monkeypatch.setattr(rank_orders, "_made", collections.Counter())
+    monkeypatch.setattr(data_rank_orders, "_made", collections.Counter())
     monkeypatch.setattr(rank_orders, "_WAIT_S", 0.0)
     return made
 

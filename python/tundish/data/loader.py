@@ -20,6 +20,7 @@ from .engine import LoaderEngine
 from .gpu.resident import make_resident
 from .loader_run import LoaderIterator, Run
 from .open_source import Paths, as_source, plain_paths
+from .rank_orders import orders_of_loader, warn_about_ranks
 from .replay import Replayed, replay
 from .sampler import Sampler
 from .settings import argument_checks as checks
@@ -96,6 +97,7 @@ class Loader:
         tuning = TuningLog(engine, setup.tunes_threads)
         self._run = Run(engine, pending, setup.hang_ms, batch_transform, tuning)
         self.sampler = Sampler(self)
+        self._rank_orders = orders_of_loader(path, setup)
         self._own = {"_own", "classes", "dataset", *vars(self)} - added
         memory_budget.reserve(
             self
@@ -108,7 +110,11 @@ class Loader:
         return int(lib.tundish_loader_steps(self._engine.open(), 0))
 
     def __iter__(self) -> Iterator[Any]:
-        return LoaderIterator(self, self._run.begin())
+        iteration, source = self._run.begin(), self._source
+        if self._rank_orders is not None:
+            state = self._engine.state(0, 0)
+            warn_about_ranks(self._rank_orders, source.count, source.fingerprint, state)
+        return LoaderIterator(self, iteration)
 
     # --- position in the run ----------------------------------------------------------------
 

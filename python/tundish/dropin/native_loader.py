@@ -17,7 +17,7 @@ from .datasets.parts import Names, Pixels
 from .forwarded_attributes import is_forwarded
 from .loader_seeds import LoaderSeed
 from .packs.packs import PackBeside
-from .rank_orders import TORCHS, RankOrders
+from .rank_orders import TORCHS, SamplerOrders
 from .samplers import Epochs, SamplerGenerator, draw_worker_seed, order_of
 
 
@@ -124,7 +124,7 @@ class NativeLoader:
     # --- the engine --------------------------------------------------------------------------
 
     _loader: Loader | None = None
-    _rank_orders: RankOrders | None = None
+    _rank_orders: SamplerOrders | None = None
 
     def _check_before_epoch(self, order: str) -> None:
         """Raises RuntimeError if the DataLoader has changed, or if the ranks do not divide the samples."""

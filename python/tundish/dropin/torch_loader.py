@@ -9,7 +9,7 @@ from typing import Any
 from .accelerate_report import AccelerateReport
 from .device_copies import GpuCopier, PrefetchedCopies, SynchronousCopies
 from .forwarded_attributes import is_forwarded
-from .rank_orders import TORCHS, RankOrders
+from .rank_orders import TORCHS, SamplerOrders
 from .waits import Waits
 
 
@@ -42,7 +42,7 @@ class TorchLoader:
     def __len__(self) -> int:
         return len(self._dataloader)
 
-    _rank_orders: RankOrders | None = None
+    _rank_orders: SamplerOrders | None = None
 
     def __iter__(self) -> TorchIterator:
         if self._rank_orders is not None:
