@@ -20,6 +20,7 @@ def of_rank(monkeypatch):
     group = torch.distributed
     monkeypatch.setattr(group.distributed_c10d, "_get_default_store", lambda: store)
     monkeypatch.setattr(rank_orders, "_made", collections.Counter())
+    monkeypatch.setattr(rank_orders, "torch_rank", lambda: None)  # one process has one rank
     monkeypatch.setattr(group, "is_initialized", lambda: True)
     monkeypatch.setattr(group, "get_world_size", lambda: 2)
 
@@ -63,3 +64,17 @@ def test_ranks_that_divide_the_samples_are_quiet(of_rank, photos):
         assert len(quietly(first) + quietly(second)) == 6
     by_hand = tundish.Loader(photos.pack, 4, seed=1, transforms=SQUARE, rank=1, world_size=2)
     assert len(quietly(by_hand)) == 3
+
+
+def test_a_loader_made_before_the_process_group_is_reported(monkeypatch, photos):
+    early, by_hand = (
+        tundish.Loader(photos.pack, 4, transforms=SQUARE, **options)
+        for options in ({}, {"rank": 0, "world_size": 1})
+    )
+    quietly(early)
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 2)
+    monkeypatch.setattr(torch.distributed, "get_rank", lambda: 1)
+    with pytest.warns(RuntimeWarning, match="it is rank 0 of 1, and this process is rank 1 of 2"):
+        list(early)
+    quietly(by_hand)

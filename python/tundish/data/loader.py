@@ -20,7 +20,7 @@ from .engine import LoaderEngine
 from .gpu.resident import make_resident
 from .loader_run import LoaderIterator, Run
 from .open_source import Paths, as_source, plain_paths
-from .rank_orders import orders_of_loader, warn_about_ranks
+from .rank_orders import orders_of_loader, warn_about_late_group, warn_about_ranks
 from .replay import Replayed, replay
 from .sampler import Sampler
 from .settings import argument_checks as checks
@@ -111,6 +111,7 @@ class Loader:
 
     def __iter__(self) -> Iterator[Any]:
         iteration, source = self._run.begin(), self._source
+        warn_about_late_group(self._setup.options, self.rank, self.world_size)
         if self._rank_orders is not None:
             state = self._engine.state(0, 0)
             warn_about_ranks(self._rank_orders, source.count, source.fingerprint, state)

@@ -13,7 +13,9 @@ import time
 import warnings
 from typing import Any
 
+from .._process.ranks import torch_rank
 from .open_source import plain_paths
+from .settings.loader_options import LoaderOptions
 from .setup import Setup
 
 _SLICE_S = 0.02
@@ -81,6 +83,19 @@ def orders_of_loader(path: Any, setup: Setup) -> RankOrders | None:
     names = [os.path.basename(str(one)) for one in (paths if isinstance(paths, list) else [paths])]
     name = f"{names} {options.batch_size} {bool(options.shuffle)}"
     return RankOrders(store, name, setup.rank, setup.world_size)
+
+
+def warn_about_late_group(options: LoaderOptions, rank: int, world_size: int) -> None:
+    """Warns if the process group did not exist when the loader took its rank."""
+    group = torch_rank() if options.rank is None else None
+    if group is not None and group != (rank, world_size):
+        warnings.warn(
+            f"this loader was made before the process group: it is rank {rank} of {world_size}, and this process "
+            f"is rank {group[0]} of {group[1]}\n"
+            "  fix: make the Loader after init_process_group, or pass rank= and world_size=",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
 
 def warn_about_ranks(orders: RankOrders, count: int, data: str, state: dict[str, Any]) -> None:
