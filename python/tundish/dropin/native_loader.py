@@ -201,7 +201,7 @@ class ListedLoader(NativeLoader):
         self._use_seed(draws=False)  # the next line draws
         batches = self.draw(makes_iterator)
         follows = self._dataloader.num_workers == 0 and self.sampler_epoch() is not None
-        return ListedIterator(self, batches) if follows else batches
+        return ListedIterator(self, batches, follows)
 
     def sampler_epoch(self) -> int | None:
         epoch = getattr(self._spec.epochs.sampler, "epoch", None)
@@ -236,15 +236,21 @@ class ListedLoader(NativeLoader):
 
 
 class ListedIterator:
-    """Draws again if the sampler's epoch changes before the first batch, as torch without workers does."""
+    """Draws again if the sampler's epoch changes before the first batch, as torch without workers does.
 
-    def __init__(self, loader: ListedLoader, batches: Any) -> None:
+    follows  False if the sampler's epoch does not matter any more
+    """
+
+    def __init__(self, loader: ListedLoader, batches: Any, follows: bool) -> None:
         self._loader, self._batches = loader, batches
         self._epoch = loader.sampler_epoch()
-        self._begun = False
+        self._begun = not follows
 
     def __iter__(self) -> ListedIterator:
         return self
+
+    def __len__(self) -> int:
+        return len(self._loader)
 
     def __next__(self) -> Any:
         if not self._begun:
@@ -359,6 +365,9 @@ class OrderedIterator:
 
     def __iter__(self) -> OrderedIterator:
         return self
+
+    def __len__(self) -> int:
+        return len(self._loader)
 
     def __next__(self) -> Any:
         if not self._begun:
