@@ -99,14 +99,15 @@ class Dataset:
         self.__dict__.update(state)
         was = self.__dict__.pop("_fingerprint", None)  # None in pickles of older versions
         self._source = Source(self.path)
-        if was is not None and was != self._source.fingerprint:
-            raise new_error(603, _changed_text(self.path))
+        if was is not None:
+            self._check_unchanged(was, "was pickled", "create the tundish.Dataset again")
         self._labels = self._source.labels()
 
-
-def _changed_text(path: Any) -> str:
-    return (
-        f"TND-603 cannot continue from this state: {path} is not the dataset that was pickled: "
-        "it was replaced, or the path is in another folder\n"
-        "  fix: create the tundish.Dataset again"
-    )
+    def _check_unchanged(self, fingerprint: str, what: str, fix: str) -> None:
+        """Raises an error if the path leads to other data than the data with this fingerprint."""
+        if fingerprint != self._source.fingerprint:
+            raise new_error(
+                603,
+                f"TND-603 cannot continue from this state: {self.path} is not the dataset that "
+                f"{what}: it was replaced, or the path is in another folder\n  fix: {fix}",
+            )
