@@ -240,7 +240,6 @@ class ListedIterator:
 
     torch does the same without workers.
 
-
     follows  False if the sampler's epoch does not matter any more
     """
 
