@@ -14,6 +14,7 @@ from ..._c.structs import OptimizerGroup
 from .averaged_weights import AveragedWeights
 from .engine_calls import DIFFERENT, MOVED, NativeOptimizer, is_on_gpu, rate_address, rate_of
 from .foreign_states import add_group_steps, read_group_states
+from .process_group import refuse_norm_of_part, rounding_seed
 from .saved_state import checked_load, removed_after
 from .step_hooks import Stepping
 from .step_options import WithOptions, check_group, read_options
@@ -68,6 +69,7 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
 
     def __init__(self, params: Any, defaults: dict[str, Any], more: dict[str, Any]) -> None:
         self._options = read_options(type(self).__name__, more)
+        refuse_norm_of_part(type(self).__name__, self._options.max_norm)
         self._seed = torch.initial_seed() % (1 << 64)
         self._reset_binding()
         super().__init__(params, defaults)
@@ -222,7 +224,7 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
         engine.options.clear_gradients = options.clear_gradients
         engine.options.stochastic_rounding = options.stochastic_rounding
         self._calls += 1  # gives each step its own random numbers, even if no steps are counted
-        engine.options.seed = (self._seed + self._calls) % (1 << 64)
+        engine.options.seed = rounding_seed(self._seed, self._calls)
         scale, found_inf = (
             None if value is None else value.to(self._device, torch.float32)
             for value in (getattr(self, "grad_scale", None), getattr(self, "found_inf", None))
