@@ -166,11 +166,12 @@ class EngineOptimizer(WithOptions, AveragedWeights, Stepping):
         self._engine = self._table = None
         self._calls = 0
         self._device = self._norm = None
+        self._averaging = self.__dict__.get("_averaging", [])  # a load may be inside averaged()
         self._lock = Lock()  # the engine makes one step at a time
 
     @torch._disable_dynamo  # type: ignore[untyped-decorator]  # compiled functions call it uncompiled
     def _locked_update(self) -> None:
-        if self._averages_active:
+        if self._averaging:
             self._reject_step()
         with self._lock:
             self._update()
