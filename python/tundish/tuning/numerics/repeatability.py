@@ -14,7 +14,6 @@ from ..job import Job, set_seeds, step_and_batch
 from ..preserved_state import unchanged
 from ..step import Step
 
-
 # What and name, as in Difference, and the tensor.
 Seen = tuple[str, str, torch.Tensor]
 
