@@ -104,3 +104,13 @@ def test_slow_weights_beside_an_optimizer_without_states_are_loaded() -> None:
     optimizer.state[parameter]["lookahead_slow_buff"] = torch.zeros(4)
     optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
     assert set(optimizer.state[parameter]) == {"lookahead_slow_buff"}
+
+
+def test_an_option_of_the_users_groups_does_not_make_a_state_foreign() -> None:
+    """SAM keeps rho, which is also an option of Adadelta, in the groups of the optimizer that it wraps."""
+    parameter = nn.Parameter(torch.ones(4))
+    optimizer = optim.SGD([{"params": [parameter], "rho": 0.05}], lr=0.1)
+    optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    assert optimizer.param_groups[0]["rho"] == 0.05
+    with pytest.raises(ValueError, match="has rho: it is the state of another optimizer"):
+        optim.SGD([parameter], lr=0.1).load_state_dict(optimizer.state_dict())

@@ -131,7 +131,9 @@ def _check_group(optimizer: Any, group: dict[str, Any], number: int) -> None:
     missing = [name for name in _ALWAYS[kind] if name not in group]
     if kind in ("adam", "adamw") and not {"amsgrad", "bias_correction"} & group.keys():
         missing.append("amsgrad")  # RAdam, for example
-    foreign = [name for name in _IDENTIFYING if name in group and name not in optimizer.defaults]
+    groups = optimizer.param_groups  # with options that the user or a wrapper such as SAM put there
+    own = optimizer.defaults.keys() | (groups[number].keys() if number < len(groups) else set())
+    foreign = [name for name in _IDENTIFYING if name in group and name not in own]
     reason = ""
     if timms := _timms_variant(kind, group):
         reason = timms
