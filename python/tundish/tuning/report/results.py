@@ -13,6 +13,7 @@ SLOWER = "slower"
 REJECTED = "rejected"  # rejected by the numerics gate; `numerics` names the tensor
 IMPOSSIBLE = "not possible"  # `numerics` has the reason
 COMPARED = "compared"  # reference: baseline, twin, human recipe, torch's defaults
+NOT_CHECKED = "the numbers of the plan were not checked"  # begins a note
 
 
 @dataclass

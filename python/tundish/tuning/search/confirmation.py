@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from ..report.results import COMPARED, KEPT, REJECTED, Row
+from ..report.results import COMPARED, KEPT, NOT_CHECKED, REJECTED, Row
 from ..trials.paired_times import TimedTurn, compare, middle_ms
 from ..trials.pool import TURN_S
 from ..trials.trial import TrialFailed
@@ -192,7 +192,9 @@ def drop_broken_plan(
     if WINNER not in turns or search.winner != variants[WINNER]:
         return
     gate = search.gates.judge(search.pool, search.winner, trials[WINNER])
-    if gate.broken and not gate.late:
+    if gate.late:
+        search.notes.append(f"{NOT_CHECKED}: {gate.text}")
+    elif gate.broken:
         search.notes.append(f"wrong numbers in a fresh run: {gate.text}; the plan is empty")
         search.winner = ()
 
