@@ -12,7 +12,7 @@
 namespace tundish {
 
 bool BatchDelivery::is_omitted(const Batch& batch) const {
-  return batch.count == 0 && options_.world_size == 1;
+  return batch.count == 0 && options_.world_size == 1 && !options_.replay;
 }
 
 // Decodes every image whose size differs from the batch into a buffer of its own. Returns the size
