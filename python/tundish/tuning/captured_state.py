@@ -40,6 +40,7 @@ class CapturedState:
         self._trained = trained
         self._state = self._optimizer.state if with_optimizer else None
         self._entries = _Slots(self._state.values() if self._state is not None else ())
+        self._entry_addresses = self._entries.addresses()
         self._modes = self._read_modes()
 
     def is_current(self) -> bool:
@@ -65,6 +66,7 @@ class CapturedState:
             now is self._state
             and _are_same(tables, self._entries.tables)
             and self._entries.are_unchanged()
+            and self._entries.addresses() == self._entry_addresses
         )
 
 
@@ -87,6 +89,9 @@ class _Slots:
     def are_unchanged(self) -> bool:
         found = map(dict.get, self._owners, self._keys)
         return self._entries() == self._count and all(map(is_, found, self.values))
+
+    def addresses(self) -> list[int]:
+        return [value.data_ptr() for value in self.values if isinstance(value, torch.Tensor)]
 
     def _entries(self) -> int:
         return sum(map(len, self.tables))

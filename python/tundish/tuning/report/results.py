@@ -13,6 +13,7 @@ SLOWER = "slower"
 REJECTED = "rejected"  # rejected by the numerics gate; `numerics` names the tensor
 IMPOSSIBLE = "not possible"  # `numerics` contains the reason
 COMPARED = "compared"  # only for comparison: baseline, twin, human recipe, torch's defaults
+NOT_CHECKED = "the numbers of the plan were not checked"  # begins a note
 
 
 @dataclass
