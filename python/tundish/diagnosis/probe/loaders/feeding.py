@@ -31,6 +31,8 @@ class Feeding:
 
     def __init__(self) -> None:
         self._open: weakref.WeakKeyDictionary[Any, Iteration] = weakref.WeakKeyDictionary()
+        # number of batches taken before the loop's thread was known
+        self._taken_early: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._last: tuple[Any, Callable[[], Any], tuple[str, int]] | None = None
         self._last_origin = ""
         self._have_fed: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -46,8 +48,21 @@ class Feeding:
         """Registers an iterator. Returns whether the iterator is new or restarted."""
         if iterator in self._open:
             return False
-        self._open[iterator] = Iteration(place())
+        self._open[iterator] = Iteration(place(), taken=self._taken_before(iterator))
         return True
+
+    def note_taken_early(self, iterator: Any) -> None:
+        """Counts a batch before the first optimizer step: epochs must keep their length."""
+        self._taken_early[iterator] = self._taken_early.get(iterator, 0) + 1
+
+    def _taken_before(self, iterator: Any) -> int:
+        """Returns the number of batches taken before the iterator was registered.
+
+        torch counts them itself, also those taken before the watch began.
+        """
+        counted = getattr(iterator, "_num_yielded", 0)
+        early = self._taken_early.pop(iterator, 0)
+        return max(early, counted) if isinstance(counted, int) else early
 
     def forget(self, iterator: Any) -> None:
         """Removes an iterator whose epoch is over or was abandoned."""
