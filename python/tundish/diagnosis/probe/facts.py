@@ -28,6 +28,8 @@ class StepFacts:
     gpu_seconds: dict[str, float]  # empty without a GPU
     cpu_s: float
     counts: dict[str, int]  # number of times each part was entered
+    fed: int = 1  # batches of the loader that feeds the training; 0: it is unknown
+    other_data_s: float = 0.0  # waiting for other loaders; part of the seconds of "data"
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ class SampleFacts:
     rows: list[SampleRow]
     collate_s: float
     batch_size: int = 0  # samples per batch, also of a batch sampler; 0: unknown
+    tensors: int = 0  # of a batch
 
 
 @dataclass(frozen=True)

@@ -125,9 +125,10 @@ def _tundish_cause(stats: dict[str, float], share: float) -> Cause:
 
 def sufficient_workers(figures: Figures, inside: Loading) -> int:
     """Returns the fewest workers that make loading almost free; 0 if none on this machine do."""
-    wanted = figures.ceiling_s * 1.15
+    least_s = figures.without_loader_s
+    wanted = least_s * 1.15
     for workers in range(inside.workers + 1, inside.most_workers + 1):
-        if inside.step_with(workers, figures.ceiling_s, 0.0, figures.ceiling_cpu_s) <= wanted:
+        if inside.step_with(workers, least_s, 0.0, figures.ceiling_cpu_s) <= wanted:
             return workers
     return 0
 
