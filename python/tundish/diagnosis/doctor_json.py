@@ -232,7 +232,7 @@ class LoadingJson(TypedDict):
     rows: list[LoadingRowJson]
     overlap_s: float
     batches: float
-    tensors: int
+    handover_s: float
     batch_s: float
 
 

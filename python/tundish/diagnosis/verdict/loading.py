@@ -38,7 +38,9 @@ class Loading:
     rows: list[LoadingRow]  # functions, slowest first
     overlap_s: float = 0.0  # part of a step's loading by the loop's own process while the GPU works
     batches: float = 1.0  # per step: several with gradient accumulation
-    tensors: int = 0  # of a batch
+    handover_s: float = (
+        0.0  # of a step's batches from a worker to the loop; 0 on a GPU: it overlaps
+    )
 
     @property
     def batch_s(self) -> float:
@@ -69,8 +71,7 @@ class Loading:
             return ceiling_s + max(0.0, loading_s - self.overlap_s)
         cpu = max(0.0, loading_s - self.batches * self.blocked_s)
         shared = (cpu + training_cpu_s) / self.cpus
-        handover_s = self.batches * (HANDOVER_S + self.tensors * TENSOR_HANDOVER_S)
-        least_s = ceiling_s + handover_s
+        least_s = ceiling_s + self.handover_s
         return max(least_s, loading_s / workers, cpu / min(workers, self.cpus), shared)
 
     def top_row(self, stage: str) -> LoadingRow | None:
@@ -82,7 +83,7 @@ def loading(facts: Facts, figures: Figures) -> Loading | None:
 
     If the loop waits for data, times are scaled to the rate that the loop observed.
     """
-    found = _sampled(facts, figures.batches)
+    found = _sampled(facts, figures.batches, figures.clock == "gpu")
     if found is None or figures.share("data") < SCALED_FROM or not found.batch_s:
         return found
     seen, overlap = figures.step_s - figures.other_data_s, 0.0
@@ -102,7 +103,7 @@ def loading(facts: Facts, figures: Figures) -> Loading | None:
     )
 
 
-def _sampled(facts: Facts, batches: float = 1.0) -> Loading | None:
+def _sampled(facts: Facts, batches: float = 1.0, on_gpu: bool = False) -> Loading | None:
     loader = facts.loader
     if loader is None or loader.samples is None:
         return None
@@ -124,6 +125,7 @@ def _sampled(facts: Facts, batches: float = 1.0) -> Loading | None:
     rest = max(0.0, rest)
     stages["storage" if blocked > rest / 2 else "dataset"] += rest * size
     stages["collate"] = samples.collate_s
+    handover_s = batches * (HANDOVER_S + samples.tensors * TENSOR_HANDOVER_S)
     return Loading(
         stages,
         samples.blocked_s * size,
@@ -131,5 +133,5 @@ def _sampled(facts: Facts, batches: float = 1.0) -> Loading | None:
         facts.cpus,
         rows,
         batches=batches,
-        tensors=samples.tensors,
+        handover_s=0.0 if on_gpu else handover_s,
     )
