@@ -109,6 +109,7 @@ class LoaderFacts:
     persistent_workers: bool | None = None
     batches: int | None = None
     dataset: str | None = None  # module and class; torch only
+    undivided: bool | None = None  # workers would all return the same samples; torch only
     auto_threads: bool | None = None  # tundish only
     samples: SampleFacts | None = None
     engine: EngineFacts | None = None

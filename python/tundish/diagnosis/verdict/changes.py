@@ -86,7 +86,7 @@ def _loading_changes(
         out.append(
             Change(
                 f"{count_text(workers, 'worker process', 'es')} instead of {inside.workers}",
-                f"DataLoader(..., num_workers={workers}, persistent_workers=True)",
+                _workers_line(loader, workers),
                 max(rest, inside.step_with(workers, ceiling, 0.0, figures.ceiling_cpu_s)),
                 apply=f"workers={workers}",
             )
@@ -122,6 +122,16 @@ def _loading_changes(
         how = 'tundish.pack(dataset, "train.tnd"); loader = tundish.Loader("train.tnd", ...)'
         out.append(Change("pack the samples once and load them with Tundish", how, None))
     return out
+
+
+def _workers_line(loader: LoaderFacts, workers: int) -> str:
+    line = f"DataLoader(..., num_workers={workers}, persistent_workers=True)"
+    if not loader.undivided:
+        return line
+    return (
+        f"{line}, after the IterableDataset divides its samples among the workers "
+        "(torch.utils.data.get_worker_info()): now each worker would return all of them"
+    )
 
 
 def _best_workers(figures: Figures, inside: Loading) -> int:
@@ -164,7 +174,7 @@ def _unprofiled_loader_changes(facts: Facts, loader: LoaderFacts) -> list[Change
         return []
     workers = min(facts.cpus, MOST_UNMEASURED_WORKERS)
     what = f"{workers} worker processes instead of 0"
-    how = f"DataLoader(..., num_workers={workers}, persistent_workers=True)"
+    how = _workers_line(loader, workers)
     return [Change(what, how, None, apply=f"workers={workers}")]
 
 
