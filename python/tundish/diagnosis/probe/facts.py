@@ -28,6 +28,8 @@ class StepFacts:
     gpu_seconds: dict[str, float]  # empty without a GPU
     cpu_s: float
     counts: dict[str, int]  # number of times each part was entered
+    fed: int = 1  # batches of the loader that feeds the training; 0: it is unknown
+    other_data_s: float = 0.0  # waiting for other loaders; part of the seconds of "data"
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,7 @@ class SampleFacts:
     rows: list[SampleRow]
     collate_s: float
     batch_size: int = 0  # samples per batch, even if a batch sampler sets it; 0: unknown
+    tensors: int = 0  # tensors in a batch
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,7 @@ class LoaderFacts:
     persistent_workers: bool | None = None
     batches: int | None = None
     dataset: str | None = None  # module and class of the dataset; torch only
+    undivided: bool | None = None  # whether all workers would return the same samples; torch only
     auto_threads: bool | None = None  # whether threads="auto"; tundish only
     samples: SampleFacts | None = None
     engine: EngineFacts | None = None

@@ -287,7 +287,7 @@ class Hooks:
         def make(original: Any) -> Any:
             def call(iterator: Any) -> Any:
                 if not watch.is_loop() or watch.ledger.is_in("data"):
-                    return self._after_done(iterator, original)
+                    return self._next_unwatched(iterator, original)
                 loader = self._report(self._next_begins, iterator, loader_of)
                 self._finish_if_done()
                 if self._report(watch.gives_cached_batch, iterator, loader):
@@ -297,7 +297,7 @@ class Hooks:
                     if not watch.failed:
                         return batch
                 if watch.phase == "done":
-                    return self._after_done(iterator, original)
+                    return self._next_unwatched(iterator, original)
                 self._enter("data")
                 try:
                     batch = original(iterator)
@@ -322,13 +322,16 @@ class Hooks:
         return loader
 
     @hidden
-    def _after_done(self, iterator: Any, original: Any) -> Any:
+    def _next_unwatched(self, iterator: Any, original: Any) -> Any:
         watch = self._watch
         if watch.phase == "done":
             # Skip batches that cached batches have replaced, so that epochs keep their length.
             for _ in range(self._report(watch.feeding.pop_served_count, iterator) or 0):
                 original(iterator)
-        return original(iterator)
+        batch = original(iterator)
+        if watch.thread is None:
+            self._report(watch.feeding.note_taken_early, iterator)
+        return batch
 
     def _finish_if_done(self) -> None:
         if self._watch.phase == "done" and not self._watch.failed:

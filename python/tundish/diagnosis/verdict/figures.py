@@ -41,6 +41,13 @@ class Figures:
     ceiling_cpu_s: float  # CPU time of training in a step at the ceiling, without polling for a GPU
     few: bool  # whether there are too few steps for a reliable verdict
     host_parts: dict[str, float] = field(default_factory=dict)
+    batches: float = 1.0  # of the loader that feeds the training, per step
+    other_data_s: float = 0.0  # the part of "data" that waits for other loaders
+
+    @property
+    def without_loader_s(self) -> float:
+        """The step if batches of the loader that feeds the training were free."""
+        return self.ceiling_s + self.other_data_s
 
     def share(self, *parts: str) -> float:
         return sum(self.parts[part] for part in parts) / self.step_s if self.step_s else 0.0
@@ -89,7 +96,18 @@ def figures(facts: Facts) -> Figures | None:
         cached_batches=len(cached),
         few=few or len(kept) < LEAST_STEPS,
         host_parts=host_parts,
+        batches=max(1.0, mean(step.fed for step in kept)),
+        other_data_s=_other_data_s(kept, parts, host_parts),
     )
+
+
+def _other_data_s(
+    steps: list[StepFacts], parts: dict[str, float], host_parts: dict[str, float]
+) -> float:
+    """Returns the waiting for other loaders, on the clock of `parts`."""
+    waited_s = host_parts["data"]
+    share = mean(step.other_data_s for step in steps) / waited_s if waited_s else 0.0
+    return parts["data"] * min(1.0, share)
 
 
 def _host_time_without_data(host_parts: dict[str, float]) -> float:

@@ -31,7 +31,8 @@ from .loading import Loading, loading
 from .step_tables import tables
 
 VERSION = 1
-UNEXPLAINED = 0.1  # fraction of the step that cached batches may save beyond waiting for data
+OTHER_LOADERS = 0.1  # of the step; waiting for loaders that are not judged
+UNEXPLAINED = 0.1  # of the step; time that cached batches save beyond waiting for data
 _MISSING_TEXTS = {
     "timeline": "no timeline was written",
     "functions": "the table of functions is missing",
@@ -230,6 +231,12 @@ def _notes(facts: Facts, found: Figures) -> list[str]:
         out.append(
             f"with cached batches the rest of the step is shorter by {percent_text(faster)} of the step: loading or "
             "other programs use CPUs that the training process needs"
+        )
+    if found.other_data_s > OTHER_LOADERS * found.step_s:
+        share = percent_text(found.other_data_s / found.step_s)
+        out.append(
+            f"waiting for another loader takes {share} of the step: the stages and changes are those "
+            "of the loader that the loop waits for longest"
         )
     if found.ceiling_from == "computed" and facts.phase == "done":
         out.append(
